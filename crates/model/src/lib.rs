@@ -1,0 +1,29 @@
+//! What a note is: identifiers, notes, links, chunks, tokens.
+//!
+//! The vocabulary every other crate shares.
+//! No IO, no async, no protobuf: values that can be compared, ordered and written down.
+//!
+//! ```
+//! use weft_model::{Estimator, NotePath, Tokens, tokens::Characters};
+//!
+//! let path = NotePath::new("biology/ageing.md");
+//! assert_eq!((path.stem(), path.folder()), ("ageing", "biology"));
+//! assert_eq!(Characters::default().estimate("sixteen letters."), Tokens::new(5));
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod chunk;
+pub mod id;
+pub mod link;
+pub mod note;
+pub mod note_set;
+pub mod text;
+pub mod tokens;
+
+pub use chunk::{Chunk, TextHash};
+pub use id::{NoteId, NotePath, Uri};
+pub use link::{Link, LinkSource, Target, TargetSyntax};
+pub use note::{Block, Diagnostic, Heading, Note, Severity, Value};
+pub use note_set::{NoteBits, NoteSet};
+pub use text::{Span, fold};
+pub use tokens::{Chars, Estimator, Tokens};

@@ -1,0 +1,138 @@
+//! Text by Unicode scalar values: spans, slices, and the folding under which names are compared.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// A half-open range of Unicode scalar values in a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// The first character inside.
+    pub start: u32,
+    /// The first character after.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span `start..end`; `start ≤ end`.
+    #[must_use]
+    pub const fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
+    /// Its length in characters.
+    #[must_use]
+    pub const fn len(self) -> u32 {
+        self.end - self.start
+    }
+
+    /// Whether nothing lies inside.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// The bytes of `text` that this span covers, cut to what is there. `O(bytes before the end)`.
+    #[must_use]
+    pub fn bytes(self, text: &str) -> Range<usize> {
+        let start = byte_of_char(text, self.start as usize);
+        start..start + byte_of_char(&text[start..], self.len() as usize)
+    }
+
+    /// The part of `text` that this span covers, cut to what is there. `O(bytes before the end)`.
+    #[must_use]
+    pub fn slice(self, text: &str) -> &str {
+        &text[self.bytes(text)]
+    }
+}
+
+/// The byte at which character `n` of `text` starts; its length where it has no such character.
+#[must_use]
+pub fn byte_of_char(text: &str, n: usize) -> usize {
+    text.char_indices().nth(n).map_or(text.len(), |(byte, _)| byte)
+}
+
+/// Turns byte offsets of one text into character offsets.
+///
+/// Ascending offsets cost `O(bytes)` in all; going back starts again from the front.
+#[derive(Debug)]
+pub struct CharCounter<'t> {
+    text: &'t str,
+    byte: usize,
+    chars: usize,
+}
+
+impl<'t> CharCounter<'t> {
+    /// Starts at the front of `text`.
+    #[must_use]
+    pub const fn new(text: &'t str) -> Self {
+        Self { text, byte: 0, chars: 0 }
+    }
+
+    /// The number of characters before `byte`, which lies on a character boundary.
+    ///
+    /// Saturates at `u32::MAX`; the parser refuses bodies that long.
+    pub fn at(&mut self, byte: usize) -> u32 {
+        if byte < self.byte {
+            (self.byte, self.chars) = (0, 0);
+        }
+        self.chars += self.text[self.byte..byte].chars().count();
+        self.byte = byte;
+        u32::try_from(self.chars).unwrap_or(u32::MAX)
+    }
+
+    /// The span of `bytes`.
+    pub fn span(&mut self, bytes: Range<usize>) -> Span {
+        let start = self.at(bytes.start);
+        Span::new(start, self.at(bytes.end))
+    }
+}
+
+/// `text` in NFC.
+#[must_use]
+pub fn nfc(text: &str) -> String {
+    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
+}
+
+/// `text` as names are compared: NFC with full case folding.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    caseless::default_case_fold_str(&nfc(text)).nfc().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_cuts_characters_not_bytes() {
+        let text = "aé漢🌿z";
+        for (span, expected) in [
+            (Span::new(0, 1), "a"),
+            (Span::new(1, 4), "é漢🌿"),
+            (Span::new(4, 9), "z"),
+            (Span::new(9, 9), ""),
+        ] {
+            assert_eq!(span.slice(text), expected);
+        }
+    }
+
+    #[test]
+    fn the_counter_follows_bytes_in_any_order() {
+        let text = "aé漢🌿z";
+        let mut counter = CharCounter::new(text);
+        assert_eq!([counter.at(3), counter.at(text.len()), counter.at(1)], [2, 5, 1]);
+        assert_eq!(counter.span(1..6), Span::new(1, 3));
+    }
+
+    #[test]
+    fn folding_joins_what_readers_take_for_one_name() {
+        for (left, right) in [("STRASSE", "straße"), ("e\u{301}", "É"), ("ΣΊΣΥΦΟΣ", "σίσυφος")] {
+            assert_eq!(fold(left), fold(right));
+        }
+    }
+}
