@@ -77,6 +77,16 @@ impl NoteBits {
         fresh
     }
 
+    /// Takes `note` out; returns true when it was there.
+    pub fn remove(&mut self, note: NoteId) -> bool {
+        let there = self.contains(note);
+        if there {
+            self.words[note.index() / 64] &= !(1_u64 << (note.index() % 64));
+            self.n_set -= 1;
+        }
+        there
+    }
+
     /// Whether `note` is in the set.
     #[must_use]
     pub fn contains(&self, note: NoteId) -> bool {
@@ -129,7 +139,11 @@ mod tests {
         assert_eq!(bits.len(), 4);
         assert_eq!(bits.iter().map(NoteId::get).collect::<Vec<_>>(), [0, 63, 64, 200]);
         assert!(bits.contains(NoteId::new(64)) && !bits.contains(NoteId::new(65)));
-        let both = NoteSet::Only(bits).intersection([63, 65].map(NoteId::new).into_iter().collect());
+        let mut fewer = bits.clone();
+        assert!(fewer.remove(NoteId::new(200)) && !fewer.remove(NoteId::new(200)));
+        assert_eq!(fewer.len(), 3);
+        let both =
+            NoteSet::Only(bits).intersection([63, 65].map(NoteId::new).into_iter().collect());
         assert_eq!(both.len(), Some(1));
         assert!(NoteSet::All.contains(NoteId::new(9)) && NoteSet::All.len().is_none());
     }

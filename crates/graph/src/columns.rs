@@ -1,0 +1,219 @@
+//! The graph as plain columns, for writing down and reading back.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_model::{LinkSource, NoteId, Uri};
+
+use crate::adjacency::{Adjacency, Half, KindId};
+use crate::note_graph::{Degrees, Kinds, Node, NoteGraph};
+
+/// The content of a graph as columns: one entry per node, and per edge three packed arrays in each direction.
+///
+/// Numbers are little-endian in byte strings, so reading a million edges is a copy and not a parse.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GraphColumns {
+    kinds: Vec<String>,
+    nodes: Vec<Option<NodeColumn>>,
+    outgoing: EdgeColumns,
+    inbound: EdgeColumns,
+    children: Vec<(NoteId, Vec<NoteId>)>,
+    referrings: Vec<(NoteId, Vec<NoteId>)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct NodeColumn(Uri, bool, Option<NoteId>, Option<NoteId>, Option<f64>, Arc<str>, [u32; 3]);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct EdgeColumns {
+    /// `u32` per node: how many edges it has.
+    counts: Bytes,
+    /// `u32` per edge.
+    others: Bytes,
+    /// `u16` per edge: the type, doubled, plus one for inline.
+    kinds: Bytes,
+}
+
+/// A byte string that MessagePack writes as one.
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Bytes(Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Bytes;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a byte string")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
+                Ok(Bytes(bytes))
+            }
+        }
+        deserializer.deserialize_byte_buf(Visitor)
+    }
+}
+
+/// Why columns are no graph.
+#[derive(Debug, thiserror::Error)]
+pub enum ColumnsError {
+    /// Lengths or references do not fit together.
+    #[error("the stored graph does not fit together: {what}")]
+    Inconsistent {
+        /// Which part.
+        what: &'static str,
+    },
+}
+
+impl NoteGraph {
+    /// This graph as columns. `O(nodes + edges)`.
+    #[must_use]
+    pub fn columns(&self) -> GraphColumns {
+        let sorted = |map: &imbl::HashMap<NoteId, Arc<[NoteId]>>| {
+            let mut lists: Vec<_> = map.iter().map(|(key, list)| (*key, list.to_vec())).collect();
+            lists.sort_unstable();
+            lists
+        };
+        GraphColumns {
+            kinds: self.kinds.names.iter().map(|name| name.to_string()).collect(),
+            nodes: self
+                .nodes
+                .iter()
+                .map(|node| {
+                    node.as_ref().map(|node| {
+                        let Node { uri, placeholder, parent, object, order, name, degrees } =
+                            node.clone();
+                        let Degrees { inbound, outgoing, both } = degrees;
+                        NodeColumn(
+                            uri,
+                            placeholder,
+                            parent,
+                            object,
+                            order,
+                            name,
+                            [inbound, outgoing, both],
+                        )
+                    })
+                })
+                .collect(),
+            outgoing: EdgeColumns::of(&self.outgoing, self.n_slots()),
+            inbound: EdgeColumns::of(&self.inbound, self.n_slots()),
+            children: sorted(&self.children),
+            referrings: sorted(&self.referrings),
+        }
+    }
+
+    /// The graph that `columns` describe.
+    ///
+    /// Fails when lengths or ids do not fit; the content itself is trusted, checksums are the store's matter.
+    pub fn from_columns(columns: GraphColumns) -> Result<Self, ColumnsError> {
+        let GraphColumns { kinds, nodes, outgoing, inbound, children, referrings } = columns;
+        let n_slots = nodes.len();
+        let lists = |lists: Vec<(NoteId, Vec<NoteId>)>| {
+            let known = |id: &NoteId| id.index() < n_slots;
+            if !lists.iter().all(|(key, list)| known(key) && list.iter().all(known)) {
+                return Err(ColumnsError::Inconsistent {
+                    what: "a hierarchy list names an unknown node",
+                });
+            }
+            Ok(lists.into_iter().map(|(key, list)| (key, list.into())).collect())
+        };
+        Ok(Self {
+            n_nodes: nodes.iter().flatten().count(),
+            outgoing: outgoing.adjacency(n_slots, kinds.len())?,
+            inbound: inbound.adjacency(n_slots, kinds.len())?,
+            children: lists(children)?,
+            referrings: lists(referrings)?,
+            kinds: Kinds { names: Arc::new(kinds.into_iter().map(Arc::from).collect()) },
+            nodes: nodes
+                .into_iter()
+                .map(|node| {
+                    node.map(
+                        |NodeColumn(uri, placeholder, parent, object, order, name, degrees)| Node {
+                            uri,
+                            placeholder,
+                            parent,
+                            object,
+                            order,
+                            name,
+                            degrees: Degrees {
+                                inbound: degrees[0],
+                                outgoing: degrees[1],
+                                both: degrees[2],
+                            },
+                        },
+                    )
+                })
+                .collect(),
+        })
+    }
+}
+
+impl EdgeColumns {
+    fn of(adjacency: &Adjacency, n_slots: usize) -> Self {
+        let mut columns =
+            Self { counts: Bytes::default(), others: Bytes::default(), kinds: Bytes::default() };
+        for slot in (0_u32..).take(n_slots) {
+            let halves = adjacency.of(NoteId::new(slot));
+            let count =
+                u32::try_from(halves.len()).expect("a snapshot holds fewer than 2^32 edges");
+            columns.counts.0.extend(count.to_le_bytes());
+            for half in halves {
+                columns.others.0.extend(half.other.get().to_le_bytes());
+                let inline = u16::from(half.source == LinkSource::Inline);
+                columns.kinds.0.extend((half.kind.0 << 1 | inline).to_le_bytes());
+            }
+        }
+        columns
+    }
+
+    fn adjacency(&self, n_slots: usize, n_kinds: usize) -> Result<Adjacency, ColumnsError> {
+        let inconsistent = |what| Err(ColumnsError::Inconsistent { what });
+        let (counts, []) = self.counts.0.as_chunks::<4>() else {
+            return inconsistent("a column is cut");
+        };
+        let (others, []) = self.others.0.as_chunks::<4>() else {
+            return inconsistent("a column is cut");
+        };
+        let (kinds, []) = self.kinds.0.as_chunks::<2>() else {
+            return inconsistent("a column is cut");
+        };
+        let total: u64 = counts.iter().map(|count| u64::from(u32::from_le_bytes(*count))).sum();
+        if counts.len() != n_slots || others.len() != kinds.len() || total != others.len() as u64 {
+            return inconsistent("edge columns differ in length");
+        }
+        let halves: Vec<Half> = others
+            .iter()
+            .zip(kinds)
+            .map(|(other, kind)| {
+                let packed = u16::from_le_bytes(*kind);
+                Half {
+                    other: NoteId::new(u32::from_le_bytes(*other)),
+                    kind: KindId(packed >> 1),
+                    source: if packed & 1 == 1 { LinkSource::Inline } else { LinkSource::Typed },
+                }
+            })
+            .collect();
+        if halves
+            .iter()
+            .any(|half| half.other.index() >= n_slots || half.kind.0 as usize >= n_kinds)
+        {
+            return inconsistent("an edge names an unknown node or type");
+        }
+        let mut rest = halves.as_slice();
+        Ok(Adjacency::from_lists(counts.iter().map(|count| {
+            let (own, others) = rest.split_at(u32::from_le_bytes(*count) as usize);
+            rest = others;
+            own
+        })))
+    }
+}

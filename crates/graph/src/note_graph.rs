@@ -1,0 +1,519 @@
+//! The graph of one snapshot.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use weft_model::{LinkSource, NoteId, Uri, fold};
+
+use crate::adjacency::{Adjacency, Half, KindId};
+use crate::order::natural_cmp;
+
+/// What the graph is told of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeSpec {
+    /// The node's uri; unique in the graph.
+    pub uri: Uri,
+    /// Whether only links know of it: no file answers to the name yet.
+    pub placeholder: bool,
+    /// The note above it. Never a placeholder; loops are harmless.
+    pub parent: Option<NoteId>,
+    /// The note it is a reification about. Never a placeholder.
+    pub object: Option<NoteId>,
+    /// Its number among its siblings; numbered notes come first.
+    pub order: Option<f64>,
+    /// Its name among its siblings where numbers do not decide; compared naturally with case folded.
+    pub name: String,
+    /// Its outgoing edges: target, type, source. Duplicates merge.
+    pub links: Vec<(NoteId, Arc<str>, LinkSource)>,
+}
+
+impl NodeSpec {
+    /// A note without links or place, named by its uri.
+    pub fn note(uri: &str) -> Self {
+        Self {
+            uri: Uri::new(uri),
+            placeholder: false,
+            parent: None,
+            object: None,
+            order: None,
+            name: uri.to_owned(),
+            links: Vec::new(),
+        }
+    }
+
+    /// A placeholder: a name that links use and no file answers to.
+    pub fn placeholder(uri: &str) -> Self {
+        Self { placeholder: true, ..Self::note(uri) }
+    }
+}
+
+/// How many distinct other nodes a node is linked with. Self loops and parallel edges do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Degrees {
+    /// Nodes that link to it.
+    pub inbound: u32,
+    /// Nodes it links to.
+    pub outgoing: u32,
+    /// Nodes on either side, each once.
+    pub both: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) uri: Uri,
+    pub(crate) placeholder: bool,
+    pub(crate) parent: Option<NoteId>,
+    pub(crate) object: Option<NoteId>,
+    pub(crate) order: Option<f64>,
+    /// Folded.
+    pub(crate) name: Arc<str>,
+    pub(crate) degrees: Degrees,
+}
+
+/// Notes and placeholders of one snapshot with their edges and hierarchy.
+///
+/// Cloning and editing share what does not change; the cost of an edit is that of the lists it touches.
+/// Equal content gives equal answers whatever the order of edits that led to it.
+#[derive(Clone, Debug, Default)]
+pub struct NoteGraph {
+    pub(crate) nodes: imbl::Vector<Option<Node>>,
+    pub(crate) n_nodes: usize,
+    pub(crate) kinds: Kinds,
+    pub(crate) outgoing: Adjacency,
+    pub(crate) inbound: Adjacency,
+    /// Children in sibling order.
+    pub(crate) children: imbl::HashMap<NoteId, Arc<[NoteId]>>,
+    /// Notes that have the key as their object, by uri.
+    pub(crate) referrings: imbl::HashMap<NoteId, Arc<[NoteId]>>,
+}
+
+/// Names of edge types; an index, once given, stays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kinds {
+    pub(crate) names: Arc<Vec<Arc<str>>>,
+}
+
+impl Kinds {
+    /// Types beyond what an index can name share the last one; no vault of people comes near.
+    fn id(&mut self, name: &Arc<str>) -> KindId {
+        let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            Arc::make_mut(&mut self.names).push(Arc::clone(name));
+            self.names.len() - 1
+        });
+        KindId(u16::try_from(at).unwrap_or(u16::MAX))
+    }
+}
+
+impl NoteGraph {
+    /// Builds the graph of `nodes`, each slot given once; edges to slots not given are dropped.
+    ///
+    /// `O(edges · log edges)`.
+    #[must_use]
+    pub fn build(nodes: impl IntoIterator<Item = (NoteId, NodeSpec)>) -> Self {
+        let specs: BTreeMap<NoteId, NodeSpec> = nodes.into_iter().collect();
+        let n_slots = specs.last_key_value().map_or(0, |(id, _)| id.index() + 1);
+        let mut graph = Self { n_nodes: specs.len(), ..Self::default() };
+
+        // Sorting by rank compares numbers where sorting by uri would compare texts.
+        let mut by_uri: Vec<(&Uri, NoteId)> =
+            specs.iter().map(|(id, spec)| (&spec.uri, *id)).collect();
+        by_uri.sort_unstable();
+        let mut rank = vec![u32::MAX; n_slots];
+        for ((_, id), at) in by_uri.iter().zip(0..) {
+            rank[id.index()] = at;
+        }
+        let mut known: HashMap<Arc<str>, KindId> = HashMap::new();
+        let mut halves: Vec<(NoteId, Half)> = Vec::new();
+        for (id, spec) in &specs {
+            for (to, kind, source) in &spec.links {
+                if specs.contains_key(to) {
+                    let kind = match known.get(kind) {
+                        Some(id) => *id,
+                        None => *known.entry(Arc::clone(kind)).or_insert(graph.kinds.id(kind)),
+                    };
+                    halves.push((*id, Half { other: *to, kind, source: *source }));
+                }
+            }
+        }
+        let mut kind_rank = vec![0_u32; graph.kinds.names.len()];
+        let mut by_name: Vec<(&Arc<str>, usize)> = graph.kinds.names.iter().zip(0..).collect();
+        by_name.sort_unstable();
+        for ((_, kind), at) in by_name.iter().zip(0..) {
+            kind_rank[*kind] = at;
+        }
+        let lists = |halves: &mut Vec<(NoteId, Half)>| {
+            halves.sort_unstable_by_key(|(from, half)| {
+                (*from, kind_rank[half.kind.0 as usize], rank[half.other.index()], half.source)
+            });
+            halves.dedup();
+            let mut rest = halves.as_slice();
+            Adjacency::from_lists((0..n_slots).map(|slot| {
+                let (own, others) =
+                    rest.split_at(rest.iter().take_while(|(from, _)| from.index() == slot).count());
+                rest = others;
+                own.iter().map(|(_, half)| *half).collect::<Vec<_>>()
+            }))
+        };
+        graph.outgoing = lists(&mut halves);
+        let mut turned: Vec<(NoteId, Half)> = halves
+            .iter()
+            .map(|(from, half)| (half.other, Half { other: *from, ..*half }))
+            .collect();
+        graph.inbound = lists(&mut turned);
+
+        let mut children: BTreeMap<NoteId, Vec<NoteId>> = BTreeMap::new();
+        let mut referrings: BTreeMap<NoteId, Vec<NoteId>> = BTreeMap::new();
+        for (id, spec) in &specs {
+            if let Some(parent) = spec.parent {
+                children.entry(parent).or_default().push(*id);
+            }
+            if let Some(object) = spec.object {
+                referrings.entry(object).or_default().push(*id);
+            }
+        }
+        let mut slots: Vec<Option<Node>> = vec![None; n_slots];
+        for (id, spec) in specs {
+            let degrees = graph.counted(id);
+            slots[id.index()] = Some(Node {
+                uri: spec.uri,
+                placeholder: spec.placeholder,
+                parent: spec.parent,
+                object: spec.object,
+                order: spec.order,
+                name: fold(&spec.name).into(),
+                degrees,
+            });
+        }
+        graph.nodes = slots.into_iter().collect();
+        for (parent, mut list) in children {
+            list.sort_unstable_by(|a, b| graph.sibling_cmp(*a, *b));
+            graph.children.insert(parent, list.into());
+        }
+        for (object, mut list) in referrings {
+            list.sort_unstable_by_key(|id| rank[id.index()]);
+            graph.referrings.insert(object, list.into());
+        }
+        graph
+    }
+
+    /// This graph with some nodes replaced, added (`Some`) or removed (`None`).
+    ///
+    /// The caller also changes every node whose own links, parent or object change by it: a removed node that is still linked to must come back as a placeholder.
+    /// Cost: the lists of the changed nodes and of the nodes they are or were linked with, whatever the size of the graph.
+    #[must_use]
+    pub fn edited(&self, changes: impl IntoIterator<Item = (NoteId, Option<NodeSpec>)>) -> Self {
+        let changes: BTreeMap<NoteId, Option<NodeSpec>> = changes.into_iter().collect();
+        let mut graph = self.clone();
+        let mut edit = Edit::default();
+
+        // First the nodes themselves, so that every list is sorted by the new uris and places.
+        for (id, spec) in &changes {
+            let old = self.node(*id);
+            if old.map(|node| &node.uri) != spec.as_ref().map(|spec| &spec.uri) {
+                edit.renamed(self, *id);
+            }
+            if let Some(node) = old {
+                edit.children.extend(node.parent);
+                edit.referrings.extend(node.object);
+            }
+            let node = spec.as_ref().map(|spec| {
+                edit.children.extend(spec.parent);
+                edit.referrings.extend(spec.object);
+                Node {
+                    uri: spec.uri.clone(),
+                    placeholder: spec.placeholder,
+                    parent: spec.parent,
+                    object: spec.object,
+                    order: spec.order,
+                    name: fold(&spec.name).into(),
+                    degrees: Degrees::default(),
+                }
+            });
+            while graph.nodes.len() <= id.index() {
+                graph.nodes.push_back(None);
+            }
+            graph.n_nodes =
+                graph.n_nodes + usize::from(node.is_some()) - usize::from(old.is_some());
+            graph.nodes.set(id.index(), node);
+        }
+
+        // Then the outgoing lists, and with them what must be taken from or given to inbound ones.
+        let mut taken: HashSet<(NoteId, NoteId)> = HashSet::new();
+        let mut given: BTreeMap<NoteId, Vec<Half>> = BTreeMap::new();
+        for (id, spec) in &changes {
+            for half in self.outgoing.of(*id) {
+                taken.insert((half.other, *id));
+                edit.inbound.insert(half.other);
+            }
+            let mut halves = Vec::new();
+            for (to, kind, source) in spec.iter().flat_map(|spec| &spec.links) {
+                if graph.node(*to).is_some() {
+                    let kind = graph.kinds.id(kind);
+                    halves.push(Half { other: *to, kind, source: *source });
+                    given.entry(*to).or_default().push(Half { other: *id, kind, source: *source });
+                    edit.inbound.insert(*to);
+                }
+            }
+            edit.outgoing.remove(id);
+            edit.degrees.insert(*id);
+            graph.sort(&mut halves);
+            graph.outgoing.set(*id, halves);
+        }
+        for id in &edit.inbound {
+            let kept =
+                self.inbound.of(*id).iter().filter(|half| !taken.contains(&(*id, half.other)));
+            let mut halves: Vec<Half> =
+                kept.copied().chain(given.remove(id).unwrap_or_default()).collect();
+            graph.sort(&mut halves);
+            graph.inbound.set(*id, halves);
+            edit.degrees.insert(*id);
+        }
+        for id in &edit.outgoing {
+            let mut halves = self.outgoing.of(*id).to_vec();
+            halves.retain(|half| graph.node(half.other).is_some());
+            graph.sort(&mut halves);
+            graph.outgoing.set(*id, halves);
+            edit.degrees.insert(*id);
+        }
+
+        // Last what is derived from both.
+        for id in edit.degrees {
+            let degrees = graph.counted(id);
+            if let Some(Some(node)) = graph.nodes.get_mut(id.index()) {
+                node.degrees = degrees;
+            }
+        }
+        let moved: HashSet<NoteId> = changes.keys().copied().collect();
+        for parent in edit.children {
+            let list = graph.regrouped(self.children(parent), &moved, parent, |node| node.parent);
+            put(&mut graph.children, parent, list, |a, b| self_cmp(&graph.nodes, *a, *b));
+        }
+        for object in edit.referrings {
+            let list = graph.regrouped(self.referrings(object), &moved, object, |node| node.object);
+            put(&mut graph.referrings, object, list, |a, b| {
+                uri_of(&graph.nodes, *a).cmp(&uri_of(&graph.nodes, *b))
+            });
+        }
+        graph.outgoing.fold(graph.nodes.len());
+        graph.inbound.fold(graph.nodes.len());
+        graph
+    }
+
+    /// The number of nodes, placeholders included.
+    #[must_use]
+    pub const fn n_nodes(&self) -> usize {
+        self.n_nodes
+    }
+
+    /// The number of slots: every id is below it.
+    #[must_use]
+    pub fn n_slots(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// All nodes, in the order of slots (not one for answers).
+    pub fn ids(&self) -> impl Iterator<Item = NoteId> + '_ {
+        self.nodes
+            .iter()
+            .zip(0..)
+            .filter(|(node, _)| node.is_some())
+            .map(|(_, slot)| NoteId::new(slot))
+    }
+
+    /// Whether the slot holds a node.
+    #[must_use]
+    pub fn contains(&self, id: NoteId) -> bool {
+        self.node(id).is_some()
+    }
+
+    /// The node's uri.
+    ///
+    /// # Panics
+    ///
+    /// If the slot holds no node: ids come from this graph.
+    #[must_use]
+    pub fn uri(&self, id: NoteId) -> &Uri {
+        uri_of(&self.nodes, id).expect("ids come from this graph")
+    }
+
+    /// Whether only links know of the node.
+    #[must_use]
+    pub fn is_placeholder(&self, id: NoteId) -> bool {
+        self.node(id).is_some_and(|node| node.placeholder)
+    }
+
+    /// The name of an edge type.
+    #[must_use]
+    pub fn kind(&self, kind: KindId) -> &str {
+        &self.kinds.names[kind.0 as usize]
+    }
+
+    /// All edge types ever used, for filters that fold each name once.
+    pub fn kinds(&self) -> impl Iterator<Item = (KindId, &str)> {
+        self.kinds.names.iter().zip(0..).map(|(name, at)| (KindId(at), &**name))
+    }
+
+    /// Edges from `id`, sorted by type, uri of the target, typed before inline; self loops included.
+    #[must_use]
+    pub fn outgoing(&self, id: NoteId) -> &[Half] {
+        self.outgoing.of(id)
+    }
+
+    /// Edges to `id`, sorted by type, uri of the origin, typed before inline; self loops included.
+    #[must_use]
+    pub fn inbound(&self, id: NoteId) -> &[Half] {
+        self.inbound.of(id)
+    }
+
+    /// Distinct neighbours of `id`. `O(1)`.
+    #[must_use]
+    pub fn degrees(&self, id: NoteId) -> Degrees {
+        self.node(id).map_or_else(Degrees::default, |node| node.degrees)
+    }
+
+    /// The note above `id`.
+    #[must_use]
+    pub fn parent(&self, id: NoteId) -> Option<NoteId> {
+        self.node(id)?.parent
+    }
+
+    /// The note `id` is a reification about.
+    #[must_use]
+    pub fn object(&self, id: NoteId) -> Option<NoteId> {
+        self.node(id)?.object
+    }
+
+    /// The notes above `id`, nearest first; ends at a root or where a loop would close.
+    pub fn ancestors(&self, id: NoteId) -> impl Iterator<Item = NoteId> + '_ {
+        let mut seen = HashSet::from([id]);
+        std::iter::successors(self.parent(id), |above| self.parent(*above))
+            .take_while(move |above| seen.insert(*above))
+    }
+
+    /// The notes below `id`, in sibling order: numbered first, ascending, then by name naturally, ties by uri.
+    #[must_use]
+    pub fn children(&self, id: NoteId) -> &[NoteId] {
+        self.children.get(&id).map_or(&[], |list| list)
+    }
+
+    /// The notes whose object is `id`, by uri.
+    #[must_use]
+    pub fn referrings(&self, id: NoteId) -> &[NoteId] {
+        self.referrings.get(&id).map_or(&[], |list| list)
+    }
+
+    /// The children of `id`'s parent, `id` among them, and its position there; nothing for a root. `O(log siblings)`.
+    #[must_use]
+    pub fn siblings(&self, id: NoteId) -> Option<(&[NoteId], usize)> {
+        let siblings = self.children(self.parent(id)?);
+        let at = siblings.binary_search_by(|other| self.sibling_cmp(*other, id)).ok()?;
+        Some((siblings, at))
+    }
+
+    /// The order of children of one parent: numbered first, ascending, then by name naturally, ties by uri.
+    #[must_use]
+    pub fn sibling_cmp(&self, a: NoteId, b: NoteId) -> Ordering {
+        self_cmp(&self.nodes, a, b)
+    }
+
+    pub(crate) fn node(&self, id: NoteId) -> Option<&Node> {
+        self.nodes.get(id.index())?.as_ref()
+    }
+
+    fn sort(&self, halves: &mut Vec<Half>) {
+        halves.sort_unstable_by(|a, b| {
+            (self.kind(a.kind), uri_of(&self.nodes, a.other), a.source).cmp(&(
+                self.kind(b.kind),
+                uri_of(&self.nodes, b.other),
+                b.source,
+            ))
+        });
+        halves.dedup();
+    }
+
+    fn counted(&self, id: NoteId) -> Degrees {
+        let distinct = |lists: [&[Half]; 2]| {
+            let mut others: Vec<NoteId> = lists
+                .iter()
+                .flat_map(|list| list.iter().map(|half| half.other))
+                .filter(|other| *other != id)
+                .collect();
+            others.sort_unstable();
+            others.dedup();
+            u32::try_from(others.len()).expect("a snapshot holds fewer than 2^32 nodes")
+        };
+        let (inbound, outgoing) = (self.inbound.of(id), self.outgoing.of(id));
+        Degrees {
+            inbound: distinct([inbound, &[]]),
+            outgoing: distinct([outgoing, &[]]),
+            both: distinct([inbound, outgoing]),
+        }
+    }
+
+    /// The members of a group after an edit: the old ones that did not move, and the moved ones that are here now.
+    fn regrouped(
+        &self,
+        old: &[NoteId],
+        moved: &HashSet<NoteId>,
+        group: NoteId,
+        of: impl Fn(&Node) -> Option<NoteId>,
+    ) -> Vec<NoteId> {
+        let here = |id: &&NoteId| self.node(**id).is_some_and(|node| of(node) == Some(group));
+        old.iter()
+            .filter(|id| !moved.contains(id))
+            .chain(moved.iter().filter(here))
+            .copied()
+            .collect()
+    }
+}
+
+/// The lists that an edit touches.
+#[derive(Default)]
+struct Edit {
+    inbound: BTreeSet<NoteId>,
+    outgoing: BTreeSet<NoteId>,
+    degrees: BTreeSet<NoteId>,
+    children: BTreeSet<NoteId>,
+    referrings: BTreeSet<NoteId>,
+}
+
+impl Edit {
+    /// A new uri changes the order of every list that the node stands in.
+    fn renamed(&mut self, old: &NoteGraph, id: NoteId) {
+        self.inbound.extend(old.outgoing.of(id).iter().map(|half| half.other));
+        self.outgoing.extend(old.inbound.of(id).iter().map(|half| half.other));
+        self.children.extend(old.parent(id));
+        self.referrings.extend(old.object(id));
+    }
+}
+
+fn put(
+    map: &mut imbl::HashMap<NoteId, Arc<[NoteId]>>,
+    key: NoteId,
+    mut list: Vec<NoteId>,
+    order: impl Fn(&NoteId, &NoteId) -> Ordering,
+) {
+    if list.is_empty() {
+        map.remove(&key);
+    } else {
+        list.sort_unstable_by(order);
+        map.insert(key, list.into());
+    }
+}
+
+fn uri_of(nodes: &imbl::Vector<Option<Node>>, id: NoteId) -> Option<&Uri> {
+    nodes.get(id.index())?.as_ref().map(|node| &node.uri)
+}
+
+fn self_cmp(nodes: &imbl::Vector<Option<Node>>, a: NoteId, b: NoteId) -> Ordering {
+    let node = |id: NoteId| nodes.get(id.index()).and_then(Option::as_ref);
+    let (Some(a), Some(b)) = (node(a), node(b)) else { return a.cmp(&b) };
+    let by_number = match (a.order, b.order) {
+        (Some(x), Some(y)) => x.total_cmp(&y),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    };
+    by_number.then_with(|| natural_cmp(&a.name, &b.name)).then_with(|| a.uri.cmp(&b.uri))
+}
