@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 pub const CHARACTERS_PER_TOKEN: f64 = 3.75;
 
 /// A number of Unicode scalar values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Chars(pub u64);
 
@@ -21,7 +23,9 @@ impl Chars {
 }
 
 /// An estimated number of tokens. Estimates round up, so a budget is never overspent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Tokens(u64);
 
@@ -75,9 +79,27 @@ impl Default for Characters {
     }
 }
 
+impl Characters {
+    /// The tokens of a text of `length`; at least one.
+    #[must_use]
+    pub fn tokens(self, length: Chars) -> Tokens {
+        per_unit(length.0, self.per_token)
+    }
+
+    /// The characters that `tokens` pay for: `⌊tokens × per_token⌋`.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the product is not negative, and a budget beyond 2^53 only saturates"
+    )]
+    pub fn chars(self, tokens: Tokens) -> Chars {
+        Chars((tokens.0 as f64 * self.per_token).floor() as u64)
+    }
+}
+
 impl Estimator for Characters {
     fn estimate(&self, text: &str) -> Tokens {
-        per_unit(Chars::of(text).0, self.per_token)
+        self.tokens(Chars::of(text))
     }
 }
 
@@ -125,9 +147,13 @@ mod tests {
     #[test]
     fn estimates_round_up_and_count_characters() {
         let characters = Characters::default();
-        for (text, expected) in [("", 1), ("abc", 1), ("abcd", 2), ("漢字漢字", 2), ("fifteen letters", 4)] {
+        for (text, expected) in
+            [("", 1), ("abc", 1), ("abcd", 2), ("漢字漢字", 2), ("fifteen letters", 4)]
+        {
             assert_eq!(characters.estimate(text).get(), expected, "{text}");
         }
+        assert_eq!(characters.chars(Tokens::new(5)), Chars(18));
+        assert_eq!(characters.tokens(Chars(18)), Tokens::new(5));
         assert_eq!(Bytes::default().estimate("漢字漢字").get(), 4);
         assert_eq!(Unit.estimate("any text at all").get(), 1);
     }

@@ -1,0 +1,168 @@
+//! Cuts at grapheme boundaries, and the search for the longest text that still fits.
+
+use unicode_segmentation::GraphemeCursor;
+use weft_model::Span;
+use weft_model::text::{CharCounter, byte_of_char};
+
+use crate::Mode;
+use crate::content::{Content, Piece};
+
+/// The largest `n` in `1..=limit` that fits, or 0 where none does.
+///
+/// Doubles from `guess`, then halves the gap, so the cost follows the answer rather than `limit`.
+/// The answer was tried and fits; it is the largest where whatever is shorter than a fitting `n` fits too.
+pub(crate) fn longest(limit: usize, guess: usize, mut fits: impl FnMut(usize) -> bool) -> usize {
+    if limit == 0 {
+        return 0;
+    }
+    let (mut fitting, mut probe) = (0, guess.clamp(1, limit));
+    while fits(probe) {
+        fitting = probe;
+        if probe == limit {
+            return limit;
+        }
+        probe = probe.saturating_mul(2).min(limit);
+    }
+    let mut too_long = probe;
+    while too_long - fitting > 1 {
+        let middle = fitting + (too_long - fitting) / 2;
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    fitting
+}
+
+/// The last grapheme boundary of `text` at or before `byte`, itself a character boundary.
+pub(crate) fn boundary_before(text: &str, byte: usize) -> usize {
+    let starts = text[..byte].char_indices().rev().map(|(start, _)| start);
+    std::iter::once(byte).chain(starts).find(|&at| is_boundary(text, at)).unwrap_or(0)
+}
+
+/// The first grapheme boundary of `text` at or after `byte`, itself a character boundary.
+pub(crate) fn boundary_after(text: &str, byte: usize) -> usize {
+    let starts = text[byte..].char_indices().map(|(start, _)| byte + start);
+    starts.chain([text.len()]).find(|&at| is_boundary(text, at)).unwrap_or(text.len())
+}
+
+fn is_boundary(text: &str, byte: usize) -> bool {
+    GraphemeCursor::new(byte, text.len(), true).is_boundary(text, 0) == Ok(true)
+}
+
+/// The longest head of `text` with whole grapheme clusters and at most `n_chars` characters.
+pub(crate) fn head(text: &str, n_chars: usize) -> &str {
+    &text[..boundary_before(text, byte_of_char(text, n_chars))]
+}
+
+/// The parts of `body` that `spans` cover, each cut inward to whole grapheme clusters; what is then empty is dropped.
+///
+/// `O(body)` for ascending spans.
+pub(crate) fn pieces<'b>(body: &'b str, spans: &[Span]) -> Vec<Piece<'b>> {
+    let mut counter = CharCounter::new(body);
+    let (mut byte, mut char) = (0, 0);
+    let mut byte_at = |n: u32| {
+        if n < char {
+            (byte, char) = (0, 0);
+        }
+        byte += byte_of_char(&body[byte..], (n - char) as usize);
+        char = n;
+        byte
+    };
+    let mut cut = |span: &Span| {
+        let start = boundary_after(body, byte_at(span.start));
+        let end = boundary_before(body, byte_at(span.end));
+        (start < end)
+            .then(|| Piece { span: Some(counter.span(start..end)), text: &body[start..end] })
+    };
+    spans.iter().filter_map(&mut cut).collect()
+}
+
+/// The longest head of `body` that fits; nothing where not even its first cluster does.
+pub(crate) fn full<'b>(
+    body: &'b str,
+    n_chars: usize,
+    guess: usize,
+    fits: &mut dyn FnMut(&Content<'b>) -> bool,
+) -> Option<Content<'b>> {
+    let content = |n_kept: usize| {
+        let text = head(body, n_kept);
+        let span = CharCounter::new(text).span(0..text.len());
+        let pieces = if text.is_empty() { vec![] } else { vec![Piece { span: Some(span), text }] };
+        Content {
+            mode: Mode::Full,
+            pieces,
+            truncated: text.len() < body.len(),
+            heading_path: vec![],
+        }
+    };
+    let kept = content(longest(n_chars, guess, |n| fits(&content(n))));
+    (!kept.pieces.is_empty() || body.is_empty() && fits(&kept)).then_some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation as _;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_fit_is_found_from_any_guess() {
+        for fit in 0..40 {
+            for guess in 0..50 {
+                let mut n_tries = 0;
+                let found = longest(33, guess, |n| {
+                    n_tries += 1;
+                    n <= fit
+                });
+                assert_eq!(found, fit.min(33), "guess {guess}");
+                assert!(n_tries <= 12, "{n_tries} tries from {guess}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fit_that_is_no_ladder_still_fits() {
+        let fits = |n: usize| n % 7 != 3;
+        for limit in 1..100 {
+            let found = longest(limit, limit / 2, fits);
+            assert!(found == 0 || fits(found));
+        }
+    }
+
+    #[test]
+    fn a_head_keeps_clusters_whole() {
+        let cases = [
+            ("letters", "abc", 2, "ab"),
+            ("a mark", "ae\u{301}", 2, "a"),
+            ("a line end", "a\r\nb", 2, "a"),
+            ("a family", "a👩\u{200d}👩\u{200d}👧b", 4, "a"),
+            ("flags", "🇩🇪🇫🇷", 3, "🇩🇪"),
+            ("all", "abc", 9, "abc"),
+            ("nothing", "abc", 0, ""),
+        ];
+        for (name, text, n, expected) in cases {
+            assert_eq!(head(text, n), expected, "{name}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn boundaries_are_those_of_the_segmenter(
+            text in "[a\\r\\n\u{301}\u{200d}👩🇩🇪क\u{94d}त한\u{1161}]{0,24}"
+        ) {
+            let known: Vec<usize> =
+                text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]).collect();
+            for (at, _) in text.char_indices() {
+                let before = known.iter().rev().find(|&&b| b <= at);
+                let after = known.iter().find(|&&b| b >= at);
+                prop_assert_eq!(Some(&boundary_before(&text, at)), before);
+                prop_assert_eq!(Some(&boundary_after(&text, at)), after);
+            }
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Each sentence of the design's arithmetic, with its edges.
+
+use weft_accordion::{
+    Bands, Budget, Decision, Limits, Meter, Mode, PackError, Packing, Plan, Reason, Rendering,
+    Request, State, Unit, pack,
+};
+use weft_model::tokens::{Bytes, Characters};
+use weft_model::{Chars, Estimator as _, Span, Tokens};
+
+use crate::{Page, candidate, found, left_out, packed, request, taken};
+
+#[test]
+fn mode_follows_share_of_top() {
+    let cases = [
+        ("top itself", 1.00, 1.0, Some(Mode::Full)),
+        ("on the full edge", 0.90, 1.0, Some(Mode::Full)),
+        ("below the full edge", 0.899_999, 1.0, Some(Mode::Snippet)),
+        ("on the snippet edge", 0.70, 1.0, Some(Mode::Snippet)),
+        ("below the snippet edge", 0.699_999, 1.0, Some(Mode::Structural)),
+        ("on the structural edge", 0.35, 1.0, Some(Mode::Structural)),
+        ("below every band", 0.349_999, 1.0, None),
+        ("relative, not absolute", 0.019, 0.02, Some(Mode::Full)),
+        ("a negative score", -0.1, 1.0, None),
+        ("a top of zero", 0.0, 0.0, None),
+        ("a negative top", -0.2, -0.2, None),
+    ];
+    for (name, score, top, expected) in cases {
+        assert_eq!(Bands::default().mode(score, top), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_account_follows_the_design() {
+    // (cost, room before, carry after)
+    let turns = [
+        ("small leaves room", 30, 100, 70),
+        ("carry is used", 170, 170, 0),
+        ("nothing is carried from an overdraft", 100, 100, 0),
+        ("nothing taken, all carried", 0, 100, 100),
+        ("and once more", 0, 200, 200),
+        ("carry adds up", 250, 300, 50),
+    ];
+    let mut plan = Plan::new(1000, &Limits::default());
+    for (name, cost, room, carry) in turns {
+        assert_eq!(plan.room(), room, "{name}");
+        plan.take(cost);
+        assert_eq!(plan.carry(), carry, "{name}");
+    }
+    assert_eq!((plan.used(), plan.left()), (550, 450));
+    plan.take(400);
+    assert_eq!(plan.room(), 50, "nobody gets more than what is left");
+}
+
+#[test]
+fn soft_is_a_tenth_rounded_down() {
+    for (budget, soft) in
+        [(0, 0), (9, 0), (10, 1), (19, 1), (30, 3), (70, 7), (7500, 750), (99_999, 9999)]
+    {
+        assert_eq!(Plan::new(budget, &Limits::default()).room(), soft, "{budget}");
+    }
+}
+
+#[test]
+fn small_notes_leave_their_room_to_the_next() {
+    let ledger = packed(
+        1000,
+        vec![
+            found("a", 1.0, "x".repeat(40)),
+            found("b", 0.99, "x".repeat(500)),
+            found("c", 0.98, "x".repeat(500)),
+        ],
+    );
+    assert_eq!(taken(&ledger), ["a full 40", "b full 160", "c full 100"]);
+    let carries: Vec<_> = ledger
+        .items
+        .iter()
+        .map(|item| (item.carry_in, item.allowance, item.cost, item.carry_out, item.truncated))
+        .collect();
+    assert_eq!(carries, [(0, 100, 40, 60, false), (60, 160, 160, 0, true), (0, 100, 100, 0, true)]);
+    assert_eq!((ledger.summary.used, ledger.summary.remaining), (300, 700));
+}
+
+#[test]
+fn a_body_over_its_allowance_is_cut_and_stays_full() {
+    for (n_chars, kept, truncated) in [(99, 99, false), (100, 100, false), (101, 100, true)] {
+        let ledger = packed(1000, vec![found("a", 1.0, "é".repeat(n_chars))]);
+        let item = &ledger.items[0];
+        assert_eq!(
+            (item.mode, item.chars, item.truncated),
+            (Mode::Full, Chars(kept), truncated),
+            "{n_chars}"
+        );
+        assert_eq!(item.blocks, [Span::new(0, u32::try_from(kept).unwrap())]);
+    }
+}
+
+#[test]
+fn a_cut_keeps_clusters_whole() {
+    let family = "👩\u{200d}👩\u{200d}👧";
+    let ledger = packed(120, vec![found("a", 1.0, family.repeat(9))]);
+    assert_eq!(ledger.items[0].text, family.repeat(2), "five characters each, twelve allowed");
+    let ledger = packed(40, vec![found("a", 1.0, family.repeat(9))]);
+    assert_eq!(left_out(&ledger), ["a budget"], "not even one cluster fits");
+}
+
+#[test]
+fn skipped_documents_change_nothing() {
+    let ledger = packed(
+        100,
+        vec![
+            found("a", 1.0, "xxxx"),
+            candidate("b", 0.99, State::Missing),
+            found("c", 0.98, "👩\u{200d}👩\u{200d}👧".repeat(20)),
+            candidate("d", 0.97, State::Filtered(Page::new("y"))),
+            found("e", 0.2, "y"),
+            found("f", 0.95, "x".repeat(50)),
+        ],
+    );
+    assert_eq!(taken(&ledger), ["a full 4", "c full 15", "f full 11"]);
+    assert_eq!(left_out(&ledger), ["b missing", "d filter", "e below_threshold"]);
+    let carries: Vec<_> = ledger.items.iter().map(|item| (item.carry_in, item.carry_out)).collect();
+    assert_eq!(carries, [(0, 6), (6, 1), (1, 0)]);
+}
+
+#[test]
+fn order_is_by_score_then_uri_whatever_the_caller_says() {
+    let of = |uris: &[(&str, f64)]| {
+        taken(&packed(1000, uris.iter().map(|&(uri, score)| found(uri, score, "x")).collect()))
+    };
+    let expected = ["b full 1", "a full 1", "c full 1"];
+    assert_eq!(of(&[("c", 0.95), ("a", 0.95), ("b", 1.0)]), expected);
+    assert_eq!(of(&[("b", 1.0), ("c", 0.95), ("a", 0.95)]), expected);
+}
+
+#[test]
+fn a_missing_note_counts_for_the_top() {
+    let ledger = packed(1000, vec![candidate("gone", 1.0, State::Missing), found("a", 0.3, "x")]);
+    assert_eq!(left_out(&ledger), ["gone missing", "a below_threshold"]);
+    let ledger = packed(1000, vec![candidate("gone", 1.0, State::Missing), found("a", 0.7, "x")]);
+    assert_eq!(taken(&ledger), ["a snippet 1"]);
+}
+
+#[test]
+fn a_top_of_zero_gives_an_empty_context() {
+    let ledger = packed(1000, vec![found("a", 0.0, "x"), found("b", -1.0, "x")]);
+    assert_eq!((ledger.items.len(), ledger.summary.used), (0, 0));
+    assert_eq!(left_out(&ledger), ["a below_threshold", "b below_threshold"]);
+}
+
+#[test]
+fn the_tenth_outline_is_the_last() {
+    let mut candidates = vec![found("top", 1.0, "x")];
+    for n in 0..12 {
+        candidates.push(found(&format!("n{n:02}"), 0.5, format!("# Heading {n:02}\ntext")));
+    }
+    let ledger = packed(5000, candidates.clone());
+    assert_eq!(ledger.items.len(), 11);
+    assert_eq!(left_out(&ledger), ["n10 structural_cap", "n11 structural_cap"]);
+    assert_eq!(ledger.items[1].text, "# Heading 00");
+    assert_eq!(ledger.left_out[0].tokens, Tokens::new(4), "twelve characters of headings");
+
+    let none = Limits { structural_cap: 0, ..Limits::default() };
+    let ledger = pack(request(5000, &none, candidates)).unwrap();
+    assert_eq!((ledger.items.len(), ledger.left_out.len()), (1, 12));
+}
+
+#[test]
+fn the_first_reason_that_applies_is_given() {
+    let page = || Page::new("# Heading\ntext");
+    let full_house = |last| {
+        let mut candidates = vec![found("top", 1.0, "x")];
+        candidates.extend((0..10).map(|n| found(&format!("a{n}"), 0.5, "# H")));
+        candidates.push(last);
+        candidates
+    };
+    let after = |last| packed(1000, full_house(last)).left_out.last().map(|out| out.reason);
+    let cases = [
+        ("missing before threshold", candidate("z", 0.1, State::Missing), Reason::Missing),
+        (
+            "threshold before filter",
+            candidate("z", 0.1, State::Filtered(page())),
+            Reason::BelowThreshold,
+        ),
+        ("cap before filter", candidate("z", 0.5, State::Filtered(page())), Reason::StructuralCap),
+        (
+            "cap before duplicate",
+            candidate("z", 0.5, State::Duplicate(page())),
+            Reason::StructuralCap,
+        ),
+        ("filter", candidate("z", 0.8, State::Filtered(page())), Reason::Filter),
+        ("duplicate", candidate("z", 0.8, State::Duplicate(page())), Reason::Duplicate),
+        ("the same uri again", found("top", 0.95, "x"), Reason::Duplicate),
+    ];
+    for (name, last, expected) in cases {
+        let uri = last.uri.clone();
+        let ledger = packed(1000, full_house(last.clone()));
+        let reason = ledger.left_out.iter().find(|out| out.uri == uri).map(|out| out.reason);
+        assert_eq!(reason, Some(expected), "{name}");
+    }
+    let long = found("z", 0.5, format!("# {}", "x".repeat(2000)));
+    assert_eq!(after(long), Some(Reason::Budget), "budget before cap");
+
+    let spent =
+        vec![found("a", 1.0, "x".repeat(20)), candidate("b", 0.95, State::Filtered(page()))];
+    let all = Limits { soft_ratio: 1.0, ..Limits::default() };
+    let ledger = pack(request(20, &all, spent)).unwrap();
+    assert_eq!(left_out(&ledger), ["b budget"], "budget before filter");
+}
+
+#[test]
+fn a_repeated_uri_counts_with_its_highest_score() {
+    let ledger = packed(1000, vec![found("a", 0.5, "low"), found("a", 1.0, "high")]);
+    assert_eq!(
+        (taken(&ledger), left_out(&ledger)),
+        (vec!["a full 4".into()], vec!["a duplicate".into()])
+    );
+}
+
+#[test]
+fn the_focus_note_comes_first_with_the_whole_budget() {
+    let limits = Limits::default();
+    let with_focus = |body: String, budget| {
+        let focus = Some(candidate("focus", 0.0, State::Found(Page::new(body))));
+        let candidates = vec![found("a", 0.5, "x".repeat(500)), found("focus", 0.4, "y")];
+        pack(Request { focus, ..request(budget, &limits, candidates) }).unwrap()
+    };
+    let ledger = with_focus("f".repeat(700), 1000);
+    assert_eq!(taken(&ledger), ["focus full 700", "a full 100"]);
+    assert_eq!(left_out(&ledger), ["focus duplicate"]);
+    let focus = &ledger.items[0];
+    assert_eq!((focus.allowance, focus.carry_in, focus.carry_out), (1000, 0, 0));
+
+    let ledger = with_focus("f".repeat(2000), 1000);
+    assert!(ledger.items[0].truncated && ledger.summary.remaining == 0);
+    assert_eq!(left_out(&ledger), ["a budget", "focus budget"]);
+
+    let ledger = with_focus("f".repeat(40), 1000);
+    assert_eq!(ledger.items[0].carry_out, 60, "a small focus note leaves room as any other");
+}
+
+#[test]
+fn a_budget_of_tokens_is_converted_once() {
+    let limits = Limits::default();
+    let candidates = || (0..20).map(|n| found(&format!("{n:02}"), 1.0, "x".repeat(5000))).collect();
+    let tokens = |budget| Request {
+        budget: Budget::Tokens(Tokens::new(budget)),
+        ..request(0, &limits, candidates())
+    };
+    let ledger = pack(tokens(2000)).unwrap();
+    assert_eq!(ledger.items.len(), 10);
+    assert!(ledger.items.iter().all(|item| item.chars == Chars(750)), "a tenth of 7500 characters");
+    assert_eq!(ledger.items[0].tokens, Tokens::new(200));
+    let total = &ledger.summary;
+    assert_eq!(
+        (total.budget, total.used, total.remaining, total.unit),
+        (2000, 2000, 0, Unit::Tokens)
+    );
+
+    // ⌊7 × 3.75⌋ = 26 characters, a tenth of which is 2.
+    let ledger = pack(tokens(7)).unwrap();
+    assert_eq!((ledger.items.len(), ledger.summary.used), (13, 7));
+
+    let dense = Request { meter: Meter::Characters(Characters { per_token: 2.0 }), ..tokens(2000) };
+    assert_eq!(pack(dense).unwrap().items[0].chars, Chars(400));
+}
+
+#[test]
+fn another_estimator_runs_the_same_formulas_in_its_tokens() {
+    let limits = Limits::default();
+    let bytes = Bytes::default();
+    let ledger = pack(Request {
+        budget: Budget::Tokens(Tokens::new(200)),
+        meter: Meter::Estimator(&bytes),
+        ..request(
+            0,
+            &limits,
+            vec![found("a", 1.0, "漢".repeat(10)), found("b", 0.95, "漢字".repeat(500))],
+        )
+    })
+    .unwrap();
+    // 30 bytes are 8 tokens and leave 12, so the second may take 32 tokens = 120 bytes = 40 characters.
+    let lines: Vec<_> = ledger
+        .items
+        .iter()
+        .map(|item| {
+            (item.chars.0, item.tokens.get(), item.allowance, item.carry_in, item.carry_out)
+        })
+        .collect();
+    assert_eq!(lines, [(10, 8, 20, 0, 12), (40, 32, 32, 12, 0)]);
+    assert_eq!((ledger.summary.used, ledger.summary.unit), (40, Unit::Tokens));
+}
+
+#[test]
+fn characters_stay_the_unit_when_the_caller_gives_characters() {
+    let limits = Limits::default();
+    let bytes = Bytes { per_token: 1.0 };
+    let ledger = pack(Request {
+        meter: Meter::Estimator(&bytes),
+        ..request(100, &limits, vec![found("a", 1.0, "漢".repeat(50))])
+    })
+    .unwrap();
+    let item = &ledger.items[0];
+    assert_eq!((item.chars, item.tokens, item.cost), (Chars(10), Tokens::new(30), 10));
+    assert_eq!((ledger.summary.used, ledger.summary.unit), (10, Unit::Characters));
+}
+
+#[test]
+fn snippets_show_what_was_asked_for() {
+    let limits = Limits::default();
+    let filler = |n: usize| "lorem ipsum dolor ".repeat(n);
+    let far = format!("# One\n{}\n## Two\n{}cells age{}", filler(100), filler(100), filler(100));
+    let at = u32::try_from(far.find("cells age").unwrap()).unwrap();
+    let snippet = |query, page: Page, budget| {
+        let candidates = vec![found("top", 1.0, "x"), candidate("s", 0.8, State::Found(page))];
+        let mut ledger = pack(Request { query, ..request(budget, &limits, candidates) }).unwrap();
+        let item = ledger.items.remove(1);
+        assert_eq!(item.mode, Mode::Snippet);
+        item
+    };
+    let item = snippet(Some("CELLS AGE"), Page::new(far.clone()), 10_000);
+    // ⌊(500 − 9) / 2⌋ = 245
+    assert_eq!(item.blocks, [Span::new(at - 245, at + 255)]);
+    assert_eq!(item.heading_path, ["One", "Two"]);
+    assert!(!item.truncated);
+
+    let item = snippet(Some("CELLS AGE"), Page::new(far.clone()), 2000);
+    assert_eq!(item.chars, Chars(399), "min(500, allowance), with 199 carried");
+    assert!(item.text.contains("cells age") && item.truncated);
+
+    let item = snippet(Some("absent"), Page::new(far.clone()).with_chunk(2000, 2300), 10_000);
+    assert_eq!(item.blocks, [Span::new(2000, 2300)], "the best chunk");
+    let item = snippet(None, Page::new(far.clone()).with_chunk(2000, 4000), 10_000);
+    assert_eq!(item.blocks, [Span::new(2000, 2500)], "no more than a block of it");
+    let item = snippet(Some("absent"), Page::new(far.clone()), 10_000);
+    assert_eq!(item.blocks, [Span::new(0, 500)], "the head");
+    let item = snippet(Some("absent"), Page::new(far).with_chunk(90_000, 90_100), 10_000);
+    assert_eq!(item.blocks, [Span::new(0, 500)], "a chunk that is not there is none");
+}
+
+#[test]
+fn chars_are_the_sum_of_the_blocks() {
+    let limits = Limits { block_chars: 10, ..Limits::default() };
+    let body = format!("{}fern{}fern{}", "x ".repeat(50), " y".repeat(50), " z".repeat(50));
+    let ledger = pack(Request {
+        query: Some("fern"),
+        ..request(10_000, &limits, vec![found("top", 1.0, ""), found("s", 0.8, body.clone())])
+    })
+    .unwrap();
+    let item = &ledger.items[1];
+    assert_eq!((item.blocks.len(), item.chars), (2, Chars(20)));
+    let texts: String = item.blocks.iter().map(|block| block.slice(&body)).collect();
+    assert_eq!(item.text, texts);
+}
+
+#[test]
+fn what_stays_out_is_not_read() {
+    let limits = Limits::default();
+    let body = "x".repeat(100);
+    let pages =
+        [Page::new("y".repeat(2000)), Page::new(&*body), Page::new(&*body), Page::new(&*body)];
+    let candidates = vec![
+        candidate("a", 1.0, State::Found(&pages[0])),
+        candidate("b", 0.95, State::Found(&pages[1])),
+        candidate("c", 0.95, State::Filtered(&pages[2])),
+        candidate("d", 0.1, State::Found(&pages[3])),
+    ];
+    let all = Limits { soft_ratio: 1.0, ..limits };
+    let ledger = pack(Request {
+        focus: None,
+        candidates,
+        query: Some("x"),
+        budget: Budget::Characters(Chars(1000)),
+        meter: Meter::default(),
+        limits: &all,
+        rendering: Rendering::None,
+        order: Default::default(),
+    })
+    .unwrap();
+    assert_eq!(left_out(&ledger), ["b budget", "c budget", "d below_threshold"]);
+    assert_eq!(ledger.left_out[0].tokens, Characters::default().estimate(&body));
+    assert_eq!(pages.map(|page| page.n_reads.get()), [1, 0, 0, 0]);
+}
+
+#[test]
+fn decisions_come_one_by_one() {
+    let limits = Limits::default();
+    let pages = [Page::new("one"), Page::new("two")];
+    let uris = ["a", "b"];
+    let candidates: Vec<_> = uris
+        .iter()
+        .zip(&pages)
+        .map(|(uri, page)| candidate(uri, 1.0, State::Found(page)))
+        .collect();
+    let mut packing = Packing::new(Request {
+        focus: None,
+        candidates,
+        query: None,
+        budget: Budget::Characters(Chars(1000)),
+        meter: Meter::default(),
+        limits: &limits,
+        rendering: Rendering::Markdown,
+        order: Default::default(),
+    })
+    .unwrap();
+    let first = packing.next();
+    assert!(matches!(first, Some(Decision::Taken(item)) if item.uri.as_str() == "a"));
+    assert_eq!(pages[1].n_reads.get(), 0, "nothing is read ahead");
+    let summary = packing.finish();
+    assert!(summary.rendered.is_some_and(|text| text.contains("two")), "the rest is still packed");
+}
+
+#[test]
+fn an_empty_note_is_taken_while_there_is_room() {
+    let ledger = packed(100, vec![found("a", 1.0, "")]);
+    let item = &ledger.items[0];
+    assert_eq!(
+        (item.chars, item.tokens, item.blocks.len(), item.truncated),
+        (Chars(0), Tokens::ZERO, 0, false)
+    );
+    assert_eq!(left_out(&packed(0, vec![found("a", 1.0, "")])), ["a budget"]);
+}
+
+#[test]
+fn odd_requests_are_refused() {
+    let limits = Limits::default();
+    let refused = |limits: &Limits, score| {
+        pack(request(100, limits, vec![found("a", score, "x")]))
+            .err()
+            .map(|error| error.to_string())
+    };
+    assert_eq!(refused(&limits, 1.0), None);
+    assert_eq!(
+        refused(&limits, f64::NAN).as_deref(),
+        Some("the score of `a` is NaN, which is no finite number")
+    );
+    let bands = |full, snippet, structural| Limits {
+        bands: Bands { full, snippet, structural },
+        ..Limits::default()
+    };
+    let cases = [
+        ("bands.full", bands(1.5, 0.7, 0.3)),
+        ("bands.snippet", bands(0.5, 0.7, 0.3)),
+        ("bands.structural", bands(0.9, 0.7, f64::NAN)),
+        ("soft_ratio", Limits { soft_ratio: -0.1, ..Limits::default() }),
+        ("block_chars", Limits { block_chars: 0, ..Limits::default() }),
+        ("outline_depth", Limits { outline_depth: 7, ..Limits::default() }),
+    ];
+    for (name, limits) in cases {
+        let error = pack(request(100, &limits, vec![found("a", 1.0, "x")])).unwrap_err();
+        assert!(matches!(error, PackError::Setting { setting, .. } if setting == name), "{error}");
+    }
+    let meter = Meter::Characters(Characters { per_token: 0.0 });
+    let error = pack(Request { meter, ..request(100, &limits, vec![]) }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the setting `per_token` is 0, expected a positive number of characters"
+    );
+}

@@ -1,0 +1,116 @@
+//! The accordion from outside: its arithmetic, its renderings, its promises.
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+mod arithmetic;
+mod promises;
+mod rendering;
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use weft_accordion::{
+    Budget, Candidate, Document, Ledger, Limits, Meter, Order, Rendering, Request, State, pack,
+};
+use weft_model::text::CharCounter;
+use weft_model::{Chars, Heading, Span, Uri};
+
+/// A note from a string, which counts how often its body is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    body: String,
+    headings: Vec<Heading>,
+    best_chunk: Option<Span>,
+    n_reads: Cell<usize>,
+}
+
+impl Page {
+    /// Lines that start with `#` are headings; the tests put none into fences.
+    pub(crate) fn new(body: impl Into<String>) -> Self {
+        let body = body.into();
+        let mut counter = CharCounter::new(&body);
+        let mut headings = vec![];
+        let mut at = 0;
+        for line in body.split_inclusive('\n') {
+            let written = line.trim_end_matches(['\n', '\r']);
+            let level = written.bytes().take_while(|&byte| byte == b'#').count();
+            if (1..=6).contains(&level) && written.as_bytes().get(level) == Some(&b' ') {
+                headings.push(Heading {
+                    level: u8::try_from(level).unwrap(),
+                    text: written[level..].trim().to_owned(),
+                    span: counter.span(at..at + written.len()),
+                });
+            }
+            at += line.len();
+        }
+        Self { body, headings, best_chunk: None, n_reads: Cell::new(0) }
+    }
+
+    pub(crate) fn with_chunk(self, start: u32, end: u32) -> Self {
+        Self { best_chunk: Some(Span::new(start, end)), ..self }
+    }
+}
+
+impl Document for Page {
+    fn length(&self) -> Chars {
+        Chars::of(&self.body)
+    }
+
+    fn body(&self) -> Cow<'_, str> {
+        self.n_reads.set(self.n_reads.get() + 1);
+        Cow::Borrowed(&self.body)
+    }
+
+    fn headings(&self) -> Cow<'_, [Heading]> {
+        Cow::Borrowed(&self.headings)
+    }
+
+    fn best_chunk(&self) -> Option<Span> {
+        self.best_chunk
+    }
+}
+
+pub(crate) fn candidate<D>(uri: &str, score: f64, state: State<D>) -> Candidate<D> {
+    Candidate { uri: Uri::new(uri), title: uri.to_owned(), score, relation: None, via: None, state }
+}
+
+/// A found note named `uri`.
+pub(crate) fn found(uri: &str, score: f64, body: impl Into<String>) -> Candidate<Page> {
+    candidate(uri, score, State::Found(Page::new(body)))
+}
+
+/// A request in characters without wrapper, query and focus.
+pub(crate) fn request(
+    budget_chars: u64,
+    limits: &Limits,
+    candidates: Vec<Candidate<Page>>,
+) -> Request<'_, Page> {
+    Request {
+        focus: None,
+        candidates,
+        query: None,
+        budget: Budget::Characters(Chars(budget_chars)),
+        meter: Meter::default(),
+        limits,
+        rendering: Rendering::None,
+        order: Order::BestFirst,
+    }
+}
+
+/// Packs found and other candidates in characters, without wrapper.
+pub(crate) fn packed(budget_chars: u64, candidates: Vec<Candidate<Page>>) -> Ledger {
+    pack(request(budget_chars, &Limits::default(), candidates)).unwrap()
+}
+
+/// What went in, as `uri mode chars`.
+pub(crate) fn taken(ledger: &Ledger) -> Vec<String> {
+    ledger
+        .items
+        .iter()
+        .map(|item| format!("{} {} {}", item.uri, item.mode.name(), item.chars.0))
+        .collect()
+}
+
+/// What stayed out, as `uri reason`.
+pub(crate) fn left_out(ledger: &Ledger) -> Vec<String> {
+    ledger.left_out.iter().map(|out| format!("{} {}", out.uri, out.reason.name())).collect()
+}
