@@ -67,3 +67,31 @@ pub(crate) fn heading_path(headings: &[Heading], at: u32) -> Vec<String> {
 pub(crate) fn lines_length(n_lines: usize, n_chars: u64) -> Chars {
     Chars(n_chars + (n_lines as u64).saturating_sub(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_holds_one_heading_of_each_level_above() {
+        let headings: Vec<Heading> =
+            [(1, "One", 0), (2, "Two", 10), (3, "Deep", 20), (2, "Three", 30), (1, "Four", 40)]
+                .map(|(level, text, start)| Heading {
+                    level,
+                    text: text.into(),
+                    span: Span::new(start, start + 5),
+                })
+                .into();
+        let cases: &[(u32, &[&str])] = &[
+            (0, &["One"]),
+            (19, &["One", "Two"]),
+            (25, &["One", "Two", "Deep"]),
+            (30, &["One", "Three"]),
+            (99, &["Four"]),
+        ];
+        for (at, expected) in cases {
+            assert_eq!(heading_path(&headings, *at), *expected, "{at}");
+        }
+        assert!(heading_path(&headings[1..], 5).is_empty(), "before the first heading");
+    }
+}

@@ -61,6 +61,7 @@ mod pack;
 mod plan;
 mod render;
 mod request;
+mod scores;
 mod snippet;
 
 use weft_model::Uri;
@@ -72,6 +73,7 @@ pub use pack::{Packing, pack};
 pub use plan::Plan;
 pub use render::{Order, Rendering};
 pub use request::{Candidate, Document, Request, State};
+pub use scores::StandIns;
 
 /// Why nothing was packed: the request itself is wrong.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -102,43 +102,61 @@ fn words(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
 /// A body with case and normal form folded away, and the way back.
 struct Folded {
     text: String,
-    /// Where each grapheme cluster starts, folded and in the body; nothing for ASCII, where both are one.
-    clusters: Vec<(usize, usize)>,
+    parts: Vec<Part>,
     n_source: usize,
+}
+
+/// Where a part of the body starts, folded and in the body; it ends where the next one starts.
+struct Part {
+    folded: usize,
+    source: usize,
+    /// Whether it is ASCII, which folds byte by byte; else it is one grapheme cluster.
+    is_ascii: bool,
 }
 
 impl Folded {
     fn new(body: &str) -> Self {
-        let n_source = body.len();
-        if body.is_ascii() {
-            return Self { text: body.to_ascii_lowercase(), clusters: vec![], n_source };
-        }
-        let mut text = String::with_capacity(n_source);
-        let mut clusters = Vec::with_capacity(n_source);
-        for (at, cluster) in body.grapheme_indices(true) {
-            clusters.push((text.len(), at));
-            if cluster.is_ascii() {
-                text.extend(cluster.chars().map(|letter| letter.to_ascii_lowercase()));
+        let mut text = String::with_capacity(body.len());
+        let mut parts = vec![];
+        let mut at = 0;
+        while at < body.len() {
+            let rest = &body[at..];
+            let n_ascii = rest.bytes().take_while(u8::is_ascii).count();
+            // What is not ASCII may belong to the letter before it.
+            let n_alone = if n_ascii == rest.len() { n_ascii } else { n_ascii.saturating_sub(1) };
+            parts.push(Part { folded: text.len(), source: at, is_ascii: n_alone > 0 });
+            if n_alone > 0 {
+                text.push_str(&rest[..n_alone]);
+                at += n_alone;
             } else {
+                let cluster = rest.graphemes(true).next().unwrap_or(rest);
                 text.push_str(&fold(cluster));
+                at += cluster.len();
             }
         }
-        Self { text, clusters, n_source }
+        text.make_ascii_lowercase();
+        Self { text, parts, n_source: body.len() }
     }
 
-    /// The bytes of the body whose clusters share in `folded`.
+    /// The bytes of the body that `folded` comes from, in whole clusters where it is not ASCII.
     fn source(&self, folded: Range<usize>) -> Range<usize> {
-        if self.clusters.is_empty() {
-            return folded;
-        }
-        let first = self.clusters.partition_point(|&(start, _)| start <= folded.start) - 1;
-        let after = self.clusters.partition_point(|&(start, _)| start < folded.end);
-        self.clusters[first].1..self.clusters.get(after).map_or(self.n_source, |&(_, at)| at)
+        let first = self.parts.partition_point(|part| part.folded <= folded.start) - 1;
+        let after = self.parts.partition_point(|part| part.folded < folded.end);
+        let (start, last) = (&self.parts[first], &self.parts[after - 1]);
+        let skipped = if start.is_ascii { folded.start - start.folded } else { 0 };
+        let end = match self.parts.get(after) {
+            _ if last.is_ascii => last.source + (folded.end - last.folded),
+            Some(next) => next.source,
+            None => self.n_source,
+        };
+        start.source + skipped..end
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::limits::STOP_WORDS;
 
@@ -173,5 +191,26 @@ mod tests {
             assert_eq!(&texts, expected, "{name}");
         }
         assert_eq!(Query::new(" \n", &stop_words), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn what_stands_in_a_body_is_found_there(
+            body in "[abAB éÉßẞ\u{301}漢👩🇩🇪\u{200d}\r\n한\u{11a8}]{1,30}", from in 0_usize..30, n in 1_usize..6
+        ) {
+            let query: String = body.graphemes(true).skip(from).take(n).collect();
+            if let Some(asked) = Query::new(&query, &[]) {
+                let found = asked.matches(&body);
+                prop_assert!(!found.is_empty());
+                for span in found {
+                    let text = span.slice(&body);
+                    prop_assert!(fold(text).contains(&fold(query.trim())), "{text:?}");
+                    // A sharp s is as long as two, and either end may lie inside one.
+                    prop_assert!(text.graphemes(true).count() <= 2 * n + 1, "{text:?}");
+                }
+            }
+        }
     }
 }

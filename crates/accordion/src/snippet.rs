@@ -99,11 +99,11 @@ pub(crate) fn snippet<'b>(
     if n_blocks > 0 {
         return Some(whole(n_blocks));
     }
+    // The window around the first match fits, so what is kept of its block holds that match.
     let joined = blocks[0];
     let cut =
         |n_kept: usize| content(&[Span::new(joined.start, joined.start + chars(n_kept))], true);
-    let n_kept = cut::longest(joined.len() as usize, size as usize, |n| fits(&cut(n)));
-    Some(cut(n_kept)).filter(|cut| !cut.pieces.is_empty()).or(Some(first))
+    Some(cut(cut::longest(joined.len() as usize, size as usize, |n| fits(&cut(n)))))
 }
 
 /// A number of characters of one body, which is never longer than a span can say.

@@ -2,7 +2,7 @@
 
 use weft_accordion::{
     Bands, Budget, Decision, Limits, Meter, Mode, PackError, Packing, Plan, Reason, Rendering,
-    Request, State, Unit, pack,
+    Request, StandIns, State, Unit, pack,
 };
 use weft_model::tokens::{Bytes, Characters};
 use weft_model::{Chars, Estimator as _, Span, Tokens};
@@ -260,6 +260,12 @@ fn a_budget_of_tokens_is_converted_once() {
     let ledger = pack(tokens(7)).unwrap();
     assert_eq!((ledger.items.len(), ledger.summary.used), (13, 7));
 
+    // In floats 30 × 0.7 characters are 21, and 21 / 0.7 tokens a little more than 30.
+    let all = Limits { soft_ratio: 1.0, ..Limits::default() };
+    let meter = Meter::Characters(Characters { per_token: 0.7 });
+    let ledger = pack(Request { meter, limits: &all, ..tokens(30) }).unwrap();
+    assert_eq!((ledger.items[0].chars, ledger.summary.used), (Chars(21), 30));
+
     let dense = Request { meter: Meter::Characters(Characters { per_token: 2.0 }), ..tokens(2000) };
     assert_eq!(pack(dense).unwrap().items[0].chars, Chars(400));
 }
@@ -418,6 +424,18 @@ fn an_empty_note_is_taken_while_there_is_room() {
         (Chars(0), Tokens::ZERO, 0, false)
     );
     assert_eq!(left_out(&packed(0, vec![found("a", 1.0, "")])), ["a budget"]);
+}
+
+#[test]
+fn who_has_no_score_gets_one_by_distance() {
+    let scores = StandIns::default();
+    for (hop, expected) in [(0, 1.0), (1, 0.8), (2, 0.5), (3, 0.35), (9, 0.35)] {
+        assert!((scores.at_hop(hop) - expected).abs() < f64::EPSILON, "hop {hop}");
+    }
+    let modes =
+        [1, 2, 3, 4].map(|level| Bands::default().mode(scores.at_level(level), scores.named));
+    let expected = [Mode::Full, Mode::Snippet, Mode::Structural, Mode::Structural];
+    assert_eq!(modes, expected.map(Some));
 }
 
 #[test]
