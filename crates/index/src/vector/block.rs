@@ -1,0 +1,212 @@
+//! Blocks of rows: codes, bounds, owners, and which rows live.
+
+use std::sync::Arc;
+
+use weft_model::NoteId;
+
+use super::MAX_NORM;
+use super::file::MappedRows;
+use super::simd::{Kernel, LANE, Lane};
+
+/// Rows of a block, the unit that versions of an index share: 196 kB of codes at 384 dimensions, copied in about 20 µs.
+pub(super) const BLOCK_ROWS: usize = 512;
+
+/// A bit per row of a block.
+pub(super) type RowBits = [u64; BLOCK_ROWS / 64];
+
+/// The greatest code; −128 is left out so that every path of [`Kernel`] is exact.
+const MAX_CODE: f32 = 127.0;
+
+/// Greatest components below this count as zero: their reciprocal would not be finite.
+const SMALLEST_COMPONENT: f32 = 1e-30;
+
+/// What one row or query is as codes: `component ≈ code · scale`.
+///
+/// Each vector has a scale of its own, so coding it needs no other row, never cuts a component off, and gives the same codes after reopening.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Coded {
+    /// What a code stands for.
+    pub(super) scale: f32,
+    /// The length of the difference between the vector and its codes.
+    pub(super) error: f32,
+    /// The length of the vector.
+    pub(super) norm: f32,
+}
+
+/// Writes the codes of `vector`; nothing when a component, or its length, is not finite.
+pub(super) fn encode(kernel: Kernel, vector: &[f32], codes: &mut [Lane]) -> Option<Coded> {
+    let norm = kernel.dot_f32(vector, vector).sqrt();
+    if !norm.is_finite() {
+        return None;
+    }
+    let greatest = vector.iter().fold(0.0_f32, |greatest, value| greatest.max(value.abs()));
+    if greatest < SMALLEST_COMPONENT {
+        codes.fill(Lane::ZERO);
+        return Some(Coded { scale: 0.0, error: norm, norm });
+    }
+    let lost = kernel.encode(vector, MAX_CODE / greatest, codes);
+    let scale = greatest / MAX_CODE;
+    Some(Coded { scale, error: lost.sqrt() * scale, norm })
+}
+
+/// Everything of a block that only changes while rows are added.
+#[derive(Clone, Debug)]
+pub(super) struct Codes {
+    lanes: Box<[Lane]>,
+    pub(super) scales: [f32; BLOCK_ROWS],
+    pub(super) errors: [f32; BLOCK_ROWS],
+    pub(super) owners: [NoteId; BLOCK_ROWS],
+}
+
+impl Codes {
+    fn new(dimension: usize) -> Self {
+        Self {
+            lanes: vec![Lane::ZERO; BLOCK_ROWS * dimension.div_ceil(LANE)].into(),
+            scales: [0.0; BLOCK_ROWS],
+            errors: [0.0; BLOCK_ROWS],
+            owners: [NoteId::new(0); BLOCK_ROWS],
+        }
+    }
+
+    /// Lanes of one row.
+    pub(super) const fn stride(&self) -> usize {
+        self.lanes.len() / BLOCK_ROWS
+    }
+
+    /// The lanes of the first `n_rows` rows.
+    pub(super) fn rows(&self, n_rows: usize) -> &[Lane] {
+        &self.lanes[..n_rows * self.stride()]
+    }
+
+    /// The lanes of row `at`.
+    pub(super) fn row(&self, at: usize) -> &[Lane] {
+        let stride = self.stride();
+        &self.lanes[at * stride..(at + 1) * stride]
+    }
+
+    /// The lanes of row `at`, to be written.
+    pub(super) fn row_mut(&mut self, at: usize) -> &mut [Lane] {
+        let stride = self.stride();
+        &mut self.lanes[at * stride..(at + 1) * stride]
+    }
+}
+
+/// The vectors of a block themselves.
+#[derive(Clone, Debug)]
+pub(super) enum Floats {
+    /// In a mapped file.
+    Mapped(MappedRows),
+    /// In memory, without padding.
+    Memory(Arc<Vec<f32>>),
+}
+
+impl Floats {
+    /// The vector of row `at`, which is published.
+    pub(super) fn row(&self, at: usize, dimension: usize) -> &[f32] {
+        match self {
+            Self::Mapped(rows) => rows.row(at, dimension),
+            Self::Memory(values) => &values[at * dimension..(at + 1) * dimension],
+        }
+    }
+}
+
+/// Up to [`BLOCK_ROWS`] rows. Cloning shares everything but the living bits.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) codes: Arc<Codes>,
+    pub(super) floats: Floats,
+    pub(super) live: RowBits,
+}
+
+impl Block {
+    /// A block without rows.
+    pub(super) fn new(dimension: usize, floats: Floats) -> Self {
+        Self { codes: Arc::new(Codes::new(dimension)), floats, live: RowBits::default() }
+    }
+
+    /// Codes `vector` as row `at`, alive if it has an owner; returns false and leaves it without scale when it is no [sound](is_sound) vector.
+    pub(super) fn set(
+        &mut self,
+        kernel: Kernel,
+        at: usize,
+        owner: Option<NoteId>,
+        vector: &[f32],
+    ) -> bool {
+        let codes = Arc::make_mut(&mut self.codes);
+        let Some(coded) =
+            encode(kernel, vector, codes.row_mut(at)).filter(|coded| is_sound(coded.norm))
+        else {
+            return false;
+        };
+        codes.scales[at] = coded.scale;
+        codes.errors[at] = coded.error;
+        if let Some(note) = owner {
+            codes.owners[at] = note;
+            self.live[at / 64] |= 1 << (at % 64);
+        }
+        true
+    }
+}
+
+/// Whether a vector of this length may be kept. False for NaN.
+pub(super) fn is_sound(norm: f32) -> bool {
+    norm <= MAX_NORM
+}
+
+/// The positions of set bits, ascending.
+pub(super) fn positions(bits: &RowBits) -> impl Iterator<Item = usize> + '_ {
+    bits.iter().enumerate().flat_map(|(word, &bits)| {
+        let mut rest = bits;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(word * 64 + bit)
+        })
+    })
+}
+
+/// How many bits are set.
+pub(super) fn count(bits: &RowBits) -> usize {
+    bits.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// Whether bit `at` is set.
+pub(super) const fn is_set(bits: &RowBits, at: usize) -> bool {
+    bits[at / 64] >> (at % 64) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_stay_within_their_stated_error() {
+        let cases: [(&str, Vec<f32>); 5] = [
+            ("axis", vec![0.0, -1.0, 0.0]),
+            ("zero", vec![0.0; 70]),
+            ("tiny", vec![1e-38; 5]),
+            ("even", vec![0.05; 384]),
+            ("rising", (0_u16..384).map(|at| f32::from(at) / 5_000.0 - 0.03).collect()),
+        ];
+        for (name, vector) in cases {
+            let mut codes = vec![Lane::ZERO; vector.len().div_ceil(LANE)];
+            let coded = encode(Kernel::detect(), &vector, &mut codes).unwrap();
+            let decoded =
+                codes.iter().flat_map(|lane| lane.0).map(|code| f32::from(code) * coded.scale);
+            let error = decoded
+                .zip(&vector)
+                .map(|(code, value)| (code - value).powi(2))
+                .sum::<f32>()
+                .sqrt();
+            assert!((error - coded.error).abs() < 1e-5, "{name}: {error} {coded:?}");
+            assert!(codes.iter().flat_map(|lane| lane.0).all(|code| code >= -127), "{name}");
+        }
+    }
+
+    #[test]
+    fn vectors_without_a_length_have_no_codes() {
+        for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30] {
+            assert_eq!(encode(Kernel::detect(), &[0.5, wrong], &mut [Lane::ZERO]), None, "{wrong}");
+        }
+    }
+}

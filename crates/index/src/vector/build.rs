@@ -1,0 +1,298 @@
+//! Builds the frozen graph.
+//!
+//! `hnsw_rs` inserts the rows and knows their levels; its lists of the lowest layer are then selected anew with more candidates in sight, made to lead back, and made to reach every row.
+//! It keeps the nearest links of a full list, which leaves clusters without ways out: selecting anew is worth more than larger lists.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use hnsw_rs::anndists::dist::distances::Distance;
+use hnsw_rs::hnsw::Hnsw;
+
+use super::file::to_u32;
+use super::graph::FrozenGraph;
+use super::index::VectorIndex;
+use super::shortlist::{row_of, score_of};
+use super::walk::Batch;
+
+/// How the graph is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GraphParams {
+    /// Links that insertion keeps per row and upper layer, twice as many in the lowest; 4 to 128.
+    pub m: usize,
+    /// Rows that insertion keeps in sight.
+    pub ef_construction: usize,
+    /// Links per row of the frozen graph; at least 8.
+    pub degree: usize,
+    /// Whether to insert on all cores: faster, but two builds of the same rows differ.
+    pub parallel: bool,
+}
+
+impl Default for GraphParams {
+    fn default() -> Self {
+        Self { m: 16, ef_construction: 200, degree: 40, parallel: false }
+    }
+}
+
+/// Layers that `hnsw_rs` may use: its own limit.
+const MAX_LAYERS: usize = 16;
+
+/// Candidates for the links of a row that selection looks at, nearest first.
+const CANDIDATES: usize = 160;
+
+/// Of the nearest links of a row this many lead back: without them some rows cannot be reached.
+const BACK_LINKS: usize = 6;
+
+/// A candidate is left out when a chosen one is nearer to it than this share of its own distance to the row.
+///
+/// Above 1 keeps more and longer links.
+const SPREAD: f32 = 1.2;
+
+/// The fewest links per row that leave room for those that lead back.
+const MIN_DEGREE: usize = 8;
+
+/// Entries per square root of rows, so that finding the nearest entries stays a small part of a walk.
+const ENTRIES_PER_ROOT: usize = 4;
+
+/// Distances between rows, by their codes.
+struct RowDistance<'i>(&'i VectorIndex);
+
+impl RowDistance<'_> {
+    fn between(&self, left: u32, right: u32) -> f32 {
+        let ((left, left_scale), (right, right_scale)) = (self.0.codes(left), self.0.codes(right));
+        let mut dot = [0];
+        self.0.kernel.dots(left, right, &mut dot);
+        distance(dot[0] as f32 * left_scale * right_scale)
+    }
+}
+
+/// `hnsw_rs` keeps row numbers instead of vectors, so a build holds no second copy of them.
+impl Distance<u32> for RowDistance<'_> {
+    fn eval(&self, left: &[u32], right: &[u32]) -> f32 {
+        match (left, right) {
+            (&[left], &[right]) => self.between(left, right),
+            // Only rows are inserted.
+            _ => 0.0,
+        }
+    }
+}
+
+/// The distance of two rows whose dot product is `score`; never negative, which `hnsw_rs` asserts.
+const fn distance(score: f32) -> f32 {
+    (1.0 - score).max(0.0)
+}
+
+/// Builds the graph of the living rows of `index`.
+pub(super) fn build(index: &VectorIndex, params: &GraphParams) -> FrozenGraph {
+    let degree = params.degree.max(MIN_DEGREE);
+    let (rows, copies) = distinct(index);
+    let (near, levels) = insert(index, &rows, params);
+    let selection = Selection { index, rows: &rows, n_links: degree - degree / 4 };
+    let mut lists = selection.with_incoming(&selection.among_neighbours(&near));
+    lead_back(&rows, &mut lists, degree);
+    let mut entries = entries(&rows, &levels);
+    reach_all(&rows, &lists, &mut entries);
+    let n_known = rows.len() + copies.len();
+    FrozenGraph::freeze(&lists, degree, entries, copies, n_known, index.fingerprint(index.n_rows()))
+}
+
+/// The living rows without those that are coded as an earlier one is, ascending, and these as (earlier row, copy), ascending.
+///
+/// A text that stands in hundreds of notes would fill all lists near it with links between its copies, and cut off what lies behind.
+fn distinct(index: &VectorIndex) -> (Vec<u32>, Vec<[u32; 2]>) {
+    let (mut rows, mut copies, mut first) = (Vec::new(), Vec::new(), HashMap::new());
+    for row in (0..).zip(index.owners()).filter_map(|(row, owner)| owner.map(|_| row)) {
+        let (lanes, scale) = index.codes(row);
+        match first.entry((scale.to_bits(), lanes)) {
+            Entry::Vacant(place) => {
+                place.insert(row);
+                rows.push(row);
+            }
+            Entry::Occupied(place) => copies.push([*place.get(), row]),
+        }
+    }
+    copies.sort_unstable();
+    (rows, copies)
+}
+
+/// The links and the level of every row, as `hnsw_rs` sees them.
+fn insert(index: &VectorIndex, rows: &[u32], params: &GraphParams) -> (Vec<Vec<u32>>, Vec<u8>) {
+    let mut near = vec![Vec::new(); index.n_rows()];
+    let mut levels = vec![0; index.n_rows()];
+    let Some((first, rest)) = rows.split_first() else { return (near, levels) };
+    // Above 256 it ends the process, and a single link divides by zero.
+    let m = params.m.clamp(4, 128);
+    let hnsw =
+        Hnsw::new(m, rows.len(), MAX_LAYERS, params.ef_construction.max(m), RowDistance(index));
+    let point = |row| (std::slice::from_ref(row), *row as usize);
+    // The first goes in alone: rows inserted before there is an entry point stay without links.
+    hnsw.insert_slice(point(first));
+    if params.parallel {
+        hnsw.parallel_insert_slice(&rest.iter().map(point).collect());
+    } else {
+        rest.iter().for_each(|row| hnsw.insert_slice(point(row)));
+    }
+    for point in hnsw.get_point_indexation() {
+        let row = point.get_origin_id();
+        levels[row] = point.get_point_id().0;
+        near[row] = point
+            .get_neighborhood_id()
+            .first()
+            .map(|layer| {
+                layer
+                    .iter()
+                    .map(|near| to_u32(near.d_id))
+                    .filter(|&near| near as usize != row)
+                    .collect()
+            })
+            .unwrap_or_default();
+    }
+    (near, levels)
+}
+
+/// Chooses links; lists are indexed by row and nearest first.
+struct Selection<'i> {
+    index: &'i VectorIndex,
+    /// The rows that are linked, ascending.
+    rows: &'i [u32],
+    /// Links that a row gets, at most.
+    n_links: usize,
+}
+
+impl Selection<'_> {
+    /// Chooses for every row among its links, the rows that link to it, and the links of all those.
+    fn among_neighbours(&self, near: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let incoming = self.incoming(near);
+        let mut seen_by = vec![u32::MAX; near.len()];
+        self.for_each_row(|row| {
+            seen_by[row as usize] = row;
+            let around = near[row as usize].iter().chain(&incoming[row as usize]);
+            let behind = around.clone().flat_map(|&near_row| &near[near_row as usize]);
+            let mut candidates = around.chain(behind).copied().collect::<Vec<_>>();
+            candidates.retain(|&other| std::mem::replace(&mut seen_by[other as usize], row) != row);
+            candidates
+        })
+    }
+
+    /// Chooses for every row among its links and the rows that link to it.
+    fn with_incoming(&self, lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let incoming = self.incoming(lists);
+        self.for_each_row(|row| {
+            let mut candidates = [lists[row as usize].as_slice(), &incoming[row as usize]].concat();
+            candidates.sort_unstable();
+            candidates.dedup();
+            candidates
+        })
+    }
+
+    /// For every row the rows that link to it, ascending.
+    fn incoming(&self, lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let mut incoming = vec![Vec::new(); lists.len()];
+        for &row in self.rows {
+            for &to in &lists[row as usize] {
+                incoming[to as usize].push(row);
+            }
+        }
+        incoming
+    }
+
+    fn for_each_row(&self, mut candidates: impl FnMut(u32) -> Vec<u32>) -> Vec<Vec<u32>> {
+        let mut lists = vec![Vec::new(); self.index.n_rows()];
+        for &row in self.rows {
+            lists[row as usize] = self.spread(row, &candidates(row));
+        }
+        lists
+    }
+
+    /// The nearest of `candidates` that do not lie behind a nearer one.
+    fn spread(&self, row: u32, candidates: &[u32]) -> Vec<u32> {
+        let (lanes, scale) = self.index.codes(row);
+        let mut ranks: Vec<u64> =
+            Batch::new(self.index, lanes).ranks(candidates.iter().copied()).collect();
+        ranks.sort_unstable_by(|left, right| right.cmp(left));
+        let between = RowDistance(self.index);
+        let mut chosen: Vec<u32> = Vec::with_capacity(self.n_links);
+        for &rank in ranks.iter().take(CANDIDATES) {
+            let (candidate, far) = (row_of(rank), distance(score_of(rank) * scale));
+            if chosen.iter().all(|&near| between.between(near, candidate) * SPREAD > far) {
+                chosen.push(candidate);
+                if chosen.len() == self.n_links {
+                    break;
+                }
+            }
+        }
+        chosen
+    }
+}
+
+/// Makes the nearest links of every row lead back, as far as `degree` leaves room.
+fn lead_back(rows: &[u32], lists: &mut [Vec<u32>], degree: usize) {
+    for &row in rows {
+        let nearest: Vec<u32> = lists[row as usize].iter().take(BACK_LINKS).copied().collect();
+        for to in nearest {
+            let list = &mut lists[to as usize];
+            if list.len() < degree && !list.contains(&row) {
+                list.push(row);
+            }
+        }
+    }
+}
+
+/// The rows of the lowest level that has few enough of them, ascending; of the highest there is, the first.
+fn entries(rows: &[u32], levels: &[u8]) -> Vec<u32> {
+    let limit = rows.len().isqrt() * ENTRIES_PER_ROOT;
+    let at_least =
+        |level: u8| rows.iter().copied().filter(move |&row| levels[row as usize] >= level);
+    let highest = rows.iter().map(|&row| levels[row as usize]).max().unwrap_or(0);
+    let level = (0..=highest).find(|&level| at_least(level).count() <= limit).unwrap_or(highest);
+    at_least(level).take(limit).collect()
+}
+
+/// Adds an entry for every part of the graph that no other entry leads to.
+fn reach_all(rows: &[u32], lists: &[Vec<u32>], entries: &mut Vec<u32>) {
+    let mut reached = vec![false; lists.len()];
+    let mut todo = Vec::new();
+    let mut visit = |start: u32, reached: &mut Vec<bool>| {
+        reached[start as usize] = true;
+        todo.push(start);
+        while let Some(row) = todo.pop() {
+            for &to in &lists[row as usize] {
+                if !std::mem::replace(&mut reached[to as usize], true) {
+                    todo.push(to);
+                }
+            }
+        }
+    };
+    for &entry in entries.iter() {
+        visit(entry, &mut reached);
+    }
+    for &row in rows {
+        if !reached[row as usize] {
+            entries.push(row);
+            visit(row, &mut reached);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_reached_however_the_links_lie() {
+        let lists = [vec![1], vec![0], vec![0], vec![4], vec![], vec![5]];
+        let mut entries = vec![1];
+        reach_all(&[0, 1, 2, 3, 4], &lists, &mut entries);
+        assert_eq!(entries, [1, 2, 3]);
+    }
+
+    #[test]
+    fn entries_are_the_fewest_levels_allow() {
+        let levels = [0, 2, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let rows: Vec<u32> = (0..25).collect();
+        assert_eq!(entries(&rows, &levels), [1, 3, 6]);
+        assert_eq!(entries(&rows[..4], &[0; 25]), [0, 1, 2, 3]);
+        assert_eq!(entries(&rows, &[0; 25]).len(), 20);
+        assert!(entries(&[], &[]).is_empty());
+    }
+}

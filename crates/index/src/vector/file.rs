@@ -1,0 +1,300 @@
+//! The file of vectors: a header, then rows, appended and mapped.
+//!
+//! ```text
+//! 0    8   magic `WEFTVECF`            16  4  dimension, u32
+//! 8    4   format version, u32         20  40 zeros
+//! 12   4   bytes of a row, u32         60  4  crc32 of the 60 bytes before
+//! 64   …   rows: f32, little-endian, padded with zeros to a multiple of 64 bytes
+//! ```
+//!
+//! How many rows count is not in the file: whoever publishes knows, so a torn append is no damage.
+//! The file grows by whole extents ahead of its rows; nothing behind the last row means anything.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::block::BLOCK_ROWS;
+use super::header::{self, HEADER_BYTES, Header};
+use super::map::Map;
+use super::{MAX_DIMENSION, VectorError};
+
+const KIND: header::Kind = header::Kind { magic: *b"WEFTVECF", version: 1, name: "vector file" };
+
+/// Bytes that a row's length is a multiple of: a cache line.
+const ROW_ALIGNMENT: usize = 64;
+
+/// Rows that the file grows by: 12 MB at 384 dimensions, so growing and mapping are rare and a mapping per extent stays far below the limits of kernels.
+const EXTENT_ROWS: usize = 16 * BLOCK_ROWS;
+
+/// Rows of `f32` in a file that is only ever appended to.
+///
+/// One writer; readers hold mappings, which stay valid and unchanged while rows are appended.
+/// Nothing else may write to the file or shorten it while it is open.
+#[derive(Debug)]
+pub struct VectorFile {
+    file: File,
+    path: PathBuf,
+    dimension: usize,
+    n_rows: usize,
+    /// The mapped parts, in order and without gaps; each starts with a block.
+    extents: Vec<Extent>,
+}
+
+#[derive(Debug)]
+struct Extent {
+    first_row: usize,
+    end_row: usize,
+    map: Arc<Map>,
+}
+
+/// Where the rows of one block lie.
+#[derive(Clone, Debug)]
+pub(super) struct MappedRows {
+    map: Arc<Map>,
+    offset: usize,
+}
+
+impl MappedRows {
+    /// The vector of row `at` of the block, which is published.
+    pub(super) fn row(&self, at: usize, dimension: usize) -> &[f32] {
+        self.map.floats(self.offset + at * row_bytes(dimension), dimension)
+    }
+}
+
+/// Bytes of one row, padding included.
+const fn row_bytes(dimension: usize) -> usize {
+    (dimension * size_of::<f32>()).next_multiple_of(ROW_ALIGNMENT)
+}
+
+impl VectorFile {
+    /// Creates an empty file; fails when `path` exists.
+    pub fn create(path: &Path, dimension: usize) -> Result<Self, VectorError> {
+        if !(1..=MAX_DIMENSION).contains(&dimension) {
+            return Err(VectorError::UnsupportedDimension { dimension });
+        }
+        let write = |source| VectorError::Write { path: path.to_owned(), source };
+        let mut file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(write)?;
+        let fields = [row_bytes(dimension), dimension].map(to_u32);
+        file.write_all(&Header::new(&KIND, &fields).bytes()).map_err(write)?;
+        Ok(Self { file, path: path.to_owned(), dimension, n_rows: 0, extents: Vec::new() })
+    }
+
+    /// Opens a file of which the first `n_rows` rows count, and maps them.
+    ///
+    /// Fails when the file is something else, was written by a later version, holds vectors of another dimension or fewer rows.
+    /// The rows themselves are not read; see [`RowChecksum`](super::RowChecksum).
+    pub fn open(path: &Path, dimension: usize, n_rows: usize) -> Result<Self, VectorError> {
+        let read = |source| VectorError::Read { path: path.to_owned(), source };
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(read)?;
+        let n_bytes = file.metadata().map_err(read)?.len();
+        let mut bytes = [0; HEADER_BYTES];
+        if n_bytes < HEADER_BYTES as u64 {
+            let expected = HEADER_BYTES as u64;
+            return Err(VectorError::Short { path: path.to_owned(), expected, got: n_bytes });
+        }
+        file.read_exact(&mut bytes).map_err(read)?;
+        let [stride, found] = Header::parse(&bytes, &KIND, path)?.fields();
+        if found as usize != dimension {
+            return Err(VectorError::Dimension { expected: dimension, got: found as usize });
+        }
+        if stride as usize != row_bytes(dimension) {
+            return Err(VectorError::Damaged { path: path.to_owned(), part: "row length" });
+        }
+        let mut opened =
+            Self { file, path: path.to_owned(), dimension, n_rows, extents: Vec::new() };
+        let expected = opened.offset(n_rows);
+        if n_bytes < expected {
+            return Err(VectorError::Short { path: path.to_owned(), expected, got: n_bytes });
+        }
+        if n_rows > 0 {
+            // Whole blocks only, so that the next extent starts with one.
+            opened.extend_to(n_rows.next_multiple_of(BLOCK_ROWS)).map_err(read)?;
+        }
+        Ok(opened)
+    }
+
+    /// Floats per vector.
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Rows that count.
+    #[must_use]
+    pub const fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Where the file lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends `rows`, each of the file's dimension; durable after [`sync`](Self::sync).
+    ///
+    /// After an error nothing counts that did not count before, and the next append writes over it.
+    pub fn append<'v>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'v [f32]>,
+    ) -> Result<(), VectorError> {
+        let mut bytes = Vec::new();
+        let mut n_new = 0;
+        for row in rows {
+            if row.len() != self.dimension {
+                return Err(VectorError::Dimension { expected: self.dimension, got: row.len() });
+            }
+            bytes.extend(row.iter().flat_map(|value| value.to_le_bytes()));
+            n_new += 1;
+            bytes.resize(n_new * row_bytes(self.dimension), 0);
+        }
+        self.write(&bytes, n_new)
+            .map_err(|source| VectorError::Write { path: self.path.clone(), source })?;
+        self.n_rows += n_new;
+        Ok(())
+    }
+
+    /// Makes every appended row durable.
+    pub fn sync(&self) -> Result<(), VectorError> {
+        self.file
+            .sync_data()
+            .map_err(|source| VectorError::Write { path: self.path.clone(), source })
+    }
+
+    /// The rows of block `block`, of which at least one counts.
+    pub(super) fn block(&self, block: usize) -> MappedRows {
+        let first = block * BLOCK_ROWS;
+        let at = self.extents.partition_point(|extent| extent.end_row <= first);
+        let extent = &self.extents[at];
+        MappedRows {
+            map: Arc::clone(&extent.map),
+            offset: (first - extent.first_row) * row_bytes(self.dimension),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], n_new: usize) -> io::Result<()> {
+        let end = self.n_rows + n_new;
+        if self.extents.last().is_none_or(|extent| extent.end_row < end) {
+            self.extend_to(end.next_multiple_of(EXTENT_ROWS))?;
+        }
+        self.file.seek(SeekFrom::Start(self.offset(self.n_rows)))?;
+        self.file.write_all(bytes)
+    }
+
+    /// Maps the rows behind the last extent up to `end_row`, for which the file grows if it must.
+    fn extend_to(&mut self, end_row: usize) -> io::Result<()> {
+        let first_row = self.extents.last().map_or(0, |extent| extent.end_row);
+        let (start, end) = (self.offset(first_row), self.offset(end_row));
+        if self.file.metadata()?.len() < end {
+            self.file.set_len(end)?;
+        }
+        let map = Arc::new(Map::new(
+            &self.file,
+            start,
+            (end_row - first_row) * row_bytes(self.dimension),
+        )?);
+        self.extents.push(Extent { first_row, end_row, map });
+        Ok(())
+    }
+
+    /// The byte at which row `row` starts.
+    const fn offset(&self, row: usize) -> u64 {
+        HEADER_BYTES as u64 + row as u64 * row_bytes(self.dimension) as u64
+    }
+}
+
+/// A number known to be below the limits of rows and dimensions.
+pub(super) fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIMENSION: usize = 20;
+
+    fn row(seed: u16) -> Vec<f32> {
+        (0..20_u16).map(|at| f32::from(seed * 31 + at)).collect()
+    }
+
+    fn vector(file: &VectorFile, row: usize) -> Vec<f32> {
+        file.block(row / BLOCK_ROWS).row(row % BLOCK_ROWS, DIMENSION).to_vec()
+    }
+
+    #[test]
+    fn rows_survive_reopening_and_mappings_survive_appends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vec.f32");
+        let mut file = VectorFile::create(&path, DIMENSION).unwrap();
+        let rows: Vec<_> = (0..1_000).map(row).collect();
+        file.append(rows.iter().map(Vec::as_slice)).unwrap();
+        let held = file.block(1);
+        file.sync().unwrap();
+        drop(file);
+        let mut file = VectorFile::open(&path, DIMENSION, 1_000).unwrap();
+        let more: Vec<_> = (1_000..20_000).map(|seed| row(seed % 2_000)).collect();
+        file.append(more.iter().map(Vec::as_slice)).unwrap();
+        assert_eq!(held.row(87, DIMENSION), row(599));
+        for at in [0_u16, 511, 512, 999, 1_000, 1_024, 8_191, 8_192, 19_999] {
+            assert_eq!(vector(&file, usize::from(at)), row(at % 2_000), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_torn_append_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vec.f32");
+        let mut file = VectorFile::create(&path, DIMENSION).unwrap();
+        file.append([row(1).as_slice(), &row(2), &row(3)]).unwrap();
+        assert!(file.append([row(4).as_slice(), &[1.0]]).is_err());
+        assert_eq!(file.n_rows(), 3);
+        drop(file);
+        // Only two rows were published; the file ends in the middle of a row.
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(64 + 2 * 128 + 40).unwrap();
+        let mut file = VectorFile::open(&path, DIMENSION, 2).unwrap();
+        file.append([row(5).as_slice()]).unwrap();
+        assert_eq!([vector(&file, 1), vector(&file, 2)], [row(2), row(5)]);
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vec.f32");
+        let mut file = VectorFile::create(&path, DIMENSION).unwrap();
+        file.append([row(1).as_slice(), &row(2)]).unwrap();
+        assert!(matches!(VectorFile::create(&path, DIMENSION), Err(VectorError::Write { .. })));
+        let good = std::fs::read(&path).unwrap();
+        let resealed = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            let crc = crc32fast::hash(&bytes[..60]);
+            bytes[60..64].copy_from_slice(&crc.to_le_bytes());
+            bytes
+        };
+        let mut flipped = good.clone();
+        flipped[17] ^= 1;
+        let cases = [
+            ("empty", Vec::new(), "bytes long"),
+            ("half a header", good[..40].to_vec(), "bytes long"),
+            ("rows missing", good[..64 + 128].to_vec(), "bytes long"),
+            ("other magic", resealed(0, b'X'), "is no vector file"),
+            ("later version", resealed(8, 9), "version 9"),
+            ("bit flipped", flipped, "damaged"),
+            ("other row length", resealed(12, 64), "damaged"),
+            ("other dimension", resealed(16, 21), "21 dimensions"),
+        ];
+        for (name, bytes, expected) in cases {
+            std::fs::write(&path, bytes).unwrap();
+            let error = VectorFile::open(&path, DIMENSION, 2).unwrap_err().to_string();
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+        assert!(matches!(
+            VectorFile::open(&folder.path().join("none"), 4, 0),
+            Err(VectorError::Read { .. })
+        ));
+    }
+}

@@ -1,0 +1,212 @@
+//! The frozen graph: links between near rows in one flat array, and its file.
+//!
+//! ```text
+//! 0   64  header: magic `WEFTHNSW`, version, rows, links per row, entries, copies, rows known, fingerprint, crc32 of what follows
+//! 64  …   entries, copies as (first row, copy), links by row; u32, little-endian, `u32::MAX` where a row has fewer links
+//! ```
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use super::VectorError;
+use super::file::to_u32;
+use super::header::{HEADER_BYTES, Header, Kind};
+
+const KIND: Kind = Kind { magic: *b"WEFTHNSW", version: 1, name: "graph file" };
+
+/// No link.
+const NONE: u32 = u32::MAX;
+
+/// Near rows of every row, as they were when it was built. Rows added since are not in it, rows deleted since still are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrozenGraph {
+    n_rows: usize,
+    /// Links of a row, at most; at least one.
+    degree: usize,
+    /// `n_rows × degree`; a row's links come first, [`NONE`] fills up.
+    links: Vec<u32>,
+    /// Where walks start; empty only if no row is linked.
+    entries: Vec<u32>,
+    /// Rows that are no links' ends because an earlier row has the same codes: that row, then the copy; ascending.
+    copies: Vec<[u32; 2]>,
+    /// Rows that were alive when it was built.
+    n_known: usize,
+    /// What the rows' codes were.
+    fingerprint: u32,
+}
+
+impl FrozenGraph {
+    /// Flattens `lists`, one per row, each cut to `degree` links; `n_known` counts the rows alive.
+    pub(super) fn freeze(
+        lists: &[Vec<u32>],
+        degree: usize,
+        entries: Vec<u32>,
+        copies: Vec<[u32; 2]>,
+        n_known: usize,
+        fingerprint: u32,
+    ) -> Self {
+        let mut links = vec![NONE; lists.len() * degree];
+        for (row, list) in links.chunks_exact_mut(degree).zip(lists) {
+            for (link, &to) in row.iter_mut().zip(list) {
+                *link = to;
+            }
+        }
+        Self { n_rows: lists.len(), degree, links, entries, copies, n_known, fingerprint }
+    }
+
+    /// Rows of the index it was built from.
+    #[must_use]
+    pub const fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Rows that were alive when it was built; it leads to these only.
+    #[must_use]
+    pub const fn n_known(&self) -> usize {
+        self.n_known
+    }
+
+    /// Bytes it takes in memory.
+    #[must_use]
+    pub const fn n_bytes(&self) -> usize {
+        (self.links.len() + self.entries.len() + 2 * self.copies.len()) * size_of::<u32>()
+    }
+
+    /// The rows linked from `row`.
+    pub(super) fn links(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = row as usize * self.degree;
+        self.links[first..first + self.degree].iter().copied().take_while(|&link| link != NONE)
+    }
+
+    /// `row` and the rows with the same codes that stand for nothing in the links, ascending.
+    pub(super) fn with_copies(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.copies.partition_point(|[of, _]| *of < row);
+        let copies = self.copies[first..].iter().take_while(move |[of, _]| *of == row);
+        std::iter::once(row).chain(copies.map(|[_, copy]| *copy))
+    }
+
+    /// Where walks start.
+    pub(super) fn entries(&self) -> &[u32] {
+        &self.entries
+    }
+
+    /// What the rows' codes were.
+    pub(super) const fn fingerprint(&self) -> u32 {
+        self.fingerprint
+    }
+
+    /// Writes it to `path`, durably; an older file is replaced in place, so the caller writes where nobody reads yet.
+    pub fn save(&self, path: &Path) -> Result<(), VectorError> {
+        let ids = self.entries.iter().chain(self.copies.as_flattened()).chain(&self.links);
+        let body: Vec<u8> = ids.flat_map(|id| id.to_le_bytes()).collect();
+        let counts =
+            [self.n_rows, self.degree, self.entries.len(), self.copies.len(), self.n_known];
+        let fields: Vec<u32> = counts
+            .map(to_u32)
+            .into_iter()
+            .chain([self.fingerprint, crc32fast::hash(&body)])
+            .collect();
+        let write = || {
+            let mut file = File::create(path)?;
+            file.write_all(&Header::new(&KIND, &fields).bytes())?;
+            file.write_all(&body)?;
+            file.sync_all()
+        };
+        write().map_err(|source| VectorError::Write { path: path.to_owned(), source })
+    }
+
+    /// Reads it from `path` and checks every link.
+    pub fn load(path: &Path) -> Result<Self, VectorError> {
+        let bytes =
+            fs::read(path).map_err(|source| VectorError::Read { path: path.to_owned(), source })?;
+        let short = |expected: usize| VectorError::Short {
+            path: path.to_owned(),
+            expected: expected as u64,
+            got: bytes.len() as u64,
+        };
+        let damaged = |part| VectorError::Damaged { path: path.to_owned(), part };
+        let (header, body) = bytes.split_first_chunk().ok_or_else(|| short(HEADER_BYTES))?;
+        let [counts @ .., fingerprint, crc] = Header::parse(header, &KIND, path)?.fields::<7>();
+        let [n_rows, degree, n_entries, n_copies, n_known] = counts.map(|count| count as usize);
+        let n_links = n_rows.checked_mul(degree);
+        let n_ids =
+            n_links.and_then(|n| n.checked_add(n_entries)?.checked_add(n_copies.checked_mul(2)?));
+        let n_body =
+            n_ids.and_then(|n| n.checked_mul(size_of::<u32>())).ok_or_else(|| damaged("counts"))?;
+        if body.len() < n_body {
+            return Err(short(HEADER_BYTES + n_body));
+        }
+        if body.len() > n_body || degree == 0 {
+            return Err(damaged("length"));
+        }
+        if crc32fast::hash(body) != crc {
+            return Err(damaged("checksum"));
+        }
+        let mut ids = body.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        let entries: Vec<u32> = ids.by_ref().take(n_entries).collect();
+        let copies: Vec<u32> = ids.by_ref().take(2 * n_copies).collect();
+        let links: Vec<u32> = ids.collect();
+        let known = |id: &u32| (*id as usize) < n_rows;
+        let sound = entries.iter().chain(&copies).all(known)
+            && links.iter().all(|id| *id == NONE || known(id))
+            && copies.as_chunks::<2>().0.is_sorted();
+        if !sound {
+            return Err(damaged("links"));
+        }
+        let copies = copies.as_chunks().0.to_vec();
+        Ok(Self { n_rows, degree, links, entries, copies, n_known, fingerprint })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_reads_back_as_written_and_damage_is_found() {
+        let lists = [vec![1, 2], vec![0], vec![], vec![2, 1, 0]];
+        let graph = FrozenGraph::freeze(&lists, 3, vec![3, 0], vec![[0, 2], [3, 1]], 4, 77);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hnsw.u32");
+        graph.save(&path).unwrap();
+        let loaded = FrozenGraph::load(&path).unwrap();
+        assert_eq!(loaded, graph);
+        let back: Vec<Vec<u32>> = (0..4).map(|row| loaded.links(row).collect()).collect();
+        assert_eq!(back, lists);
+        let copies: Vec<Vec<u32>> = (0..4).map(|row| loaded.with_copies(row).collect()).collect();
+        assert_eq!(copies, [vec![0, 2], vec![1], vec![2], vec![3, 1]]);
+
+        let good = fs::read(&path).unwrap();
+        let changed = |at: usize, to: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = to;
+            bytes
+        };
+        // A link to a row that is not there, under a checksum that is right.
+        let foreign = {
+            let mut bytes = changed(64, 9);
+            let crc = crc32fast::hash(&bytes[64..]);
+            bytes[36..40].copy_from_slice(&crc.to_le_bytes());
+            let crc = crc32fast::hash(&bytes[..60]);
+            bytes[60..64].copy_from_slice(&crc.to_le_bytes());
+            bytes
+        };
+        let cases = [
+            ("empty", Vec::new(), "bytes long"),
+            ("cut", good[..good.len() - 1].to_vec(), "bytes long"),
+            ("too long", [good.as_slice(), &[0]].concat(), "length"),
+            ("magic", changed(3, 0), "no graph file"),
+            ("version", changed(8, 2), "version 2"),
+            ("count", changed(12, 200), "header"),
+            ("link", changed(80, 1), "checksum"),
+            ("link to nowhere", foreign, "links"),
+        ];
+        for (name, bytes, expected) in cases {
+            fs::write(&path, bytes).unwrap();
+            let error = FrozenGraph::load(&path).unwrap_err().to_string();
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+        assert!(matches!(FrozenGraph::load(folder.path()), Err(VectorError::Read { .. })));
+    }
+}

@@ -1,0 +1,433 @@
+//! The index as readers see it: searches, and what they know of each row.
+
+use std::sync::Arc;
+
+use weft_model::{NoteId, NoteSet};
+
+use super::block::{self, BLOCK_ROWS, Block, Coded, RowBits, positions};
+use super::build::{self, GraphParams};
+use super::file::to_u32;
+use super::graph::FrozenGraph;
+use super::shortlist::{Shortlist, row_of, score_of};
+use super::simd::{Kernel, LANE, Lane};
+use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, walk};
+
+/// What a step of a walk costs, in rows of a scan.
+///
+/// Measured at 100,000 rows of 384 dimensions: 1 µs against 15 ns.
+const STEP_IN_ROWS: usize = 70;
+
+/// How vectors are searched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VectorParams {
+    /// Up to this many living rows every search scans them all and is exact: less than a millisecond at 384 dimensions.
+    pub exact_below: usize,
+    /// Up to this many rows that pass a filter are scanned and the answer is exact.
+    pub exact_filter: usize,
+    /// Rows that a walk through the graph keeps in sight, before deleted and filtered ones are allowed for: more finds more and takes longer.
+    pub ef: usize,
+    /// How the graph is built.
+    pub graph: GraphParams,
+}
+
+impl Default for VectorParams {
+    fn default() -> Self {
+        Self { exact_below: 50_000, exact_filter: 10_000, ef: 128, graph: GraphParams::default() }
+    }
+}
+
+/// One published state of the vectors. Never changes; cloning shares everything.
+#[derive(Clone, Debug)]
+pub struct VectorIndex {
+    pub(super) dimension: usize,
+    pub(super) n_rows: usize,
+    pub(super) n_live: usize,
+    pub(super) blocks: Arc<[Block]>,
+    pub(super) graph: Option<Arc<FrozenGraph>>,
+    pub(super) params: VectorParams,
+    pub(super) kernel: Kernel,
+}
+
+/// A query as vector and as codes.
+struct Query<'q> {
+    floats: &'q [f32],
+    lanes: Vec<Lane>,
+    coded: Coded,
+    /// What a score may be off beside what the row's error adds.
+    bound: f32,
+    /// How much of a row's error a score may be off.
+    bound_factor: f32,
+}
+
+impl<'q> Query<'q> {
+    /// Codes `floats`.
+    ///
+    /// With `q̂`, `x̂` the codes of query and row: `|q·x − q̂·x̂| ≤ |q|·|x − x̂| + |q − q̂|·(|x| + |x − x̂|)`, and a little for rounding.
+    fn new(kernel: Kernel, floats: &'q [f32]) -> Option<Self> {
+        let mut lanes = vec![Lane::ZERO; floats.len().div_ceil(LANE)];
+        let coded = block::encode(kernel, floats, &mut lanes)?;
+        // Sums of n/32 products in each of 32 places, then five more: errors add up to less than half of this.
+        let rounding = (floats.len() as f32 / 16.0 + 16.0) * f32::EPSILON * coded.norm;
+        let bound = coded.error * MAX_NORM + rounding;
+        Some(Self { floats, lanes, coded, bound, bound_factor: coded.norm + coded.error })
+    }
+
+    /// How far the score by codes of a row with this error may be from its exact score.
+    fn bound(&self, row_error: f32) -> f32 {
+        row_error * self.bound_factor + self.bound
+    }
+}
+
+/// The rows that a search may answer with.
+enum Admitted {
+    /// Every living row.
+    Live,
+    /// These rows, by block.
+    Only(Vec<RowBits>),
+}
+
+impl VectorIndex {
+    /// Floats per vector.
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Rows, deleted ones included.
+    #[must_use]
+    pub const fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Rows that are not deleted.
+    #[must_use]
+    pub const fn n_live(&self) -> usize {
+        self.n_live
+    }
+
+    /// How it is searched.
+    #[must_use]
+    pub const fn params(&self) -> &VectorParams {
+        &self.params
+    }
+
+    /// Searches from now on as `params` say; the rows stay what they are.
+    #[doc(hidden)]
+    pub fn set_params(&mut self, params: VectorParams) {
+        self.params = params;
+    }
+
+    /// The graph that searches walk, if one is attached.
+    #[must_use]
+    pub const fn graph(&self) -> Option<&Arc<FrozenGraph>> {
+        self.graph.as_ref()
+    }
+
+    /// The vector of `row`, deleted or not; nothing when there is no such row.
+    #[must_use]
+    pub fn vector(&self, row: RowId) -> Option<&[f32]> {
+        let row = row.index();
+        (row < self.n_rows)
+            .then(|| self.blocks[row / BLOCK_ROWS].floats.row(row % BLOCK_ROWS, self.dimension))
+    }
+
+    /// The note that owns `row`; nothing when it is deleted or there is no such row.
+    #[must_use]
+    pub fn owner(&self, row: RowId) -> Option<NoteId> {
+        let (block, at) = (row.index() / BLOCK_ROWS, row.index() % BLOCK_ROWS);
+        let block = self.blocks.get(block)?;
+        block::is_set(&block.live, at).then(|| block.codes.owners[at])
+    }
+
+    /// The owner of every row in order, nothing for deleted ones: what reopening asks for.
+    pub fn owners(&self) -> impl Iterator<Item = Option<NoteId>> + '_ {
+        (0..to_u32(self.n_rows)).map(|row| self.owner(RowId::new(row)))
+    }
+
+    /// Whether a graph, or a new one, would make searches faster.
+    ///
+    /// True when there are too many rows to scan and no graph, when 5,000 rows and a tenth of all came after the graph was built, or when three tenths of its rows are deleted.
+    #[must_use]
+    pub fn needs_rebuild(&self) -> bool {
+        if self.n_live <= self.params.exact_below {
+            return false;
+        }
+        let Some(graph) = &self.graph else { return true };
+        let tail = self.n_rows - graph.n_rows();
+        let living = self.n_live - self.n_live_from(graph.n_rows());
+        tail > (self.n_rows / 10).max(5_000)
+            || (graph.n_known() - living) * 10 >= graph.n_known() * 3
+    }
+
+    /// Builds a graph of the living rows.
+    ///
+    /// Pure; takes minutes of one core for millions of rows, so it is called on a thread of its own and attached to whatever index is then current.
+    /// Equal rows and parameters give an equal graph unless [`GraphParams::parallel`] is set.
+    #[must_use]
+    pub fn build_graph(&self) -> FrozenGraph {
+        build::build(self, &self.params.graph)
+    }
+
+    /// This index with `graph`, which was built from this one or an earlier one of the same rows.
+    pub fn with_graph(&self, graph: Arc<FrozenGraph>) -> Result<Self, VectorError> {
+        self.check_graph(&graph)?;
+        Ok(Self { graph: Some(graph), ..self.clone() })
+    }
+
+    /// Fails unless `graph` was built from these rows. `O(rows)`, 0.1 ms for 100,000.
+    pub(super) fn check_graph(&self, graph: &FrozenGraph) -> Result<(), VectorError> {
+        if graph.n_rows() > self.n_rows || graph.fingerprint() != self.fingerprint(graph.n_rows()) {
+            return Err(VectorError::ForeignGraph);
+        }
+        Ok(())
+    }
+
+    /// A checksum over the scales of the first `n_rows` rows' codes, which tells one set of rows from another.
+    pub(super) fn fingerprint(&self, n_rows: usize) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        for (block, first) in self.blocks.iter().zip((0..n_rows).step_by(BLOCK_ROWS)) {
+            let scales = &block.codes.scales[..BLOCK_ROWS.min(n_rows - first)];
+            let bytes: Vec<u8> = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect();
+            hasher.update(&bytes);
+        }
+        hasher.finalize()
+    }
+
+    /// The codes and the scale of a row.
+    pub(super) fn codes(&self, row: u32) -> (&[Lane], f32) {
+        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+        let codes = &self.blocks[block].codes;
+        (codes.row(at), codes.scales[at])
+    }
+
+    /// Living rows from row `first` on.
+    fn n_live_from(&self, first: usize) -> usize {
+        let blocks = first / BLOCK_ROWS..self.blocks.len();
+        blocks.map(|at| block::count(&from(&self.blocks[at].live, at, first))).sum()
+    }
+
+    fn query<'q>(&self, floats: &'q [f32]) -> Result<Query<'q>, VectorError> {
+        if floats.len() != self.dimension {
+            return Err(VectorError::Dimension { expected: self.dimension, got: floats.len() });
+        }
+        Query::new(self.kernel, floats).ok_or(VectorError::QueryNotFinite)
+    }
+
+    /// The living rows that pass `filter`, and how many they are. `O(living rows)`, about 1 ns each; `O(1)` for no filter.
+    fn admitted(&self, filter: &NoteSet) -> (Admitted, usize) {
+        let notes = match filter {
+            NoteSet::All => return (Admitted::Live, self.n_live),
+            NoteSet::Only(notes) => notes,
+        };
+        let passing = |block: &Block| {
+            let mut bits = RowBits::default();
+            for at in positions(&block.live).filter(|&at| notes.contains(block.codes.owners[at])) {
+                bits[at / 64] |= 1 << (at % 64);
+            }
+            bits
+        };
+        let rows: Vec<RowBits> = self.blocks.iter().map(passing).collect();
+        let n = rows.iter().map(block::count).sum();
+        (Admitted::Only(rows), n)
+    }
+
+    fn bits(&self, admitted: &Admitted, block: usize) -> RowBits {
+        match admitted {
+            Admitted::Live => self.blocks[block].live,
+            Admitted::Only(rows) => rows[block],
+        }
+    }
+
+    /// The graph, when walking it beats scanning the `n` rows admitted.
+    ///
+    /// A walk takes `ef · rows / n` steps, a scan `n`: they cost the same at `n² = ef · rows ·` [`STEP_IN_ROWS`].
+    fn graph_for(&self, n: usize) -> Option<&FrozenGraph> {
+        let graph = self.graph.as_deref().filter(|_| self.n_live > self.params.exact_below)?;
+        let filtered = n < self.n_live;
+        let scan = filtered
+            && (n <= self.params.exact_filter
+                || n.saturating_mul(n) <= self.params.ef * graph.n_rows() * STEP_IN_ROWS);
+        (!scan).then_some(graph)
+    }
+
+    /// Offers what a walk finds; returns false when that is fewer than `wanted` rows.
+    fn walk(
+        &self,
+        graph: &FrozenGraph,
+        query: &Query<'_>,
+        admitted: (&Admitted, usize),
+        wanted: usize,
+        list: &mut Shortlist,
+    ) -> bool {
+        let (rows, n) = admitted;
+        let ef = self.params.ef.max(2 * wanted).saturating_mul(graph.n_rows()).div_ceil(n);
+        let mut n_found = 0;
+        for rank in walk::nearest(self, graph, &query.lanes, ef.min(graph.n_rows())) {
+            let score = score_of(rank) * query.coded.scale;
+            for row in graph.with_copies(row_of(rank)) {
+                let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+                if block::is_set(&self.bits(rows, block), at) {
+                    list.offer(row, score, query.bound(self.blocks[block].codes.errors[at]));
+                    n_found += 1;
+                }
+            }
+        }
+        n_found >= wanted
+    }
+
+    /// Offers every admitted row from row `first` on that could be among the best.
+    fn scan(&self, query: &Query<'_>, admitted: &Admitted, first: usize, list: &mut Shortlist) {
+        let mut scanner = Scanner::default();
+        for block in first / BLOCK_ROWS..self.blocks.len() {
+            let rows = from(&self.bits(admitted, block), block, first);
+            scanner.scan(self.kernel, query, &self.blocks[block], &rows, |at, score, bound| {
+                if score + bound >= list.floor() {
+                    list.offer(to_u32(block * BLOCK_ROWS + at), score, bound);
+                }
+            });
+        }
+    }
+
+    fn score(&self, query: &Query<'_>, row: u32) -> f32 {
+        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+        self.kernel.dot_f32(query.floats, self.blocks[block].floats.row(at, self.dimension))
+    }
+}
+
+impl VectorSearch for VectorIndex {
+    fn nearest(
+        &self,
+        query: &[f32],
+        k: usize,
+        filter: &NoteSet,
+    ) -> Result<Vec<ChunkHit>, VectorError> {
+        let query = self.query(query)?;
+        let (admitted, n) = self.admitted(filter);
+        let k = k.min(n);
+        if k == 0 {
+            return Ok(Vec::new());
+        }
+        let mut list = Shortlist::new(k);
+        let graph = self.graph_for(n);
+        let n_walked = graph.map_or(0, FrozenGraph::n_rows);
+        self.scan(&query, &admitted, n_walked, &mut list);
+        if let Some(graph) = graph {
+            let wanted = k.min(n - self.n_admitted_from(&admitted, n_walked));
+            if wanted > 0 && !self.walk(graph, &query, (&admitted, n), wanted, &mut list) {
+                // The filter's rows lie far from the query: look at each of them.
+                list = Shortlist::new(k);
+                self.scan(&query, &admitted, 0, &mut list);
+            }
+        }
+        let best = list.best(|row| self.score(&query, row));
+        Ok(best
+            .into_iter()
+            .map(|(row, score)| {
+                let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+                ChunkHit { row: RowId::new(row), note: self.blocks[block].codes.owners[at], score }
+            })
+            .collect())
+    }
+
+    fn similarities(&self, query: &[f32], rows: &[RowId]) -> Result<Vec<f32>, VectorError> {
+        let query = self.query(query)?;
+        let known = |row: &RowId| {
+            (row.index() < self.n_rows)
+                .then(|| self.score(&query, row.get()))
+                .ok_or(VectorError::UnknownRow { row: row.get(), n_rows: self.n_rows })
+        };
+        rows.iter().map(known).collect()
+    }
+}
+
+impl VectorIndex {
+    /// Admitted rows from row `first` on.
+    fn n_admitted_from(&self, admitted: &Admitted, first: usize) -> usize {
+        let blocks = first / BLOCK_ROWS..self.blocks.len();
+        blocks.map(|at| block::count(&from(&self.bits(admitted, at), at, first))).sum()
+    }
+}
+
+/// The `bits` of block `block` that stand for row `first` or later ones.
+fn from(bits: &RowBits, block: usize, first: usize) -> RowBits {
+    let skipped = first.saturating_sub(block * BLOCK_ROWS);
+    std::array::from_fn(|word| match skipped.saturating_sub(word * 64) {
+        0 => bits[word],
+        skip @ 1..64 => bits[word] >> skip << skip,
+        _ => 0,
+    })
+}
+
+/// Room for the products of one block.
+struct Scanner {
+    dots: [i32; BLOCK_ROWS],
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self { dots: [0; BLOCK_ROWS] }
+    }
+}
+
+impl Scanner {
+    /// Calls `each` with place, score and bound of every row of `rows`, ascending.
+    fn scan(
+        &mut self,
+        kernel: Kernel,
+        query: &Query<'_>,
+        block: &Block,
+        rows: &RowBits,
+        mut each: impl FnMut(usize, f32, f32),
+    ) {
+        let n = block::count(rows);
+        let end = positions(rows).last().map_or(0, |last| last + 1);
+        let codes = &block.codes;
+        // Reading on is cheaper than choosing while half of what is read counts.
+        if n * 2 >= end {
+            kernel.dots(&query.lanes, codes.rows(end), &mut self.dots[..end]);
+        } else {
+            let chosen: Vec<&[Lane]> = positions(rows).map(|at| codes.row(at)).collect();
+            let mut dots = vec![0; n];
+            kernel.dots_of(&query.lanes, &chosen, &mut dots);
+            for (at, dot) in positions(rows).zip(dots) {
+                self.dots[at] = dot;
+            }
+        }
+        for at in positions(rows) {
+            let score = self.dots[at] as f32 * (codes.scales[at] * query.coded.scale);
+            each(at, score, query.bound(codes.errors[at]));
+        }
+    }
+}
+
+/// A running checksum of rows: crc32 over the floats, little-endian, without padding.
+///
+/// Extends over the rows that were added since; reads vectors, so large ones are checked on a thread of their own.
+#[derive(Clone, Debug, Default)]
+pub struct RowChecksum {
+    hasher: crc32fast::Hasher,
+    n_rows: usize,
+}
+
+impl RowChecksum {
+    /// The checksum of the first `n_rows` rows of `index`, cut to what is there.
+    ///
+    /// `index` holds the rows seen so far and more; asking for fewer than seen so far starts again from the front.
+    pub fn extend(&mut self, index: &VectorIndex, n_rows: usize) -> u32 {
+        let n_rows = n_rows.min(index.n_rows);
+        if n_rows < self.n_rows {
+            *self = Self::default();
+        }
+        let mut bytes = vec![0; index.dimension * size_of::<f32>()];
+        for row in self.n_rows..n_rows {
+            let vector =
+                index.blocks[row / BLOCK_ROWS].floats.row(row % BLOCK_ROWS, index.dimension);
+            for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(vector) {
+                *bytes = value.to_le_bytes();
+            }
+            self.hasher.update(&bytes);
+        }
+        self.n_rows = n_rows;
+        self.hasher.clone().finalize()
+    }
+}

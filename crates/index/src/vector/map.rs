@@ -1,0 +1,61 @@
+//! Floats of a mapped file.
+#![expect(unsafe_code, reason = "a mapped file is memory that the compiler knows nothing of")]
+
+use std::fs::File;
+use std::io;
+
+use memmap2::{MmapOptions, MmapRaw};
+
+const _: () = assert!(cfg!(target_endian = "little"), "mapped files hold little-endian floats");
+
+/// A read-only mapping of part of a file.
+#[derive(Debug)]
+pub(super) struct Map(MmapRaw);
+
+impl Map {
+    /// Maps `len` bytes from `offset` on.
+    pub(super) fn new(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+        Ok(Self(MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?))
+    }
+
+    /// The `n` floats that start `offset` bytes into the mapping.
+    ///
+    /// # Panics
+    ///
+    /// When they do not lie inside, or `offset` is no multiple of four.
+    pub(super) fn floats(&self, offset: usize, n: usize) -> &[f32] {
+        let end = n.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(offset));
+        assert!(end.is_some_and(|end| end <= self.0.len()), "floats inside the mapping");
+        let first = self.0.as_ptr().wrapping_add(offset).cast::<f32>();
+        assert!(first.is_aligned(), "floats on a multiple of their size");
+        // SAFETY: the bytes lie inside the mapping (checked), which lives as long as `self`; the pointer is aligned (checked); every bit pattern is a float.
+        // They do not change: callers ask for published rows only, the one writer never writes to those again and never shortens a file.
+        unsafe { std::slice::from_raw_parts(first, n) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn mapped_floats_are_those_written() {
+        let mut file = tempfile::tempfile().unwrap();
+        let values: Vec<f32> = (0_u8..200).map(f32::from).collect();
+        file.write_all(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+            .unwrap();
+        let map = Map::new(&file, 64, 736).unwrap();
+        assert_eq!(map.floats(0, 184), &values[16..]);
+        assert_eq!(map.floats(8, 3), &values[18..21]);
+    }
+
+    #[test]
+    #[should_panic(expected = "inside the mapping")]
+    fn floats_behind_the_end_are_refused() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[0; 128]).unwrap();
+        Map::new(&file, 0, 128).unwrap().floats(64, 17);
+    }
+}

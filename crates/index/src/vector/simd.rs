@@ -1,0 +1,461 @@
+//! Dot products on the widest registers at hand.
+//!
+//! Every path gives the same bits: integer sums are exact, and float sums use the same 32 partial sums, multiply and add unfused, on every machine.
+//! So an answer does not depend on the processor it was computed on.
+#![expect(
+    unsafe_code,
+    reason = "vector intrinsics load through pointers and need features found at run time"
+)]
+
+/// Components of one [`Lane`].
+pub(super) const LANE: usize = 64;
+
+/// 64 signed codes: one cache line, one AVX-512 register.
+///
+/// Codes lie in `-127..=127`; rows are padded with zeros, which add nothing to a dot product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C, align(64))]
+pub(super) struct Lane(pub(super) [i8; LANE]);
+
+impl Lane {
+    /// No components.
+    pub(super) const ZERO: Self = Self([0; LANE]);
+}
+
+/// One way of computing, supported by this processor.
+///
+/// Only made by [`Kernel::detect`] and [`Kernel::supported`]: having one proves that its instructions exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kernel(Path);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vnni,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+/// Calls `portable::$name`, compiled for the kernel's features.
+macro_rules! dispatch {
+    ($kernel:expr, $name:ident($($arg:expr),*)) => {
+        match $kernel.0 {
+            Path::Portable => portable::$name($($arg),*),
+            // SAFETY: a kernel of this path exists only where the processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 => unsafe { avx2::$name($($arg),*) },
+            // SAFETY: a kernel of this path exists only where the processor has AVX-512 F, BW and VNNI.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx512Vnni => unsafe { avx512::$name($($arg),*) },
+            // SAFETY: a kernel of this path exists only where the processor has NEON.
+            #[cfg(target_arch = "aarch64")]
+            Path::Neon => unsafe { neon::$name($($arg),*) },
+        }
+    };
+}
+
+impl Kernel {
+    /// The fastest path of this processor.
+    pub(super) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vnni")
+            {
+                return Self(Path::Avx512Vnni);
+            }
+            if is_x86_feature_detected!("avx2") {
+                return Self(Path::Avx2);
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            return Self(Path::Neon);
+        }
+        Self(Path::Portable)
+    }
+
+    /// Every path of this processor, the portable one first.
+    #[cfg(test)]
+    pub(super) fn supported() -> Vec<Self> {
+        let mut paths = vec![Self(Path::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            paths.push(Self(Path::Avx2));
+        }
+        if !paths.contains(&Self::detect()) {
+            paths.push(Self::detect());
+        }
+        paths
+    }
+
+    /// The dot product of `query` with each row of `rows`, `query.len()` lanes a row, into `out`.
+    pub(super) fn dots(self, query: &[Lane], rows: &[Lane], out: &mut [i32]) {
+        assert_eq!(rows.len(), query.len() * out.len(), "one row of lanes per answer");
+        dispatch!(self, dots(query, rows, out));
+    }
+
+    /// The dot product of `query` with each of `rows`, all of one length, into `out`.
+    pub(super) fn dots_of(self, query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
+        assert_eq!(rows.len(), out.len(), "one answer per row");
+        assert!(rows.iter().all(|row| row.len() == query.len()), "rows as long as the query");
+        dispatch!(self, dots_of(query, rows, out));
+    }
+
+    /// The dot product of two vectors of one length.
+    pub(super) fn dot_f32(self, left: &[f32], right: &[f32]) -> f32 {
+        assert_eq!(left.len(), right.len(), "vectors of one length");
+        dispatch!(self, dot_f32(left, right))
+    }
+
+    /// Rounds `vector · factor` to codes, zeros after its end, and returns the square of what rounding took, in units of codes.
+    ///
+    /// Every `|component · factor|` is at most 127.
+    pub(super) fn encode(self, vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
+        assert_eq!(codes.len(), vector.len().div_ceil(LANE), "lanes for every component");
+        dispatch!(self, encode(vector, factor, codes))
+    }
+}
+
+/// Plain Rust, and the reference for every other path.
+mod portable {
+    use super::{LANE, Lane};
+
+    pub(super) fn dots(query: &[Lane], rows: &[Lane], out: &mut [i32]) {
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            *out = dot(query, row);
+        }
+    }
+
+    pub(super) fn dots_of(query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
+        for (row, out) in rows.iter().zip(out) {
+            *out = dot(query, row);
+        }
+    }
+
+    fn dot(query: &[Lane], row: &[Lane]) -> i32 {
+        let products = |(left, right): (&Lane, &Lane)| -> i32 {
+            left.0
+                .iter()
+                .zip(&right.0)
+                .map(|(&left, &right)| i32::from(left) * i32::from(right))
+                .sum()
+        };
+        query.iter().zip(row).map(products).sum()
+    }
+
+    /// Partial sums of a float dot product: two AVX-512 registers, enough to hide the latency of an addition.
+    const SUMS: usize = 32;
+
+    #[inline(always)]
+    pub(super) fn dot_f32(left: &[f32], right: &[f32]) -> f32 {
+        let mut sums = [0.0_f32; SUMS];
+        let ((left, left_rest), (right, right_rest)) =
+            (left.as_chunks::<SUMS>(), right.as_chunks::<SUMS>());
+        for (left, right) in left.iter().zip(right) {
+            for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
+                *sum += left * right;
+            }
+        }
+        for ((sum, left), right) in sums.iter_mut().zip(left_rest).zip(right_rest) {
+            *sum += left * right;
+        }
+        let mut width = SUMS / 2;
+        while width > 0 {
+            let (low, high) = sums.split_at_mut(width);
+            for (low, high) in low.iter_mut().zip(high) {
+                *low += *high;
+            }
+            width /= 2;
+        }
+        sums[0]
+    }
+
+    /// Adding 1.5 · 2²³ leaves no bits for a fraction: the sum is rounded to even, and its low bits are the integer in two's complement.
+    const ROUNDER: f32 = 12_582_912.0;
+
+    #[inline(always)]
+    pub(super) fn encode(vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
+        let mut lost = [0.0_f32; LANE];
+        for (part, lane) in vector.chunks(LANE).zip(codes) {
+            let mut values = [0.0_f32; LANE];
+            values[..part.len()].copy_from_slice(part);
+            for ((value, code), lost) in values.iter().zip(&mut lane.0).zip(&mut lost) {
+                let scaled = value * factor;
+                let sum = scaled + ROUNDER;
+                *code = sum.to_bits().to_le_bytes()[0].cast_signed();
+                let error = scaled - (sum - ROUNDER);
+                *lost += error * error;
+            }
+        }
+        lost.iter().sum()
+    }
+}
+
+/// `portable`'s float functions, compiled for wider registers: the same operations in the same order.
+macro_rules! float_functions {
+    ($features:literal) => {
+        #[target_feature(enable = $features)]
+        pub(super) fn dot_f32(left: &[f32], right: &[f32]) -> f32 {
+            portable::dot_f32(left, right)
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn encode(vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
+            portable::encode(vector, factor, codes)
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::{
+        __m512i, _mm512_dpbusd_epi32, _mm512_load_si512, _mm512_reduce_add_epi32, _mm512_set1_epi8,
+        _mm512_setzero_si512, _mm512_xor_si512,
+    };
+
+    use super::{Lane, portable};
+
+    float_functions!("avx512f,avx512bw,avx512vnni");
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(super) fn dots(query: &[Lane], rows: &[Lane], out: &mut [i32]) {
+        let bias = bias(query);
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            *out = biased(query, row).wrapping_sub(bias);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(super) fn dots_of(query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
+        let bias = bias(query);
+        for (row, out) in rows.iter().zip(out) {
+            *out = biased(query, row).wrapping_sub(bias);
+        }
+    }
+
+    /// `Σ (row + 128) · query`: the instruction multiplies unsigned with signed bytes, and flipping the sign bit adds 128.
+    ///
+    /// Partial sums may wrap around; the difference to the bias is right all the same.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn biased(query: &[Lane], row: &[Lane]) -> i32 {
+        let flip = _mm512_set1_epi8(-128);
+        let mut sum = _mm512_setzero_si512();
+        for (query, row) in query.iter().zip(row) {
+            sum = _mm512_dpbusd_epi32(sum, _mm512_xor_si512(load(row), flip), load(query));
+        }
+        _mm512_reduce_add_epi32(sum)
+    }
+
+    /// `Σ 128 · query`, what flipping the signs of a row adds to its dot product.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn bias(query: &[Lane]) -> i32 {
+        let flip = _mm512_set1_epi8(-128);
+        let sum = query
+            .iter()
+            .fold(_mm512_setzero_si512(), |sum, query| _mm512_dpbusd_epi32(sum, flip, load(query)));
+        _mm512_reduce_add_epi32(sum)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load(lane: &Lane) -> __m512i {
+        // SAFETY: a lane is 64 bytes, aligned to 64.
+        unsafe { _mm512_load_si512(lane.0.as_ptr().cast()) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_abs_epi8,
+        _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_load_si256,
+        _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_setzero_si256,
+        _mm256_sign_epi8,
+    };
+
+    use super::{Lane, portable};
+
+    float_functions!("avx2");
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn dots(query: &[Lane], rows: &[Lane], out: &mut [i32]) {
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            *out = dot(query, row);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn dots_of(query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
+        for (row, out) in rows.iter().zip(out) {
+            *out = dot(query, row);
+        }
+    }
+
+    /// The instruction multiplies unsigned with signed bytes, so the row gives its signs to the query.
+    ///
+    /// Two products of codes are at most 2 · 127², which fits 16 bits: nothing saturates.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn dot(query: &[Lane], row: &[Lane]) -> i32 {
+        let ones = _mm256_set1_epi16(1);
+        let mut sum = _mm256_setzero_si256();
+        for (query, row) in query.iter().zip(row) {
+            for (query, row) in load(query).into_iter().zip(load(row)) {
+                let pairs =
+                    _mm256_maddubs_epi16(_mm256_abs_epi8(row), _mm256_sign_epi8(query, row));
+                sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
+            }
+        }
+        let four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
+        let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+        _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b00_00_00_01>(two)))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load(lane: &Lane) -> [__m256i; 2] {
+        let (low, high) = lane.0.split_at(32);
+        // SAFETY: each half of a lane is 32 bytes, aligned to 32.
+        unsafe { [_mm256_load_si256(low.as_ptr().cast()), _mm256_load_si256(high.as_ptr().cast())] }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use std::arch::aarch64::{
+        int8x16x4_t, vaddvq_s32, vdupq_n_s32, vget_low_s8, vld1q_s8_x4, vmull_high_s8, vmull_s8,
+        vpadalq_s16,
+    };
+
+    use super::{Lane, portable};
+
+    float_functions!("neon");
+
+    #[target_feature(enable = "neon")]
+    pub(super) fn dots(query: &[Lane], rows: &[Lane], out: &mut [i32]) {
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            *out = dot(query, row);
+        }
+    }
+
+    #[target_feature(enable = "neon")]
+    pub(super) fn dots_of(query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
+        for (row, out) in rows.iter().zip(out) {
+            *out = dot(query, row);
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn dot(query: &[Lane], row: &[Lane]) -> i32 {
+        let mut sums = [vdupq_n_s32(0); 2];
+        for (query, row) in query.iter().zip(row) {
+            let (int8x16x4_t(q0, q1, q2, q3), int8x16x4_t(r0, r1, r2, r3)) =
+                (load(query), load(row));
+            for (query, row) in [(q0, r0), (q1, r1), (q2, r2), (q3, r3)] {
+                sums[0] = vpadalq_s16(sums[0], vmull_s8(vget_low_s8(query), vget_low_s8(row)));
+                sums[1] = vpadalq_s16(sums[1], vmull_high_s8(query, row));
+            }
+        }
+        vaddvq_s32(sums[0]).wrapping_add(vaddvq_s32(sums[1]))
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn load(lane: &Lane) -> int8x16x4_t {
+        // SAFETY: a lane is 64 bytes.
+        unsafe { vld1q_s8_x4(lane.0.as_ptr()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lanes(codes: &[i8]) -> Vec<Lane> {
+        codes
+            .chunks(LANE)
+            .map(|part| {
+                let mut lane = Lane::ZERO;
+                lane.0[..part.len()].copy_from_slice(part);
+                lane
+            })
+            .collect()
+    }
+
+    fn naive(left: &[i8], right: &[i8]) -> i32 {
+        left.iter().zip(right).map(|(&left, &right)| i32::from(left) * i32::from(right)).sum()
+    }
+
+    #[test]
+    fn edge_values_give_exact_sums_on_every_path() {
+        let cases = [(127, 127), (-127, -127), (127, -127), (-127, 127), (0, -127), (1, -1)];
+        for kernel in Kernel::supported() {
+            for (left, right) in cases {
+                for length in [1, 63, 64, 65, 384, 4_096] {
+                    let (left, right) = (vec![left; length], vec![right; length]);
+                    let mut out = [0];
+                    kernel.dots(&lanes(&left), &lanes(&right), &mut out);
+                    assert_eq!(out[0], naive(&left, &right), "{kernel:?}, {length}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_path_gives_the_same_integers(
+            query in prop::collection::vec(-127_i8..=127, 1..300),
+            seeds in prop::collection::vec(any::<u8>(), 1..9),
+        ) {
+            let rows: Vec<Vec<i8>> = seeds
+                .iter()
+                .map(|&seed| query.iter().rev().map(|code| code.wrapping_mul(seed.cast_signed()).max(-127)).collect())
+                .collect();
+            let expected: Vec<i32> = rows.iter().map(|row| naive(&query, row)).collect();
+            let (query, rows): (_, Vec<_>) = (lanes(&query), rows.iter().map(|row| lanes(row)).collect());
+            for kernel in Kernel::supported() {
+                let mut out = vec![0; rows.len()];
+                kernel.dots(&query, &rows.concat(), &mut out);
+                prop_assert_eq!(&out, &expected, "{:?}", kernel);
+                out.fill(0);
+                kernel.dots_of(&query, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut out);
+                prop_assert_eq!(&out, &expected, "{:?}", kernel);
+            }
+        }
+
+        #[test]
+        fn every_path_gives_the_same_floats(
+            left in prop::collection::vec(-1.0_f32..1.0, 0..200),
+            shift in 0_usize..200,
+        ) {
+            let right: Vec<f32> = left.iter().cycle().skip(shift).take(left.len()).copied().collect();
+            let expected = Kernel(Path::Portable).dot_f32(&left, &right);
+            let exact: f64 = left.iter().zip(&right).map(|(l, r)| f64::from(*l) * f64::from(*r)).sum();
+            prop_assert!((f64::from(expected) - exact).abs() < 1e-4);
+            let factor = 127.0;
+            let mut expected_codes = vec![Lane::ZERO; left.len().div_ceil(LANE)];
+            let expected_loss = Kernel(Path::Portable).encode(&left, factor, &mut expected_codes);
+            for (code, value) in expected_codes.iter().flat_map(|lane| lane.0).zip(&left) {
+                prop_assert!((f32::from(code) - value * factor).abs() <= 0.5001);
+            }
+            for kernel in Kernel::supported() {
+                prop_assert_eq!(kernel.dot_f32(&left, &right).to_bits(), expected.to_bits(), "{:?}", kernel);
+                let mut codes = vec![Lane::ZERO; expected_codes.len()];
+                let loss = kernel.encode(&left, factor, &mut codes);
+                prop_assert_eq!(loss.to_bits(), expected_loss.to_bits(), "{:?}", kernel);
+                prop_assert_eq!(&codes, &expected_codes, "{:?}", kernel);
+            }
+        }
+    }
+}
