@@ -1,1 +1,86 @@
-//! stub
+//! One function per question, in domain types.
+//!
+//! An [`Engine`] answers from one snapshot at a time: it takes the newest at the start of a request and keeps it to the end, so text, scores and links of one answer come from the same moment.
+//! Everything here is synchronous and pure but for the embedding of the query.
+#![forbid(unsafe_code)]
+
+mod error;
+mod export;
+mod filter;
+mod notes;
+mod search;
+mod snippet;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_index::embedder::Embedder;
+use weft_index::{Reader, Snapshot};
+use weft_model::NoteId;
+
+pub use error::EngineError;
+pub use export::{Export, ExportEdge, ExportNode};
+pub use filter::Filter;
+pub use notes::{
+    LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteSummary, ResolveAnswer,
+    ResolveRequest,
+};
+pub use search::{Hit, Origin, SearchAnswer, SearchMode, SearchRequest, Signals};
+pub use snippet::Snippet;
+
+/// How questions are answered. `config/default.toml` repeats the defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineSettings {
+    /// Notes that each leg of a search brings at most, before they are ranked together; 1 to 10,000.
+    pub candidates_per_leg: usize,
+    /// The share of the vectors in the score of a hybrid search, 0 to 1; words have the rest.
+    pub vector_share: f64,
+    /// Snippets of one hit at most.
+    pub snippets: usize,
+    /// Characters of one snippet at most.
+    pub snippet_chars: usize,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self { candidates_per_leg: 200, vector_share: 0.5, snippets: 2, snippet_chars: 240 }
+    }
+}
+
+/// Answers questions over the newest snapshot. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    reader: Reader,
+    embedder: Option<Arc<dyn Embedder>>,
+    settings: EngineSettings,
+}
+
+/// Near matches named beside an unknown note.
+const NEAR_MATCHES: usize = 5;
+
+impl Engine {
+    /// An engine over what `reader` gives out; without an embedder it answers by words and links.
+    #[must_use]
+    pub const fn new(
+        reader: Reader,
+        embedder: Option<Arc<dyn Embedder>>,
+        settings: EngineSettings,
+    ) -> Self {
+        Self { reader, embedder, settings }
+    }
+
+    /// The newest snapshot, for questions that belong together.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.reader.snapshot()
+    }
+}
+
+/// The note that `name` means: a uri, `vault:uri`, a path, or anything a link would resolve to.
+fn note_named(snapshot: &Snapshot, name: &str) -> Result<NoteId, EngineError> {
+    snapshot.notes.find(name).note.ok_or_else(|| EngineError::UnknownNote {
+        name: name.to_owned(),
+        near: snapshot.notes.near_matches(name, NEAR_MATCHES),
+    })
+}

@@ -1,4 +1,16 @@
 //! The searchable state: snapshot, notes, keyword, vector, store, and the embedder trait.
-#![forbid(unsafe_code)]
+//!
+//! A [`Snapshot`] holds everything a question needs, of one generation; a [`Reader`] gives out the newest.
+//! The parts are immutable values that share what did not change, so publishing costs what an edit touched.
+//! A [`Store`] writes them down.
+#![deny(unsafe_code)]
 
 pub mod embedder;
+pub mod keyword;
+pub mod notes;
+mod snapshot;
+mod store;
+pub mod vector;
+
+pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
+pub use store::{Checkpoint, Shelf, ShelfReport, Store, StoreError};

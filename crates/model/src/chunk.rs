@@ -9,7 +9,7 @@ use crate::Span;
 /// The hash of an embedded text: equal texts share one vector, across renames and restarts.
 ///
 /// 128 bits of BLAKE3 over the UTF-8 text handed to the model.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TextHash(pub u128);
 

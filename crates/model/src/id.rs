@@ -132,7 +132,9 @@ pub fn without_markdown_extension(name: &str) -> &str {
         Some((stem, extension))
             if !stem.is_empty()
                 && !stem.ends_with('/')
-                && MARKDOWN_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)) =>
+                && MARKDOWN_EXTENSIONS
+                    .iter()
+                    .any(|known| extension.eq_ignore_ascii_case(known)) =>
         {
             stem
         }

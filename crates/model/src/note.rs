@@ -96,7 +96,9 @@ impl Value {
         match self {
             Self::Null => &[],
             Self::List(items) => items,
-            Self::Bool(_) | Self::Number { .. } | Self::Text(_) | Self::Map(_) => std::slice::from_ref(self),
+            Self::Bool(_) | Self::Number { .. } | Self::Text(_) | Self::Map(_) => {
+                std::slice::from_ref(self)
+            }
         }
     }
 }

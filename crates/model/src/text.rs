@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// A half-open range of Unicode scalar values in a body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Span {
     /// The first character inside.
     pub start: u32,
@@ -131,7 +133,8 @@ mod tests {
 
     #[test]
     fn folding_joins_what_readers_take_for_one_name() {
-        for (left, right) in [("STRASSE", "straße"), ("e\u{301}", "É"), ("ΣΊΣΥΦΟΣ", "σίσυφος")] {
+        for (left, right) in [("STRASSE", "straße"), ("e\u{301}", "É"), ("ΣΊΣΥΦΟΣ", "σίσυφος")]
+        {
             assert_eq!(fold(left), fold(right));
         }
     }

@@ -1,0 +1,89 @@
+//! The whole graph as plain lists.
+
+use weft_model::{LinkSource, Uri};
+
+use crate::{Engine, EngineError, Filter};
+
+/// The graph of a snapshot: nodes by id, edges by their ends, type and source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Export {
+    /// Notes that pass the filter and placeholders that they name, by id.
+    pub nodes: Vec<ExportNode>,
+    /// Edges among the nodes, by `from`, `to`, `kind`, `source`.
+    pub edges: Vec<ExportEdge>,
+    /// The snapshot's generation.
+    pub generation: u64,
+}
+
+/// A note or placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportNode {
+    /// Its uri.
+    pub id: Uri,
+    /// Its title; a placeholder's is its name.
+    pub title: String,
+    /// Its path; nothing for a placeholder.
+    pub path: Option<String>,
+    /// Its `type`.
+    pub note_type: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Whether no file answers to it.
+    pub placeholder: bool,
+}
+
+/// A stored edge.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExportEdge {
+    /// The linking note.
+    pub from: Uri,
+    /// What it links to.
+    pub to: Uri,
+    /// The edge's type.
+    pub kind: String,
+    /// Where it was written.
+    pub source: LinkSource,
+}
+
+impl Engine {
+    /// The whole graph, or the part of it that `filter` lets through with the placeholders it names.
+    pub fn export(&self, filter: &Filter) -> Result<Export, EngineError> {
+        let snapshot = self.snapshot();
+        let passing = filter.notes(&snapshot)?;
+        let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
+        let kept = |id| {
+            passing.contains(id)
+                || graph.is_placeholder(id)
+                    && graph.inbound(id).iter().any(|half| passing.contains(half.other))
+        };
+        let ids: Vec<_> = graph.ids().filter(|id| kept(*id)).collect();
+        let mut edges: Vec<ExportEdge> = ids
+            .iter()
+            .flat_map(|from| graph.outgoing(*from).iter().map(move |half| (*from, half)))
+            .filter(|(_, half)| kept(half.other))
+            .map(|(from, half)| ExportEdge {
+                from: graph.uri(from).clone(),
+                to: graph.uri(half.other).clone(),
+                kind: graph.kind(half.kind).to_owned(),
+                source: half.source,
+            })
+            .collect();
+        edges.sort_unstable();
+        let mut nodes: Vec<ExportNode> = ids
+            .into_iter()
+            .map(|id| {
+                let note = notes.entry(id).map(|entry| &entry.note);
+                ExportNode {
+                    id: graph.uri(id).clone(),
+                    title: notes.title(id).to_owned(),
+                    path: note.map(|note| note.path.as_str().to_owned()),
+                    note_type: note.and_then(|note| note.note_type.clone()),
+                    tags: note.map(|note| note.tags.clone()).unwrap_or_default(),
+                    placeholder: note.is_none(),
+                }
+            })
+            .collect();
+        nodes.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        Ok(Export { nodes, edges, generation: snapshot.generation })
+    }
+}

@@ -1,0 +1,197 @@
+//! The filter: one message for every question, one matcher.
+
+use std::collections::HashSet;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use weft_index::Snapshot;
+use weft_index::notes::NoteEntry;
+use weft_model::{NoteId, NoteSet, Value, fold};
+
+use crate::{EngineError, note_named};
+
+/// Which notes a question is about. Every part given must hold; an empty one restricts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Names of vaults, any of them.
+    pub vaults: Vec<String>,
+    /// Path prefixes by whole segments, or globs (`*` stays within a segment, `**` does not); any of them, compared with case folded.
+    pub paths: Vec<String>,
+    /// Tags, all of them, with or without `#`; a tag holds for those nested below it.
+    pub tags: Vec<String>,
+    /// Values of `type`, any of them, compared with case folded.
+    pub types: Vec<String>,
+    /// Properties and the values they must have, all of them; a list has each of its items.
+    pub properties: Vec<(String, String)>,
+    /// The least `date` (or `created`, `modified`, `updated`), as text that sorts: `2024-05-01`.
+    pub after: Option<String>,
+    /// The first date that is too late.
+    pub before: Option<String>,
+    /// Notes that the wanted ones link to, any of them.
+    pub linked_to: Vec<String>,
+    /// Notes that link to the wanted ones, any of them.
+    pub linked_from: Vec<String>,
+    /// Notes and how many links away from them the wanted ones are at most, all of them.
+    pub within: Vec<(String, u32)>,
+}
+
+/// Properties that date a note, the first that is there.
+const DATE_PROPERTIES: [&str; 4] = ["date", "created", "modified", "updated"];
+
+impl Filter {
+    /// Whether it restricts nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The notes that pass. `O(notes)`; nothing is looked at when the filter is empty.
+    ///
+    /// Fails on an unknown vault or note and on a glob that is none.
+    pub fn notes(&self, snapshot: &Snapshot) -> Result<NoteSet, EngineError> {
+        if self.is_empty() {
+            return Ok(NoteSet::All);
+        }
+        let matcher = Matcher::new(self, snapshot)?;
+        Ok(snapshot
+            .notes
+            .by_path()
+            .filter(|(id, entry)| matcher.passes(*id, entry))
+            .map(|(id, _)| id)
+            .collect())
+    }
+}
+
+struct Matcher<'f> {
+    filter: &'f Filter,
+    vaults: HashSet<u16>,
+    globs: GlobSet,
+    prefixes: Vec<String>,
+    tags: Vec<String>,
+    types: Vec<String>,
+    near: Vec<HashSet<NoteId>>,
+}
+
+impl<'f> Matcher<'f> {
+    fn new(filter: &'f Filter, snapshot: &Snapshot) -> Result<Self, EngineError> {
+        let notes = &snapshot.notes;
+        let mut vaults = HashSet::new();
+        for name in &filter.vaults {
+            let found = notes.vaults().find(|(_, info)| info.name == *name);
+            let (id, _) = found.ok_or_else(|| {
+                let known: Vec<&str> = notes.vaults().map(|(_, info)| info.name.as_str()).collect();
+                EngineError::InvalidArgument {
+                    field: "filter.vaults",
+                    reason: format!("there is no vault `{name}`; served are {}", known.join(", ")),
+                }
+            })?;
+            vaults.insert(id.0);
+        }
+        let mut globs = GlobSetBuilder::new();
+        let mut prefixes = Vec::new();
+        for path in &filter.paths {
+            if path.contains(['*', '?', '[', '{']) {
+                let glob =
+                    GlobBuilder::new(path).literal_separator(true).case_insensitive(true).build();
+                globs.add(glob.map_err(|error| EngineError::InvalidArgument {
+                    field: "filter.paths",
+                    reason: format!("`{path}` is no glob: {}", error.kind()),
+                })?);
+            } else {
+                prefixes.push(fold(path.trim_matches('/')));
+            }
+        }
+        let globs = globs.build().map_err(|error| EngineError::InvalidArgument {
+            field: "filter.paths",
+            reason: error.to_string(),
+        })?;
+        let graph = notes.graph();
+        let mut near = Vec::new();
+        let mut linked = |names: &[String], inbound: bool| -> Result<(), EngineError> {
+            if names.is_empty() {
+                return Ok(());
+            }
+            let mut set = HashSet::new();
+            for name in names {
+                let id = note_named(snapshot, name)?;
+                let halves = if inbound { graph.inbound(id) } else { graph.outgoing(id) };
+                set.extend(halves.iter().map(|half| half.other).filter(|other| *other != id));
+            }
+            near.push(set);
+            Ok(())
+        };
+        linked(&filter.linked_to, true)?;
+        linked(&filter.linked_from, false)?;
+        for (name, hops) in &filter.within {
+            let mut seen = HashSet::from([note_named(snapshot, name)?]);
+            let mut frontier: Vec<NoteId> = seen.iter().copied().collect();
+            for _ in 0..*hops {
+                let next = frontier
+                    .iter()
+                    .flat_map(|id| graph.outgoing(*id).iter().chain(graph.inbound(*id)));
+                frontier = next.map(|half| half.other).filter(|id| seen.insert(*id)).collect();
+                if frontier.is_empty() {
+                    break;
+                }
+            }
+            near.push(seen);
+        }
+        let folded = |list: &[String]| list.iter().map(|item| fold(item)).collect();
+        let tags = filter.tags.iter().map(|tag| fold(tag.trim_start_matches('#'))).collect();
+        Ok(Self { filter, vaults, globs, prefixes, tags, types: folded(&filter.types), near })
+    }
+
+    fn passes(&self, id: NoteId, entry: &NoteEntry) -> bool {
+        let note = &entry.note;
+        (self.vaults.is_empty() || self.vaults.contains(&entry.vault.0))
+            && (self.filter.paths.is_empty() || self.passes_path(note.path.as_str()))
+            && self
+                .tags
+                .iter()
+                .all(|wanted| note.tags.iter().any(|tag| is_below(&fold(tag), wanted)))
+            && (self.types.is_empty()
+                || note.note_type.as_ref().is_some_and(|kind| self.types.contains(&fold(kind))))
+            && self.filter.properties.iter().all(|(key, value)| has_property(entry, key, value))
+            && self.passes_date(entry)
+            && self.near.iter().all(|set| set.contains(&id))
+    }
+
+    fn passes_path(&self, path: &str) -> bool {
+        let folded = fold(path);
+        let bare = weft_model::id::without_markdown_extension(&folded);
+        self.prefixes
+            .iter()
+            .any(|prefix| prefix.is_empty() || is_below(&folded, prefix) || bare == prefix)
+            || self.globs.is_match(path)
+    }
+
+    fn passes_date(&self, entry: &NoteEntry) -> bool {
+        let Filter { after, before, .. } = self.filter;
+        if after.is_none() && before.is_none() {
+            return true;
+        }
+        let date =
+            DATE_PROPERTIES.iter().find_map(|name| entry.note.properties.get(*name)?.as_written());
+        date.is_some_and(|date| {
+            after.as_ref().is_none_or(|after| date >= after.as_str())
+                && before.as_ref().is_none_or(|before| date < before.as_str())
+        })
+    }
+}
+
+/// Whether `name` is `above` or lies below it, by whole segments.
+fn is_below(name: &str, above: &str) -> bool {
+    name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn has_property(entry: &NoteEntry, key: &str, wanted: &str) -> bool {
+    let wanted = fold(wanted);
+    let value = entry
+        .note
+        .properties
+        .iter()
+        .find(|(name, _)| fold(name) == fold(key))
+        .map(|(_, value)| value);
+    value.is_some_and(|value| {
+        value.items().iter().filter_map(Value::as_written).any(|written| fold(written) == wanted)
+    })
+}

@@ -1,0 +1,307 @@
+//! Questions about notes themselves: one whole, many by page, and what a name means.
+
+use std::collections::BTreeMap;
+
+use weft_index::Snapshot;
+use weft_model::{Heading, LinkSource, NoteId, Span, Target, TargetSyntax, Uri, Value};
+
+use crate::{Engine, EngineError, Filter, NEAR_MATCHES, note_named};
+
+/// A note by its two names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteRef {
+    /// Its uri.
+    pub uri: Uri,
+    /// Its title.
+    pub title: String,
+}
+
+/// One link, seen from the note asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkView {
+    /// The edge's type.
+    pub kind: String,
+    /// Where it was written.
+    pub source: LinkSource,
+    /// The target as written.
+    pub target: String,
+    /// The note at the other end (or the placeholder's name); nothing for a plain string that means no note.
+    pub uri: Option<Uri>,
+    /// Whether a note is there.
+    pub resolved: bool,
+    /// Heading or block within the target.
+    pub fragment: Option<String>,
+    /// The text shown.
+    pub display: Option<String>,
+    /// Where it stands in the linking note's body, in characters.
+    pub span: Option<Span>,
+}
+
+/// A note with everything known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoteAnswer {
+    /// Its uri.
+    pub uri: Uri,
+    /// Its vault.
+    pub vault: String,
+    /// Its path.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its type.
+    pub note_type: Option<String>,
+    /// Its whole frontmatter.
+    pub properties: BTreeMap<String, Value>,
+    /// Its number among its siblings.
+    pub order: Option<f64>,
+    /// The note above it.
+    pub parent: Option<NoteRef>,
+    /// The note it is a reification about.
+    pub object: Option<NoteRef>,
+    /// From the root to the parent.
+    pub contextual_path: Vec<NoteRef>,
+    /// The notes below it, in sibling order.
+    pub children: Vec<NoteRef>,
+    /// Its headings.
+    pub headings: Vec<Heading>,
+    /// Its links: typed ones, then those of the body in text order.
+    pub links: Vec<LinkView>,
+    /// Links to it, by the linking note's uri, each note's in its own order; `uri` is the linking note.
+    pub backlinks: Vec<LinkView>,
+    /// Its body, byte for byte.
+    pub body: String,
+    /// Whether all its vectors are there.
+    pub fresh: bool,
+    /// The snapshot's generation.
+    pub generation: u64,
+}
+
+/// Asks for a page of notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListRequest {
+    /// Which notes.
+    pub filter: Filter,
+    /// Notes per page, 1 to 1,000; 0 means 100.
+    pub page_size: usize,
+    /// Where the last page ended; empty for the first.
+    pub page_token: String,
+}
+
+/// A note in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteSummary {
+    /// Its uri.
+    pub uri: Uri,
+    /// Its vault.
+    pub vault: String,
+    /// Its path.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// Its type.
+    pub note_type: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+}
+
+/// A page of notes, by uri.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListAnswer {
+    /// The page.
+    pub notes: Vec<NoteSummary>,
+    /// Asks for the next page; empty after the last.
+    pub next_page_token: String,
+    /// Notes on all pages.
+    pub total: usize,
+    /// The snapshot's generation.
+    pub generation: u64,
+}
+
+/// Asks what a link would mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResolveRequest {
+    /// The target, as between `[[` and `]]`.
+    pub target: String,
+    /// The note it stands in; nothing means the root of each vault.
+    pub from: Option<String>,
+}
+
+/// What a link would mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolveAnswer {
+    /// The target asked for.
+    pub target: String,
+    /// The note it means.
+    pub uri: Option<Uri>,
+    /// Its path.
+    pub path: Option<String>,
+    /// The rule that decided: `uri`, `path`, `relative`, `name` or `alias`.
+    pub rule: Option<String>,
+    /// Every note that answered equally well, the chosen one first.
+    pub candidates: Vec<NoteRef>,
+    /// Where no note answers: uris that resemble the target.
+    pub near: Vec<Uri>,
+    /// The snapshot's generation.
+    pub generation: u64,
+}
+
+/// Notes per page where the caller does not say.
+const PAGE_SIZE: usize = 100;
+
+/// Notes per page at most.
+const MAX_PAGE_SIZE: usize = 1000;
+
+impl Engine {
+    /// A note whole, named by uri, path or anything a link would resolve to.
+    pub fn note(&self, name: &str) -> Result<NoteAnswer, EngineError> {
+        let snapshot = self.snapshot();
+        let id = note_named(&snapshot, name)?;
+        let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
+        let (Some(entry), Some(resolved)) = (notes.entry(id), notes.resolved(id)) else {
+            return Err(EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() });
+        };
+        let note = &entry.note;
+        let reference = |id| reference(&snapshot, id);
+        let view =
+            |link: &weft_model::Link, end: Option<NoteId>, target: Option<NoteId>| LinkView {
+                kind: link.kind.clone(),
+                source: link.source,
+                target: link.target.name.clone(),
+                uri: end.map(|id| graph.uri(id).clone()),
+                resolved: target.is_some_and(|id| notes.entry(id).is_some()),
+                fragment: link.fragment.clone(),
+                display: link.display.clone(),
+                span: link.span,
+            };
+        let mut linking: Vec<NoteId> = graph.inbound(id).iter().map(|half| half.other).collect();
+        linking.sort_unstable_by(|a, b| graph.uri(*a).cmp(graph.uri(*b)));
+        linking.dedup();
+        let backlinks = linking.into_iter().flat_map(|from| {
+            let links =
+                notes.entry(from).map(|entry| entry.note.links.as_slice()).unwrap_or_default();
+            let targets = notes
+                .resolved(from)
+                .map(|resolved| resolved.targets.as_slice())
+                .unwrap_or_default();
+            let here = links.iter().zip(targets).filter(|(_, target)| **target == Some(id));
+            here.map(|(link, target)| view(link, Some(from), *target)).collect::<Vec<_>>()
+        });
+        let mut contextual_path: Vec<NoteRef> = graph.ancestors(id).map(reference).collect();
+        contextual_path.reverse();
+        Ok(NoteAnswer {
+            uri: resolved.uri.clone(),
+            vault: vault_of(&snapshot, id),
+            path: note.path.as_str().to_owned(),
+            title: note.title.clone(),
+            aliases: note.aliases.clone(),
+            tags: note.tags.clone(),
+            note_type: note.note_type.clone(),
+            properties: note.properties.clone(),
+            order: note.order,
+            parent: graph.parent(id).map(reference),
+            object: graph.object(id).map(reference),
+            contextual_path,
+            children: graph.children(id).iter().copied().map(reference).collect(),
+            headings: note.headings.clone(),
+            links: note
+                .links
+                .iter()
+                .zip(&resolved.targets)
+                .map(|(link, target)| view(link, *target, *target))
+                .collect(),
+            backlinks: backlinks.collect(),
+            body: entry.body.to_string(),
+            fresh: snapshot.is_fresh(id),
+            generation: snapshot.generation,
+        })
+    }
+
+    /// A page of the notes that pass the filter, by uri.
+    pub fn list(&self, request: &ListRequest) -> Result<ListAnswer, EngineError> {
+        let ListRequest { filter, page_size, page_token } = request;
+        if *page_size > MAX_PAGE_SIZE {
+            let reason = format!("{page_size} is more than {MAX_PAGE_SIZE} notes a page");
+            return Err(EngineError::InvalidArgument { field: "page_size", reason });
+        }
+        let page_size = if *page_size == 0 { PAGE_SIZE } else { *page_size };
+        let snapshot = self.snapshot();
+        let passing = filter.notes(&snapshot)?;
+        let after = (!page_token.is_empty()).then(|| Uri::new(page_token.as_str()));
+        let mut page =
+            snapshot.notes.by_uri_after(after.as_ref()).filter(|(_, id)| passing.contains(*id));
+        let notes: Vec<NoteSummary> =
+            page.by_ref().take(page_size).filter_map(|(_, id)| summary(&snapshot, id)).collect();
+        let next_page_token = match (page.next(), notes.last()) {
+            (Some(_), Some(last)) => last.uri.to_string(),
+            _ => String::new(),
+        };
+        let total = passing.len().unwrap_or(snapshot.notes.n_notes());
+        Ok(ListAnswer { notes, next_page_token, total, generation: snapshot.generation })
+    }
+
+    /// What `[[target]]` would mean in a note. A target without a note is an answer, not an error.
+    pub fn resolve(&self, request: &ResolveRequest) -> Result<ResolveAnswer, EngineError> {
+        let ResolveRequest { target, from } = request;
+        if target.trim().is_empty() {
+            let reason = "say what to resolve: a uri, path, name or alias".to_owned();
+            return Err(EngineError::InvalidArgument { field: "target", reason });
+        }
+        let snapshot = self.snapshot();
+        let notes = &snapshot.notes;
+        let found = match from {
+            None => notes.find(target),
+            Some(from) => {
+                let from = note_named(&snapshot, from)?;
+                let name = target.trim().trim_start_matches("[[").trim_end_matches("]]");
+                let name = name.split(['#', '|']).next().unwrap_or(name).trim().replace('\\', "/");
+                let name = weft_model::text::nfc(weft_model::id::without_markdown_extension(&name));
+                notes.resolve_from(&Target { name, syntax: TargetSyntax::Wikilink }, from)
+            }
+        };
+        Ok(ResolveAnswer {
+            target: target.clone(),
+            uri: found.note.map(|id| notes.graph().uri(id).clone()),
+            path: found.note.and_then(|id| Some(notes.entry(id)?.note.path.as_str().to_owned())),
+            rule: found.rule.map(str::to_owned),
+            near: if found.note.is_none() {
+                notes.near_matches(target, NEAR_MATCHES)
+            } else {
+                Vec::new()
+            },
+            candidates: found.candidates.into_iter().map(|id| reference(&snapshot, id)).collect(),
+            generation: snapshot.generation,
+        })
+    }
+}
+
+fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {
+    NoteRef {
+        uri: snapshot.notes.graph().uri(id).clone(),
+        title: snapshot.notes.title(id).to_owned(),
+    }
+}
+
+pub(crate) fn vault_of(snapshot: &Snapshot, id: NoteId) -> String {
+    let vault = snapshot.notes.entry(id).map(|entry| entry.vault);
+    snapshot
+        .notes
+        .vaults()
+        .find(|(id, _)| Some(*id) == vault)
+        .map_or_else(String::new, |(_, info)| info.name.clone())
+}
+
+fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
+    let note = &snapshot.notes.entry(id)?.note;
+    Some(NoteSummary {
+        uri: snapshot.notes.graph().uri(id).clone(),
+        vault: vault_of(snapshot, id),
+        path: note.path.as_str().to_owned(),
+        title: note.title.clone(),
+        note_type: note.note_type.clone(),
+        tags: note.tags.clone(),
+    })
+}

@@ -1,0 +1,199 @@
+//! Snippets: the parts of a body that answer a query.
+
+use std::collections::HashMap;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use weft_index::keyword::{Analyzer, KeywordQuery, Language};
+use weft_index::notes::NoteEntry;
+use weft_model::text::CharCounter;
+use weft_model::{Heading, Span};
+
+/// A part of a body, cut at words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text, exactly as it stands in the body.
+    pub text: String,
+    /// Its first character in the body.
+    pub start: u32,
+    /// The first character after it.
+    pub end: u32,
+    /// The words of the query in it, as character ranges of the body.
+    pub matches: Vec<(u32, u32)>,
+    /// The headings above it, outermost first.
+    pub heading_path: Vec<String>,
+}
+
+/// Bytes of a body that are searched for matches; of longer ones, those around the best chunk.
+const MAX_SEARCHED_BYTES: usize = 256 << 10;
+
+/// A word of the query in the body.
+struct Match {
+    start: usize,
+    end: usize,
+    term: usize,
+}
+
+/// The best parts of a note's body, at most `n` of at most `chars` characters each, in text order.
+///
+/// A part is worth the words of the query it holds, each once, by what they tell.
+/// Without a match it is the head of the best chunk, or of the body.
+pub(crate) fn snippets(
+    entry: &NoteEntry,
+    query: &KeywordQuery,
+    language: Language,
+    best_chunk: Option<Span>,
+    n: usize,
+    chars: usize,
+) -> Vec<Snippet> {
+    let body: &str = &entry.body;
+    let best = best_chunk.map_or(0..body.len(), |span| span.bytes(body));
+    let region =
+        if body.len() <= MAX_SEARCHED_BYTES { 0..body.len() } else { best.start..best.end };
+    let found = matches(body, region, query, language);
+    let mut windows: Vec<(usize, usize)> = Vec::new();
+    let mut worth: Vec<(f64, usize, usize)> = windows_by_worth(body, &found, query, chars, &best);
+    worth.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    for (_, start, end) in worth {
+        if windows.len() == n {
+            break;
+        }
+        if windows.iter().all(|(s, e)| end <= *s || *e <= start) {
+            windows.push((start, end));
+        }
+    }
+    if windows.is_empty() && n > 0 {
+        let start = best.start + body[best.clone()].len() - body[best].trim_start().len();
+        windows.push((start, end_after(body, start, chars)));
+    }
+    windows.sort_unstable();
+    let mut counter = CharCounter::new(body);
+    windows
+        .into_iter()
+        .filter(|(start, end)| start < end)
+        .map(|(start, end)| {
+            let span = counter.span(start..end);
+            let inside = found.iter().filter(|found| start <= found.start && found.end <= end);
+            let matches = inside
+                .map(|found| counter.span(found.start..found.end))
+                .map(|at| (at.start, at.end))
+                .collect();
+            Snippet {
+                text: body[start..end].to_owned(),
+                start: span.start,
+                end: span.end,
+                matches,
+                heading_path: heading_path(&entry.note.headings, span.start),
+            }
+        })
+        .collect()
+}
+
+/// The headings above character `at`, outermost first.
+pub(crate) fn heading_path(headings: &[Heading], at: u32) -> Vec<String> {
+    let mut path: Vec<&Heading> = Vec::new();
+    for heading in headings.iter().take_while(|heading| heading.span.start <= at) {
+        path.retain(|above| above.level < heading.level);
+        path.push(heading);
+    }
+    path.into_iter().map(|heading| heading.text.clone()).collect()
+}
+
+fn matches(
+    body: &str,
+    region: std::ops::Range<usize>,
+    query: &KeywordQuery,
+    language: Language,
+) -> Vec<Match> {
+    let mut wanted: HashMap<&str, usize> = HashMap::new();
+    for (term, at) in query.terms().iter().zip(0..) {
+        for alternative in &term.alternatives {
+            wanted.entry(alternative).or_insert(at);
+        }
+    }
+    let mut found: Vec<Match> = Vec::new();
+    let offset = region.start;
+    Analyzer::new().analyze(&body[region], language, |token| {
+        if let Some(term) = wanted.get(token.term) {
+            let (start, end) = (token.start + offset, token.end + offset);
+            // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
+            match found.last_mut() {
+                Some(last) if start < last.end => last.end = last.end.max(end),
+                _ => found.push(Match { start, end, term: *term }),
+            }
+        }
+    });
+    found
+}
+
+/// For every match, the part of `chars` characters around those that follow it, and what it is worth.
+fn windows_by_worth(
+    body: &str,
+    found: &[Match],
+    query: &KeywordQuery,
+    chars: usize,
+    best: &std::ops::Range<usize>,
+) -> Vec<(f64, usize, usize)> {
+    /// Of two equal parts the one in the best chunk is shown.
+    const IN_BEST_CHUNK: f64 = 1.0 + 1e-6;
+    let lead = chars / 4;
+    found
+        .iter()
+        .enumerate()
+        .map(|(first, at)| {
+            let start = start_before(body, at.start, lead);
+            let end = end_after(body, start, chars).max(at.end);
+            let mut terms: Vec<usize> = found[first..]
+                .iter()
+                .take_while(|other| other.end <= end)
+                .map(|other| other.term)
+                .collect();
+            terms.sort_unstable();
+            terms.dedup();
+            let worth: f64 =
+                terms.iter().map(|term| query.terms()[*term].idf.max(f64::EPSILON)).sum();
+            let bonus = if best.contains(&at.start) { IN_BEST_CHUNK } else { 1.0 };
+            (worth * bonus, start, end)
+        })
+        .collect()
+}
+
+/// A word's start at most `chars` characters before `byte`, on the same paragraph.
+fn start_before(body: &str, byte: usize, chars: usize) -> usize {
+    let before = &body[..byte];
+    let floor = before.char_indices().rev().take(chars).last().map_or(byte, |(at, _)| at);
+    let floor = before[floor..].rfind("\n\n").map_or(floor, |at| floor + at + 2);
+    if floor == 0 || body[..floor].ends_with('\n') {
+        return floor;
+    }
+    let words = body[floor..byte].split_word_bound_indices().skip(1);
+    words
+        .filter(|(_, word)| !word.trim().is_empty())
+        .map(|(at, _)| floor + at)
+        .next()
+        .unwrap_or(byte)
+}
+
+/// A word's end at most `chars` characters after `start`.
+fn end_after(body: &str, start: usize, chars: usize) -> usize {
+    let rest = &body[start..];
+    let Some((limit, _)) = rest.char_indices().nth(chars) else {
+        return start + rest.trim_end().len();
+    };
+    let mut end = 0;
+    for (at, word) in rest.split_word_bound_indices() {
+        if at + word.len() > limit {
+            break;
+        }
+        end = at + word.len();
+    }
+    if end == 0 {
+        // One word fills it all: cut between graphemes.
+        for (at, cluster) in rest.grapheme_indices(true) {
+            if at + cluster.len() > limit {
+                break;
+            }
+            end = at + cluster.len();
+        }
+    }
+    start + rest[..end].trim_end().len()
+}

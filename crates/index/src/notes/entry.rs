@@ -1,0 +1,95 @@
+//! What the table keeps of one file.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_model::{Chunk, Diagnostic, Note, TextHash};
+
+/// Which vault of the snapshot a note belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VaultId(pub u16);
+
+/// A vault as answers name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VaultInfo {
+    /// Its name: the prefix of its uris where several vaults are served.
+    pub name: String,
+    /// The real path of its folder, for people; never opened through this.
+    pub root: String,
+}
+
+/// What the file system said of a file when it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Inode, or 0 where there is none.
+    pub inode: u64,
+    /// Hash of the bytes.
+    pub hash: TextHash,
+}
+
+/// A body, shared by all who hold it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Body(Arc<str>);
+
+impl Body {
+    /// Keeps `text` in memory.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Deref for Body {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body({} bytes)", self.0.len())
+    }
+}
+
+/// One note as its file says, with what was made of it. Never changed in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoteEntry {
+    /// The vault it lies in.
+    pub vault: VaultId,
+    /// The note; its `body` is empty, see [`NoteEntry::body`].
+    pub note: Note,
+    /// The note's body.
+    pub body: Body,
+    /// The chunks of the body.
+    pub chunks: Vec<Chunk>,
+    /// The file when it was read.
+    pub file: FileFacts,
+    /// What reading it brought up.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The generation in which its text last changed.
+    pub version: u64,
+}
+
+impl NoteEntry {
+    /// Takes the body out of `note`, so that it is kept once.
+    #[must_use]
+    pub fn new(
+        vault: VaultId,
+        mut note: Note,
+        chunks: Vec<Chunk>,
+        file: FileFacts,
+        version: u64,
+    ) -> Self {
+        let body = Body::new(std::mem::take(&mut note.body));
+        Self { vault, note, body, chunks, file, diagnostics: Vec::new(), version }
+    }
+}

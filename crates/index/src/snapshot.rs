@@ -1,0 +1,95 @@
+//! The state that readers see: notes, words, vectors and graph of one generation.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use weft_model::NoteId;
+
+use crate::embedder::ModelIdentity;
+use crate::keyword::KeywordReader;
+use crate::notes::NoteTable;
+use crate::vector::{RowId, VectorIndex};
+
+/// Everything a request needs, of one moment. Never changes; stays whole however long it is held.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// Counts the states ever published; equal numbers mean equal answers.
+    pub generation: u64,
+    /// Notes, names, links and graph.
+    pub notes: NoteTable,
+    /// Words.
+    pub keyword: KeywordReader,
+    /// Vectors, and whose they are; nothing without a model.
+    pub vectors: Option<Vectors>,
+}
+
+/// The vectors of a snapshot.
+#[derive(Clone)]
+pub struct Vectors {
+    /// The rows.
+    pub index: VectorIndex,
+    /// Per note, the row of each of its chunks in order; nothing while one waits for its vector.
+    pub rows: imbl::HashMap<NoteId, Arc<[Option<RowId>]>>,
+    /// What made them.
+    pub model: Arc<ModelIdentity>,
+}
+
+impl Vectors {
+    /// The rows of a note's chunks; none for a note without any.
+    #[must_use]
+    pub fn rows_of(&self, note: NoteId) -> &[Option<RowId>] {
+        self.rows.get(&note).map_or(&[], |rows| rows)
+    }
+}
+
+impl Snapshot {
+    /// Whether every chunk of `note` has its vector.
+    ///
+    /// True for every note where there is no model: nothing is pending then.
+    #[must_use]
+    pub fn is_fresh(&self, note: NoteId) -> bool {
+        self.vectors
+            .as_ref()
+            .is_none_or(|vectors| vectors.rows_of(note).iter().all(Option::is_some))
+    }
+}
+
+/// Gives out the newest snapshot. Cheap to clone.
+#[derive(Clone)]
+pub struct Reader(Arc<ArcSwap<Snapshot>>);
+
+impl Reader {
+    /// The newest published snapshot. Never blocks; stays whole however long it is held.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.0.load_full()
+    }
+}
+
+/// Publishes snapshots. Only the writer owns it.
+pub struct Publisher(Arc<ArcSwap<Snapshot>>);
+
+impl Publisher {
+    /// Starts with `first`.
+    #[must_use]
+    pub fn new(first: Snapshot) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(first)))
+    }
+
+    /// Makes `next` the newest snapshot.
+    pub fn publish(&self, next: Snapshot) {
+        self.0.store(Arc::new(next));
+    }
+
+    /// The newest published snapshot.
+    #[must_use]
+    pub fn newest(&self) -> Arc<Snapshot> {
+        self.0.load_full()
+    }
+
+    /// A reader of what is published here.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        Reader(Arc::clone(&self.0))
+    }
+}

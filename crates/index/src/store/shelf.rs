@@ -1,0 +1,295 @@
+//! The shelf: vectors by the hash of their text, kept across restarts, renames and edits.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_model::{NoteId, TextHash};
+
+use super::{StoreError, files};
+use crate::embedder::ModelIdentity;
+use crate::notes::NoteTable;
+use crate::snapshot::Vectors;
+use crate::vector::{RowId, VectorError, VectorParams, VectorWriter};
+
+/// Bytes of one entry of the row log: hash, crc32 of the row.
+const ENTRY_BYTES: usize = 20;
+
+/// The vectors of one model and whose they are.
+///
+/// Every chunk of every note has its own row, so a note's rows go with it.
+/// A text that was embedded before, for any note, is never embedded again: its vector is copied.
+pub struct Shelf {
+    writer: VectorWriter,
+    log: Option<(PathBuf, std::fs::File)>,
+    rows: imbl::HashMap<NoteId, Arc<[Option<RowId>]>>,
+    /// The text of every row.
+    texts: Vec<TextHash>,
+    /// A row that holds the vector of a text; rows of deleted notes too, until compaction.
+    by_text: HashMap<TextHash, RowId>,
+    /// Hashes of rows that are not yet durable.
+    unlogged: Vec<(TextHash, u32)>,
+    model: Arc<ModelIdentity>,
+}
+
+/// What opening a shelf found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShelfReport {
+    /// Rows read back.
+    pub n_rows: usize,
+    /// Rows whose checksum differed and that will be made again.
+    pub n_damaged: usize,
+}
+
+impl Shelf {
+    /// An empty shelf in memory.
+    pub fn in_memory(model: ModelIdentity, params: VectorParams) -> Result<Self, StoreError> {
+        let writer = VectorWriter::in_memory(model.dimension, params)?;
+        Ok(Self::over(writer, None, model))
+    }
+
+    /// Opens or creates the shelf of `model` below the store's folder and gives its rows to the chunks of `notes`.
+    ///
+    /// A row counts when it and its log entry are whole; whatever else lies there is made again.
+    pub fn open(
+        root: &Path,
+        model: ModelIdentity,
+        notes: &NoteTable,
+        params: VectorParams,
+    ) -> Result<(Self, ShelfReport), StoreError> {
+        let folder = root.join("vectors").join(digest(&model));
+        std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        let (rows_path, log_path) = (folder.join("vec.f32"), folder.join("rows.log"));
+        let entries = entries(files::read(&log_path)?.unwrap_or_default());
+        let opened = Self::reopen(&rows_path, &entries, &model, notes, params);
+        let (mut shelf, report) = match opened {
+            Ok(opened) => opened,
+            Err(VectorError::Version { found, .. }) => {
+                return Err(StoreError::FutureVersion { store: root.to_owned(), found });
+            }
+            Err(error) => {
+                if !entries.is_empty() {
+                    tracing::warn!(%error, "the vectors cannot be read back and will be made again");
+                }
+                for path in [&rows_path, &log_path] {
+                    if path.exists() {
+                        std::fs::remove_file(path).map_err(StoreError::io("remove", path))?;
+                    }
+                }
+                let writer = VectorWriter::create(&rows_path, model.dimension, params)?;
+                let described = rmp_serde::to_vec(&model).map_err(|error| StoreError::Damaged {
+                    path: folder.clone(),
+                    reason: error.to_string(),
+                })?;
+                files::replace(&folder.join("model.rmp"), &described)?;
+                (Self::over(writer, None, model), ShelfReport::default())
+            }
+        };
+        let mut options = std::fs::File::options();
+        let log = options
+            .create(true)
+            .read(true)
+            .write(true)
+            .truncate(false)
+            .open(&log_path)
+            .map_err(StoreError::io("open", &log_path))?;
+        // An entry that was cut in the middle goes, so that later ones stand where they belong.
+        let whole = (shelf.writer.publish().n_rows() * ENTRY_BYTES) as u64;
+        let settle = || {
+            use std::io::Seek as _;
+            let mut log = &log;
+            log.set_len(whole)?;
+            log.seek(std::io::SeekFrom::End(0))
+        };
+        settle().map_err(StoreError::io("write", &log_path))?;
+        shelf.log = Some((log_path, log));
+        Ok((shelf, report))
+    }
+
+    fn reopen(
+        path: &Path,
+        entries: &[(TextHash, u32)],
+        model: &ModelIdentity,
+        notes: &NoteTable,
+        params: VectorParams,
+    ) -> Result<(Self, ShelfReport), VectorError> {
+        // First as rows of nobody, to see which are whole; then with their owners.
+        let unowned =
+            |n_rows| VectorWriter::open(path, model.dimension, n_rows, vec![None; n_rows], params);
+        let index = unowned(entries.len())?.publish();
+        let mut by_text: HashMap<TextHash, Vec<RowId>> = HashMap::new();
+        let mut n_damaged = 0;
+        for ((hash, crc), row) in entries.iter().zip(0..) {
+            let row = RowId::new(row);
+            if index.vector(row).is_some_and(|vector| checksum(vector) == *crc) {
+                by_text.entry(*hash).or_default().push(row);
+            } else {
+                n_damaged += 1;
+            }
+        }
+        let mut owners = vec![None; entries.len()];
+        let mut rows = imbl::HashMap::new();
+        let mut spare = by_text.clone();
+        for (id, entry) in notes.by_path() {
+            let own: Vec<Option<RowId>> = entry
+                .chunks
+                .iter()
+                .map(|chunk| {
+                    let row = spare.get_mut(&chunk.hash)?.pop()?;
+                    owners[row.index()] = Some(id);
+                    Some(row)
+                })
+                .collect();
+            rows.insert(id, own.into());
+        }
+        let writer = VectorWriter::open(path, model.dimension, entries.len(), owners, params)?;
+        let by_text =
+            by_text.into_iter().filter_map(|(hash, rows)| Some((hash, *rows.first()?))).collect();
+        let report = ShelfReport { n_rows: entries.len(), n_damaged };
+        let texts = entries.iter().map(|(hash, _)| *hash).collect();
+        Ok((Self { rows, texts, by_text, ..Self::over(writer, None, model.clone()) }, report))
+    }
+
+    fn over(
+        writer: VectorWriter,
+        log: Option<(PathBuf, std::fs::File)>,
+        model: ModelIdentity,
+    ) -> Self {
+        Self {
+            writer,
+            log,
+            rows: imbl::HashMap::new(),
+            texts: Vec::new(),
+            by_text: HashMap::new(),
+            unlogged: Vec::new(),
+            model: Arc::new(model),
+        }
+    }
+
+    /// Brings the rows of `note` in line with its chunks: texts known are served at once, the rest is returned by position.
+    ///
+    /// Without chunks the note's rows go.
+    pub fn arrange(&mut self, note: NoteId, texts: &[TextHash]) -> Result<Vec<usize>, StoreError> {
+        let mut old: Vec<RowId> = self
+            .rows
+            .get(&note)
+            .into_iter()
+            .flat_map(|rows| rows.iter().flatten().copied())
+            .collect();
+        let index = self.writer.publish();
+        let mut rows: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
+        let mut copies: Vec<(usize, Vec<f32>)> = Vec::new();
+        for (at, text) in texts.iter().enumerate() {
+            // The note's own row stays where the text stays; otherwise the vector is copied from whoever has it.
+            let place = old.iter().position(|row| self.texts[row.index()] == *text);
+            let own = place.map(|place| old.swap_remove(place));
+            let known = self.by_text.get(text).filter(|_| own.is_none());
+            if let Some(vector) = known.and_then(|known| index.vector(*known)) {
+                copies.push((at, vector.to_vec()));
+            }
+            rows.push(own);
+        }
+        self.writer.delete(&old)?;
+        for (at, vector) in copies {
+            rows[at] = Some(self.add(note, texts[at], &vector)?);
+        }
+        let waiting =
+            rows.iter().enumerate().filter(|(_, row)| row.is_none()).map(|(at, _)| at).collect();
+        if rows.is_empty() {
+            self.rows.remove(&note);
+        } else {
+            self.rows.insert(note, rows.into());
+        }
+        Ok(waiting)
+    }
+
+    /// Keeps the vector of a text and gives it to the chunks that wait for it.
+    ///
+    /// `waiting` names the notes and positions; one that does not wait there any more is passed over.
+    pub fn fill(
+        &mut self,
+        text: TextHash,
+        vector: &[f32],
+        waiting: &[(NoteId, usize)],
+    ) -> Result<(), StoreError> {
+        for (note, at) in waiting {
+            let Some(rows) =
+                self.rows.get(note).filter(|rows| rows.get(*at) == Some(&None)).cloned()
+            else {
+                continue;
+            };
+            let mut rows = rows.to_vec();
+            rows[*at] = Some(self.add(*note, text, vector)?);
+            self.rows.insert(*note, rows.into());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, note: NoteId, text: TextHash, vector: &[f32]) -> Result<RowId, StoreError> {
+        let row = self.writer.append(&[(note, vector)])?[0];
+        self.texts.push(text);
+        self.by_text.entry(text).or_insert(row);
+        self.unlogged.push((text, checksum(vector)));
+        Ok(row)
+    }
+
+    /// Makes every row so far durable.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        let Some((path, log)) = self.log.as_mut().filter(|_| !self.unlogged.is_empty()) else {
+            return Ok(());
+        };
+        self.writer.sync()?;
+        let bytes: Vec<u8> = self
+            .unlogged
+            .iter()
+            .flat_map(|(hash, crc)| hash.0.to_le_bytes().into_iter().chain(crc.to_le_bytes()))
+            .collect();
+        log.write_all(&bytes)
+            .and_then(|()| log.sync_data())
+            .map_err(StoreError::io("write", path))?;
+        self.unlogged.clear();
+        Ok(())
+    }
+
+    /// The state of now.
+    #[must_use]
+    pub fn publish(&self) -> Vectors {
+        Vectors {
+            index: self.writer.publish(),
+            rows: self.rows.clone(),
+            model: Arc::clone(&self.model),
+        }
+    }
+
+    /// The writer, for graphs built in the background.
+    pub const fn writer(&mut self) -> &mut VectorWriter {
+        &mut self.writer
+    }
+}
+
+fn digest(model: &ModelIdentity) -> String {
+    let ModelIdentity { model, dimension, runner, pooling } = model;
+    let text = format!("{model}\0{dimension}\0{runner}\0{pooling}");
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}
+
+fn checksum(vector: &[f32]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for value in vector {
+        hasher.update(&value.to_le_bytes());
+    }
+    hasher.finalize()
+}
+
+fn entries(bytes: Vec<u8>) -> Vec<(TextHash, u32)> {
+    let (whole, _) = bytes.as_chunks::<ENTRY_BYTES>();
+    whole
+        .iter()
+        .map(|entry| {
+            let (hash, crc) = entry.split_at(16);
+            let hash = u128::from_le_bytes(hash.try_into().expect("sixteen bytes"));
+            (TextHash(hash), u32::from_le_bytes(crc.try_into().expect("four bytes")))
+        })
+        .collect()
+}

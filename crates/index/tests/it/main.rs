@@ -1,0 +1,3 @@
+//! The searchable state, from outside.
+
+mod notes;
