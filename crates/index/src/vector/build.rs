@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 
 use hnsw_rs::anndists::dist::distances::Distance;
 use hnsw_rs::hnsw::Hnsw;
+use serde::{Deserialize, Serialize};
 
 use super::file::to_u32;
 use super::graph::FrozenGraph;
@@ -16,7 +17,8 @@ use super::shortlist::{row_of, score_of};
 use super::walk::Batch;
 
 /// How the graph is built.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct GraphParams {
     /// Links that insertion keeps per row and upper layer, twice as many in the lowest; 4 to 128.
     pub m: usize,

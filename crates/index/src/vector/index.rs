@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use weft_model::{NoteId, NoteSet};
 
 use super::block::{self, BLOCK_ROWS, Block, Coded, RowBits, positions};
@@ -18,7 +19,8 @@ use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, walk};
 const STEP_IN_ROWS: usize = 70;
 
 /// How vectors are searched.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct VectorParams {
     /// Up to this many living rows every search scans them all and is exact: less than a millisecond at 384 dimensions.
     pub exact_below: usize,
