@@ -1,0 +1,174 @@
+//! What can go wrong with the word index.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
+
+/// Why the word index could not be opened, written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum KeywordError {
+    /// Another process writes there.
+    #[error("the word index in {} is in use by another process", folder.display())]
+    Locked {
+        /// Where the index lies.
+        folder: PathBuf,
+    },
+    /// What is there cannot be understood; building it anew helps.
+    #[error("the word index in {} is damaged: {detail}", folder.display())]
+    Corrupt {
+        /// Where the index lies.
+        folder: PathBuf,
+        /// What was found, with the files concerned.
+        detail: String,
+    },
+    /// It was built in another format or with other settings; building it anew helps.
+    #[error("the word index in {} was built as `{found}`, this program reads `{expected}`", folder.display())]
+    Incompatible {
+        /// Where the index lies.
+        folder: PathBuf,
+        /// What the index says of itself.
+        found: String,
+        /// What is read now.
+        expected: String,
+    },
+    /// The system refused to read or write.
+    #[error("cannot read or write the word index in {}", folder.display())]
+    Io {
+        /// Where the index lies.
+        folder: PathBuf,
+        /// What the system said.
+        source: Arc<std::io::Error>,
+    },
+    /// The indexing library failed in a way that is neither the files' nor the system's fault.
+    #[error("the word index in {} failed: {detail}", folder.display())]
+    Failed {
+        /// Where the index lies.
+        folder: PathBuf,
+        /// What it said.
+        detail: String,
+    },
+    /// The query was read against another commit than the one that is asked.
+    #[error("the query belongs to generation {query}, the word index to generation {index}")]
+    ForeignQuery {
+        /// The generation of the query.
+        query: u64,
+        /// The generation of the reader.
+        index: u64,
+    },
+}
+
+/// Where errors happen: turns what libraries report into what callers can act on.
+#[derive(Clone, Debug)]
+pub(super) struct Place(pub(super) Arc<PathBuf>);
+
+impl Place {
+    fn folder(&self) -> PathBuf {
+        self.0.as_ref().clone()
+    }
+
+    pub(super) fn corrupt(&self, detail: impl Into<String>) -> KeywordError {
+        KeywordError::Corrupt { folder: self.folder(), detail: detail.into() }
+    }
+
+    pub(super) fn incompatible(
+        &self,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> KeywordError {
+        KeywordError::Incompatible {
+            folder: self.folder(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    pub(super) fn io(&self, source: impl Into<Arc<std::io::Error>>) -> KeywordError {
+        use std::io::ErrorKind;
+        let source = source.into();
+        // The library reports what it cannot decode as IO of these kinds.
+        if matches!(
+            source.kind(),
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
+        ) {
+            return self.corrupt(source.to_string());
+        }
+        KeywordError::Io { folder: self.folder(), source }
+    }
+
+    pub(super) fn lock(&self, error: LockError) -> KeywordError {
+        match error {
+            LockError::LockBusy => KeywordError::Locked { folder: self.folder() },
+            LockError::IoError(source) => self.io(source),
+        }
+    }
+
+    pub(super) fn directory(&self, error: OpenDirectoryError) -> KeywordError {
+        match error {
+            OpenDirectoryError::IoError { io_error: source, .. }
+            | OpenDirectoryError::FailedToCreateTempDir(source) => self.io(source),
+            OpenDirectoryError::DoesNotExist(_) => {
+                self.io(std::io::Error::from(std::io::ErrorKind::NotFound))
+            }
+            OpenDirectoryError::NotADirectory(_) => {
+                self.io(std::io::Error::from(std::io::ErrorKind::NotADirectory))
+            }
+        }
+    }
+
+    pub(super) fn read(&self, error: OpenReadError) -> KeywordError {
+        match error {
+            OpenReadError::FileDoesNotExist(file) => {
+                self.corrupt(format!("{} is missing", file.display()))
+            }
+            OpenReadError::IoError { io_error, filepath } if is_damage(&io_error) => {
+                self.corrupt(format!("{}: {io_error}", filepath.display()))
+            }
+            OpenReadError::IoError { io_error, .. } => self.io(io_error),
+            OpenReadError::IncompatibleIndex(what) => {
+                self.incompatible(format!("{what:?}"), "tantivy 0.27")
+            }
+        }
+    }
+
+    pub(super) fn tantivy(&self, error: TantivyError) -> KeywordError {
+        match error {
+            TantivyError::LockFailure(error, _) => self.lock(error),
+            TantivyError::OpenDirectoryError(error) => self.directory(error),
+            TantivyError::OpenReadError(error) => self.read(error),
+            TantivyError::IoError(source) => self.io(source),
+            TantivyError::DataCorruption(what) => self.corrupt(format!("{what:?}")),
+            TantivyError::DeserializeError(what) => self.corrupt(what.to_string()),
+            TantivyError::IncompatibleIndex(what) => {
+                self.incompatible(format!("{what:?}"), "tantivy 0.27")
+            }
+            TantivyError::SchemaError(what) | TantivyError::FieldNotFound(what) => {
+                self.incompatible(what, "the schema of this program")
+            }
+            error @ (TantivyError::OpenWriteError(_)
+            | TantivyError::AggregationError(_)
+            | TantivyError::IndexAlreadyExists
+            | TantivyError::Poisoned
+            | TantivyError::InvalidArgument(_)
+            | TantivyError::ErrorInThread(_)
+            | TantivyError::IndexBuilderMissingArgument(_)
+            | TantivyError::SystemError(_)
+            | TantivyError::InternalError(_)
+            | TantivyError::MissingPlugin(_)
+            | TantivyError::ConflictingPlugins(_)
+            | TantivyError::UnexpectedPlugin(_)) => {
+                KeywordError::Failed { folder: self.folder(), detail: error.to_string() }
+            }
+        }
+    }
+}
+
+/// Whether an error tells of the files rather than the system: the library reports what it cannot decode as these kinds.
+fn is_damage(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
+    )
+}

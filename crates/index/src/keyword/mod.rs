@@ -1,0 +1,37 @@
+//! Words: the analyzer, the word index with its statistics, and snippets.
+//!
+//! A [`KeywordWriter`] takes notes and commits them; each commit gives a [`KeywordReader`].
+//! A reader parses what people type into a [`KeywordQuery`], finds notes by it, scores given notes exactly as a search would, and answers how often which terms occur where.
+//!
+//! Scores and counts depend on the live notes alone: deleted ones leave no trace in them, and neither does the way the index is cut into segments.
+//! The library keeps postings, positions and deletions; frequencies, lengths and scores are counted here.
+
+mod alphabet;
+mod analyzer;
+mod error;
+mod language;
+mod phrase;
+mod query;
+mod reader;
+mod schema;
+mod score;
+mod segment;
+mod snippets;
+mod spelling;
+mod stopwords;
+mod syntax;
+mod typo;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use analyzer::{Analyzer, Token, TokenKind};
+pub use error::KeywordError;
+pub use language::{Language, LanguageChoice};
+pub use query::{KeywordQuery, QueryOptions, QueryTerm};
+pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
+pub use schema::KeywordDocument;
+pub use score::KeywordHit;
+pub use snippets::{Snippet, SnippetOptions, snippets};
+pub use writer::{KeywordChange, KeywordSettings, KeywordWriter};

@@ -1,0 +1,461 @@
+//! Queries: what was typed, looked up in one commit of the index.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tantivy::DocId;
+use tantivy::postings::TermInfo;
+
+use super::error::KeywordError;
+use super::phrase::phrase_hits;
+use super::reader::{KeywordReader, View};
+use super::segment::Source;
+use super::syntax::{Clause, Occurrence, clauses};
+use super::typo::neighbours;
+use super::{Analyzer, Language, TokenKind};
+
+/// Bytes of a query that are read; people and programs paste whole pages.
+const MAX_QUERY_BYTES: usize = 1 << 16;
+
+/// Distinct words of a query that are looked up at all.
+const MAX_LOOKED_UP: usize = 1024;
+
+/// Phrases of a query that are matched as such; words of further ones are searched one by one.
+const MAX_PHRASES: usize = 16;
+
+/// How a query is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryOptions {
+    /// Distinct words that are searched for, at least 1; of more, those that tell most.
+    pub max_terms: usize,
+    /// Whether a word no note holds stands for words one edit away.
+    pub typo_tolerance: bool,
+    /// Such words per mistyped word, those of most notes first.
+    pub max_expansions: usize,
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        Self { max_terms: 64, typo_tolerance: false, max_expansions: 16 }
+    }
+}
+
+/// One word of a query.
+#[derive(Clone, Debug)]
+pub struct QueryTerm {
+    /// The word as typed, where it first stands.
+    pub surface: String,
+    /// The terms it is searched as: its stem in each language of the notes. Occurrences of all of them count as one term's.
+    pub alternatives: Vec<String>,
+    /// How often it stands in the query.
+    pub count: u32,
+    /// The notes that hold it: the sum over its alternatives, at most all notes.
+    pub n_notes: u32,
+    /// How much it tells; the most any word can tell where no note holds it.
+    pub idf: f64,
+    sources: Vec<Vec<Source>>,
+}
+
+impl QueryTerm {
+    /// What it adds at most: `count · idf`, or nothing where no note holds it.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        if self.n_notes == 0 { 0.0 } else { f64::from(self.count) * self.idf }
+    }
+}
+
+/// A query read against one commit of the index.
+#[derive(Clone)]
+pub struct KeywordQuery {
+    view: Arc<View>,
+    terms: Vec<QueryTerm>,
+    pub(super) scored: Vec<Scored>,
+    pub(super) excluded: Vec<Matcher>,
+    is_truncated: bool,
+}
+
+/// A part of a query that adds to the score.
+#[derive(Clone, Debug)]
+pub(super) struct Scored {
+    pub(super) matcher: Matcher,
+    pub(super) weight: f64,
+    pub(super) is_required: bool,
+}
+
+/// Finds documents, per segment.
+#[derive(Clone, Debug)]
+pub(super) enum Matcher {
+    /// Those with any of these entries.
+    Term(Vec<Vec<Source>>),
+    /// Those found already, ascending, with how often.
+    Found(Vec<Vec<(DocId, u32)>>),
+}
+
+impl std::fmt::Debug for KeywordQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeywordQuery")
+            .field("terms", &self.terms)
+            .field("is_truncated", &self.is_truncated)
+            .finish()
+    }
+}
+
+impl KeywordQuery {
+    /// Its distinct words in the order they first stand, those of phrases included, excluded ones not.
+    ///
+    /// Function words are left out unless the query has nothing else.
+    #[must_use]
+    pub fn terms(&self) -> &[QueryTerm] {
+        &self.terms
+    }
+
+    /// The score a note could have at most; 0 for a query that can find nothing.
+    ///
+    /// A note's score over this is its share of what the query asks, in `0.0..1.0`, whatever else was found.
+    #[must_use]
+    pub fn attainable(&self) -> f64 {
+        self.scored.iter().map(|scored| scored.weight).sum()
+    }
+
+    /// Whether words were left out because there were too many.
+    #[must_use]
+    pub const fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+
+    pub(super) const fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
+    /// The entries of each term in one segment.
+    pub(super) fn sources(&self, segment_idx: usize) -> impl Iterator<Item = &[Source]> {
+        self.terms.iter().map(move |term| &*term.sources[segment_idx])
+    }
+}
+
+/// A word of the query before it is looked up: its terms by language, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) surface: String,
+    pub(super) alternatives: Vec<String>,
+    pub(super) position: u32,
+    kind: TokenKind,
+}
+
+impl KeywordReader {
+    /// Reads what somebody typed. Any text is a query; what cannot be found counts as a word no note holds.
+    ///
+    /// - Words are alternatives: a note needs one of them.
+    /// - A `"phrase"` must stand word by word. A phrase nobody wrote is taken as its words.
+    /// - `+` before a word or phrase makes it necessary, `-` excludes it. A query of exclusions only finds nothing.
+    ///
+    /// Fails only when the index cannot be read.
+    pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<KeywordQuery, KeywordError> {
+        let cut = text.floor_char_boundary(MAX_QUERY_BYTES);
+        let mut builder = Builder {
+            reader: self,
+            options,
+            analyzer: Analyzer::new(),
+            languages: self.query_languages(),
+            terms: Vec::new(),
+            by_alternatives: HashMap::new(),
+            phrases: Vec::new(),
+            excluded: Vec::new(),
+            is_truncated: cut < text.len(),
+        };
+        let clauses = clauses(&text[..cut]);
+        let analysed: Vec<(Clause<'_>, Vec<Word>)> =
+            clauses.into_iter().map(|clause| (clause, builder.words(clause.text))).collect();
+        let has_content = analysed
+            .iter()
+            .filter(|(clause, _)| clause.occurrence != Occurrence::MustNot)
+            .any(|(_, words)| words.iter().any(|word| word.kind != TokenKind::Stop));
+        for (clause, words) in &analysed {
+            builder.add(clause, words, has_content)?;
+        }
+        builder.finish()
+    }
+
+    /// The languages a query is read in: those of the notes, or the usual one where there are none.
+    fn query_languages(&self) -> Vec<Language> {
+        let mut languages = self.languages().to_vec();
+        if languages.is_empty() {
+            languages.push(self.0.fallback);
+        }
+        languages
+    }
+}
+
+struct Builder<'r> {
+    reader: &'r KeywordReader,
+    options: &'r QueryOptions,
+    analyzer: Analyzer,
+    languages: Vec<Language>,
+    terms: Vec<Draft>,
+    by_alternatives: HashMap<Vec<String>, usize>,
+    phrases: Vec<Phrase>,
+    excluded: Vec<Matcher>,
+    is_truncated: bool,
+}
+
+/// A term on its way into the query.
+struct Draft {
+    term: QueryTerm,
+    /// Where the text lists each of its alternatives, by segment.
+    infos: Vec<Vec<Option<TermInfo>>>,
+    /// How often it stands outside phrases, which count for themselves.
+    n_plain: u32,
+    is_required: bool,
+}
+
+/// A phrase on its way into the query.
+struct Phrase {
+    hits: Vec<Vec<(DocId, u32)>>,
+    term_idxs: Vec<usize>,
+    is_required: bool,
+}
+
+impl Builder<'_> {
+    /// The tokens of `text` in every language at once. A word that is a function word in one of them is one.
+    fn words(&mut self, text: &str) -> Vec<Word> {
+        let mut words: Vec<Word> = Vec::new();
+        for (language_idx, language) in self.languages.iter().enumerate() {
+            let mut at = 0;
+            self.analyzer.analyze(text, *language, |token| {
+                if language_idx == 0 {
+                    words.push(Word {
+                        surface: text[token.start..token.end].to_owned(),
+                        alternatives: vec![token.term.to_owned()],
+                        position: token.position,
+                        kind: token.kind,
+                    });
+                } else if let Some(word) = words.get_mut(at) {
+                    if token.kind == TokenKind::Stop {
+                        word.kind = TokenKind::Stop;
+                    }
+                    if !word.alternatives.iter().any(|known| known == token.term) {
+                        word.alternatives.push(token.term.to_owned());
+                    }
+                }
+                at += 1;
+            });
+        }
+        words
+    }
+
+    fn add(
+        &mut self,
+        clause: &Clause<'_>,
+        words: &[Word],
+        has_content: bool,
+    ) -> Result<(), KeywordError> {
+        let whole: Vec<&Word> = words
+            .iter()
+            .filter(|word| matches!(word.kind, TokenKind::Word | TokenKind::Stop))
+            .take(self.options.max_terms.max(1))
+            .collect();
+        if clause.is_phrase && whole.len() > 1 && self.phrases.len() < MAX_PHRASES {
+            return self.add_phrase(clause.occurrence, &whole, has_content);
+        }
+        for (word_idx, word) in words.iter().enumerate() {
+            match (word.kind, clause.occurrence) {
+                (TokenKind::Character | TokenKind::Part, _) => {}
+                // Function words count where there is nothing else, or where they are asked for.
+                (TokenKind::Stop, Occurrence::May) if has_content => {}
+                (TokenKind::Word | TokenKind::Stop, occurrence) => {
+                    for word in self.known_or_parts(word, &words[word_idx + 1..])? {
+                        self.add_word(word, occurrence)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_phrase(
+        &mut self,
+        occurrence: Occurrence,
+        whole: &[&Word],
+        has_content: bool,
+    ) -> Result<(), KeywordError> {
+        let hits = phrase_hits(self.reader, whole)?;
+        let is_required = match occurrence {
+            Occurrence::May => false,
+            Occurrence::Must => true,
+            Occurrence::MustNot => {
+                self.excluded.push(Matcher::Found(hits));
+                return Ok(());
+            }
+        };
+        let is_found = hits.iter().any(|hits| !hits.is_empty());
+        let mut term_idxs = Vec::new();
+        for word in whole.iter().filter(|word| word.kind == TokenKind::Word || !has_content) {
+            let Some(term_idx) = self.term(word)? else { continue };
+            self.terms[term_idx].term.count += 1;
+            term_idxs.push(term_idx);
+        }
+        if is_found || is_required {
+            self.phrases.push(Phrase { hits, term_idxs, is_required });
+        } else {
+            for term_idx in term_idxs {
+                self.terms[term_idx].n_plain += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A compound that no note holds is searched as its parts.
+    fn known_or_parts<'w>(
+        &self,
+        word: &'w Word,
+        following: &'w [Word],
+    ) -> Result<Vec<&'w Word>, KeywordError> {
+        let parts: Vec<&Word> =
+            following.iter().take_while(|next| next.kind == TokenKind::Part).collect();
+        let mut is_known = parts.is_empty();
+        for alternative in &word.alternatives {
+            is_known = is_known || self.reader.lookup(alternative)?.1 > 0;
+        }
+        Ok(if is_known { vec![word] } else { parts })
+    }
+
+    fn add_word(&mut self, word: &Word, occurrence: Occurrence) -> Result<(), KeywordError> {
+        match occurrence {
+            Occurrence::MustNot if self.excluded.len() < self.options.max_terms => {
+                let draft = self.look_up(word)?;
+                self.excluded.push(Matcher::Term(self.text_sources(&draft)));
+            }
+            Occurrence::MustNot => self.is_truncated = true,
+            Occurrence::May | Occurrence::Must => {
+                let Some(term_idx) = self.term(word)? else { return Ok(()) };
+                let draft = &mut self.terms[term_idx];
+                draft.term.count += 1;
+                draft.n_plain += 1;
+                draft.is_required |= occurrence == Occurrence::Must;
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the word's term among the query's, looked up at its first appearance; nothing when there are too many.
+    fn term(&mut self, word: &Word) -> Result<Option<usize>, KeywordError> {
+        if let Some(term_idx) = self.by_alternatives.get(&word.alternatives) {
+            return Ok(Some(*term_idx));
+        }
+        if self.terms.len() == MAX_LOOKED_UP {
+            self.is_truncated = true;
+            return Ok(None);
+        }
+        let draft = self.look_up(word)?;
+        self.by_alternatives.insert(word.alternatives.clone(), self.terms.len());
+        self.terms.push(draft);
+        Ok(Some(self.terms.len() - 1))
+    }
+
+    fn look_up(&mut self, word: &Word) -> Result<Draft, KeywordError> {
+        let mut alternatives = word.alternatives.clone();
+        let (mut infos, mut n_notes) = (Vec::new(), 0);
+        for alternative in &alternatives {
+            let (info, n) = self.reader.lookup(alternative)?;
+            infos.push(info);
+            n_notes += n;
+        }
+        if n_notes == 0 && self.options.typo_tolerance {
+            let limit = self.options.max_expansions;
+            for neighbour in
+                neighbours(self.reader, word, &self.languages, &mut self.analyzer, limit)?
+            {
+                let (info, n) = self.reader.lookup(&neighbour)?;
+                infos.push(info);
+                n_notes += n;
+                alternatives.push(neighbour);
+            }
+        }
+        let n_notes = n_notes.min(u32::try_from(self.reader.n_notes()).unwrap_or(u32::MAX));
+        let idf = self.reader.idf(n_notes);
+        let term = QueryTerm {
+            surface: word.surface.clone(),
+            alternatives,
+            count: 0,
+            n_notes,
+            idf,
+            sources: Vec::new(),
+        };
+        Ok(Draft { term, infos, n_plain: 0, is_required: false })
+    }
+
+    /// The entries of a term in the text, by segment.
+    fn text_sources(&self, draft: &Draft) -> Vec<Vec<Source>> {
+        let of_segment = |segment_idx: usize| {
+            let infos = draft.infos.iter().filter_map(|infos| infos[segment_idx].clone());
+            infos.map(|info| Source { place_idx: None, weight: 1.0, info }).collect()
+        };
+        (0..self.reader.0.segments.len()).map(of_segment).collect()
+    }
+
+    /// All entries of a term, by segment: the text's, then those of prominent places that weigh more.
+    fn sources(&self, draft: &Draft) -> Result<Vec<Vec<Source>>, KeywordError> {
+        let mut sources = self.text_sources(draft);
+        for (segment, sources) in self.reader.0.segments.iter().zip(&mut sources) {
+            for alternative in
+                draft.term.alternatives.iter().filter(|_| !sources.is_empty()).collect::<Vec<_>>()
+            {
+                for (place_idx, weight) in self.reader.0.scoring.extra().into_iter().enumerate() {
+                    if weight != 0.0
+                        && let Some(info) = segment.lookup_prominent(place_idx, alternative)?
+                    {
+                        sources.push(Source { place_idx: Some(place_idx), weight, info });
+                    }
+                }
+            }
+        }
+        Ok(sources)
+    }
+
+    fn finish(mut self) -> Result<KeywordQuery, KeywordError> {
+        let max_terms = self.options.max_terms.max(1);
+        let mut by_weight: Vec<usize> = (0..self.terms.len()).collect();
+        by_weight.sort_by(|left, right| {
+            let (left, right) = (&self.terms[*left], &self.terms[*right]);
+            let required = right.is_required.cmp(&left.is_required);
+            required.then(right.term.weight().total_cmp(&left.term.weight()))
+        });
+        let mut is_kept = vec![false; self.terms.len()];
+        for term_idx in by_weight.iter().take(max_terms) {
+            is_kept[*term_idx] = true;
+        }
+        self.is_truncated |= self.terms.len() > max_terms;
+
+        let (mut terms, mut scored) = (Vec::new(), Vec::new());
+        for draft in
+            self.terms.iter().zip(&is_kept).filter_map(|(draft, is_kept)| is_kept.then_some(draft))
+        {
+            let sources = self.sources(draft)?;
+            if draft.n_plain > 0 && (draft.term.n_notes > 0 || draft.is_required) {
+                let weight = f64::from(draft.n_plain) * draft.term.idf;
+                scored.push(Scored {
+                    matcher: Matcher::Term(sources.clone()),
+                    weight,
+                    is_required: draft.is_required,
+                });
+            }
+            terms.push(QueryTerm { sources, ..draft.term.clone() });
+        }
+        for phrase in self.phrases {
+            let weight =
+                phrase.term_idxs.iter().map(|term_idx| self.terms[*term_idx].term.idf).sum();
+            scored.push(Scored {
+                matcher: Matcher::Found(phrase.hits),
+                weight,
+                is_required: phrase.is_required,
+            });
+        }
+        Ok(KeywordQuery {
+            view: Arc::clone(&self.reader.0),
+            terms,
+            scored,
+            excluded: self.excluded,
+            is_truncated: self.is_truncated,
+        })
+    }
+}

@@ -1,0 +1,383 @@
+//! What the index keeps of a note, and how its terms get there.
+//!
+//! `text` holds every term of a note with positions; the small fields say which of them stand in a prominent place.
+//! `terms` is the note's own list of terms, read back when the note is ranked from or replaced.
+
+use std::collections::HashMap;
+
+use tantivy::TantivyDocument;
+use tantivy::schema::{
+    BytesOptions, FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{Token as IndexToken, TokenStream, Tokenizer, TokenizerManager};
+use weft_model::NoteId;
+
+use super::{Analyzer, LanguageChoice, TokenKind};
+
+/// Rises whenever the analysis or the fields change, so that an old index is built anew.
+pub(super) const FORMAT: u32 = 1;
+
+/// Positions left free between title, aliases, body and tags, so that no phrase reaches across.
+const FIELD_GAP: u32 = 16;
+
+/// The name under which the index looks up [`Encoded`].
+const TOKENIZER: &str = "weft";
+
+/// Prominent places of a note. Their order is that of [`Fields::prominent`].
+pub(super) const N_PROMINENT: usize = 4;
+
+/// A note as the word index takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeywordDocument<'n> {
+    /// The note's slot. A note indexed before under it is replaced.
+    pub note: NoteId,
+    /// When the text last changed, in the caller's counting; handed back by [`versions`](super::KeywordReader::versions).
+    pub version: u64,
+    /// The title.
+    pub title: &'n str,
+    /// Other names.
+    pub aliases: Vec<&'n str>,
+    /// Headings of the body; they weigh more there.
+    pub headings: Vec<&'n str>,
+    /// Tags, those of the body included.
+    pub tags: Vec<&'n str>,
+    /// The body.
+    pub body: &'n str,
+}
+
+/// The fields of the index.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    pub(super) note: Field,
+    pub(super) version: Field,
+    pub(super) length: Field,
+    pub(super) language: Field,
+    pub(super) text: Field,
+    /// Title, aliases, headings, tags.
+    pub(super) prominent: [Field; N_PROMINENT],
+    pub(super) terms: Field,
+}
+
+pub(super) const NOTE: &str = "note";
+pub(super) const VERSION: &str = "version";
+pub(super) const LENGTH: &str = "length";
+pub(super) const LANGUAGE: &str = "language";
+
+/// The schema, and its fields by name.
+pub(super) fn schema() -> (Schema, Fields) {
+    let terms_with = |option| {
+        let indexing = TextFieldIndexing::default();
+        let indexing =
+            indexing.set_tokenizer(TOKENIZER).set_fieldnorms(false).set_index_option(option);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let mut builder = Schema::builder();
+    let fields = Fields {
+        note: builder.add_u64_field(NOTE, INDEXED | FAST),
+        version: builder.add_u64_field(VERSION, FAST),
+        length: builder.add_u64_field(LENGTH, FAST),
+        language: builder.add_u64_field(LANGUAGE, FAST),
+        text: builder.add_text_field("text", terms_with(IndexRecordOption::WithFreqsAndPositions)),
+        prominent: ["title", "aliases", "headings", "tags"]
+            .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
+        terms: builder.add_bytes_field("terms", BytesOptions::default().set_stored()),
+    };
+    (builder.build(), fields)
+}
+
+/// The tokenizers the schema names.
+pub(super) fn tokenizers() -> TokenizerManager {
+    let tokenizers = TokenizerManager::new();
+    tokenizers.register(TOKENIZER, Encoded);
+    // Fields that are no text ask for the library's default by this name.
+    tokenizers.register("default", Encoded);
+    tokenizers
+}
+
+/// Turns notes into what the index takes.
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    analyzer: Analyzer,
+    counts: HashMap<Box<str>, Count>,
+    text: TermText,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    frequency: u32,
+    is_word: bool,
+}
+
+impl Encoder {
+    /// The index's document for a note.
+    pub(super) fn document(
+        &mut self,
+        fields: &Fields,
+        note: &KeywordDocument<'_>,
+        choice: LanguageChoice,
+    ) -> TantivyDocument {
+        let language = choice.of(note.title, note.body);
+        let mut length = 0_u64;
+        self.counts.clear();
+        self.text.clear();
+        for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
+        {
+            self.analyzer.analyze(part, language, |token| {
+                let is_word = token.kind == TokenKind::Word;
+                length += u64::from(is_word);
+                self.text.push(token.term, token.position);
+                count(&mut self.counts, token.term, is_word);
+            });
+            self.text.end_part();
+        }
+        // A tag is found like any other word of the note, but is not counted again where the text has it.
+        for tag in &note.tags {
+            self.analyzer.analyze(tag, language, |token| {
+                if !self.counts.contains_key(token.term) {
+                    self.text.push(token.term, token.position);
+                    count(&mut self.counts, token.term, token.kind == TokenKind::Word);
+                }
+            });
+            self.text.end_part();
+        }
+        let mut document = TantivyDocument::new();
+        document.add_u64(fields.note, u64::from(note.note.get()));
+        document.add_u64(fields.version, note.version);
+        document.add_u64(fields.length, length);
+        document.add_u64(fields.language, language.code());
+        document.add_text(fields.text, &self.text.encoded);
+        document.add_bytes(fields.terms, &self.term_list());
+        let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
+        for (field, texts) in fields.prominent.iter().zip(prominent) {
+            self.text.clear();
+            for text in texts {
+                self.analyzer
+                    .analyze(text, language, |token| self.text.push(token.term, token.position));
+                self.text.end_part();
+            }
+            if !self.text.encoded.is_empty() {
+                document.add_text(*field, &self.text.encoded);
+            }
+        }
+        document
+    }
+
+    /// The note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
+    fn term_list(&self) -> Vec<u8> {
+        let mut terms: Vec<(&str, Count)> =
+            self.counts.iter().map(|(term, count)| (&**term, *count)).collect();
+        terms.sort_unstable_by_key(|(term, _)| *term);
+        let mut bytes = Vec::with_capacity(terms.len() * 8);
+        let mut previous: &[u8] = b"";
+        for (term, count) in terms {
+            let term = term.as_bytes();
+            let n_shared =
+                previous.iter().zip(term).take_while(|(left, right)| left == right).count();
+            push_number(n_shared as u64, &mut bytes);
+            push_number((term.len() - n_shared) as u64, &mut bytes);
+            bytes.extend(&term[n_shared..]);
+            push_number(u64::from(count.frequency) << 1 | u64::from(count.is_word), &mut bytes);
+            previous = term;
+        }
+        bytes
+    }
+}
+
+fn count(counts: &mut HashMap<Box<str>, Count>, term: &str, is_word: bool) {
+    let count = match counts.get_mut(term) {
+        Some(count) => count,
+        None => counts.entry(term.into()).or_default(),
+    };
+    count.frequency += 1;
+    count.is_word |= is_word;
+}
+
+/// Appends `number` in seven-bit groups, lowest first.
+fn push_number(mut number: u64, bytes: &mut Vec<u8>) {
+    while number >= 0x80 {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push((number & 0x7f) as u8);
+}
+
+/// One entry of a note's list of terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ListedTerm<'t> {
+    pub(super) term: &'t str,
+    pub(super) frequency: u32,
+    pub(super) is_word: bool,
+}
+
+/// Hands every entry of a list that [`Encoder`] wrote to `sink`; returns false where it is damaged.
+pub(super) fn read_term_list(mut bytes: &[u8], mut sink: impl FnMut(ListedTerm<'_>)) -> bool {
+    let mut term = Vec::new();
+    while !bytes.is_empty() {
+        let Some(entry) = read_entry(&mut bytes, &mut term) else { return false };
+        sink(entry);
+    }
+    true
+}
+
+fn read_entry<'t>(bytes: &mut &[u8], term: &'t mut Vec<u8>) -> Option<ListedTerm<'t>> {
+    let n_shared = usize::try_from(read_number(bytes)?).ok().filter(|n| *n <= term.len())?;
+    let n_own = usize::try_from(read_number(bytes)?).ok()?;
+    let (own, rest) = bytes.split_at_checked(n_own)?;
+    *bytes = rest;
+    term.truncate(n_shared);
+    term.extend(own);
+    let count = read_number(bytes)?;
+    let frequency = u32::try_from(count >> 1).ok()?;
+    Some(ListedTerm { term: std::str::from_utf8(term).ok()?, frequency, is_word: count & 1 == 1 })
+}
+
+fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..63).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Terms with positions in one string: a character below space for the step in position, then the term.
+///
+/// Terms hold no such characters. It is how analysed text passes through the index's own door for text without a string per term.
+#[derive(Debug, Default)]
+struct TermText {
+    encoded: String,
+    base: u32,
+    last: u32,
+}
+
+impl TermText {
+    fn clear(&mut self) {
+        (self.base, self.last) = (0, 0);
+        self.encoded.clear();
+    }
+
+    fn push(&mut self, term: &str, position: u32) {
+        let position = self.base + position;
+        let step = position.saturating_sub(self.last).min(u32::from(b' ') - 1);
+        self.encoded.extend(char::from_u32(step));
+        self.encoded.push_str(term);
+        self.last += step;
+    }
+
+    fn end_part(&mut self) {
+        self.base = self.last + FIELD_GAP;
+    }
+}
+
+/// Reads a [`TermText`] back.
+#[derive(Clone)]
+struct Encoded;
+
+impl Tokenizer for Encoded {
+    type TokenStream<'t> = EncodedTokens<'t>;
+
+    fn token_stream<'t>(&'t mut self, text: &'t str) -> EncodedTokens<'t> {
+        EncodedTokens { rest: text, token: IndexToken { position: 0, ..IndexToken::default() } }
+    }
+}
+
+struct EncodedTokens<'t> {
+    rest: &'t str,
+    token: IndexToken,
+}
+
+impl TokenStream for EncodedTokens<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(&step) = self.rest.as_bytes().first() else { return false };
+        let term = &self.rest[1..];
+        let n_bytes = term.bytes().position(|byte| byte < b' ').unwrap_or(term.len());
+        self.token.position += usize::from(step);
+        self.token.text.clear();
+        self.token.text.push_str(&term[..n_bytes]);
+        self.rest = &term[n_bytes..];
+        true
+    }
+
+    fn token(&self) -> &IndexToken {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut IndexToken {
+        &mut self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(note: &KeywordDocument<'_>) -> Encoder {
+        let mut encoder = Encoder::default();
+        let (_, fields) = schema();
+        let _document = encoder.document(&fields, note, LanguageChoice::default());
+        encoder
+    }
+
+    #[test]
+    fn a_term_list_reads_back_in_order() {
+        let note = KeywordDocument {
+            title: "fern fernery",
+            body: "the fern of fooBar",
+            tags: vec!["fern", "shade"],
+            note: NoteId::new(0),
+            version: 1,
+            aliases: Vec::new(),
+            headings: Vec::new(),
+        };
+        let bytes = encoded(&note).term_list();
+        let mut read = Vec::new();
+        assert!(read_term_list(&bytes, |entry| read.push((
+            entry.term.to_owned(),
+            entry.frequency,
+            entry.is_word
+        ))));
+        let expected = [
+            ("bar", 1, false),
+            ("fern", 2, true),
+            ("ferneri", 1, true),
+            ("foo", 1, false),
+            ("foobar", 1, true),
+            ("of", 1, false),
+            ("shade", 1, true),
+            ("the", 1, false),
+        ];
+        assert_eq!(
+            read,
+            expected.map(|(term, frequency, is_word)| (term.to_owned(), frequency, is_word))
+        );
+        for n_bytes in 1..bytes.len() {
+            // A cut list is either refused or ends at an entry's border; it never panics.
+            let _is_whole = read_term_list(&bytes[..n_bytes], |_| {});
+        }
+        assert!(!read_term_list(&[5, 1, b'a', 2], |_| {}), "shares more than there is");
+        assert!(!read_term_list(&[0xff; 12], |_| {}), "endless number");
+    }
+
+    #[test]
+    fn term_text_passes_through_the_tokenizer() {
+        let mut text = TermText::default();
+        for (term, position) in [("fern", 0), ("植物", 1), ("植", 1)] {
+            text.push(term, position);
+        }
+        text.end_part();
+        text.push("body", 0);
+        let mut tokenizer = Encoded;
+        let mut stream = tokenizer.token_stream(&text.encoded);
+        let mut read = Vec::new();
+        while stream.advance() {
+            read.push((stream.token().text.clone(), stream.token().position));
+        }
+        let gap = FIELD_GAP as usize;
+        let expected = [("fern", 0), ("植物", 1), ("植", 1), ("body", 1 + gap)];
+        assert_eq!(read, expected.map(|(term, position)| (term.to_owned(), position)));
+    }
+}

@@ -1,0 +1,135 @@
+//! What people type: words, `"phrases"`, `+must` and `-not`. Never fails; whatever means nothing is text.
+
+/// What a clause asks of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occurrence {
+    /// Adds to the score.
+    May,
+    /// A note without it is no hit.
+    Must,
+    /// A note with it is no hit.
+    MustNot,
+}
+
+/// A stretch of the query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Clause<'q> {
+    pub(super) occurrence: Occurrence,
+    pub(super) is_phrase: bool,
+    pub(super) text: &'q str,
+}
+
+/// Pairs of quotation marks. A straight apostrophe is none: it stands inside words.
+const QUOTES: &[(char, &[char])] =
+    &[('"', &['"']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('「', &['」'])];
+
+/// The clauses of `query` in order. Text between operators stays together.
+///
+/// An operator counts at the beginning of a word only; `-` before a digit is a sign, and a quotation mark without its partner is text.
+pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
+    let mut clauses = Vec::new();
+    let mut plain = 0;
+    let mut at = 0;
+    let mut is_word_start = true;
+    while let Some(c) = query[at..].chars().next() {
+        match is_word_start.then(|| special(query, at)).flatten() {
+            Some((clause, end)) => {
+                push_plain(&query[plain..at], &mut clauses);
+                clauses.push(clause);
+                (plain, at) = (end, end);
+            }
+            None => at += c.len_utf8(),
+        }
+        // Opening brackets come before a word as spaces do; scripts without spaces quote anywhere.
+        is_word_start = query[..at]
+            .ends_with(|c: char| c.is_whitespace() || "([{".contains(c) || !c.is_ascii());
+    }
+    push_plain(&query[plain..], &mut clauses);
+    clauses
+}
+
+fn push_plain<'q>(text: &'q str, clauses: &mut Vec<Clause<'q>>) {
+    if !text.trim().is_empty() {
+        clauses.push(Clause { occurrence: Occurrence::May, is_phrase: false, text });
+    }
+}
+
+/// The clause with an operator or quotation marks that begins at `at`, and where it ends.
+fn special(query: &str, at: usize) -> Option<(Clause<'_>, usize)> {
+    let rest = &query[at..];
+    let (occurrence, n_bytes) = match rest.chars().next()? {
+        '+' => (Occurrence::Must, 1),
+        '-' => (Occurrence::MustNot, 1),
+        _ => (Occurrence::May, 0),
+    };
+    let rest = &rest[n_bytes..];
+    let start = at + n_bytes;
+    let first = rest.chars().next()?;
+    if let Some((_, closing)) = QUOTES.iter().find(|(opening, _)| *opening == first) {
+        let inside = &rest[first.len_utf8()..];
+        let n_inside = inside.find(*closing)?;
+        let n_closing = inside[n_inside..].chars().next().map_or(0, char::len_utf8);
+        let end = start + first.len_utf8() + n_inside + n_closing;
+        return Some((Clause { occurrence, is_phrase: true, text: &inside[..n_inside] }, end));
+    }
+    let takes_word = match occurrence {
+        Occurrence::May => false,
+        Occurrence::Must => first.is_alphanumeric(),
+        Occurrence::MustNot => first.is_alphabetic(),
+    };
+    let n_word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    takes_word
+        .then(|| (Clause { occurrence, is_phrase: false, text: &rest[..n_word] }, start + n_word))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn operators_are_read_where_they_are_meant() {
+        let cases = [
+            ("words", "why do cells age?", "why do cells age?"),
+            ("phrase", "see \"soft green\" moss", "see |\"soft green\"| moss"),
+            ("typographic", "„soft green“ “x” «y»", "\"soft green\"|\"x\"|\"y\""),
+            ("must and not", "fern +moss -rust", "fern |+moss|-rust"),
+            ("must phrase", "+\"a b\" -\"c d\"", "+\"a b\"|-\"c d\""),
+            ("inside words", "C++ e-mail a+b well-known", "C++ e-mail a+b well-known"),
+            ("a minus sign", "at -40 degrees", "at -40 degrees"),
+            ("lists and flags", "- item --flag + x", "- item --flag + x"),
+            ("unpaired", "5\" pipe and \"open", "5\" pipe and \"open"),
+            ("in brackets", "(\"a b\")", "(|\"a b\"|)"),
+            ("Chinese quotes", "找「蕨类」", "找|\"蕨类\""),
+            ("empty", "  ", ""),
+            ("empty phrase", "\"\" x", "\"\"| x"),
+        ];
+        for (name, query, expected) in cases {
+            let shown: Vec<String> = clauses(query)
+                .iter()
+                .map(|clause| {
+                    let sign = match clause.occurrence {
+                        Occurrence::May => "",
+                        Occurrence::Must => "+",
+                        Occurrence::MustNot => "-",
+                    };
+                    let quote = if clause.is_phrase { "\"" } else { "" };
+                    format!("{sign}{quote}{}{quote}", clause.text)
+                })
+                .collect();
+            assert_eq!(shown.join("|"), expected, "{name}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn anything_is_a_query(query in "[-+\"“”„«» a1漢\\PC]{0,40}") {
+            for clause in clauses(&query) {
+                prop_assert!(query.contains(clause.text));
+            }
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! The word index as its callers see it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use weft_model::{NoteId, NoteSet};
+
+use super::*;
+
+/// A note of a test: title and body.
+type Text = (&'static str, &'static str);
+
+fn document<'n>(note: u32, title: &'n str, body: &'n str) -> KeywordDocument<'n> {
+    let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
+    KeywordDocument { note: NoteId::new(note), version: 1, title, aliases, headings, tags, body }
+}
+
+fn indexed(settings: KeywordSettings, notes: &[Text]) -> KeywordReader {
+    let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+    let changes: Vec<_> = (0..)
+        .zip(notes)
+        .map(|(note, (title, body))| KeywordChange::Upsert(document(note, title, body)))
+        .collect();
+    writer.apply(&changes).unwrap();
+    writer.commit(1).unwrap()
+}
+
+fn reader(notes: &[Text]) -> KeywordReader {
+    indexed(KeywordSettings::default(), notes)
+}
+
+fn search(reader: &KeywordReader, query: &str, options: &QueryOptions) -> Vec<u32> {
+    let query = reader.parse(query, options).unwrap();
+    reader.search(&query, 10, &NoteSet::All).unwrap().iter().map(|hit| hit.note.get()).collect()
+}
+
+fn found(reader: &KeywordReader, query: &str) -> Vec<u32> {
+    search(reader, query, &QueryOptions::default())
+}
+
+/// The same, ascending: for cases where the order is beside the point.
+fn found_set(reader: &KeywordReader, query: &str) -> Vec<u32> {
+    let mut notes = found(reader, query);
+    notes.sort_unstable();
+    notes
+}
+
+#[test]
+fn what_is_typed_finds_what_is_meant() {
+    let reader = reader(&[
+        ("Fern", "Ferns grow in the shade of the old wall, soft and green"),
+        ("Moss", "Moss is green and soft; it likes shade too"),
+        ("Rust", "The language Rust; HTTPServer2 and foo_bar, C++ beside it, v1.2 of EIP-1193"),
+        ("水", "水土不服 在阴影下生长的蕨类植物"),
+        ("Who", "to be or not to be"),
+        ("GitHub", "a place for repositories"),
+    ]);
+    let cases: &[(&str, &str, &[u32])] = &[
+        ("any word", "fern moss", &[0, 1]),
+        ("stems", "growing", &[0]),
+        ("phrase", "\"soft and green\"", &[0]),
+        ("phrase beside a word", "moss \"soft and green\"", &[0, 1]),
+        ("a phrase nobody wrote is its words", "\"green ferns\"", &[0, 1]),
+        ("a phrase that must be and is not", "+\"green ferns\"", &[]),
+        ("must", "green +moss", &[1]),
+        ("must not", "green -moss", &[0]),
+        ("excluded phrase", "green -\"soft and green\"", &[1]),
+        ("exclusions only", "-moss", &[]),
+        ("function words only", "to be", &[4]),
+        ("function word that must be", "green +too", &[1]),
+        ("phrase of function words", "\"or not to be\"", &[4]),
+        ("camel case", "HTTPServer2", &[2]),
+        ("its parts", "server2", &[2]),
+        ("its lower case", "httpserver2", &[2]),
+        ("snake case as camel case", "fooBar", &[2]),
+        ("a compound nobody wrote", "fooShade", &[0, 1, 2]),
+        ("a known compound, not its parts", "gitHub", &[5]),
+        ("signs", "c++", &[2]),
+        ("version", "v1.2", &[2]),
+        ("identifier", "eip-1193", &[2]),
+        ("one character", "水", &[3]),
+        ("one character inside a run", "蕨", &[3]),
+        ("Chinese word", "植物", &[3]),
+        ("Chinese phrase", "\"蕨类植物\"", &[3]),
+        ("nothing", "", &[]),
+        ("signs only", "+ - \"\" \"", &[]),
+        ("unknown", "xyzzy", &[]),
+        ("must be unknown", "green +xyzzy", &[]),
+    ];
+    for (name, query, expected) in cases {
+        assert_eq!(found_set(&reader, query), *expected, "{name}");
+    }
+}
+
+#[test]
+fn two_languages_live_in_one_index() {
+    let reader = reader(&[
+        (
+            "Farne",
+            "Die Farne wachsen im Schatten der alten Häuser, und sie sind schon lange nicht mehr gegossen worden",
+        ),
+        (
+            "Ferns",
+            "The ferns were growing in the shade of the old houses, and they have not been watered for a long time",
+        ),
+        (
+            "Папоротники",
+            "Папоротники росли в тени старых домов, и они давно не были политы водой, но это не беда",
+        ),
+    ]);
+    assert_eq!(reader.languages(), [Language::English, Language::German, Language::Russian]);
+    for (query, expected) in
+        [("Haus", 0), ("Häuser", 0), ("house", 1), ("grow", 1), ("gewachsen", 0), ("папоротник", 2)]
+    {
+        let expected: &[u32] = if query == "gewachsen" { &[] } else { &[expected] };
+        assert_eq!(found(&reader, query), expected, "{query}");
+    }
+    let fixed = KeywordSettings {
+        language: LanguageChoice::Fixed(Language::OtherLatin),
+        ..KeywordSettings::default()
+    };
+    assert!(found(&indexed(fixed, &[("", "houses")]), "house").is_empty(), "no stems");
+}
+
+#[test]
+fn prominent_places_weigh_more() {
+    let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
+    let plain = document(0, "a1", "fern b1 c1 d1 e1 f1 g1");
+    let title = document(1, "fern", "a1 b1 c1 d1 e1 f1 g1");
+    let heading =
+        KeywordDocument { headings: vec!["fern"], ..document(2, "a1", "fern b1 c1 d1 e1 f1 g1") };
+    let tagged = KeywordDocument {
+        tags: vec!["plants/fern"],
+        ..document(3, "a1", "b1 c1 d1 e1 f1 g1 h1 i1")
+    };
+    let alias = KeywordDocument { aliases: vec!["fern"], ..document(4, "a1", "b1 c1 d1 e1 f1 g1") };
+    writer.apply(&[plain, title, heading, tagged, alias].map(KeywordChange::Upsert)).unwrap();
+    let reader = writer.commit(1).unwrap();
+    assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);
+    assert_eq!(found(&reader, "plants"), [3], "a tag is found");
+    assert_eq!(reader.length(NoteId::new(3)), Some(9), "and is not counted");
+}
+
+#[test]
+fn typos_are_forgiven_when_asked() {
+    let reader =
+        reader(&[("", "photosynthesis of ferns"), ("", "photography"), ("", "папоротник")]);
+    let forgiving = QueryOptions { typo_tolerance: true, ..QueryOptions::default() };
+    for (query, expected) in [("photosyntesis", 0), ("photograpyh", 1), ("папоротнк", 2)] {
+        assert_eq!(search(&reader, query, &forgiving), [expected], "{query}");
+        assert!(found(&reader, query).is_empty(), "{query}");
+    }
+    assert!(search(&reader, "phoosyntesis", &forgiving).is_empty(), "two edits");
+    let capped = QueryOptions { max_expansions: 0, ..forgiving };
+    assert!(search(&reader, "photosyntesis", &capped).is_empty());
+}
+
+#[test]
+fn long_queries_keep_the_words_that_tell_most() {
+    let reader = reader(&[("", "common rare"), ("", "common"), ("", "common")]);
+    let options = QueryOptions { max_terms: 1, ..QueryOptions::default() };
+    let query = reader.parse("common rare", &options).unwrap();
+    assert!(query.is_truncated());
+    assert_eq!(
+        query.terms().iter().map(|term| term.surface.as_str()).collect::<Vec<_>>(),
+        ["rare"]
+    );
+    assert!(!reader.parse("rare", &options).unwrap().is_truncated());
+    let page = "word ".repeat(20_000);
+    assert!(
+        reader.parse(&page, &QueryOptions::default()).unwrap().is_truncated(),
+        "more bytes than are read"
+    );
+    let words: String = (0..3000).map(|n| format!("w{n} +m{n} -x{n} \"p{n} q{n}\" ")).collect();
+    assert!(reader.parse(&words, &QueryOptions::default()).unwrap().terms().len() <= 64);
+}
+
+#[test]
+fn statistics_are_those_of_the_formulas() {
+    let reader = reader(&[("fern", "fern moss the moss"), ("moss", "bark bark"), ("bark", "")]);
+    let ids = [0, 1, 2].map(NoteId::new);
+    assert_eq!(ids.map(|note| reader.length(note)), [Some(4), Some(3), Some(1)]);
+    assert!((reader.mean_length() - 8.0 / 3.0).abs() < 1e-12);
+    assert!((reader.idf(2) - (1.0_f64 + (3.0 - 2.0 + 0.5) / 2.5).ln()).abs() < 1e-12);
+    assert!(
+        (reader.saturation(2.0, 4) - 2.0 / (2.0 + 1.2 * (0.25 + 0.75 * 4.0 / (8.0 / 3.0)))).abs()
+            < 1e-12
+    );
+    let query = reader.parse("moss bark moss xyzzy", &QueryOptions::default()).unwrap();
+    let terms: Vec<_> = query
+        .terms()
+        .iter()
+        .map(|term| (term.surface.as_str(), term.count, term.n_notes))
+        .collect();
+    assert_eq!(terms, [("moss", 2, 2), ("bark", 1, 2), ("xyzzy", 1, 0)]);
+    let frequencies =
+        reader.term_frequencies(&query, &[ids[1], NoteId::new(99), ids[0], ids[1]]).unwrap();
+    assert_eq!(
+        [0, 1, 2, 3].map(|at| frequencies.of(at).to_vec()),
+        [[1, 2, 0], [0, 0, 0], [2, 0, 0], [1, 2, 0]]
+    );
+    assert_eq!(reader.n_notes_with("bark").unwrap(), 2);
+    let rare = reader.rare_terms(ids[0], 2).unwrap();
+    assert_eq!(rare, [OwnTerm { term: "moss".to_owned(), frequency: 2, n_notes: 2 }]);
+    let mut holders = reader.notes_with("moss").unwrap();
+    holders.sort_unstable();
+    assert_eq!(holders, [(ids[0], 2), (ids[1], 1)]);
+    // Where nothing is prominent, the score is the formula's.
+    let flat = Scoring { title: 1.0, ..Scoring::default() };
+    let reader = indexed(
+        KeywordSettings { scoring: flat, ..KeywordSettings::default() },
+        &[("fern", "fern moss the moss"), ("moss", "bark bark"), ("bark", "")],
+    );
+    let query = reader.parse("moss bark moss", &QueryOptions::default()).unwrap();
+    let expected = reader.idf(2) * (2.0 * reader.saturation(1.0, 3) + reader.saturation(2.0, 3));
+    let scores = reader.scores(&query, &[ids[1]]).unwrap();
+    assert!((scores[0] - expected).abs() < 1e-12, "{scores:?} {expected}");
+    assert!((query.attainable() - 3.0 * reader.idf(2)).abs() < 1e-12);
+}
+
+#[test]
+fn a_query_belongs_to_its_reader() {
+    let (left, right) = (reader(&[("", "fern")]), reader(&[("", "fern")]));
+    let query = left.parse("fern", &QueryOptions::default()).unwrap();
+    assert!(matches!(
+        right.search(&query, 1, &NoteSet::All),
+        Err(KeywordError::ForeignQuery { .. })
+    ));
+    assert!(matches!(right.scores(&query, &[]), Err(KeywordError::ForeignQuery { .. })));
+    assert_eq!(
+        left.clone().search(&query, 1, &NoteSet::All).unwrap().len(),
+        1,
+        "a clone is the same reader"
+    );
+}
+
+#[test]
+fn an_index_reopens_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes: [Text; 3] = [("Fern", "green shade"), ("Moss", "green green"), ("水", "植物")];
+    let (mut writer, empty) =
+        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+    assert_eq!((empty.generation(), empty.n_notes()), (0, 0));
+    assert!(found(&empty, "green").is_empty());
+    for (generation, (title, body)) in (1..).zip(notes) {
+        let note = KeywordDocument {
+            version: generation * 10,
+            ..document(u32::try_from(generation).unwrap(), title, body)
+        };
+        writer.apply(&[KeywordChange::Upsert(note)]).unwrap();
+        writer.commit(generation).unwrap();
+    }
+    writer
+        .apply(&[KeywordChange::Delete(NoteId::new(3)), KeywordChange::Delete(NoteId::new(77))])
+        .unwrap();
+    let before = writer.commit(9).unwrap();
+    writer.apply(&[KeywordChange::Delete(NoteId::new(1))]).unwrap();
+    drop(writer);
+    let (_, after) =
+        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+    assert_eq!(after.generation(), 9);
+    assert_eq!(scored(&after, "green shade"), scored(&before, "green shade"));
+    let mut versions = after.versions().unwrap();
+    versions.sort_unstable();
+    assert_eq!(versions, [(NoteId::new(1), 10), (NoteId::new(2), 20)]);
+    assert_eq!(after.language(NoteId::new(1)).unwrap(), Some(Language::English));
+    assert!(after.contains(NoteId::new(2)) && !after.contains(NoteId::new(3)));
+}
+
+/// Notes and the bits of their scores.
+fn scored(reader: &KeywordReader, query: &str) -> Vec<(u32, u64)> {
+    let query = reader.parse(query, &QueryOptions::default()).unwrap();
+    let hits = reader.search(&query, 100, &NoteSet::All).unwrap();
+    hits.iter().map(|hit| (hit.note.get(), hit.score.to_bits())).collect()
+}
+
+fn filled(folder: &Path) -> KeywordWriter {
+    let (mut writer, _) =
+        KeywordWriter::open_or_create(folder, KeywordSettings::default()).unwrap();
+    let changes = [
+        KeywordChange::Upsert(document(0, "Fern", "uniquesecret")),
+        KeywordChange::Upsert(document(1, "Moss", "green")),
+    ];
+    writer.apply(&changes).unwrap();
+    writer.commit(3).unwrap();
+    writer
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn compacting_removes_deleted_text_from_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = filled(folder.path());
+    // Terms are front-coded, so the end of the word is what can be looked for.
+    let holds_secret = || {
+        files(folder.path()).iter().any(|file| {
+            let bytes = std::fs::read(file).unwrap();
+            bytes.windows(12).any(|window| window == b"uniquesecret")
+        })
+    };
+    assert!(holds_secret());
+    writer.apply(&[KeywordChange::Delete(NoteId::new(0))]).unwrap();
+    writer.commit(4).unwrap();
+    let reader = writer.compact(4).unwrap();
+    assert!(!holds_secret());
+    assert_eq!((reader.generation(), reader.n_notes()), (4, 1));
+    assert_eq!(found(&reader, "green"), [1]);
+    writer.apply(&[KeywordChange::Delete(NoteId::new(1))]).unwrap();
+    assert_eq!(writer.compact(5).unwrap().generation(), 5);
+    drop(writer);
+    let (_, reader) =
+        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+    assert_eq!((reader.generation(), reader.n_notes()), (5, 0));
+}
+
+#[test]
+fn a_folder_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = filled(folder.path());
+    for attempt in [KeywordWriter::open_or_create, KeywordWriter::recreate] {
+        match attempt(folder.path(), KeywordSettings::default()) {
+            Err(KeywordError::Locked { folder: named }) => assert_eq!(named, folder.path()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(found(writer.reader(), "green"), [1]);
+    drop(writer);
+    let (_, reader) =
+        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+    assert_eq!(reader.n_notes(), 2);
+}
+
+#[test]
+fn damage_is_found_and_built_over() {
+    let segment_file = |folder: &Path, extension: &str| {
+        files(folder)
+            .into_iter()
+            .find(|file| file.extension().is_some_and(|found| found == extension))
+            .unwrap()
+    };
+    type Damage = fn(&Path);
+    let cases: &[(&str, Option<&str>, Damage)] = &[
+        ("a flipped byte", Some("idx"), |file| {
+            let mut bytes = std::fs::read(file).unwrap();
+            bytes[3] ^= 1;
+            std::fs::write(file, bytes).unwrap();
+        }),
+        ("a cut file", Some("term"), |file| {
+            let bytes = std::fs::read(file).unwrap();
+            std::fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+        }),
+        ("an empty file", Some("fast"), |file| std::fs::write(file, b"").unwrap()),
+        ("a missing file", Some("store"), |file| std::fs::remove_file(file).unwrap()),
+        ("a list of files that is none", None, |folder| {
+            std::fs::write(folder.join("meta.json"), b"{]").unwrap()
+        }),
+    ];
+    for (name, extension, damage) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        drop(filled(folder.path()));
+        damage(&extension.map_or(folder.path().to_path_buf(), |extension| {
+            segment_file(folder.path(), extension)
+        }));
+        let opened = KeywordWriter::open_or_create(folder.path(), KeywordSettings::default());
+        let error = match opened {
+            Err(error) => error,
+            Ok((writer, _)) => writer.verify().expect_err(name),
+        };
+        assert!(matches!(error, KeywordError::Corrupt { .. }), "{name}: {error:?}");
+        let keep = folder.path().join("keep.txt");
+        std::fs::write(&keep, b"not ours").unwrap();
+        let (writer, reader) =
+            KeywordWriter::recreate(folder.path(), KeywordSettings::default()).unwrap();
+        writer.verify().unwrap();
+        assert_eq!((reader.n_notes(), reader.generation()), (0, 0), "{name}");
+        assert!(keep.exists(), "{name}");
+    }
+}
+
+#[test]
+fn another_analysis_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(filled(folder.path()));
+    let german = KeywordSettings {
+        language: LanguageChoice::Fixed(Language::German),
+        ..KeywordSettings::default()
+    };
+    match KeywordWriter::open_or_create(folder.path(), german) {
+        Err(KeywordError::Incompatible { expected, .. }) => {
+            assert!(expected.contains("German"), "{expected}")
+        }
+        other => panic!("{other:?}"),
+    }
+    let heavier = Scoring { title: 9.0, ..Scoring::default() };
+    let heavier = KeywordSettings { scoring: heavier, ..KeywordSettings::default() };
+    KeywordWriter::open_or_create(folder.path(), heavier).unwrap();
+}
+
+#[test]
+fn snippets_show_the_matches() {
+    let body = format!(
+        "{} the soft fern grows. {} A fern and moss é👩‍👩‍👧 together. {}",
+        "x ".repeat(300),
+        "y ".repeat(300),
+        "漢字 ".repeat(100)
+    );
+    let reader = reader(&[("", "fern moss 漢字")]);
+    let cut = |query: &str, options: &SnippetOptions| -> Vec<(String, Vec<String>)> {
+        let query = reader.parse(query, &QueryOptions::default()).unwrap();
+        let snippets = snippets(&body, Language::English, query.terms(), options);
+        let matches = |snippet: &Snippet| {
+            snippet.matches.iter().map(|span| span.slice(&body).to_owned()).collect()
+        };
+        snippets
+            .iter()
+            .map(|snippet| (snippet.span.slice(&body).to_owned(), matches(snippet)))
+            .collect()
+    };
+    let one = SnippetOptions { max_snippets: 1, chars: 30, ..SnippetOptions::default() };
+    assert_eq!(
+        cut("ferns moss", &one),
+        [("y y  A fern and moss é👩‍👩‍👧".to_owned(), vec!["fern".to_owned(), "moss".to_owned()])]
+    );
+    let two = SnippetOptions { max_snippets: 2, chars: 20, ..SnippetOptions::default() };
+    assert_eq!(
+        cut("fern", &two).iter().map(|(_, matches)| matches.len()).collect::<Vec<_>>(),
+        [1, 1]
+    );
+    assert_eq!(cut("漢字", &SnippetOptions { chars: 8, max_snippets: 1, ..two })[0].1[0], "漢字");
+    assert!(cut("xyzzy", &two).is_empty());
+    assert!(
+        cut("fern", &SnippetOptions { max_bytes: 100, ..two }).is_empty(),
+        "beyond what is looked at"
+    );
+    assert_eq!(
+        cut("fern", &SnippetOptions { max_snippets: 9, chars: 10_000, ..two }).len(),
+        1,
+        "touching ones are one"
+    );
+}
+
+/// Words with shared stems, compounds, function words and a script without spaces.
+const WORDS: &[&str] = &[
+    "fern",
+    "ferns",
+    "moss",
+    "shade",
+    "the",
+    "of",
+    "growing",
+    "grows",
+    "fooBar",
+    "foo",
+    "植物学",
+    "水",
+    "rust",
+    "bark",
+    "v1.2",
+];
+
+fn any_text(n: usize) -> impl Strategy<Value = String> {
+    proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 0..n)
+        .prop_map(|words| words.join(" "))
+}
+
+fn any_query() -> impl Strategy<Value = String> {
+    let word = || proptest::sample::select(WORDS.to_vec());
+    let clause = prop_oneof![
+        4 => word().prop_map(str::to_owned),
+        1 => word().prop_map(|word| format!("+{word}")),
+        1 => word().prop_map(|word| format!("-{word}")),
+        2 => any_text(4).prop_map(|text| format!("\"{text}\"")),
+    ];
+    proptest::collection::vec(clause, 0..6).prop_map(|clauses| clauses.join(" "))
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Upsert(u32, String, String),
+    Delete(u32),
+    Commit,
+    Compact,
+}
+
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0..12_u32, any_text(4), any_text(30)).prop_map(|(note, title, body)| Step::Upsert(note, title, body)),
+        3 => (0..12_u32).prop_map(Step::Delete),
+        3 => Just(Step::Commit),
+        1 => Just(Step::Compact),
+    ];
+    proptest::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the history, every answer is bit for bit that of an index built at once from what is left.
+    #[test]
+    fn any_history_answers_like_a_fresh_index(steps in any_steps(), queries in proptest::collection::vec(any_query(), 4)) {
+        let settings = KeywordSettings { heap_bytes_per_thread: 15_000_000, ..KeywordSettings::default() };
+        let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+        let mut live = BTreeMap::new();
+        for step in &steps {
+            match step {
+                Step::Upsert(note, title, body) => {
+                    writer.apply(&[KeywordChange::Upsert(document(*note, title, body))]).unwrap();
+                    live.insert(*note, (title, body));
+                }
+                Step::Delete(note) => {
+                    writer.apply(&[KeywordChange::Delete(NoteId::new(*note))]).unwrap();
+                    live.remove(note);
+                }
+                // Answers are asked for now and then, so that what readers keep is carried over.
+                Step::Commit => drop(writer.commit(7).unwrap().n_notes_with("fern").unwrap()),
+                Step::Compact => drop(writer.compact(7).unwrap()),
+            }
+        }
+        let edited = writer.commit(8).unwrap();
+        let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+        let changes: Vec<_> =
+            live.iter().map(|(note, (title, body))| KeywordChange::Upsert(document(*note, title, body))).collect();
+        writer.apply(&changes).unwrap();
+        let fresh = writer.commit(8).unwrap();
+
+        let all: Vec<NoteId> = (0..14).map(NoteId::new).collect();
+        prop_assert_eq!(edited.n_notes(), live.len());
+        prop_assert_eq!(edited.mean_length().to_bits(), fresh.mean_length().to_bits());
+        for note in &all {
+            prop_assert_eq!(edited.rare_terms(*note, 5).unwrap(), fresh.rare_terms(*note, 5).unwrap());
+        }
+        for text in &queries {
+            let hits = scored(&edited, text);
+            prop_assert_eq!(&hits, &scored(&fresh, text), "{}", text);
+            let query = edited.parse(text, &QueryOptions::default()).unwrap();
+            let found: Vec<NoteId> = hits.iter().map(|(note, _)| NoteId::new(*note)).collect();
+            // Scores of given notes are those of the search, and zero for all others.
+            let scores = edited.scores(&query, &all).unwrap();
+            for (note, score) in all.iter().zip(&scores) {
+                let hit = hits.iter().find(|(hit, _)| *hit == note.get()).map_or(0, |(_, bits)| *bits);
+                prop_assert_eq!(score.to_bits(), hit, "{}", text);
+                prop_assert!(*score <= query.attainable());
+            }
+            // Cutting and filtering keep the order.
+            let first = edited.search(&query, 2, &NoteSet::All).unwrap();
+            prop_assert!(first.iter().map(|hit| hit.note).eq(found.iter().copied().take(2)));
+            let even: NoteSet = all.iter().copied().filter(|note| note.get() % 2 == 0).collect();
+            let filtered = edited.search(&query, 100, &even).unwrap();
+            prop_assert!(filtered.iter().map(|hit| hit.note).eq(found.iter().copied().filter(|note| even.contains(*note))));
+        }
+    }
+
+    /// Snippets lie inside the body, between graphemes, and hold their matches.
+    #[test]
+    fn snippets_never_split_a_grapheme(body in "[ a-c\u{301}\u{200d}👩漢\r\n]{0,80}fern[ a-c\u{301}👩🇩🇪漢]{0,80}", chars in 0..40_usize) {
+        use unicode_segmentation::UnicodeSegmentation as _;
+        let reader = reader(&[("", "fern c 漢")]);
+        let query = reader.parse("fern 漢", &QueryOptions::default()).unwrap();
+        let borders: Vec<usize> = body.grapheme_indices(true).map(|(byte, _)| byte).chain([body.len()]).collect();
+        let mut last = 0;
+        for snippet in snippets(&body, Language::English, query.terms(), &SnippetOptions { chars, ..SnippetOptions::default() }) {
+            let bytes = snippet.span.bytes(&body);
+            prop_assert!(borders.contains(&bytes.start) && borders.contains(&bytes.end));
+            prop_assert!(snippet.span.start >= last && !snippet.matches.is_empty());
+            last = snippet.span.end;
+            for span in &snippet.matches {
+                prop_assert!(snippet.span.start <= span.start && span.end <= snippet.span.end && !span.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_filter_beyond_seeking_applies_inside_the_search() {
+    let bodies: Vec<String> = (0..1500).map(|n| "fern ".repeat(1 + n % 7)).collect();
+    let (mut writer, _) =
+        KeywordWriter::in_memory(KeywordSettings { threads: 2, ..KeywordSettings::default() })
+            .unwrap();
+    let changes: Vec<_> = (0..)
+        .zip(&bodies)
+        .map(|(note, body)| KeywordChange::Upsert(document(note, "", body)))
+        .collect();
+    writer.apply(&changes).unwrap();
+    let reader = writer.commit(1).unwrap();
+    let query = reader.parse("fern", &QueryOptions::default()).unwrap();
+    let filter: NoteSet = (0..1500).filter(|note| note % 7 != 6).map(NoteId::new).collect();
+    let hits = reader.search(&query, 20, &filter).unwrap();
+    assert_eq!(hits.len(), 20);
+    let all = reader.search(&query, 1500, &NoteSet::All).unwrap();
+    let expected: Vec<_> =
+        all.into_iter().filter(|hit| filter.contains(hit.note)).take(20).collect();
+    assert_eq!(hits, expected);
+}

@@ -1,0 +1,419 @@
+//! The write side: one writer per folder, changes in batches, a reader per commit.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tantivy::directory::error::OpenReadError;
+use tantivy::directory::{Directory, DirectoryLock, Lock, MmapDirectory, RamDirectory};
+use tantivy::indexer::LogMergePolicy;
+use tantivy::{
+    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
+};
+use weft_model::NoteId;
+use weft_model::note_set::NoteBits;
+
+use super::LanguageChoice;
+use super::error::{KeywordError, Place};
+use super::reader::{KeywordReader, Scoring};
+use super::schema::{Encoder, FORMAT, Fields, KeywordDocument, schema, tokenizers};
+
+/// The file by which a writer keeps others out of its folder.
+const LOCK_FILE: &str = ".keyword.lock";
+
+/// Notes of a segment below which all count as alike in size when it comes to merging.
+///
+/// A tenth of the library's own value: here every save is a commit, and its merge should cost milliseconds.
+const SMALL_SEGMENT_NOTES: u32 = 1_000;
+
+/// Notes per thread that are analysed before they are handed on.
+const NOTES_PER_ROUND: usize = 128;
+
+/// Fewer notes than this are analysed on the caller's thread.
+const MIN_NOTES_FOR_THREADS: usize = 32;
+
+/// How the word index is built and read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeywordSettings {
+    /// How the language of a note is decided. An index built with another choice is refused.
+    pub language: LanguageChoice,
+    /// How matches are weighed.
+    pub scoring: Scoring,
+    /// Threads that analyse notes, and threads that write postings; 1 to 8.
+    pub threads: usize,
+    /// Bytes of postings a writing thread gathers before it writes a segment; at least 15 MB.
+    ///
+    /// Source: measured by the library's authors; below, indexing slows down.
+    pub heap_bytes_per_thread: usize,
+    /// Segments of like size that are merged into one, at least 2. Fewer segments make queries quicker, merges more frequent.
+    pub merge_factor: usize,
+    /// Share of deleted notes above which a segment is written anew, above 0 and at most 1.
+    pub max_deleted_share: f32,
+}
+
+impl Default for KeywordSettings {
+    fn default() -> Self {
+        Self {
+            language: LanguageChoice::default(),
+            scoring: Scoring::default(),
+            threads: 1,
+            heap_bytes_per_thread: 64 << 20,
+            merge_factor: 4,
+            max_deleted_share: 0.25,
+        }
+    }
+}
+
+/// One change to the word index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeywordChange<'n> {
+    /// Adds a note, or replaces what its slot held.
+    Upsert(KeywordDocument<'n>),
+    /// Removes a note; an unknown one is no error.
+    Delete(NoteId),
+}
+
+/// Writes the word index of one folder.
+///
+/// Changes become visible, and durable, with [`commit`](Self::commit).
+pub struct KeywordWriter {
+    index: Index,
+    source: IndexReader,
+    fields: Fields,
+    settings: KeywordSettings,
+    place: Place,
+    reader: KeywordReader,
+    /// Made at the first change: it brings threads with it.
+    writer: Option<IndexWriter>,
+    /// Notes added since the last commit.
+    pending: NoteBits,
+    encoders: Vec<Encoder>,
+    /// Held as long as the writer lives.
+    _lock: DirectoryLock,
+}
+
+impl std::fmt::Debug for KeywordWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeywordWriter")
+            .field("place", &self.place)
+            .field("reader", &self.reader)
+            .finish_non_exhaustive()
+    }
+}
+
+impl KeywordWriter {
+    /// Opens the index in `folder`, which is made if need be, and the reader of its last commit.
+    ///
+    /// Fails with [`KeywordError::Locked`] while another writer holds the folder,
+    /// with [`KeywordError::Corrupt`] or [`KeywordError::Incompatible`] where [`recreate`](Self::recreate) would help.
+    /// What opening does not read is checked by [`verify`](Self::verify).
+    pub fn open_or_create(
+        folder: &Path,
+        settings: KeywordSettings,
+    ) -> Result<(Self, KeywordReader), KeywordError> {
+        let place = Place(Arc::new(folder.to_path_buf()));
+        std::fs::create_dir_all(folder).map_err(|error| place.io(error))?;
+        let directory = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
+        Self::open(directory, settings, place)
+    }
+
+    /// The same with an index that lives in memory and is gone with its writer and readers.
+    pub fn in_memory(settings: KeywordSettings) -> Result<(Self, KeywordReader), KeywordError> {
+        Self::open(RamDirectory::create(), settings, Place(Arc::new(PathBuf::from("memory"))))
+    }
+
+    /// Throws away what lies in `folder` and begins an empty index there.
+    ///
+    /// Only the index's own files are removed; nothing is while another writer holds the folder.
+    pub fn recreate(
+        folder: &Path,
+        settings: KeywordSettings,
+    ) -> Result<(Self, KeywordReader), KeywordError> {
+        let place = Place(Arc::new(folder.to_path_buf()));
+        if folder.exists() {
+            let directory = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
+            let _lock = lock(&directory, &place)?;
+            remove_index_files(folder).map_err(|error| place.io(error))?;
+        }
+        Self::open_or_create(folder, settings)
+    }
+
+    fn open(
+        directory: impl Directory,
+        settings: KeywordSettings,
+        place: Place,
+    ) -> Result<(Self, KeywordReader), KeywordError> {
+        let failed = |error| place.tantivy(error);
+        let lock = lock(&directory, &place)?;
+        let (schema, fields) = schema();
+        let exists = Index::exists(&directory).map_err(|error: OpenReadError| place.read(error))?;
+        let mut index = if exists {
+            Index::open(directory)
+        } else {
+            Index::create(directory, schema.clone(), IndexSettings::default())
+        }
+        .map_err(failed)?;
+        index.set_tokenizers(tokenizers());
+        let metas = index.load_metas().map_err(failed)?;
+        let generation = match &metas.payload {
+            Some(payload) => generation_of(payload, settings.language, &place)?,
+            None if metas.segments.is_empty() => 0,
+            None => return Err(place.corrupt("its last commit does not say what it is")),
+        };
+        if index.schema() != schema {
+            return Err(place.incompatible("another schema", analysis_of(settings.language)));
+        }
+        let source = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(0);
+        let source: IndexReader = source.try_into().map_err(failed)?;
+        let reader_settings = (settings.scoring, settings.language.fallback());
+        let reader = KeywordReader::open(
+            &source.searcher(),
+            None,
+            generation,
+            reader_settings,
+            &fields,
+            &place,
+        )?;
+        let writer = Self {
+            index,
+            source,
+            fields,
+            settings,
+            place,
+            reader: reader.clone(),
+            writer: None,
+            pending: NoteBits::default(),
+            encoders: Vec::new(),
+            _lock: lock,
+        };
+        Ok((writer, reader))
+    }
+
+    /// Takes in changes, in order; a later change of a note overrides an earlier one.
+    ///
+    /// Nothing is visible before the next commit. After an error, nothing since the last commit may be relied on: open anew.
+    pub fn apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.start()?;
+        let n_threads = self.settings.threads.max(1);
+        for round in changes.chunks(NOTES_PER_ROUND * n_threads) {
+            let documents = self.documents(round, n_threads);
+            for (change, document) in round.iter().zip(documents) {
+                self.change(change, document)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything applied so far visible and durable as `generation`, and gives the reader that sees it.
+    ///
+    /// Cost: mostly waiting for the disk.
+    pub fn commit(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        self.start()?;
+        let payload = format!("{generation} {}", analysis_of(self.settings.language));
+        if let Some(writer) = &mut self.writer {
+            let failed = |error| self.place.tantivy(error);
+            let mut commit = writer.prepare_commit().map_err(failed)?;
+            commit.set_payload(&payload);
+            commit.commit().map_err(failed)?;
+        }
+        self.pending = NoteBits::default();
+        self.reload(generation)
+    }
+
+    /// Commits as `generation`, merges everything into one segment and removes the files of the past, so that no deleted text is left on disk.
+    ///
+    /// Waits for merges under way. Where files cannot be removed while they are read, the text is gone once all earlier readers are.
+    pub fn compact(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        self.commit(generation)?;
+        let failed = |error| self.place.tantivy(error);
+        // A segment that is being merged in the background cannot be merged by us.
+        if let Some(writer) = self.writer.take() {
+            writer.wait_merging_threads().map_err(failed)?;
+        }
+        let segments = self.index.searchable_segment_metas().map_err(failed)?;
+        let is_compact =
+            segments.len() <= 1 && segments.iter().all(|segment| !segment.has_deletes());
+        let segments: Vec<_> = segments.iter().map(tantivy::SegmentMeta::id).collect();
+        self.start()?;
+        if let Some(writer) = self.writer.as_mut().filter(|_| !is_compact) {
+            let failed = |error| self.place.tantivy(error);
+            writer.merge(&segments).wait().map_err(failed)?;
+        }
+        let reader = self.reload(generation)?;
+        if let Some(writer) = &self.writer {
+            writer.garbage_collect_files().wait().map_err(|error| self.place.tantivy(error))?;
+        }
+        Ok(reader)
+    }
+
+    /// Reads every file and compares it with its checksum. Fails with [`KeywordError::Corrupt`] naming those that differ.
+    pub fn verify(&self) -> Result<(), KeywordError> {
+        let damaged = self.index.validate_checksum().map_err(|error| self.place.tantivy(error))?;
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let mut names: Vec<String> =
+            damaged.iter().map(|file| file.display().to_string()).collect();
+        names.sort();
+        Err(self.place.corrupt(format!("wrong checksum: {}", names.join(", "))))
+    }
+
+    /// The reader of the last commit.
+    #[must_use]
+    pub const fn reader(&self) -> &KeywordReader {
+        &self.reader
+    }
+
+    fn reload(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        self.source.reload().map_err(|error| self.place.tantivy(error))?;
+        let searcher = self.source.searcher();
+        let settings = (self.settings.scoring, self.settings.language.fallback());
+        let reader = KeywordReader::open(
+            &searcher,
+            Some(&self.reader),
+            generation,
+            settings,
+            &self.fields,
+            &self.place,
+        )?;
+        self.reader = reader.clone();
+        Ok(reader)
+    }
+
+    fn start(&mut self) -> Result<(), KeywordError> {
+        if self.writer.is_some() {
+            return Ok(());
+        }
+        let KeywordSettings {
+            threads, heap_bytes_per_thread, merge_factor, max_deleted_share, ..
+        } = self.settings;
+        let threads = threads.max(1);
+        let writer = self
+            .index
+            .writer_with_num_threads(threads, threads * heap_bytes_per_thread)
+            .map_err(|error| self.place.tantivy(error))?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(merge_factor.max(2));
+        policy.set_del_docs_ratio_before_merge(max_deleted_share.clamp(f32::MIN_POSITIVE, 1.0));
+        policy.set_min_layer_size(SMALL_SEGMENT_NOTES);
+        writer.set_merge_policy(Box::new(policy));
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    /// The documents of the upserts among `changes`, analysed on several threads where that pays.
+    fn documents(
+        &mut self,
+        changes: &[KeywordChange<'_>],
+        n_threads: usize,
+    ) -> Vec<Option<TantivyDocument>> {
+        let n_threads = if changes.len() < MIN_NOTES_FOR_THREADS { 1 } else { n_threads };
+        self.encoders.resize_with(n_threads.max(self.encoders.len()), Encoder::default);
+        let (fields, choice) = (&self.fields, self.settings.language);
+        let document = |encoder: &mut Encoder, change: &KeywordChange<'_>| match change {
+            KeywordChange::Upsert(note) => Some(encoder.document(fields, note, choice)),
+            KeywordChange::Delete(_) => None,
+        };
+        let n_each = changes.len().div_ceil(n_threads);
+        std::thread::scope(|scope| {
+            let mut shares = changes.chunks(n_each).zip(&mut self.encoders);
+            let first = shares.next();
+            let others: Vec<_> = shares
+                .map(|(share, encoder)| {
+                    scope.spawn(move || {
+                        share.iter().map(|change| document(encoder, change)).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            let mut documents: Vec<_> = first
+                .into_iter()
+                .flat_map(|(share, encoder)| {
+                    share.iter().map(|change| document(encoder, change)).collect::<Vec<_>>()
+                })
+                .collect();
+            for other in others {
+                match other.join() {
+                    Ok(share) => documents.extend(share),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            documents
+        })
+    }
+
+    fn change(
+        &mut self,
+        change: &KeywordChange<'_>,
+        document: Option<TantivyDocument>,
+    ) -> Result<(), KeywordError> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let note = match change {
+            KeywordChange::Upsert(note) => note.note,
+            KeywordChange::Delete(note) => *note,
+        };
+        if self.reader.contains(note) || self.pending.contains(note) {
+            writer.delete_term(Term::from_field_u64(self.fields.note, u64::from(note.get())));
+        }
+        if let Some(document) = document {
+            writer.add_document(document).map_err(|error| self.place.tantivy(error))?;
+            self.pending.insert(note);
+        }
+        Ok(())
+    }
+}
+
+fn lock(directory: &impl Directory, place: &Place) -> Result<DirectoryLock, KeywordError> {
+    let lock = Lock { filepath: PathBuf::from(LOCK_FILE), is_blocking: false };
+    directory.acquire_lock(&lock).map_err(|error| place.lock(error))
+}
+
+/// What the terms of an index depend on.
+fn analysis_of(language: LanguageChoice) -> String {
+    match language {
+        LanguageChoice::Detect { fallback } => {
+            format!("format {FORMAT}, detected languages, else {fallback:?}")
+        }
+        LanguageChoice::Fixed(language) => format!("format {FORMAT}, {language:?}"),
+    }
+}
+
+/// The generation that a commit's payload names, if the commit was made with the same analysis.
+fn generation_of(
+    payload: &str,
+    language: LanguageChoice,
+    place: &Place,
+) -> Result<u64, KeywordError> {
+    let parsed = payload
+        .split_once(' ')
+        .and_then(|(generation, analysis)| Some((generation.parse().ok()?, analysis)));
+    let Some((generation, analysis)) = parsed else {
+        return Err(place.corrupt(format!("its last commit says `{payload}`")));
+    };
+    let expected = analysis_of(language);
+    if analysis != expected {
+        return Err(place.incompatible(analysis, expected));
+    }
+    Ok(generation)
+}
+
+/// Removes what an index leaves in its folder: its two lists of files and the segments, named by 32 hexadecimal digits.
+fn remove_index_files(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let stem = name.split('.').next().unwrap_or_default();
+        let is_segment = stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_segment || matches!(&*name, "meta.json" | ".managed.json") {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
