@@ -20,6 +20,7 @@
 
 mod adjacency;
 mod columns;
+pub mod doughnut;
 mod note_graph;
 mod order;
 pub mod visit;

@@ -1,0 +1,104 @@
+//! What a note adds to the answer, and the tokens that takes.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use weft_model::{Estimator, NoteId, Tokens, text::byte_of_char};
+
+use super::relation::Relation;
+use super::rings::Member;
+use crate::NoteGraph;
+
+/// Characters of a related note's details that are delivered.
+///
+/// Source: Graph RAG design, "Data Structures".
+pub const TRUNCATE_LENGTH: usize = 1000;
+
+/// What stands for the details beyond [`TRUNCATE_LENGTH`].
+pub const ELLIPSIS: &str = "...";
+
+/// Titles and details, which the graph itself does not hold.
+///
+/// Asked only for the focus note, for notes considered, and for the notes those link to.
+pub trait Texts {
+    /// The title of `note`.
+    fn title(&self, note: NoteId) -> Cow<'_, str>;
+    /// The whole details of `note`.
+    fn details(&self, note: NoteId) -> Cow<'_, str>;
+}
+
+/// The details of a related note as they are delivered, and whether they were cut.
+///
+/// Longer than [`TRUNCATE_LENGTH`] characters (Unicode scalar values), they are cut to as many and [`ELLIPSIS`].
+#[must_use]
+pub fn delivered_details(details: Cow<'_, str>) -> (Cow<'_, str>, bool) {
+    let (start, rest) = delivered_parts(&details);
+    if rest.is_empty() { (details, false) } else { (Cow::Owned([start, rest].concat()), true) }
+}
+
+/// What is kept of `details`, and the ellipsis if that is not all.
+fn delivered_parts(details: &str) -> (&str, &'static str) {
+    let end = byte_of_char(details, TRUNCATE_LENGTH);
+    (&details[..end], if end < details.len() { ELLIPSIS } else { "" })
+}
+
+/// Prices notes; one buffer serves all.
+pub(super) struct Costs<'a> {
+    graph: &'a NoteGraph,
+    texts: &'a dyn Texts,
+    estimator: &'a dyn Estimator,
+    text: String,
+}
+
+impl<'a> Costs<'a> {
+    pub(super) const fn new(
+        graph: &'a NoteGraph,
+        texts: &'a dyn Texts,
+        estimator: &'a dyn Estimator,
+    ) -> Self {
+        Self { graph, texts, estimator, text: String::new() }
+    }
+
+    /// The tokens of a related note and whether its details are cut.
+    pub(super) fn of(&mut self, member: Member) -> (Tokens, bool) {
+        let details = self.texts.details(member.note);
+        let (start, rest) = delivered_parts(&details);
+        self.text.clear();
+        self.bare(member.note, [start, rest], member.relation);
+        if member.fills.is_some() {
+            self.link(member.note);
+        }
+        (self.estimator.estimate(&self.text), !rest.is_empty())
+    }
+
+    /// The tokens of the focus note with its whole details, its path, and `listed` notes in its lists.
+    pub(super) fn of_focus(
+        &mut self,
+        focus: NoteId,
+        path: &[NoteId],
+        listed: impl Iterator<Item = NoteId>,
+    ) -> Tokens {
+        self.text.clear();
+        self.bare(focus, [&*self.texts.details(focus), ""], Relation::Focus);
+        path.iter().copied().chain(listed).for_each(|note| self.link(note));
+        self.estimator.estimate(&self.text)
+    }
+
+    /// The tokens of the emptiest note there can be: without title, uri, details, parent and object, and in no list.
+    pub(super) fn least(&self) -> Tokens {
+        self.estimator.estimate(&format!("[](){}", Relation::Parent))
+    }
+
+    fn bare(&mut self, note: NoteId, details: [&str; 2], relation: Relation) {
+        self.link(note);
+        self.text.extend(details);
+        self.text.push_str(relation.name());
+        let around = [self.graph.parent(note), self.graph.object(note)];
+        around.into_iter().flatten().for_each(|other| self.link(other));
+    }
+
+    fn link(&mut self, note: NoteId) {
+        let (title, uri) = (self.texts.title(note), self.graph.uri(note));
+        write!(self.text, "[{title}]({uri})").expect("writing to a string");
+    }
+}

@@ -1,0 +1,54 @@
+//! Related notes around a focus note within a token budget: the Graph RAG of the Doughnut design.
+//!
+//! [`doughnut`] answers in ids; [`View`] adds the texts, for answers in JSON and for [`render`]ing to a language model.
+//! The relations are rows of [`STRATEGIES`]; turns, quotas, budget and lists belong to the driver alone.
+//!
+//! ```
+//! use std::borrow::Cow;
+//! use weft_graph::{NodeSpec, NoteGraph, doughnut::{Budget, Options, Relation, Request, Texts, doughnut}};
+//! use weft_model::{NoteId, NoteSet, Tokens, tokens::Unit};
+//!
+//! struct Untitled;
+//! impl Texts for Untitled {
+//!     fn title(&self, _: NoteId) -> Cow<'_, str> { "".into() }
+//!     fn details(&self, _: NoteId) -> Cow<'_, str> { "".into() }
+//! }
+//!
+//! let [forest, fern, moss] = [0, 1, 2].map(NoteId::new);
+//! let below = |uri| NodeSpec { parent: Some(forest), ..NodeSpec::note(uri) };
+//! let graph = NoteGraph::build([
+//!     (forest, NodeSpec::note("forest")),
+//!     (fern, below("fern")),
+//!     (moss, below("moss")),
+//! ]);
+//! let request = Request {
+//!     focus: moss,
+//!     budget: Budget::Related(Tokens::new(2)),
+//!     filter: &NoteSet::All,
+//!     options: Options::default(),
+//!     resume: None,
+//! };
+//! let answer = doughnut(&graph, &Untitled, &Unit, &request)?;
+//! let found: Vec<_> = answer.related_notes.iter().map(|note| (note.note, note.relation)).collect();
+//! assert_eq!(found, [(forest, Relation::Parent), (fern, Relation::PriorSibling)]);
+//! assert_eq!(answer.focus_note.prior_siblings, [fern]);
+//! # Ok::<(), weft_graph::doughnut::DoughnutError>(())
+//! ```
+
+mod answer;
+mod cost;
+mod relation;
+pub mod render;
+mod request;
+mod rings;
+mod run;
+mod strategies;
+mod view;
+
+pub use answer::{Doughnut, FocusNote, RelatedNote, SkippedNote};
+pub use cost::{ELLIPSIS, TRUNCATE_LENGTH, Texts, delivered_details};
+pub use relation::{Priority, Relation};
+pub use request::{Budget, DoughnutError, Options, Request, Resume};
+pub use run::doughnut;
+pub use strategies::{FocusList, Members, STRATEGIES, Strategy};
+pub use view::{FocusView, LinkView, NoteView, SkippedView, View};

@@ -1,0 +1,114 @@
+//! How a note stands to the focus note.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a note stands to the focus note.
+///
+/// A *reification* is a note with an object: its parent is the subject, its title the predicate.
+/// Serialised by [`name`](Self::name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Relation {
+    /// The focus note itself; `Self` in answers.
+    #[serde(rename = "Self")]
+    Focus,
+    /// Its parent.
+    Parent,
+    /// Its object.
+    Object,
+    /// A child, reified ones too.
+    Child,
+    /// A child of the same parent that stands before it.
+    PriorSibling,
+    /// A child of the same parent that stands after it.
+    YoungerSibling,
+    /// A note whose object it is.
+    ReferringNote,
+    /// An ancestor.
+    NoteInContextualPath,
+    /// An ancestor of its object.
+    NoteInObjectContextualPath,
+    /// The object of a reified child.
+    ReifiedChildObject,
+    /// A sibling of its parent.
+    ParentSibling,
+    /// A sibling of its object's parent.
+    ObjectParentSibling,
+    /// The parent of a referring note.
+    ReferringSubject,
+    /// Another note with the same object. Off by default.
+    SiblingOfTarget,
+    /// A child of a parent's sibling.
+    ParentSiblingChild,
+    /// A child of a sibling of the object's parent.
+    ObjectParentSiblingChild,
+    /// An ancestor of a referring note.
+    NoteInReferringContextualPath,
+    /// Another child of a referring note's parent.
+    ReferringCousin,
+}
+
+impl Relation {
+    /// The name that answers use and budgets pay for.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Focus => "Self",
+            Self::Parent => "Parent",
+            Self::Object => "Object",
+            Self::Child => "Child",
+            Self::PriorSibling => "PriorSibling",
+            Self::YoungerSibling => "YoungerSibling",
+            Self::ReferringNote => "ReferringNote",
+            Self::NoteInContextualPath => "NoteInContextualPath",
+            Self::NoteInObjectContextualPath => "NoteInObjectContextualPath",
+            Self::ReifiedChildObject => "ReifiedChildObject",
+            Self::ParentSibling => "ParentSibling",
+            Self::ObjectParentSibling => "ObjectParentSibling",
+            Self::ReferringSubject => "ReferringSubject",
+            Self::SiblingOfTarget => "SiblingOfTarget",
+            Self::ParentSiblingChild => "ParentSiblingChild",
+            Self::ObjectParentSiblingChild => "ObjectParentSiblingChild",
+            Self::NoteInReferringContextualPath => "NoteInReferringContextualPath",
+            Self::ReferringCousin => "ReferringCousin",
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The level of a relation; the focus note alone stands above the first.
+///
+/// Source: Graph RAG design, "Priorities".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// What the note names itself: parent and object.
+    P1,
+    /// One step away.
+    P2,
+    /// Two steps away.
+    P3,
+    /// Three steps away.
+    P4,
+}
+
+impl Priority {
+    /// All levels in the order of their turns.
+    pub const ALL: [Self; 4] = [Self::P1, Self::P2, Self::P3, Self::P4];
+
+    /// The notes it may add before the next level has its turn: 5 less the level's number.
+    #[must_use]
+    pub const fn quota(self) -> usize {
+        match self {
+            Self::P1 => 4,
+            Self::P2 => 3,
+            Self::P3 => 2,
+            Self::P4 => 1,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! An answer as text for a language model: the focus note, then the related notes, best first.
+//!
+//! Note text cannot break out of its place: in Markdown it stands in fences longer than any in it, in XML it is escaped.
+
+use std::fmt::{self, Write as _};
+
+use super::view::{FocusView, LinkView, NoteView, View};
+
+/// What a reader needs to know to read the list.
+const EXPLANATION: &str = "The notes below surround one focus note, the most relevant first. \
+Every note is named by a link of the form `[title](uri)`: how notes relate to one another can be inferred from these links, \
+as a note's parent and object are given by theirs. \
+A note with an object states a relation: its parent is the subject, its title the predicate.";
+
+/// The answer as Markdown.
+#[must_use]
+pub fn markdown(view: &View<'_>) -> String {
+    let mut text = String::new();
+    write_markdown(&mut text, view).expect("writing to a string");
+    text
+}
+
+fn write_markdown(out: &mut String, view: &View<'_>) -> fmt::Result {
+    let View { focus_note: focus, related_notes, .. } = view;
+    writeln!(out, "{EXPLANATION}\n\n# Focus note: {}\n", MarkdownLink(&focus.link))?;
+    for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
+        writeln!(out, "- {name}: {}", MarkdownLink(link))?;
+    }
+    for (name, links) in lists(focus) {
+        if !links.is_empty() {
+            let separator = if name == PATH { " / " } else { ", " };
+            write!(out, "- {name}: ")?;
+            for (at, link) in links.iter().enumerate() {
+                write!(out, "{}{}", if at == 0 { "" } else { separator }, MarkdownLink(link))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    fenced(out, &focus.details)?;
+    if related_notes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n# Related notes")?;
+    for (note, rank) in related_notes.iter().zip(1..) {
+        writeln!(
+            out,
+            "\n## {rank}. {}\n\n- relation: {}",
+            MarkdownLink(&note.link),
+            relations(note)
+        )?;
+        for (name, link) in single_links(note.parent.as_ref(), note.object.as_ref()) {
+            writeln!(out, "- {name}: {}", MarkdownLink(link))?;
+        }
+        fenced(out, &note.details)?;
+    }
+    Ok(())
+}
+
+/// Details in a fence of their own; nothing for empty ones.
+fn fenced(out: &mut String, details: &str) -> fmt::Result {
+    if details.trim().is_empty() {
+        return Ok(());
+    }
+    let fence = fence(details);
+    let end = if details.ends_with('\n') { "" } else { "\n" };
+    writeln!(out, "\n{fence}markdown\n{details}{end}{fence}")
+}
+
+/// A code fence that `text` cannot close: longer than any run of backticks in it, and at least three.
+#[must_use]
+pub fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+/// The answer as XML, well-formed whatever the notes contain.
+#[must_use]
+pub fn xml(view: &View<'_>) -> String {
+    let mut text = String::new();
+    write_xml(&mut text, view).expect("writing to a string");
+    text
+}
+
+fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
+    let View { focus_note: focus, related_notes, .. } = view;
+    writeln!(out, "<context>\n<explanation>{}</explanation>", Escaped(EXPLANATION))?;
+    writeln!(out, "<focus_note{}>", XmlLink(&focus.link))?;
+    for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
+        writeln!(out, "<{name}{}/>", XmlLink(link))?;
+    }
+    for (name, links) in lists(focus) {
+        if !links.is_empty() {
+            writeln!(out, "<{name}>")?;
+            for link in links {
+                writeln!(out, "<note{}/>", XmlLink(link))?;
+            }
+            writeln!(out, "</{name}>")?;
+        }
+    }
+    writeln!(out, "<details>{}</details>\n</focus_note>", Escaped(&focus.details))?;
+    writeln!(out, "<related_notes>")?;
+    for (note, rank) in related_notes.iter().zip(1..) {
+        writeln!(
+            out,
+            "<note rank=\"{rank}\"{} relation=\"{}\">",
+            XmlLink(&note.link),
+            relations(note)
+        )?;
+        for (name, link) in single_links(note.parent.as_ref(), note.object.as_ref()) {
+            writeln!(out, "<{name}{}/>", XmlLink(link))?;
+        }
+        let truncated = if note.truncated { " truncated=\"true\"" } else { "" };
+        writeln!(out, "<details{truncated}>{}</details>\n</note>", Escaped(&note.details))?;
+    }
+    writeln!(out, "</related_notes>\n</context>")
+}
+
+const PATH: &str = "contextual_path";
+
+fn single_links<'v, 't>(
+    parent: Option<&'v LinkView<'t>>,
+    object: Option<&'v LinkView<'t>>,
+) -> impl Iterator<Item = (&'static str, &'v LinkView<'t>)> {
+    let named = [("parent", parent), ("object", object)];
+    named.into_iter().filter_map(|(name, link)| Some((name, link?)))
+}
+
+fn lists<'v, 't>(focus: &'v FocusView<'t>) -> [(&'static str, &'v [LinkView<'t>]); 5] {
+    [
+        (PATH, &focus.contextual_path),
+        ("children", &focus.children),
+        ("referrings", &focus.referrings),
+        ("prior_siblings", &focus.prior_siblings),
+        ("younger_siblings", &focus.younger_siblings),
+    ]
+}
+
+/// The relation of delivery, then the others.
+fn relations(note: &NoteView<'_>) -> String {
+    let names = [note.relation].into_iter().chain(note.also_relations.iter().copied());
+    names.map(|relation| relation.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// `[title](uri)` that stays one link on one line whatever its parts contain.
+struct MarkdownLink<'v>(&'v LinkView<'v>);
+
+impl fmt::Display for MarkdownLink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('[')?;
+        for c in self.0.title.chars() {
+            match c {
+                '[' | ']' | '\\' | '`' => write!(f, "\\{c}")?,
+                '\n' | '\r' => f.write_char(' ')?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_str("](")?;
+        let uri = self.0.uri;
+        let bare = !uri.is_empty()
+            && !uri.starts_with('<')
+            && uri
+                .chars()
+                .all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '\\'));
+        if bare {
+            f.write_str(uri)?;
+        } else {
+            f.write_char('<')?;
+            for c in uri.chars() {
+                match c {
+                    '<' | '>' | '\\' => write!(f, "\\{c}")?,
+                    '\n' | '\r' => f.write_char(' ')?,
+                    c => f.write_char(c)?,
+                }
+            }
+            f.write_char('>')?;
+        }
+        f.write_char(')')
+    }
+}
+
+/// The attributes of a named note, with a space before.
+struct XmlLink<'v>(&'v LinkView<'v>);
+
+impl fmt::Display for XmlLink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " uri=\"{}\" title=\"{}\"", Escaped(self.0.uri), Escaped(&self.0.title))
+    }
+}
+
+/// Text between tags or in an attribute; characters that XML cannot hold become U+FFFD.
+struct Escaped<'v>(&'v str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\n' | '\t' => f.write_char(c)?,
+                '\r' => f.write_str("&#13;")?,
+                '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}

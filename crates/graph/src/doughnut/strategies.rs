@@ -1,0 +1,184 @@
+//! The registry of relations: one row each.
+
+use weft_model::{LinkSource, NoteId, link::INLINE_TYPE};
+
+use super::relation::{
+    Priority::{self, P1, P2, P3, P4},
+    Relation,
+};
+use super::request::Options;
+use crate::NoteGraph;
+
+/// Notes found from one source, best first.
+///
+/// Lazy: a hub costs what is read of it.
+pub type Members<'g> = Box<dyn Iterator<Item = NoteId> + 'g>;
+
+/// A list of the focus note that grows with what is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FocusList {
+    /// Notes below it.
+    Children,
+    /// Notes about it.
+    Referrings,
+    /// Notes beside it that come before; the nearest is found first and stands last.
+    PriorSiblings,
+    /// Notes beside it that come after.
+    YoungerSiblings,
+}
+
+/// One row: what a relation is called, when it has its turn, what it grows from, how it finds notes.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// The relation of the notes it finds. Rows of one relation share one cursor: a later row is a further source.
+    pub relation: Relation,
+    /// The level whose turns it takes.
+    pub priority: Priority,
+    /// Notes fetched by this relation are its sources; [`Relation::Focus`] is the start.
+    pub grows_from: Relation,
+    /// The list of the focus note that its notes enter.
+    pub fills: Option<FocusList>,
+    /// Whether it takes part.
+    pub wanted: fn(&Options) -> bool,
+    /// The notes it finds from one source.
+    pub related: for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>,
+}
+
+/// The registry; the order of rows of one level is the order of its ring.
+///
+/// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types".
+pub const STRATEGIES: &[Strategy] = &[
+    row(Relation::Parent, P1, Relation::Focus, parent),
+    row(Relation::Object, P1, Relation::Focus, object),
+    row(Relation::Child, P2, Relation::Focus, children).fills(FocusList::Children),
+    row(Relation::PriorSibling, P2, Relation::Focus, prior_siblings)
+        .fills(FocusList::PriorSiblings),
+    row(Relation::YoungerSibling, P2, Relation::Focus, younger_siblings)
+        .fills(FocusList::YoungerSiblings),
+    row(Relation::ReferringNote, P2, Relation::Focus, referrings).fills(FocusList::Referrings),
+    row(Relation::ReferringNote, P2, Relation::Focus, linking)
+        .fills(FocusList::Referrings)
+        .wanted(|options| options.body_links),
+    row(Relation::NoteInContextualPath, P2, Relation::Focus, ancestors),
+    row(Relation::NoteInObjectContextualPath, P2, Relation::Focus, object_ancestors),
+    row(Relation::ReifiedChildObject, P3, Relation::Child, object),
+    row(Relation::ParentSibling, P3, Relation::Focus, parent_siblings),
+    row(Relation::ObjectParentSibling, P3, Relation::Focus, object_parent_siblings),
+    row(Relation::ReferringSubject, P3, Relation::ReferringNote, parent),
+    row(Relation::SiblingOfTarget, P3, Relation::Focus, siblings_of_target)
+        .wanted(|options| options.sibling_of_target),
+    row(Relation::ParentSiblingChild, P4, Relation::ParentSibling, children),
+    row(Relation::ObjectParentSiblingChild, P4, Relation::ObjectParentSibling, children),
+    row(Relation::NoteInReferringContextualPath, P4, Relation::ReferringNote, ancestors),
+    row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings),
+];
+
+const fn row(
+    relation: Relation,
+    priority: Priority,
+    grows_from: Relation,
+    related: for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>,
+) -> Strategy {
+    Strategy { relation, priority, grows_from, fills: None, wanted: |_| true, related }
+}
+
+impl Strategy {
+    const fn fills(self, list: FocusList) -> Self {
+        Self { fills: Some(list), ..self }
+    }
+
+    const fn wanted(self, wanted: fn(&Options) -> bool) -> Self {
+        Self { wanted, ..self }
+    }
+}
+
+fn parent(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.parent(note).into_iter())
+}
+
+fn object(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.object(note).into_iter())
+}
+
+fn children(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.children(note).iter().copied())
+}
+
+/// Siblings before `note`, nearest first.
+fn prior_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    let (before, _) = around(graph, note);
+    Box::new(before.iter().rev().copied())
+}
+
+/// Siblings after `note`, nearest first.
+fn younger_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    let (_, after) = around(graph, note);
+    Box::new(after.iter().copied())
+}
+
+/// Siblings of `note` in their order.
+fn other_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    let (before, after) = around(graph, note);
+    Box::new(before.iter().chain(after).copied())
+}
+
+/// Reifications about `note`, by uri.
+fn referrings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.referrings(note).iter().copied())
+}
+
+/// Notes whose bodies link to `note`, by uri.
+fn linking(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    let halves = graph.inbound(note);
+    let start = halves.partition_point(|half| graph.kind(half.kind) < INLINE_TYPE);
+    let of_type = move |half: &&crate::Half| graph.kind(half.kind) == INLINE_TYPE;
+    Box::new(
+        halves[start..]
+            .iter()
+            .take_while(of_type)
+            .filter(|half| half.source == LinkSource::Inline)
+            .map(|half| half.other),
+    )
+}
+
+fn ancestors(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.ancestors(note))
+}
+
+fn object_ancestors(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.object(note).into_iter().flat_map(|object| graph.ancestors(object)))
+}
+
+fn parent_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.parent(note).into_iter().flat_map(|parent| spiral(graph, parent)))
+}
+
+fn object_parent_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    Box::new(graph.object(note).into_iter().flat_map(|object| parent_siblings(graph, object)))
+}
+
+/// Other reifications about the object of `note`, by uri.
+fn siblings_of_target(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    let about = graph.object(note).map_or(&[][..], |object| graph.referrings(object));
+    Box::new(about.iter().copied().filter(move |other| *other != note))
+}
+
+/// Siblings of `note` from the nearest outwards: −1, +1, −2, +2 and so on; where one side ends the other goes on.
+fn spiral(graph: &NoteGraph, note: NoteId) -> impl Iterator<Item = NoteId> + '_ {
+    let (before, after) = around(graph, note);
+    let (mut before, mut after) = (before.iter().rev().copied(), after.iter().copied());
+    let mut prior_next = false;
+    std::iter::from_fn(move || {
+        prior_next = !prior_next;
+        if prior_next {
+            before.next().or_else(|| after.next())
+        } else {
+            after.next().or_else(|| before.next())
+        }
+    })
+}
+
+/// The siblings before and after `note`; none for a root.
+fn around(graph: &NoteGraph, note: NoteId) -> (&[NoteId], &[NoteId]) {
+    graph.siblings(note).map_or((&[], &[]), |(all, at)| (&all[..at], &all[at + 1..]))
+}

@@ -1,0 +1,86 @@
+//! A hub costs what is read of it.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
+use weft_graph::{NodeSpec, NoteGraph};
+use weft_model::{Estimator, NoteId, NoteSet, Tokens, tokens::Characters, tokens::Unit};
+use weft_testkit::Notebook;
+
+/// Texts that count how often each note's details are read.
+struct Counted<T> {
+    texts: T,
+    reads: RefCell<HashMap<NoteId, usize>>,
+}
+
+impl<T: Texts> Texts for Counted<T> {
+    fn title(&self, note: NoteId) -> Cow<'_, str> {
+        self.texts.title(note)
+    }
+
+    fn details(&self, note: NoteId) -> Cow<'_, str> {
+        *self.reads.borrow_mut().entry(note).or_default() += 1;
+        self.texts.details(note)
+    }
+}
+
+/// The reads of one answer, by note.
+fn reads(
+    graph: &NoteGraph,
+    texts: impl Texts,
+    estimator: &dyn Estimator,
+    focus: NoteId,
+    budget: u64,
+) -> HashMap<NoteId, usize> {
+    let counted = Counted { texts, reads: RefCell::default() };
+    let request = Request {
+        focus,
+        budget: Budget::Related(Tokens::new(budget)),
+        filter: &NoteSet::All,
+        options: Options::default(),
+        resume: None,
+    };
+    doughnut(graph, &counted, estimator, &request).expect("the focus exists");
+    counted.reads.into_inner()
+}
+
+struct Blank;
+
+impl Texts for Blank {
+    fn title(&self, _: NoteId) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn details(&self, _: NoteId) -> Cow<'_, str> {
+        "".into()
+    }
+}
+
+#[test]
+fn a_hub_of_a_hundred_thousand_is_read_as_far_as_it_is_returned() {
+    let hub = NoteId::new(0);
+    let spoke = |slot: u32| {
+        let around = Some(hub);
+        let spec = NodeSpec { parent: around, object: around, ..NodeSpec::note(&slot.to_string()) };
+        (NoteId::new(slot), spec)
+    };
+    let notes = (1..=100_000).map(spoke);
+    let graph = NoteGraph::build(notes.chain([(hub, NodeSpec::note("hub"))]));
+    let reads_of = |focus| reads(&graph, Blank, &Unit, focus, 50);
+    assert_eq!(reads_of(hub).len(), 51, "the focus note and what is delivered");
+    assert_eq!(reads_of(NoteId::new(500)).len(), 51);
+}
+
+#[test]
+fn a_refused_note_is_read_once() {
+    let mut notebook = Notebook::drawn(
+        "focus\nroot\n  subject\n    a -> focus\n    b -> focus\n    c -> focus\n    d -> focus",
+    );
+    notebook.note_mut("root").details = "x".repeat(900);
+    let (root, focus) = (notebook.id(notebook.find("root")), notebook.id(notebook.find("focus")));
+    let estimator = Characters::default();
+    let reads = reads(&notebook.graph(), notebook.clone(), &estimator, focus, 100);
+    assert_eq!(reads.get(&root), Some(&1));
+}

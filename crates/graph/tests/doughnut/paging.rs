@@ -1,0 +1,90 @@
+//! Pages: one run, cut.
+
+use weft_graph::doughnut::{Budget, DoughnutError, Options, Request, Resume, doughnut};
+use weft_model::{NoteSet, Tokens, tokens::Unit};
+use weft_testkit::Notebook;
+
+use crate::ask::{Asked, around};
+
+#[test]
+fn a_skipped_note_is_offered_again_in_order_at_the_head_of_the_next_page() {
+    let notebook = Notebook::drawn(
+        "p\n  1\n  2: cost 8\n  focus\n    a: cost 9\n    b -> x: cost 7\n    c\n    d\nx",
+    );
+    let first = around(&notebook, "focus").estimator(&Asked).budget(4).told();
+    assert_eq!(first.bare(), ["Parent p", "PriorSibling 1", "Child c", "Child d"]);
+    assert_eq!(first.skipped, ["Child a 9", "PriorSibling 2 8", "Child b 7"]);
+    let second = around(&notebook, "focus").estimator(&Asked).budget(16).after(&first).told();
+    assert_eq!(second.bare(), ["Child a", "Child b"]);
+    assert_eq!(second.skipped, ["PriorSibling 2 8"]);
+    assert_eq!(second.children, ["a", "b", "c", "d"], "in sibling order, though late");
+    let third = around(&notebook, "focus").estimator(&Asked).budget(20).after(&second).told();
+    assert_eq!(third.bare(), ["PriorSibling 2", "ReifiedChildObject x"]);
+    assert_eq!(third.prior, ["1", "2"]);
+    assert_eq!((third.skipped.len(), third.answer.resume), (0, None));
+}
+
+#[test]
+fn a_loop_over_pages_of_one_budget_ends() {
+    let notebook =
+        Notebook::drawn("p: cost 30\n  focus\n    a: cost 3\n    b: cost 40\n    c: cost 5");
+    for budget in 1..45 {
+        let mut page = around(&notebook, "focus").estimator(&Asked).budget(budget).told();
+        let mut delivered = page.related.len();
+        let mut n_pages = 1;
+        while page.answer.resume.is_some() {
+            page = around(&notebook, "focus").estimator(&Asked).budget(budget).after(&page).told();
+            delivered += page.related.len();
+            n_pages += 1;
+            assert!(n_pages < 10, "{budget}");
+        }
+        assert_eq!(delivered + page.skipped.len(), 4, "{budget}: all is accounted for");
+    }
+}
+
+#[test]
+fn an_empty_budget_moves_nothing() {
+    let notebook = Notebook::drawn("p\n  focus\n    a\n    b");
+    let first = around(&notebook, "focus").budget(1).told();
+    let nothing = around(&notebook, "focus").budget(0).after(&first).told();
+    assert_eq!((nothing.related.len(), &nothing.answer.resume), (0, &first.answer.resume));
+    let start = around(&notebook, "focus").budget(0).told();
+    assert_eq!(start.answer.resume, Some(Resume::default()));
+    let all = around(&notebook, "focus").after(&start).told();
+    assert_eq!(all, around(&notebook, "focus").told());
+}
+
+#[test]
+fn entries_of_earlier_pages_count_with_the_focus_note() {
+    let notebook = Notebook::drawn("focus\n  a\n  b\n  c");
+    let first = around(&notebook, "focus").characters().budget(18).told();
+    assert_eq!(first.children, ["a", "b"]);
+    let second = around(&notebook, "focus").characters().budget(16).after(&first).told();
+    assert_eq!(second.children, ["a", "b", "c"]);
+    // `[focus](focus)Self` and `[a](a)[b](b)`: 18 and 12 characters.
+    assert_eq!([first.answer.focus_tokens.get(), second.answer.focus_tokens.get()], [5, 8]);
+}
+
+#[test]
+fn a_resume_is_a_small_value_that_can_be_written_down() {
+    let notebook = Notebook::drawn("p\n  focus\n    a\n    b");
+    let first = around(&notebook, "focus").budget(1).told();
+    let second = around(&notebook, "focus").budget(1).after(&first).told();
+    let resume = second.answer.resume.expect("more is there");
+    let text = serde_json::to_string(&resume).expect("a value of numbers");
+    assert_eq!(text, r#"{"budgets":[1,1]}"#);
+    assert_eq!(serde_json::from_str::<Resume>(&text).expect("its own text"), resume);
+
+    let forged = format!(r#"{{"budgets":[{}1]}}"#, "1,".repeat(Resume::MAX_PAGES));
+    let forged: Resume = serde_json::from_str(&forged).expect("numbers");
+    let request = Request {
+        focus: notebook.id(0),
+        budget: Budget::Related(Tokens::new(1)),
+        filter: &NoteSet::All,
+        options: Options::default(),
+        resume: Some(&forged),
+    };
+    let refused = doughnut(&notebook.graph(), &notebook, &Unit, &request);
+    let n_pages = Resume::MAX_PAGES + 1;
+    assert_eq!(refused, Err(DoughnutError::TooManyPages { n_pages }));
+}

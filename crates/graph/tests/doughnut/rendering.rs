@@ -1,0 +1,190 @@
+//! Answers as JSON and as text for a language model.
+
+use weft_graph::doughnut::{View, render};
+use weft_testkit::Notebook;
+
+use crate::ask::around;
+
+fn garden() -> Notebook {
+    let mut notebook = Notebook::drawn("garden\n  moss\n  fern -> shade\n    frond\nshade");
+    notebook.note_mut("fern").details = "Likes it wet.\n```\ncode\n````\n".into();
+    notebook.note_mut("moss").title = "Moss [green] & <soft>".into();
+    notebook.note_mut("moss").uri = "moss (1)".into();
+    notebook.note_mut("shade").details = "</details> ]]> \u{1}".into();
+    notebook
+}
+
+#[test]
+fn markdown_puts_the_focus_note_first_and_keeps_texts_in_their_fences() {
+    let notebook = garden();
+    let told = around(&notebook, "fern").told();
+    let graph = notebook.graph();
+    let text = render::markdown(&View::new(&told.answer, &graph, &notebook));
+    let (explanation, rest) = text.split_once("\n\n").expect("paragraphs");
+    assert!(
+        explanation.contains("can be inferred from these links")
+            && explanation.contains("`[title](uri)`")
+    );
+    assert_eq!(
+        rest,
+        "\
+# Focus note: [fern](fern)
+
+- parent: [garden](garden)
+- object: [shade](shade)
+- contextual_path: [garden](garden)
+- children: [frond](frond)
+- prior_siblings: [Moss \\[green\\] & <soft>](<moss (1)>)
+
+`````markdown
+Likes it wet.
+```
+code
+````
+`````
+
+# Related notes
+
+## 1. [garden](garden)
+
+- relation: Parent, NoteInContextualPath
+
+## 2. [shade](shade)
+
+- relation: Object
+
+```markdown
+</details> ]]> \u{1}
+```
+
+## 3. [frond](frond)
+
+- relation: Child
+- parent: [fern](fern)
+
+## 4. [Moss \\[green\\] & <soft>](<moss (1)>)
+
+- relation: PriorSibling
+- parent: [garden](garden)
+"
+    );
+}
+
+#[test]
+fn fences_are_longer_than_any_run_of_backticks() {
+    for (text, expected) in [("", 3), ("plain", 3), ("`a` ``b``", 3), ("```", 4), ("x`````y```", 6)]
+    {
+        assert_eq!(render::fence(text), "`".repeat(expected), "{text}");
+    }
+}
+
+#[test]
+fn xml_stays_well_formed() {
+    let notebook = garden();
+    let told = around(&notebook, "fern").told();
+    let graph = notebook.graph();
+    let text = render::xml(&View::new(&told.answer, &graph, &notebook));
+    assert!(text.contains(
+        "<focus_note uri=\"fern\" title=\"fern\">\n<parent uri=\"garden\" title=\"garden\"/>"
+    ));
+    assert!(text.contains(
+        "<prior_siblings>\n<note uri=\"moss (1)\" title=\"Moss [green] &amp; &lt;soft&gt;\"/>\n</prior_siblings>"
+    ));
+    assert!(text.contains(
+        "<note rank=\"2\" uri=\"shade\" title=\"shade\" relation=\"Object\">\n\
+         <details>&lt;/details&gt; ]]&gt; \u{fffd}</details>\n</note>"
+    ));
+    assert_eq!(text.matches("</details>").count(), 1 + told.related.len());
+}
+
+#[test]
+fn json_has_the_shape_of_the_answer() {
+    let notebook = Notebook::drawn("p\n  focus: words\n    a -> o\no");
+    let told = around(&notebook, "focus").budget(2).told();
+    let graph = notebook.graph();
+    let json = serde_json::to_string_pretty(&View::new(&told.answer, &graph, &notebook))
+        .expect("plain values");
+    assert_eq!(
+        json,
+        r#"{
+  "focus_note": {
+    "uri": "focus",
+    "title": "focus",
+    "details": "words",
+    "parent": {
+      "uri": "p",
+      "title": "p"
+    },
+    "object": null,
+    "relation": "Self",
+    "contextual_path": [
+      {
+        "uri": "p",
+        "title": "p"
+      }
+    ],
+    "children": [
+      {
+        "uri": "a",
+        "title": "a"
+      }
+    ],
+    "referrings": [],
+    "prior_siblings": [],
+    "younger_siblings": []
+  },
+  "related_notes": [
+    {
+      "uri": "p",
+      "title": "p",
+      "details": "",
+      "truncated": false,
+      "parent": null,
+      "object": null,
+      "relation": "Parent",
+      "also_relations": [],
+      "tokens": 1
+    },
+    {
+      "uri": "a",
+      "title": "a",
+      "details": "",
+      "truncated": false,
+      "parent": {
+        "uri": "focus",
+        "title": "focus"
+      },
+      "object": {
+        "uri": "o",
+        "title": "o"
+      },
+      "relation": "Child",
+      "also_relations": [],
+      "tokens": 1
+    }
+  ],
+  "budget": 2,
+  "used": 2,
+  "remaining": 0,
+  "focus_tokens": 1,
+  "skipped": [],
+  "skipped_more": false
+}"#
+    );
+}
+
+#[test]
+fn every_row_answers_by_the_name_of_its_relation() {
+    for row in weft_graph::doughnut::STRATEGIES {
+        let json = serde_json::to_value(row.relation).expect("a name");
+        assert_eq!(json, row.relation.name());
+        assert!(
+            row.grows_from.name() == "Self"
+                || weft_graph::doughnut::STRATEGIES.iter().any(|from| {
+                    from.relation == row.grows_from && from.priority < row.priority
+                }),
+            "{} grows from a level above",
+            row.relation
+        );
+    }
+}

@@ -1,0 +1,436 @@
+//! The retrieval around a focus note as its design text tells it, with no thought of cost.
+//!
+//! A second reading of the same text: it shares nothing with the retrieval of the graph crate but the notebook.
+//! Every list is complete from the start, every look-up is a search.
+
+use std::collections::VecDeque;
+
+use crate::Notebook;
+
+/// The levels with their relations in the order of turns; what each grows from; the list it fills.
+const LEVELS: [&[(&str, &str, Option<usize>)]; 4] = [
+    &[("Parent", "Self", None), ("Object", "Self", None)],
+    &[
+        ("Child", "Self", Some(CHILDREN)),
+        ("PriorSibling", "Self", Some(PRIOR_SIBLINGS)),
+        ("YoungerSibling", "Self", Some(YOUNGER_SIBLINGS)),
+        ("ReferringNote", "Self", Some(REFERRINGS)),
+        ("NoteInContextualPath", "Self", None),
+        ("NoteInObjectContextualPath", "Self", None),
+    ],
+    &[
+        ("ReifiedChildObject", "Child", None),
+        ("ParentSibling", "Self", None),
+        ("ObjectParentSibling", "Self", None),
+        ("ReferringSubject", "ReferringNote", None),
+        ("SiblingOfTarget", "Self", None),
+    ],
+    &[
+        ("ParentSiblingChild", "ParentSibling", None),
+        ("ObjectParentSiblingChild", "ObjectParentSibling", None),
+        ("NoteInReferringContextualPath", "ReferringNote", None),
+        ("ReferringCousin", "ReferringNote", None),
+    ],
+];
+
+const CHILDREN: usize = 0;
+const REFERRINGS: usize = 1;
+const PRIOR_SIBLINGS: usize = 2;
+const YOUNGER_SIBLINGS: usize = 3;
+
+/// What a run is told besides notebook, focus and budgets.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Notes that the filter leaves out.
+    pub excluded: Vec<usize>,
+    /// Skips that end a page.
+    pub max_skips: usize,
+    /// Whether links in texts make referring notes.
+    pub body_links: bool,
+    /// Whether notes with the same object are related.
+    pub sibling_of_target: bool,
+    /// Tokens of a text of so many characters.
+    pub price: fn(usize) -> u64,
+}
+
+/// One page of an answer; notes by position.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Notes with relation, further relations, and cost, in the order of delivery.
+    pub related: Vec<(usize, &'static str, Vec<&'static str>, u64)>,
+    /// Children, referrings, prior and younger siblings.
+    pub lists: [Vec<usize>; 4],
+    /// What is left of the budget.
+    pub remaining: u64,
+    /// Notes refused so far, with relation and cost.
+    pub skipped: Vec<(usize, &'static str, u64)>,
+    /// Whether the skips ended the page before the notes did.
+    pub skipped_more: bool,
+    /// Whether a next page is offered.
+    pub more: bool,
+}
+
+/// The pages that `budgets` give, as long as a next one is offered.
+#[must_use]
+pub fn pages(notebook: &Notebook, focus: usize, budgets: &[u64], setup: &Setup) -> Vec<Page> {
+    let mut model = Model::new(notebook, focus, setup);
+    let mut pages = Vec::new();
+    for budget in budgets {
+        let page = model.page(*budget);
+        let more = page.more;
+        pages.push(page);
+        if !more {
+            break;
+        }
+    }
+    pages
+}
+
+/// A note met by a relation: its list entry's place is `(nth)`.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    note: usize,
+    relation: &'static str,
+    nth: usize,
+}
+
+#[derive(Clone)]
+struct Model<'n> {
+    notebook: &'n Notebook,
+    focus: usize,
+    setup: &'n Setup,
+    /// Members not taken yet, by level and slot, and how many were taken.
+    waiting: [Vec<(VecDeque<usize>, usize)>; 4],
+    ring: [usize; 4],
+    queue: Vec<(&'static str, usize)>,
+    level: usize,
+    added: u64,
+    turn_begun: bool,
+    fetched_in_round: bool,
+    delivered: Vec<(usize, &'static str, Vec<&'static str>, u64)>,
+    listed: Vec<(usize, Met)>,
+    refused: Vec<(Met, u64)>,
+    remaining: u64,
+    skips: usize,
+    refused_now: bool,
+    /// Notes treated like the focus note, to look ahead.
+    ignored: Vec<usize>,
+}
+
+impl<'n> Model<'n> {
+    fn new(notebook: &'n Notebook, focus: usize, setup: &'n Setup) -> Self {
+        Self {
+            notebook,
+            focus,
+            setup,
+            waiting: LEVELS.map(|level| level.iter().map(|_| (VecDeque::new(), 0)).collect()),
+            ring: [0; 4],
+            queue: vec![("Self", focus)],
+            level: 0,
+            added: 0,
+            turn_begun: false,
+            fetched_in_round: false,
+            delivered: Vec::new(),
+            listed: Vec::new(),
+            refused: Vec::new(),
+            remaining: 0,
+            skips: 0,
+            refused_now: false,
+            ignored: vec![focus],
+        }
+    }
+
+    fn page(&mut self, budget: u64) -> Page {
+        let before = self.delivered.len();
+        self.remaining = budget;
+        self.skips = 0;
+        self.refused_now = false;
+        self.offer_again();
+        self.rounds();
+
+        let mut skipped: Vec<(usize, &'static str, u64)> = Vec::new();
+        for (met, cost) in &self.refused {
+            let known = skipped.iter().any(|(note, ..)| *note == met.note);
+            if !known && self.delivery(met.note).is_none() {
+                skipped.push((met.note, met.relation, *cost));
+            }
+        }
+        let mut ahead = self.clone();
+        ahead.ignored.extend(skipped.iter().map(|(note, ..)| *note));
+        ahead.refused.retain(|(met, _)| self.delivery(met.note).is_some());
+        ahead.remaining = u64::MAX;
+        ahead.skips = 0;
+        ahead.refused_now = false;
+        ahead.offer_again();
+        ahead.rounds();
+        let unseen = ahead.delivered.len() > self.delivered.len();
+
+        let stuck = budget > 0 && self.delivered.len() == before && self.skips == 0;
+        Page {
+            related: self.delivered[before..].to_vec(),
+            lists: [CHILDREN, REFERRINGS, PRIOR_SIBLINGS, YOUNGER_SIBLINGS].map(|list| {
+                let mut notes: Vec<(usize, usize)> = self
+                    .listed
+                    .iter()
+                    .filter(|(of, _)| *of == list)
+                    .map(|(_, met)| (met.nth, met.note))
+                    .collect();
+                notes.sort_unstable();
+                if list == PRIOR_SIBLINGS {
+                    notes.reverse();
+                }
+                notes.into_iter().map(|(_, note)| note).collect()
+            }),
+            remaining: self.remaining,
+            skipped_more: unseen && self.skips >= self.setup.max_skips,
+            more: (unseen || !skipped.is_empty()) && !stuck,
+            skipped,
+        }
+    }
+
+    fn offer_again(&mut self) {
+        for (met, cost) in std::mem::take(&mut self.refused) {
+            if self.delivery(met.note).is_some() {
+                self.met_again(met);
+            } else if cost <= self.remaining {
+                self.deliver(met, cost);
+            } else {
+                self.refused_now = true;
+                self.refused.push((met, cost));
+            }
+        }
+    }
+
+    fn rounds(&mut self) {
+        loop {
+            while self.level < 4 {
+                if !self.turn_begun {
+                    self.turn_begun = true;
+                    self.added = 0;
+                    self.empty_queue();
+                }
+                while self.added < 4 - self.level as u64 {
+                    if self.page_is_over() {
+                        return;
+                    }
+                    let Some(met) = self.take() else { break };
+                    self.fetched_in_round = true;
+                    self.meet(met);
+                }
+                self.level += 1;
+                self.turn_begun = false;
+            }
+            let idle = !self.fetched_in_round && self.queue.is_empty();
+            self.level = 0;
+            self.fetched_in_round = false;
+            if idle {
+                return;
+            }
+        }
+    }
+
+    fn page_is_over(&self) -> bool {
+        let least = (self.setup.price)("[]()Parent".len());
+        self.remaining == 0
+            || self.skips >= self.setup.max_skips
+            || (self.refused_now && self.remaining < least)
+    }
+
+    fn empty_queue(&mut self) {
+        for (relation, source) in std::mem::take(&mut self.queue) {
+            for (level, rows) in LEVELS.iter().enumerate() {
+                for (slot, (name, grows_from, _)) in rows.iter().enumerate() {
+                    if *grows_from == relation {
+                        let members = self.members(name, source);
+                        self.waiting[level][slot].0.extend(members);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Met> {
+        let rows = LEVELS[self.level];
+        for step in 0..rows.len() {
+            let slot = (self.ring[self.level] + step) % rows.len();
+            let (members, taken) = &mut self.waiting[self.level][slot];
+            if let Some(note) = members.pop_front() {
+                let nth = *taken;
+                *taken += 1;
+                self.ring[self.level] = (slot + 1) % rows.len();
+                return Some(Met { note, relation: rows[slot].0, nth });
+            }
+        }
+        None
+    }
+
+    fn meet(&mut self, met: Met) {
+        if self.ignored.contains(&met.note) {
+            return;
+        }
+        if self.delivery(met.note).is_some() {
+            self.met_again(met);
+            return;
+        }
+        let cost = self.cost(met);
+        if cost <= self.remaining {
+            self.deliver(met, cost);
+            self.added += 1;
+            let (again, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.refused)
+                .into_iter()
+                .partition(|(other, _)| other.note == met.note);
+            self.refused = others;
+            for (other, _) in again {
+                self.met_again(other);
+            }
+            return;
+        }
+        self.refused_now = true;
+        let same_note = self.refused.iter().filter(|(other, _)| other.note == met.note);
+        let relations: Vec<&str> = same_note.map(|(other, _)| other.relation).collect();
+        if relations.is_empty() {
+            self.skips += 1;
+        }
+        if !relations.contains(&met.relation) {
+            self.refused.push((met, cost));
+        }
+    }
+
+    fn deliver(&mut self, met: Met, cost: u64) {
+        self.remaining -= cost;
+        self.delivered.push((met.note, met.relation, Vec::new(), cost));
+        self.fetched(met);
+    }
+
+    fn met_again(&mut self, met: Met) {
+        let Some(at) = self.delivery(met.note) else { return };
+        let (_, relation, also, _) = &mut self.delivered[at];
+        if *relation != met.relation && !also.contains(&met.relation) {
+            also.push(met.relation);
+            self.fetched(met);
+        }
+    }
+
+    fn fetched(&mut self, met: Met) {
+        if let Some(list) = fills(met.relation) {
+            self.listed.push((list, met));
+        }
+        self.queue.push((met.relation, met.note));
+    }
+
+    fn delivery(&self, note: usize) -> Option<usize> {
+        self.delivered.iter().position(|(other, ..)| *other == note)
+    }
+
+    fn cost(&self, met: Met) -> u64 {
+        let note = &self.notebook.notes[met.note];
+        let link = |at: usize| {
+            let note = &self.notebook.notes[at];
+            format!("[{}]({})", note.title, note.uri)
+        };
+        let mut parts = vec![link(met.note), met.relation.to_owned()];
+        parts.push(if note.details.chars().count() > 1000 {
+            note.details.chars().take(1000).chain("...".chars()).collect()
+        } else {
+            note.details.clone()
+        });
+        parts.extend(note.parent.map(link));
+        parts.extend(note.object.map(link));
+        if fills(met.relation).is_some() {
+            parts.push(link(met.note));
+        }
+        (self.setup.price)(parts.concat().chars().count())
+    }
+
+    fn members(&self, relation: &str, source: usize) -> Vec<usize> {
+        let notes = &self.notebook.notes;
+        let found = match relation {
+            "Parent" | "ReferringSubject" => notes[source].parent.into_iter().collect(),
+            "Object" | "ReifiedChildObject" => notes[source].object.into_iter().collect(),
+            "Child" | "ParentSiblingChild" | "ObjectParentSiblingChild" => self.children(source),
+            "PriorSibling" => {
+                let mut before = self.siblings(source).0;
+                before.reverse();
+                before
+            }
+            "YoungerSibling" => self.siblings(source).1,
+            "ReferringCousin" => {
+                let (before, after) = self.siblings(source);
+                [before, after].concat()
+            }
+            "ReferringNote" => {
+                let mut found = self.by_uri(|at| notes[at].object == Some(source));
+                if self.setup.body_links {
+                    found.extend(self.by_uri(|at| notes[at].links.contains(&source)));
+                }
+                found
+            }
+            "NoteInContextualPath" | "NoteInReferringContextualPath" => self.above(source),
+            "NoteInObjectContextualPath" => {
+                notes[source].object.map_or_else(Vec::new, |object| self.above(object))
+            }
+            "ParentSibling" => self.around_parent(Some(source)),
+            "ObjectParentSibling" => self.around_parent(notes[source].object),
+            "SiblingOfTarget" => {
+                let object = notes[source].object;
+                let wanted = self.setup.sibling_of_target && object.is_some();
+                self.by_uri(|at| wanted && at != source && notes[at].object == object)
+            }
+            other => panic!("no relation is named `{other}`"),
+        };
+        let present = |note: &usize| *note == self.focus || !self.setup.excluded.contains(note);
+        found.into_iter().filter(present).collect()
+    }
+
+    fn by_uri(&self, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        let notes = &self.notebook.notes;
+        let mut found: Vec<usize> = (0..notes.len()).filter(|at| wanted(*at)).collect();
+        found.sort_by_key(|at| &notes[*at].uri);
+        found
+    }
+
+    fn children(&self, of: usize) -> Vec<usize> {
+        let notes = &self.notebook.notes;
+        let mut found = self.by_uri(|at| notes[at].parent == Some(of));
+        let number = |at: usize| notes[at].order.unwrap_or(f64::INFINITY);
+        found.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
+        found
+    }
+
+    fn siblings(&self, of: usize) -> (Vec<usize>, Vec<usize>) {
+        let all =
+            self.notebook.notes[of].parent.map_or_else(Vec::new, |above| self.children(above));
+        match all.iter().position(|note| *note == of) {
+            Some(at) => (all[..at].to_vec(), all[at + 1..].to_vec()),
+            None => (Vec::new(), Vec::new()),
+        }
+    }
+
+    fn above(&self, note: usize) -> Vec<usize> {
+        let mut path = vec![note];
+        while let Some(above) = self.notebook.notes[path[path.len() - 1]].parent
+            && !path.contains(&above)
+        {
+            path.push(above);
+        }
+        path.split_off(1)
+    }
+
+    fn around_parent(&self, note: Option<usize>) -> Vec<usize> {
+        let Some(parent) = note.and_then(|note| self.notebook.notes[note].parent) else {
+            return Vec::new();
+        };
+        let (before, after) = self.siblings(parent);
+        let mut found = Vec::new();
+        for distance in 0..before.len().max(after.len()) {
+            found.extend(before.iter().rev().nth(distance));
+            found.extend(after.get(distance));
+        }
+        found
+    }
+}
+
+fn fills(relation: &str) -> Option<usize> {
+    let rows = LEVELS.iter().copied().flatten();
+    rows.filter(|(name, ..)| *name == relation).find_map(|(.., list)| *list)
+}
