@@ -1,1 +1,32 @@
-//! stub
+//! Files to the next snapshot: what lies in a vault, what each file says, and how it is cut for the model.
+//!
+//! ```
+//! use weft_indexer::parse::{ParseOptions, parse};
+//! use weft_model::NotePath;
+//!
+//! let (note, diagnostics) = parse(
+//!     &NotePath::new("plants/fern.md"),
+//!     b"---\ntopics: [[Botany]]\n---\n# Fern\nSee [[moss|the moss]].\n",
+//!     &ParseOptions::default(),
+//! );
+//! assert!(diagnostics.is_empty());
+//! assert_eq!((&*note.title, note.links.len()), ("Fern", 2));
+//! assert_eq!(note.links[0].kind, "topics");
+//! assert_eq!(note.links[1].display.as_deref(), Some("the moss"));
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod chunk;
+mod depth;
+pub mod embed;
+mod indexer;
+mod offsets;
+pub mod parse;
+mod plain;
+pub mod scan;
+mod status;
+mod watch;
+mod writer;
+
+pub use indexer::{IndexError, IndexSettings, Indexer, Rescan, VaultSettings};
+pub use status::{FileCoverage, FileState, IndexStatus, Phase, VaultStatus};

@@ -1,0 +1,151 @@
+//! What the indexer says of itself.
+
+use std::path::PathBuf;
+
+use weft_index::embedder::ModelIdentity;
+use weft_model::{Diagnostic, TextHash};
+
+/// What the writer is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Reading the store.
+    #[default]
+    Opening,
+    /// Looking for changed files.
+    Scanning,
+    /// Reading changed files.
+    Indexing,
+    /// Words and links are in; vectors follow.
+    Embedding,
+    /// Everything is in.
+    Ready,
+}
+
+impl Phase {
+    /// The name that answers use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Scanning => "scanning",
+            Self::Indexing => "indexing",
+            Self::Embedding => "embedding",
+            Self::Ready => "ready",
+        }
+    }
+}
+
+/// Where the index stands. A copy of one moment; cheap to ask for.
+#[derive(Clone, Debug, Default)]
+pub struct IndexStatus {
+    /// The newest published generation.
+    pub generation: u64,
+    /// What the writer is doing.
+    pub phase: Phase,
+    /// The vaults, in the order of the settings.
+    pub vaults: Vec<VaultStatus>,
+    /// Notes.
+    pub n_notes: usize,
+    /// Names that links use and no note answers to.
+    pub n_placeholders: usize,
+    /// Links of all notes, repeats included.
+    pub n_links: usize,
+    /// Links whose target is a placeholder.
+    pub n_unresolved: usize,
+    /// Chunks of all notes.
+    pub n_chunks: usize,
+    /// Chunks that wait for their vector.
+    pub n_vectors_pending: usize,
+    /// Chunks embedded per second, over the current backlog; 0 when nothing is being embedded.
+    pub vectors_per_second: f64,
+    /// How long the backlog will take; nothing while no rate is known or nothing waits.
+    pub seconds_left: Option<f64>,
+    /// Files of the current or last scan that have been looked at.
+    pub n_files_done: usize,
+    /// Files of the current or last scan.
+    pub n_files_total: usize,
+    /// What makes the vectors; nothing without a model.
+    pub embedder: Option<ModelIdentity>,
+    /// Lines for a person about what is not as asked for.
+    pub notices: Vec<String>,
+    /// The last thing that went wrong; the writer goes on.
+    pub last_error: Option<String>,
+    /// The store's folder.
+    pub store: PathBuf,
+    /// Bytes on disk at the last checkpoint.
+    pub store_bytes: u64,
+}
+
+/// One vault's share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VaultStatus {
+    /// Its name.
+    pub name: String,
+    /// Its folder.
+    pub root: String,
+    /// Notes.
+    pub n_notes: usize,
+    /// Links, repeats included.
+    pub n_links: usize,
+    /// Links that mean a note.
+    pub n_resolved: usize,
+    /// Links that could mean several.
+    pub n_ambiguous: usize,
+    /// Files kept out, by rule or by their own wish.
+    pub n_skipped: usize,
+    /// Files that could not be read.
+    pub n_failed: usize,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// Found by word, link and meaning.
+    Indexed,
+    /// Found by word and link; its vectors follow.
+    Pending,
+    /// Kept out on purpose.
+    Skipped,
+    /// Could not be read.
+    Failed,
+}
+
+impl FileState {
+    /// The name that answers use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Indexed => "indexed",
+            Self::Pending => "pending",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One line of the coverage ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileCoverage {
+    /// The vault's name.
+    pub vault: String,
+    /// The file, relative to the vault.
+    pub path: String,
+    /// What became of it.
+    pub state: FileState,
+    /// Why, where it is not in.
+    pub reason: Option<String>,
+    /// The note's uri.
+    pub uri: Option<String>,
+    /// Hash of the file's bytes.
+    pub hash: Option<TextHash>,
+    /// Modification time, nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Chunks of the note.
+    pub n_chunks: usize,
+    /// Links of the note.
+    pub n_links: usize,
+    /// Targets that mean no note, in text order.
+    pub unresolved: Vec<String>,
+    /// What reading and linking it brought up.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,121 @@
+//! An embedder that needs no model, and a vault in a temporary folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use weft_engine::{Engine, EngineSettings, SearchAnswer, SearchMode, SearchRequest};
+use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_indexer::{IndexSettings, Indexer, VaultSettings};
+
+/// Floats per vector.
+const DIMENSION: usize = 32;
+
+/// Maps each word to a direction, so texts that share words are near; counts the texts it was given.
+pub(crate) struct FakeEmbedder {
+    identity: ModelIdentity,
+    pub(crate) n_documents: AtomicUsize,
+}
+
+impl FakeEmbedder {
+    pub(crate) fn new() -> Arc<Self> {
+        let identity =
+            ModelIdentity { model: "fake".into(), dimension: DIMENSION, runner: "test".into(), pooling: "sum".into() };
+        Arc::new(Self { identity, n_documents: AtomicUsize::new(0) })
+    }
+}
+
+impl Embedder for FakeEmbedder {
+    fn identity(&self) -> &ModelIdentity {
+        &self.identity
+    }
+
+    fn window(&self) -> usize {
+        64
+    }
+
+    fn n_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if role == Role::Document {
+            self.n_documents.fetch_add(texts.len(), Ordering::SeqCst);
+        }
+        Ok(texts.iter().map(|text| vector(text)).collect())
+    }
+}
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut sum = vec![1e-3_f32; DIMENSION];
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let hash = word.to_lowercase().bytes().fold(7_usize, |hash, byte| hash.wrapping_mul(31) + usize::from(byte));
+        sum[hash % DIMENSION] += 1.0;
+    }
+    let norm = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+    sum.iter().map(|value| value / norm).collect()
+}
+
+/// A vault and a store that go with the test.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new(files: &[(&str, &[u8])]) -> Self {
+        let place = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        std::fs::create_dir_all(place.vault()).expect("a vault");
+        for (path, bytes) in files {
+            place.write(path, bytes);
+        }
+        place
+    }
+
+    pub(crate) fn vault(&self) -> PathBuf {
+        self.folder.path().join("vault")
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    pub(crate) fn outside(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.vault().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("a file");
+    }
+
+    pub(crate) fn settings(&self) -> IndexSettings {
+        IndexSettings {
+            store: self.store(),
+            vaults: vec![VaultSettings { name: "vault".into(), root: self.vault() }],
+            watch: false,
+            ..IndexSettings::default()
+        }
+    }
+
+    pub(crate) fn open(&self, embedder: &Arc<FakeEmbedder>) -> Indexer {
+        let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
+        Indexer::open(self.settings(), Some(embedder), None).expect("an index")
+    }
+}
+
+pub(crate) fn settle(indexer: &Indexer) -> u64 {
+    indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).expect("vectors")
+}
+
+pub(crate) fn search(indexer: &Indexer, embedder: &Arc<FakeEmbedder>, query: &str, mode: SearchMode) -> SearchAnswer {
+    let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
+    let engine = Engine::new(indexer.reader(), Some(embedder), EngineSettings::default());
+    engine
+        .search(&SearchRequest { query: query.into(), limit: 10, mode, ..SearchRequest::default() })
+        .expect("an answer")
+}
+
+pub(crate) fn uris(answer: &SearchAnswer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.uri.as_str()).collect()
+}

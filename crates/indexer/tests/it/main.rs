@@ -1,0 +1,5 @@
+//! The living index, from files to answers.
+
+mod fake;
+mod hostile;
+mod living;
