@@ -1,1 +1,60 @@
-fn main(){}
+//! `cargo xtask`: what keeps the house in order.
+//!
+//! `check` is all that a change must pass besides the tests: format, lints, documentation, dependencies, layers, tidiness.
+//! Layers and tidiness are tests of this package too, so `cargo test --workspace` guards them.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stderr, reason = "people read what this program says")]
+
+mod layers;
+mod manifest;
+mod steps;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use steps::Step;
+
+const USAGE: &str = "\
+usage: cargo xtask check            everything but the tests
+       cargo xtask tidy             layers and tidiness alone, in a second
+       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench";
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let root = root();
+    let passed = match arguments.as_slice() {
+        ["check"] => {
+            let in_order = tidy(root)?;
+            steps::run_all(root, steps::CHECK)? && in_order
+        }
+        ["tidy"] => tidy(root)?,
+        ["bench", rest @ ..] => {
+            let arguments = [&["bench", "--package", "weft-benches"], rest].concat();
+            steps::run(root, &Step::cargo("bench", &arguments))?
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return Ok(ExitCode::from(2));
+        }
+    };
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The folder of the workspace.
+fn root() -> &'static Path {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder.ancestors().nth(2).expect("this package lies two folders below the workspace")
+}
+
+/// Says every breach of layers and tidiness; true where there is none.
+fn tidy(root: &Path) -> anyhow::Result<bool> {
+    let mut breaches = layers::breaches(&manifest::members(root)?);
+    breaches.extend(tidy::breaches(&tidy::tracked(root)?));
+    for breach in &breaches {
+        eprintln!("{breach}");
+    }
+    eprintln!("tidy: {} breaches", breaches.len());
+    Ok(breaches.is_empty())
+}

@@ -1,0 +1,75 @@
+//! The steps of a check: other programs that must succeed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+
+/// A call of cargo.
+pub(crate) struct Step<'a> {
+    name: &'a str,
+    arguments: &'a [&'a str],
+    /// One variable of the environment, and its value.
+    environment: Option<(&'a str, &'a str)>,
+    /// Whether it is left out where cargo does not know the command.
+    optional: bool,
+}
+
+/// What a change must pass besides the tests.
+pub(crate) const CHECK: &[Step<'_>] = &[
+    Step::cargo("format", &["fmt", "--all", "--check"]),
+    Step::cargo(
+        "lints",
+        &["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"],
+    ),
+    Step {
+        environment: Some(("RUSTDOCFLAGS", "--deny warnings")),
+        ..Step::cargo("documentation", &["doc", "--workspace", "--no-deps", "--locked"])
+    },
+    Step {
+        optional: true,
+        ..Step::cargo(
+            "licences and sources",
+            &["deny", "--all-features", "check", "licenses", "bans", "sources"],
+        )
+    },
+];
+
+impl<'a> Step<'a> {
+    /// A call of cargo with `arguments`.
+    pub(crate) const fn cargo(name: &'a str, arguments: &'a [&'a str]) -> Self {
+        Self { name, arguments, environment: None, optional: false }
+    }
+}
+
+/// Runs every step, also after one has failed; true where all passed.
+pub(crate) fn run_all(root: &Path, steps: &[Step<'_>]) -> anyhow::Result<bool> {
+    let mut failed = Vec::new();
+    for step in steps {
+        if step.optional && !is_known(step.arguments)? {
+            eprintln!("{}: left out, `cargo {}` is not installed", step.name, step.arguments[0]);
+        } else if !run(root, step)? {
+            failed.push(step.name);
+        }
+    }
+    match failed.as_slice() {
+        [] => eprintln!("check: passed"),
+        failed => eprintln!("check: failed in {}", failed.join(", ")),
+    }
+    Ok(failed.is_empty())
+}
+
+/// Runs one step; whether it passed.
+pub(crate) fn run(root: &Path, step: &Step<'_>) -> anyhow::Result<bool> {
+    eprintln!("{}: cargo {}", step.name, step.arguments.join(" "));
+    let mut command = Command::new("cargo");
+    command.args(step.arguments).envs(step.environment).current_dir(root);
+    Ok(command.status().context("cargo cannot be started")?.success())
+}
+
+/// Whether cargo knows the command that `arguments` begin with.
+fn is_known(arguments: &[&str]) -> anyhow::Result<bool> {
+    let mut command = Command::new("cargo");
+    command.args(&arguments[..1]).arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.status().context("cargo cannot be started")?.success())
+}
