@@ -118,6 +118,13 @@ impl NoteGraph {
     pub fn from_columns(columns: GraphColumns) -> Result<Self, ColumnsError> {
         let GraphColumns { kinds, nodes, outgoing, inbound, children, referrings } = columns;
         let n_slots = nodes.len();
+        let placeholders = (0..)
+            .zip(&nodes)
+            .filter(|(_, node)| {
+                node.as_ref().is_some_and(|NodeColumn(_, placeholder, ..)| *placeholder)
+            })
+            .map(|(slot, _)| NoteId::new(slot))
+            .collect();
         let lists = |lists: Vec<(NoteId, Vec<NoteId>)>| {
             let known = |id: &NoteId| id.index() < n_slots;
             if !lists.iter().all(|(key, list)| known(key) && list.iter().all(known)) {
@@ -129,6 +136,7 @@ impl NoteGraph {
         };
         Ok(Self {
             n_nodes: nodes.iter().flatten().count(),
+            placeholders: Arc::new(placeholders),
             outgoing: outgoing.adjacency(n_slots, kinds.len())?,
             inbound: inbound.adjacency(n_slots, kinds.len())?,
             children: lists(children)?,
