@@ -24,6 +24,7 @@ pub mod doughnut;
 mod note_graph;
 mod order;
 pub mod visit;
+pub mod walk;
 
 pub use adjacency::{Half, KindId};
 pub use columns::{ColumnsError, GraphColumns};

@@ -1,0 +1,82 @@
+//! The whole graph in the forms of others.
+
+use weft_graph::walk::export::{Format, NoteFields, write};
+
+use super::vault::{Vault, name, vault};
+
+fn exported(vault: &Vault, format: Format) -> String {
+    let tags = ["x".to_owned(), "y\"z".to_owned()];
+    let fields = |id| match name(&vault.graph, id).as_str() {
+        "a" => NoteFields {
+            title: Some("A \"&\\\n<1>"),
+            path: Some("a.md"),
+            note_type: Some("idea"),
+            tags: &tags,
+        },
+        "b" => NoteFields { title: Some("B"), path: Some("b.md"), ..NoteFields::default() },
+        _ => NoteFields::default(),
+    };
+    let mut text = String::new();
+    write(&vault.graph, format, 42, fields, &mut text).expect("a string");
+    text
+}
+
+const VAULT: &str = "b supports a; b ~ a; a ~ ?ghost";
+
+#[test]
+fn json_has_the_shape_of_the_command_line() {
+    let expected = r#"{"nodes":[
+{"id":"a","title":"A \"&\\\n<1>","path":"a.md","type":"idea","tags":["x","y\"z"],"placeholder":false},
+{"id":"b","title":"B","path":"b.md","type":null,"tags":[],"placeholder":false},
+{"id":"ghost","title":null,"path":null,"type":null,"tags":[],"placeholder":true}],
+"edges":[
+{"from":"a","to":"ghost","type":"related","source":"inline"},
+{"from":"b","to":"a","type":"related","source":"inline"},
+{"from":"b","to":"a","type":"supports","source":"typed"}],
+"generation":42}
+"#;
+    assert_eq!(exported(&vault(VAULT), Format::Json), expected);
+}
+
+#[test]
+fn graphml_declares_what_it_uses() {
+    let text = exported(&vault(VAULT), Format::GraphMl);
+    assert!(text.contains(
+        "<node id=\"a\"><data key=\"title\">A &#34;&#38;\\&#10;&#60;1&#62;</data><data key=\"path\">a.md</data>\
+         <data key=\"note_type\">idea</data><data key=\"tags\">x,y&#34;z</data><data key=\"placeholder\">false</data></node>"
+    ));
+    assert!(text.contains("<edge source=\"b\" target=\"a\"><data key=\"type\">supports</data><data key=\"source\">typed</data></edge>"));
+    for used in text.split("<data key=\"").skip(1) {
+        let key = used.split('"').next().expect("a key");
+        assert!(text.contains(&format!("<key id=\"{key}\" ")), "{key} is not declared");
+    }
+}
+
+#[test]
+fn dot_tells_placeholders_and_inline_edges_apart() {
+    let expected = r#"digraph vault {
+  "a" [label="A \"&\\\n<1>"];
+  "b" [label="B"];
+  "ghost" [label="ghost", style=dashed];
+  "a" -> "ghost" [label="related", style=dashed];
+  "b" -> "a" [label="related", style=dashed];
+  "b" -> "a" [label="supports"];
+}
+"#;
+    assert_eq!(exported(&vault(VAULT), Format::Dot), expected);
+}
+
+#[test]
+fn characters_that_a_form_cannot_say_do_no_harm() {
+    let control = vault("a\u{1}b");
+    assert!(exported(&control, Format::Json).contains(r#""id":"a\u0001b""#));
+    assert!(exported(&control, Format::GraphMl).contains("<node id=\"a\u{fffd}b\">"));
+}
+
+#[test]
+fn formats_answer_to_their_names() {
+    for format in Format::ALL {
+        assert_eq!(Format::from_name(format.name()), Some(format));
+    }
+    assert_eq!(Format::from_name("svg"), None);
+}

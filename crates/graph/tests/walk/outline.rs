@@ -1,0 +1,83 @@
+//! A tree as people read it.
+
+use proptest::prelude::*;
+use weft_graph::walk::outline::{Line, branches, lines, write};
+use weft_graph::walk::{Direction, InverseNames, Limits, Side, TreeRequest, tree};
+use weft_model::NoteId;
+
+use super::random::{plans, slots, wishes};
+use super::vault::{name, vault};
+
+#[test]
+fn an_outline_shows_the_tree_and_what_was_seen() {
+    let vault = vault("a ~ b; a ~ c; b ~ d; c ~ b; d supports d; e supports c; f ~ f");
+    let request = TreeRequest::from_roots(vault.ids(["a", "f"]));
+    let tree = tree(&vault.graph, &request).expect("a sound request");
+    let inverse = InverseNames::new([("Supports".into(), "supported-by".into())]);
+    let label = |line: &Line| {
+        let node = tree.nodes[line.node].note;
+        let name = name(&vault.graph, node);
+        let Some(branch) = line.branch else { return name };
+        let edge = tree.edges[branch.edge];
+        let side =
+            if edge.from == tree.nodes[branch.at].note { Side::Outgoing } else { Side::Incoming };
+        let kind = edge.label.kind(&vault.graph);
+        match (side, inverse.of(kind, side)) {
+            (Side::Outgoing, _) => format!("{kind} → {name}"),
+            (Side::Incoming, Some(inverse)) => format!("{inverse} → {name}"),
+            (Side::Incoming, None) => format!("{kind} ← {name}"),
+        }
+    };
+    let mut text = String::new();
+    write(&lines(tree.nodes.len(), &tree.branches()), label, &mut text).expect("a string");
+    let expected = "\
+a
+├── related → b
+│   ├── related ← c (seen)
+│   └── related → d
+│       └── supports → d (seen)
+└── related → c
+    └── supported-by → e
+f
+└── related → f (seen)
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn inverse_names_are_off_by_default_and_fold_case() {
+    let inverse = InverseNames::new([("Supports".into(), "supported-by".into())]);
+    assert_eq!(inverse.of("SUPPORTS", Side::Incoming), Some("supported-by"));
+    assert_eq!(inverse.of("supports", Side::Outgoing), None);
+    assert_eq!(inverse.of("extends", Side::Incoming), None);
+    assert_eq!(InverseNames::default().of("supports", Side::Incoming), None);
+}
+
+#[test]
+fn a_long_chain_needs_no_deep_stack() {
+    let chain: Vec<(usize, usize)> = (0..2_000).map(|at| (at, at + 1)).collect();
+    let lines = lines(2_001, &branches(Direction::Out, &chain, &chain));
+    assert_eq!(lines.last().map(|line| (line.node, line.depth)), Some((2_000, 2_000)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn an_answer_from_the_wire_draws_the_same(plan in plans(), wish in wishes(), slots in slots(), max_nodes in 1..8_usize) {
+        let graph = plan.graph(&slots);
+        let request = TreeRequest {
+            follow: wish.follow(&slots),
+            limits: Limits { max_nodes: Some(max_nodes), ..Limits::NONE },
+            ..TreeRequest::from_roots([NoteId::new(slots[0])])
+        };
+        let tree = tree(&graph, &request).expect("a sound request");
+        let at = |id| tree.nodes.iter().position(|visit| visit.note == id).expect("a note of the tree");
+        let edges: Vec<_> = tree.edges.iter().map(|edge| (at(edge.from), at(edge.to))).collect();
+        let grown: Vec<_> = tree.spanning_tree.iter().map(|edge| (at(edge.from), at(edge.to))).collect();
+        let exact = tree.branches();
+        prop_assert_eq!(branches(wish.direction, &edges, &grown), exact.clone());
+        let drawn = lines(tree.nodes.len(), &exact);
+        prop_assert_eq!(drawn.len(), 1 + tree.edges.len(), "the root, and each edge once");
+    }
+}

@@ -1,0 +1,435 @@
+//! The rules of the tree, one by one.
+
+use weft_graph::NodeSpec;
+use weft_graph::walk::{
+    Ceiling, Direction, EdgeFilter, Follow, Limits, TreeRequest, WalkError, tree,
+};
+use weft_model::{LinkSource, NoteId, NoteSet};
+
+use super::vault::{TreeWords, Vault, vault};
+
+fn words(vault: &Vault, request: &TreeRequest) -> TreeWords {
+    TreeWords::of(&vault.graph, &tree(&vault.graph, request).expect("a sound request"))
+}
+
+fn from_a(vault: &Vault) -> TreeRequest {
+    TreeRequest::from_roots([vault.id("a")])
+}
+
+fn following(vault: &Vault, follow: Follow) -> TreeWords {
+    words(vault, &TreeRequest { follow, ..from_a(vault) })
+}
+
+fn limited(vault: &Vault, limits: Limits) -> TreeWords {
+    words(vault, &TreeRequest { limits, ..from_a(vault) })
+}
+
+fn direction(direction: Direction) -> Follow {
+    Follow { direction, ..Follow::default() }
+}
+
+fn filter(filter: EdgeFilter) -> Follow {
+    Follow { edges: filter, ..Follow::default() }
+}
+
+fn list(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn neighbours_stand_by_type_then_uri_then_side_then_source() {
+    let cases = [
+        ("type before uri", "a supports b; a extends z", "a extends z; a supports b"),
+        ("types by bytes", "a related b; a Supports c", "a Supports c; a related b"),
+        ("uris by bytes", "a ~ é; a ~ z; a ~ Z; a ~ 9", "a ~ 9; a ~ Z; a ~ z; a ~ é"),
+        ("the other end of an inbound edge", "z ~ a; y ~ a", "y ~ a; z ~ a"),
+        ("both sides in one order", "b ~ a; a ~ c; d ~ a", "b ~ a; a ~ c; d ~ a"),
+        ("outgoing before incoming", "b ~ a; a ~ b", "a ~ b; b ~ a"),
+        ("side before source", "b related a; a ~ b", "a ~ b; b related a"),
+        ("typed before inline", "a ~ b; a related b", "a related b; a ~ b"),
+    ];
+    for (name, text, expected) in cases {
+        assert_eq!(words(&vault(text), &from_a(&vault(text))).edges(), expected, "{name}");
+    }
+}
+
+#[test]
+fn nodes_stand_in_the_order_of_discovery() {
+    let vault = vault("a ~ c; a ~ b; b ~ y; c ~ x; y ~ w");
+    let words = words(&vault, &from_a(&vault));
+    assert_eq!(words.nodes(), "a0 b1 c1 y2 x2 w3");
+    assert_eq!(words.edges(), "a ~ b; a ~ c; b ~ y; c ~ x; y ~ w");
+}
+
+#[test]
+fn each_stored_edge_is_reported_once_as_stored() {
+    let vault = vault("b supports a; b ~ c; c ~ a");
+    let both = words(&vault, &from_a(&vault));
+    assert_eq!(both.edges(), "c ~ a; b supports a; b ~ c");
+    assert_eq!(both.nodes(), "a0 c1 b1");
+    // The tree runs from parent to child, against the arrow of an inbound edge.
+    assert_eq!(both.spanning_tree[0], ("a".into(), "c".into(), 1, 0));
+    // `b ~ c` is met at c, which comes first; the ways back to a are no references.
+    assert_eq!(both.seen(), "c>b");
+}
+
+#[test]
+fn directions_follow_their_edges_only() {
+    let vault = vault("a ~ b; c ~ a; b ~ d; e ~ b; f ~ c");
+    for (way, nodes, edges) in [
+        (Direction::Out, "a0 b1 d2", "a ~ b; b ~ d"),
+        (Direction::In, "a0 c1 f2", "c ~ a; f ~ c"),
+        (Direction::Both, "a0 b1 c1 d2 e2 f2", "a ~ b; c ~ a; b ~ d; e ~ b; f ~ c"),
+    ] {
+        let words = following(&vault, direction(way));
+        assert_eq!((words.nodes().as_str(), words.edges().as_str()), (nodes, edges), "{way:?}");
+    }
+}
+
+#[test]
+fn duplicates_merge_and_parallel_edges_stay() {
+    let vault = vault("a ~ b; a ~ b; a related b; a supports b; b ~ a");
+    let words = limited(&vault, Limits { max_edges: Some(4), ..Limits::default() });
+    assert_eq!(words.edges(), "a related b; a ~ b; b ~ a; a supports b");
+    assert_eq!(words.seen(), "a>b a>b a>b", "a note is marked when first reached");
+    assert_eq!(words.truncated_by, [""; 0], "duplicates merge before anything is counted");
+}
+
+#[test]
+fn a_self_loop_is_a_reference_met_once() {
+    let vault = vault("a ~ a; a ~ b; b supports b");
+    for (way, edges, seen) in [
+        (Direction::Both, "a ~ a; a ~ b; b supports b", "a>a b>b"),
+        (Direction::Out, "a ~ a; a ~ b; b supports b", "a>a b>b"),
+        (Direction::In, "a ~ a", "a>a"),
+    ] {
+        let words = following(&vault, direction(way));
+        assert_eq!((words.edges().as_str(), words.seen().as_str()), (edges, seen), "{way:?}");
+        assert!(words.spanning_tree.iter().all(|(from, to, ..)| from != to));
+    }
+}
+
+#[test]
+fn a_cycle_ends_in_a_reference() {
+    let vault = vault("a ~ b; b ~ c; c ~ a");
+    let out = following(&vault, direction(Direction::Out));
+    assert_eq!((out.nodes().as_str(), out.seen().as_str()), ("a0 b1 c2", "c>a"));
+    let both = words(&vault, &from_a(&vault));
+    assert_eq!((both.nodes().as_str(), both.seen().as_str()), ("a0 b1 c1", "b>c"));
+}
+
+#[test]
+fn filters_act_on_stored_types_with_case_folded() {
+    let vault = vault("a Supports b; a ~ c; a related d; a extends e; f SUPPORTS a");
+    let only = |types: &[&str]| EdgeFilter { types: list(types), ..EdgeFilter::default() };
+    let cases = [
+        ("one type", only(&["supports"]), "f SUPPORTS a; a Supports b"),
+        ("inline edges are related", only(&["RELATED"]), "a ~ c; a related d"),
+        ("several", only(&["extends", "related"]), "a extends e; a ~ c; a related d"),
+        ("no such type", only(&["straße"]), ""),
+        (
+            "exclude beats include",
+            EdgeFilter { exclude_types: list(&["Related"]), ..only(&["related", "extends"]) },
+            "a extends e",
+        ),
+        (
+            "exclude alone",
+            EdgeFilter { exclude_types: list(&["supports", "extends"]), ..EdgeFilter::default() },
+            "a ~ c; a related d",
+        ),
+        ("typed only", EdgeFilter { typed_only: true, ..only(&["related"]) }, "a related d"),
+        ("inline only", EdgeFilter { inline_only: true, ..EdgeFilter::default() }, "a ~ c"),
+    ];
+    for (name, edges, expected) in cases {
+        assert_eq!(following(&vault, filter(edges)).edges(), expected, "{name}");
+    }
+}
+
+#[test]
+fn an_edge_to_an_excluded_note_is_not_eligible() {
+    let vault = vault("a ~ b; a ~ c; b ~ d; c ~ a; d ~ a");
+    let notes: NoteSet = vault.ids(["c", "d"]).into_iter().collect();
+    let words = following(&vault, Follow { notes, ..direction(Direction::Out) });
+    assert_eq!(words.edges(), "a ~ c; c ~ a", "the root is exempt, d lies behind b");
+    assert_eq!(words.truncated_by, [""; 0]);
+}
+
+#[test]
+fn filters_act_before_fan_out() {
+    let vault = vault("a ~ b; a ~ c; a supports d; a supports e");
+    let request = TreeRequest {
+        follow: filter(EdgeFilter { types: list(&["supports"]), ..EdgeFilter::default() }),
+        limits: Limits { max_fanout: Some(2), ..Limits::default() },
+        ..from_a(&vault)
+    };
+    let words = words(&vault, &request);
+    assert_eq!(words.edges(), "a supports d; a supports e");
+    assert_eq!(words.truncated_by, [""; 0]);
+}
+
+/// A name, a vault, limits, and what they leave: nodes, edges, names of limits.
+type Cut =
+    (&'static str, &'static str, Limits, &'static str, &'static str, &'static [&'static str]);
+
+#[test]
+fn limits_cut_where_they_say_and_name_themselves() {
+    let none = Limits::NONE;
+    let hops = |max| Limits { max_hops: Some(max), ..none };
+    let nodes = |max| Limits { max_nodes: Some(max), ..none };
+    let edges = |max| Limits { max_edges: Some(max), ..none };
+    let fanout = |max| Limits { max_fanout: Some(max), ..none };
+    let star = "a ~ b; a ~ c; a ~ d";
+    let chain = "a ~ b; b ~ c; c ~ d; d ~ e";
+    let cases: &[Cut] = &[
+        (
+            "three hops by default",
+            chain,
+            Limits::default(),
+            "a0 b1 c2 d3",
+            "a ~ b; b ~ c; c ~ d",
+            &["max_hops"],
+        ),
+        ("no hops", star, hops(0), "a0", "", &["max_hops"]),
+        ("no hops, nothing there", "a; b", hops(0), "a0", "", &[]),
+        ("the way back is nothing", star, hops(1), "a0 b1 c1 d1", "a ~ b; a ~ c; a ~ d", &[]),
+        (
+            "the way back over a parallel edge",
+            "a ~ b; b supports a",
+            hops(1),
+            "a0 b1",
+            "a ~ b; b supports a",
+            &[],
+        ),
+        (
+            "an edge along the frontier",
+            "a ~ b; a ~ c; b ~ c",
+            hops(1),
+            "a0 b1 c1",
+            "a ~ b; a ~ c",
+            &["max_hops"],
+        ),
+        ("a loop at the frontier", "a ~ b; b ~ b", hops(1), "a0 b1", "a ~ b", &["max_hops"]),
+        ("hops met exactly", chain, hops(4), "a0 b1 c2 d3 e4", "a ~ b; b ~ c; c ~ d; d ~ e", &[]),
+        ("nodes", star, nodes(3), "a0 b1 c1", "a ~ b; a ~ c", &["max_nodes"]),
+        ("nodes met exactly", star, nodes(4), "a0 b1 c1 d1", "a ~ b; a ~ c; a ~ d", &[]),
+        (
+            "edges among admitted notes still appear",
+            "a ~ b; a ~ c; a ~ d; b ~ c; b ~ e; c ~ b",
+            nodes(3),
+            "a0 b1 c1",
+            "a ~ b; a ~ c; b ~ c; c ~ b",
+            &["max_nodes"],
+        ),
+        (
+            "edges after the full node too",
+            "a ~ b; a ~ x; a supports b",
+            nodes(2),
+            "a0 b1",
+            "a ~ b; a supports b",
+            &["max_nodes"],
+        ),
+        (
+            "nodes full, references left only",
+            "a ~ b; b ~ a; b ~ b",
+            nodes(2),
+            "a0 b1",
+            "a ~ b; b ~ a; b ~ b",
+            &[],
+        ),
+        ("edges", star, edges(2), "a0 b1 c1", "a ~ b; a ~ c", &["max_edges"]),
+        ("edges met exactly", star, edges(3), "a0 b1 c1 d1", "a ~ b; a ~ c; a ~ d", &[]),
+        ("references count", "a ~ a; a ~ b", edges(1), "a0", "a ~ a", &["max_edges"]),
+        ("no edge, no note", star, edges(0), "a0", "", &["max_edges"]),
+        (
+            "the walk ends at the first edge refused",
+            "a ~ b; a ~ c; b ~ d; c ~ b",
+            edges(2),
+            "a0 b1 c1",
+            "a ~ b; a ~ c",
+            &["max_edges"],
+        ),
+        ("fan-out", star, fanout(2), "a0 b1 c1", "a ~ b; a ~ c", &["max_fanout"]),
+        ("fan-out met exactly", star, fanout(3), "a0 b1 c1 d1", "a ~ b; a ~ c; a ~ d", &[]),
+        ("no fan-out", star, fanout(0), "a0", "", &["max_fanout"]),
+        (
+            "the way back takes no fan-out",
+            chain,
+            fanout(1),
+            "a0 b1 c2 d3 e4",
+            "a ~ b; b ~ c; c ~ d; d ~ e",
+            &[],
+        ),
+        ("references take fan-out", "a ~ a; a ~ b", fanout(1), "a0", "a ~ a", &["max_fanout"]),
+        (
+            "what one end kept back the other may report",
+            "a ~ b; a ~ c; b ~ c",
+            fanout(1),
+            "a0 b1 c2",
+            "a ~ b; b ~ c; a ~ c",
+            &["max_fanout"],
+        ),
+        (
+            "refused notes take fan-out",
+            "a ~ b; a ~ c; a supports a",
+            Limits { max_nodes: Some(2), ..fanout(2) },
+            "a0 b1",
+            "a ~ b",
+            &["max_nodes", "max_fanout"],
+        ),
+        (
+            "all that hold an edge are named",
+            chain,
+            Limits {
+                max_hops: Some(1),
+                max_nodes: Some(2),
+                max_edges: Some(1),
+                max_fanout: Some(1),
+            },
+            "a0 b1",
+            "a ~ b",
+            &["max_hops", "max_nodes", "max_edges"],
+        ),
+        (
+            "what ended before it is met is not named",
+            star,
+            Limits { max_hops: Some(0), max_nodes: Some(2), ..none },
+            "a0",
+            "",
+            &["max_hops"],
+        ),
+    ];
+    for (name, text, limits, nodes, edges, truncated_by) in cases {
+        let words = limited(&vault(text), *limits);
+        assert_eq!(
+            (words.nodes().as_str(), words.edges().as_str(), &*words.truncated_by),
+            (*nodes, *edges, *truncated_by),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_ceiling_acts_as_if_the_caller_had_sent_it() {
+    let vault = vault("a ~ b; a ~ c; a ~ d");
+    let with = |max_nodes, max_edges, limits| {
+        let ceiling = Ceiling { max_nodes, max_edges };
+        words(&vault, &TreeRequest { limits, ceiling, ..from_a(&vault) })
+    };
+    let sent = Limits { max_nodes: Some(3), ..Limits::default() };
+    assert_eq!(with(3, 9, Limits::default()), limited(&vault, sent));
+    assert_eq!(with(9, 2, Limits::default()).truncated_by, ["max_edges"]);
+    assert_eq!(with(2, 9, sent).nodes(), "a0 b1", "the lower one counts");
+    assert_eq!(with(9, 9, Limits { max_nodes: Some(2), ..Limits::default() }).nodes(), "a0 b1");
+    assert_eq!(with(4, 3, Limits::NONE).truncated_by, [""; 0], "met exactly");
+}
+
+#[test]
+fn roots_stand_first_in_the_order_asked_for() {
+    let vault = vault("a ~ b; c ~ d; b ~ c");
+    let request = TreeRequest::from_roots(vault.ids(["c", "a", "c"]));
+    let words_of = |limits| words(&vault, &TreeRequest { limits, ..request.clone() });
+    let words = words_of(Limits::default());
+    assert_eq!(words.nodes(), "c0 a0 b1 d1");
+    assert_eq!(words.edges(), "b ~ c; c ~ d; a ~ b");
+    assert_eq!(words.seen(), "a>b", "a root never hangs below another one");
+    let one = words_of(Limits { max_nodes: Some(1), ..Limits::default() });
+    assert_eq!((one.nodes().as_str(), &*one.truncated_by), ("c0", &["max_nodes"][..]));
+}
+
+#[test]
+fn a_root_is_exempt_from_the_note_filter_wherever_it_is_met() {
+    let vault = vault("a ~ b; b ~ c; b ~ d");
+    let request = TreeRequest {
+        follow: Follow { notes: [vault.id("b")].into_iter().collect(), ..Follow::default() },
+        ..TreeRequest::from_roots(vault.ids(["a", "c"]))
+    };
+    assert_eq!(words(&vault, &request).edges(), "a ~ b; b ~ c");
+}
+
+#[test]
+fn a_request_that_cannot_begin_says_why() {
+    let vault = vault("a ~ ?ghost");
+    let ask = |request| tree(&vault.graph, &request).err();
+    let [a, ghost] = vault.ids(["a", "ghost"]);
+    let nowhere = NoteId::new(77);
+    let both = EdgeFilter { typed_only: true, inline_only: true, ..EdgeFilter::default() };
+    let none = Limits { max_nodes: Some(0), ..Limits::default() };
+    for (request, expected) in [
+        (TreeRequest::from_roots([]), WalkError::NoRoot),
+        (TreeRequest::from_roots([a, nowhere]), WalkError::UnknownNote { note: nowhere }),
+        (TreeRequest::from_roots([ghost]), WalkError::UnknownNote { note: ghost }),
+        (TreeRequest { limits: none, ..from_a(&vault) }, WalkError::NoNodes),
+        (TreeRequest { follow: filter(both), ..from_a(&vault) }, WalkError::TypedAndInline),
+    ] {
+        assert_eq!(ask(request), Some(expected));
+    }
+}
+
+#[test]
+fn unresolved_links_are_outside_the_walk_and_listed_apart() {
+    let vault = vault("a ~ b; a ~ ?ghost; a supports ?ghost; b supports ?echo; c ~ ?echo");
+    let pairs = |words: TreeWords| {
+        let pairs: Vec<String> =
+            words.unresolved.iter().map(|(from, target)| format!("{from}>{target}")).collect();
+        pairs.join(" ")
+    };
+    let words_with =
+        |limits, follow| words(&vault, &TreeRequest { limits, follow, ..from_a(&vault) });
+    let all = words_with(Limits::default(), Follow::default());
+    assert_eq!((all.nodes().as_str(), all.edges().as_str()), ("a0 b1", "a ~ b"));
+    assert_eq!(all.truncated_by, [""; 0], "c is not reached through a ghost");
+    assert_eq!(pairs(all), "a>ghost b>echo");
+    let no_hop = Limits { max_hops: Some(0), ..Limits::default() };
+    assert_eq!(pairs(words_with(no_hop, Follow::default())), "a>ghost");
+    let inline = EdgeFilter { inline_only: true, ..EdgeFilter::default() };
+    assert_eq!(pairs(words_with(Limits::default(), filter(inline))), "a>ghost");
+    assert_eq!(pairs(words_with(Limits::default(), direction(Direction::In))), "");
+
+    let ceiling = |max_edges| Ceiling { max_edges, ..Ceiling::default() };
+    let cut = |max_edges| {
+        let request = TreeRequest { ceiling: ceiling(max_edges), ..from_a(&vault) };
+        let tree = tree(&vault.graph, &request).expect("a sound request");
+        (tree.unresolved.len(), tree.more_unresolved, tree.truncated())
+    };
+    assert_eq!(cut(2), (2, false, false));
+    assert_eq!(cut(1), (1, true, false));
+}
+
+#[test]
+fn the_hierarchy_is_an_edge_only_when_asked_for() {
+    let text = "a ^ top; b ^ top; b parent top; c ^ top; c up top; d ^ a; d ~ a; top supports a";
+    let vault = vault(text);
+    assert_eq!(
+        words(&vault, &from_a(&vault)).edges(),
+        "d ~ a; top supports a; b parent top; c up top"
+    );
+    let hierarchy =
+        |follow: Follow| following(&vault, Follow { hierarchy: true, ..follow }).edges();
+    assert_eq!(
+        hierarchy(Follow::default()),
+        "d ^ a; a ^ top; d ~ a; top supports a; b parent top; c up top",
+        "a written `parent` or `up` says it already",
+    );
+    let only = |types: &[&str]| EdgeFilter { types: list(types), ..EdgeFilter::default() };
+    assert_eq!(hierarchy(filter(only(&["PARENT"]))), "d ^ a; a ^ top; b parent top");
+    assert_eq!(hierarchy(direction(Direction::Out)), "a ^ top; top supports a");
+    let inline = EdgeFilter { inline_only: true, ..EdgeFilter::default() };
+    assert_eq!(hierarchy(filter(inline)), "d ~ a");
+    let typed = EdgeFilter { typed_only: true, types: list(&["parent"]), ..EdgeFilter::default() };
+    assert_eq!(hierarchy(filter(typed)), "d ^ a; a ^ top; b parent top");
+}
+
+#[test]
+fn deleting_a_target_drops_the_edge_and_restoring_it_brings_it_back() {
+    let mut vault = vault("a ~ b; b ~ c");
+    let before = words(&vault, &from_a(&vault));
+    let [b, c] = vault.ids(["b", "c"]);
+    let whole = vault.graph.clone();
+    vault.graph = whole.edited([(b, Some(NodeSpec::placeholder("b")))]);
+    let without = words(&vault, &from_a(&vault));
+    assert_eq!((without.nodes().as_str(), without.edges().as_str()), ("a0", ""));
+    assert_eq!(without.unresolved, [("a".to_owned(), "b".to_owned())]);
+    let links = vec![(c, "related".into(), LinkSource::Inline)];
+    vault.graph = vault.graph.edited([(b, Some(NodeSpec { links, ..NodeSpec::note("b") }))]);
+    assert_eq!(words(&vault, &from_a(&vault)), before);
+}
