@@ -23,6 +23,7 @@ mod columns;
 pub mod doughnut;
 mod note_graph;
 mod order;
+pub mod topics;
 pub mod visit;
 pub mod walk;
 

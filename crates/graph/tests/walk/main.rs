@@ -8,6 +8,7 @@ mod outline;
 mod path;
 mod random;
 mod records;
+mod topics;
 mod tree;
 mod tree_properties;
 mod vault;
