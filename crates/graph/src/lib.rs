@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod adjacency;
+pub mod centrality;
 mod columns;
 pub mod doughnut;
 mod note_graph;

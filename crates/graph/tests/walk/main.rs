@@ -1,5 +1,6 @@
 //! Walks: every rule of theirs, alone in a table and together against oracles on random graphs.
 
+mod centrality;
 mod cycles;
 mod export;
 mod lists;
