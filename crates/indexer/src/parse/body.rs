@@ -1,0 +1,490 @@
+//! A body to headings, blocks, inline links and tags.
+//!
+//! One walk over the events of a CommonMark parser, which knows what is code and HTML.
+//! Comments (`%%`) and math are not left to it: both may span blocks, and a price (`$5`) is no math.
+//! Their marks are gathered on the way, and what lies between them is dropped at the end.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use unicode_normalization::char::is_combining_mark;
+use weft_model::link::INLINE_TYPE;
+use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax};
+
+use super::hidden::{self, Mark};
+use super::masks;
+use super::target::{self, Destination};
+use crate::depth;
+use crate::offsets::Offsets;
+
+/// What the parser understands beyond CommonMark.
+///
+/// Tables are left out: a row is then prose, so that `[[note|shown]]` in a cell is found whether or not its bar is escaped, and so are cells in excess.
+const OPTIONS: Options = Options::ENABLE_WIKILINKS
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_STRIKETHROUGH);
+
+/// The most characters of `(…)` after `[[1]]` that are looked at to tell `[[1]](address)` from a wikilink.
+const MAX_ADDRESS_CHARS: usize = 2048;
+
+/// What a body says about itself, in text order.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Body {
+    pub(super) headings: Vec<Heading>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) links: Vec<Link>,
+    /// Without repeats.
+    pub(super) tags: Vec<String>,
+    /// The byte at which a block comment begins that nothing ends.
+    pub(super) open_comment: Option<usize>,
+}
+
+/// Reads `body`. `O(bytes)`; no nesting is too deep.
+pub(super) fn read(body: &str) -> Body {
+    let body = &*depth::bounded(body);
+    let mut walk = Walk::new(body);
+    for (event, range) in Parser::new_ext(body, OPTIONS).into_offset_iter() {
+        walk.take(event, range);
+    }
+    for (passage, mask) in std::mem::take(&mut walk.passed_over) {
+        walk.take_masked(passage, mask);
+    }
+    walk.finish()
+}
+
+/// The links of `text` if it consists of nothing else: one link, or several with commas or spaces between.
+///
+/// Links that point at no note of ours are left out, so `Some` may be empty.
+pub(super) fn links_only(text: &str) -> Option<Vec<Link>> {
+    let text = text.trim();
+    if !text.starts_with(['[', '!']) || !text.ends_with([']', ')']) {
+        return None;
+    }
+    let mut walk = Walk::new(text);
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        let separates = |words: &str| words.chars().all(|c| c.is_whitespace() || c == ',');
+        let is_other = matches!(&event, Event::Text(words) if !separates(words))
+            || matches!(&event, Event::Code(_) | Event::InlineHtml(_));
+        if is_other && walk.open.is_empty() {
+            return None;
+        }
+        walk.take(event, range);
+    }
+    // A bare `[^1]` or `[text]` is no link, and then there was text.
+    Some(walk.links.into_iter().map(|found| found.item).collect())
+}
+
+/// Something found, with the bytes it takes.
+struct Found<T> {
+    bytes: Range<usize>,
+    item: T,
+}
+
+/// Makes prose readable that the parser passes over; every byte keeps its place.
+type Mask = fn(&str) -> String;
+
+/// A link whose end has not been met.
+struct OpenLink<'b> {
+    kind: LinkType,
+    destination: pulldown_cmark::CowStr<'b>,
+    display: String,
+}
+
+struct Walk<'b> {
+    body: &'b str,
+    headings: Vec<Found<(u8, String)>>,
+    blocks: Vec<Found<&'b str>>,
+    links: Vec<Found<Link>>,
+    tags: Vec<Found<&'b str>>,
+    marks: Vec<Mark>,
+    /// Passages that the parser does not look into though they hold prose, and what makes it readable.
+    passed_over: Vec<(Range<usize>, Mask)>,
+    open: Vec<OpenLink<'b>>,
+    heading: Option<String>,
+    in_code: bool,
+    quotes: usize,
+    /// Grows with every block that begins or ends: equal numbers mean one run of text.
+    leaf: usize,
+    /// Where the run of text began.
+    leaf_start: Option<usize>,
+    /// The block that ended last.
+    last_block: Range<usize>,
+    /// Where the `id` of a `^id` at the end of the text so far stands.
+    block_id: Option<Range<usize>>,
+    /// Whether the last event began something, so that a tag may follow without a space.
+    at_start: bool,
+    tags_end: usize,
+}
+
+impl<'b> Walk<'b> {
+    const fn new(body: &'b str) -> Self {
+        Self {
+            body,
+            headings: Vec::new(),
+            blocks: Vec::new(),
+            links: Vec::new(),
+            tags: Vec::new(),
+            marks: Vec::new(),
+            passed_over: Vec::new(),
+            open: Vec::new(),
+            heading: None,
+            in_code: false,
+            quotes: 0,
+            leaf: 0,
+            leaf_start: None,
+            last_block: 0..0,
+            block_id: None,
+            at_start: true,
+            tags_end: 0,
+        }
+    }
+
+    fn take(&mut self, event: Event<'b>, range: Range<usize>) {
+        let at_start = std::mem::replace(&mut self.at_start, false);
+        match event {
+            Event::Start(tag) => {
+                self.at_start = true;
+                self.start(tag, range);
+            }
+            Event::End(tag) => self.end(tag, range),
+            Event::Text(text) => self.text(&text, range, at_start),
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.inline(range.start);
+                self.say(&text);
+                if masks::is_quotation(&self.body[range.clone()]) {
+                    self.passed_over.push((range, masks::quotation));
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                self.at_start = true;
+                self.inline(range.start);
+                self.say(" ");
+            }
+            Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
+                self.inline(range.start);
+            }
+            Event::Html(_) | Event::Rule => self.block_boundary(),
+        }
+    }
+
+    /// Adds the links and tags of a passage, read through `mask`.
+    fn take_masked(&mut self, passage: Range<usize>, mask: Mask) {
+        let text = mask(&self.body[passage.clone()]);
+        let text = depth::bounded(&text);
+        let mut walk = Walk::new(&text);
+        for (event, range) in Parser::new_ext(&text, OPTIONS).into_offset_iter() {
+            walk.take(event, range);
+        }
+        let moved = |bytes: &Range<usize>| bytes.start + passage.start..bytes.end + passage.start;
+        self.links.extend(
+            walk.links
+                .into_iter()
+                .map(|Found { bytes, item }| Found { bytes: moved(&bytes), item }),
+        );
+        self.tags.extend(walk.tags.into_iter().map(|tag| {
+            let bytes = moved(&tag.bytes);
+            Found { item: &self.body[bytes.start + 1..bytes.end], bytes }
+        }));
+    }
+
+    fn start(&mut self, tag: Tag<'b>, range: Range<usize>) {
+        match tag {
+            Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. } => {
+                self.inline(range.start);
+                let display = String::new();
+                self.open.push(OpenLink { kind: link_type, destination: dest_url, display });
+            }
+            Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Superscript
+            | Tag::Subscript => self.inline(range.start),
+            Tag::Heading { .. } => {
+                self.block_boundary();
+                self.heading = Some(String::new());
+            }
+            Tag::BlockQuote(_) => {
+                self.block_boundary();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(kind) => {
+                self.block_boundary();
+                self.in_code = true;
+                // The event begins after the tab.
+                let start = range.start - usize::from(self.body[..range.start].ends_with('\t'));
+                if kind == CodeBlockKind::Indented
+                    && masks::is_outline(&self.body[start..range.end])
+                {
+                    self.passed_over.push((start..range.end, masks::outline));
+                }
+            }
+            Tag::HtmlBlock => {
+                self.block_boundary();
+                self.passed_over.push((range, masks::html));
+            }
+            Tag::Paragraph
+            | Tag::List(_)
+            | Tag::Item
+            | Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::Table(_)
+            | Tag::TableHead
+            | Tag::TableRow
+            | Tag::TableCell
+            | Tag::MetadataBlock(_) => self.block_boundary(),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+        match tag {
+            TagEnd::Link | TagEnd::Image => {
+                let link = self.open.pop().and_then(|open| self.link(open, &range));
+                self.links.extend(link.map(|item| Found { bytes: range, item }));
+                return;
+            }
+            TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript => return,
+            TagEnd::Heading(level) => {
+                let text = self.heading.take().unwrap_or_default();
+                if self.quotes == 0 {
+                    let bytes = self.lines(&range);
+                    self.headings.push(Found { bytes, item: (level as u8, heading_text(&text)) });
+                }
+            }
+            TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
+            TagEnd::CodeBlock => self.in_code = false,
+            TagEnd::Paragraph
+            | TagEnd::HtmlBlock
+            | TagEnd::List(_)
+            | TagEnd::Item
+            | TagEnd::FootnoteDefinition
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::Table
+            | TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::TableCell
+            | TagEnd::MetadataBlock(_) => {}
+        }
+        self.block_boundary();
+        self.last_block = range;
+    }
+
+    /// Notes that text goes on, so a `^id` before it names nothing.
+    fn inline(&mut self, start: usize) {
+        self.block_id = None;
+        self.leaf_start.get_or_insert(start);
+    }
+
+    /// Ends the run of text, and the block that its `^id` names.
+    fn block_boundary(&mut self) {
+        if let (Some(id), Some(start)) = (self.block_id.take(), self.leaf_start) {
+            let alone = self.body[start..id.end].trim_start().len() == id.len() + 1;
+            // On a line of its own the mark names the block before it.
+            let start =
+                if alone && !self.last_block.is_empty() { self.last_block.start } else { start };
+            let bytes = self.lines(&(start..id.end));
+            self.blocks.push(Found { bytes, item: &self.body[id] });
+        }
+        self.leaf += 1;
+        self.leaf_start = None;
+    }
+
+    /// Adds to the text of the heading and of the link that are open.
+    fn say(&mut self, text: &str) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(text);
+        }
+        if let Some(link) = self.open.last_mut() {
+            link.display.push_str(text);
+        }
+    }
+
+    fn text(&mut self, text: &str, range: Range<usize>, at_start: bool) {
+        if self.in_code {
+            return;
+        }
+        self.inline(range.start);
+        self.say(text);
+        if !self.open.is_empty() {
+            return;
+        }
+        let source = &self.body[range.clone()];
+        self.block_id = block_id(self.body, &range);
+        for (offset, _) in source.match_indices('#') {
+            self.tag(range.start + offset, at_start && offset == 0);
+        }
+        hidden::marks(self.body, range, self.leaf, &mut self.marks);
+    }
+
+    fn tag(&mut self, hash: usize, at_start: bool) {
+        let before = self.body[..hash].chars().next_back();
+        let free = before.is_none_or(char::is_whitespace) || (at_start && before != Some('\\'));
+        if free
+            && hash >= self.tags_end
+            && let Some(tag) = tag_at(&self.body[hash + 1..])
+        {
+            let bytes = hash..hash + 1 + tag.len();
+            self.tags_end = bytes.end;
+            self.tags.push(Found { bytes, item: tag });
+        }
+    }
+
+    fn link(&self, open: OpenLink<'_>, range: &Range<usize>) -> Option<Link> {
+        let OpenLink { kind, destination, display } = open;
+        let (found, syntax) = match kind {
+            LinkType::WikiLink { has_pothole } => {
+                let inner = if has_pothole {
+                    // In a table the bar is escaped.
+                    destination.strip_suffix('\\').unwrap_or(&destination)
+                } else {
+                    &destination
+                };
+                match self.address_after(range.end) {
+                    Some(address) => (target::markdown(address)?, TargetSyntax::Markdown),
+                    None => (target::wikilink(inner)?, TargetSyntax::Wikilink),
+                }
+            }
+            LinkType::Inline | LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
+                (target::markdown(&destination)?, TargetSyntax::Markdown)
+            }
+            LinkType::ReferenceUnknown
+            | LinkType::CollapsedUnknown
+            | LinkType::ShortcutUnknown
+            | LinkType::Autolink
+            | LinkType::Email => return None,
+        };
+        let Destination { name, fragment } = found;
+        let shown =
+            syntax == TargetSyntax::Markdown || kind != LinkType::WikiLink { has_pothole: false };
+        let display = Some(one_line(&display)).filter(|text| shown && !text.is_empty());
+        Some(Link {
+            kind: INLINE_TYPE.to_owned(),
+            source: LinkSource::Inline,
+            target: Target { name, syntax },
+            fragment,
+            display,
+            span: None,
+        })
+    }
+
+    /// The destination in `[[1]](destination)`, which other readers take for a Markdown link with brackets in its text.
+    ///
+    /// Only what looks like a destination: `[[wolf]](s)` is a wikilink in the plural.
+    fn address_after(&self, at: usize) -> Option<&'b str> {
+        let rest = self.body[at..].strip_prefix('(')?;
+        let (end, _) = rest
+            .char_indices()
+            .take(MAX_ADDRESS_CHARS)
+            .find(|(_, c)| c.is_whitespace() || matches!(c, '(' | ')' | '['))
+            .filter(|(_, c)| *c == ')')?;
+        let address = &rest[..end];
+        let path = address.split_once('#').map_or(address, |(path, _)| path);
+        let is_note = weft_model::id::without_markdown_extension(path) != path;
+        (target::has_scheme(address) || address.starts_with('#') || is_note).then_some(address)
+    }
+
+    /// The whole lines that `range` touches, without the final newline.
+    fn lines(&self, range: &Range<usize>) -> Range<usize> {
+        let text = self.body[range.clone()].trim_end_matches(['\n', '\r']);
+        let end = range.start + text.len();
+        let start = self.body[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let rest = &self.body[end..];
+        let line = rest.find('\n').map_or(rest, |newline| &rest[..newline]);
+        start..end + line.trim_end_matches('\r').len()
+    }
+
+    fn finish(mut self) -> Body {
+        self.block_boundary();
+        let hidden = hidden::ranges(self.body, &self.marks);
+        let offsets = Offsets::new(self.body);
+        let seen = |bytes: &Range<usize>| !hidden.covers(bytes.start);
+        // A link within the text of another ends first.
+        self.links.sort_by_key(|link| link.bytes.start);
+        self.tags.sort_by_key(|tag| tag.bytes.start);
+        let mut known = HashSet::new();
+        Body {
+            headings: self
+                .headings
+                .into_iter()
+                .filter(|heading| seen(&heading.bytes))
+                .map(|Found { bytes, item: (level, text) }| Heading {
+                    level,
+                    text,
+                    span: offsets.span(bytes),
+                })
+                .collect(),
+            blocks: self
+                .blocks
+                .into_iter()
+                .filter(|block| seen(&block.bytes))
+                .map(|Found { bytes, item }| Block {
+                    id: item.to_owned(),
+                    span: offsets.span(bytes),
+                })
+                .collect(),
+            links: self
+                .links
+                .into_iter()
+                .filter(|link| seen(&link.bytes))
+                .map(|Found { bytes, item }| Link { span: Some(offsets.span(bytes)), ..item })
+                .collect(),
+            tags: self
+                .tags
+                .into_iter()
+                .filter(|tag| seen(&tag.bytes) && known.insert(tag.item))
+                .map(|tag| tag.item.to_owned())
+                .collect(),
+            open_comment: hidden.open_comment,
+        }
+    }
+}
+
+/// `text` with each stretch of whitespace as one space, none at the ends.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A heading's text in one line, without attributes such as `{#id}` or `{: .class }`.
+fn heading_text(text: &str) -> String {
+    let line = one_line(text);
+    let bare = line
+        .strip_suffix('}')
+        .and_then(|rest| rest.rsplit_once('{'))
+        .filter(|(_, inner)| inner.trim_start_matches(':').trim_start().starts_with(['#', '.']));
+    bare.map_or(line.as_str(), |(text, _)| text.trim_end()).to_owned()
+}
+
+/// Where the name in ` ^name` at the end of the text in `range` stands.
+fn block_id(body: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let text = body[range.clone()].trim_end();
+    let caret = text.rfind('^')?;
+    let id = &text[caret + 1..];
+    let free = body[..range.start + caret].chars().next_back().is_none_or(char::is_whitespace);
+    let valid = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    (free && valid).then(|| range.start + caret + 1..range.start + text.len())
+}
+
+/// The tag at the front of `text`, its `#` taken off: at least one character that is no digit, no `/` at the end.
+pub(super) fn tag_at(text: &str) -> Option<&str> {
+    let end = text.find(|c| !is_tag_char(c)).unwrap_or(text.len());
+    let tag = text[..end].trim_end_matches('/');
+    let names = |c: char| !c.is_numeric() && c != '/';
+    (tag.contains(names) && !tag.starts_with('/')).then_some(tag)
+}
+
+/// Letters, digits and marks of any script, pictographs with what joins them, and `_`, `-`, `/`.
+fn is_tag_char(c: char) -> bool {
+    c.is_alphanumeric()
+        || matches!(c, '_' | '-' | '/' | '\u{200C}' | '\u{200D}')
+        || matches!(c, '\u{2600}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
+        || is_combining_mark(c)
+}

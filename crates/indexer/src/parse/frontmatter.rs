@@ -1,0 +1,171 @@
+//! Frontmatter to entries: whole YAML at once, broken YAML key by key.
+
+use weft_model::{Diagnostic, Value};
+
+use super::yaml::{self, Entry, Root};
+use super::{code, notice, warning};
+
+/// The entries of a frontmatter, each key once, in the order written.
+///
+/// Nothing if the text is no mapping, such as prose between two rules.
+pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Entry>> {
+    let entries = match yaml::read(yaml) {
+        Ok(Root::Mapping(entries)) => entries,
+        Ok(Root::Value(Value::Null)) => Vec::new(),
+        Ok(Root::Value(_)) => {
+            let message = "The text between the first two `---` is no mapping; it was read as part of the body.";
+            diagnostics.push(notice(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
+            return None;
+        }
+        Err(broken) => {
+            let message = format!(
+                "The frontmatter is broken ({}); what could be understood line by line was used.",
+                broken.reason
+            );
+            diagnostics.push(warning(code::BROKEN_FRONTMATTER, message, Some(broken.line + 1)));
+            recover(yaml)
+        }
+    };
+    Some(without_repeats(entries, diagnostics))
+}
+
+/// Keeps the last value of a repeated key, in the place of that value.
+fn without_repeats(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> {
+    let mut seen = std::collections::HashSet::new();
+    let mut kept = Vec::with_capacity(entries.len());
+    for entry in entries.into_iter().rev() {
+        if seen.insert(entry.key.clone()) {
+            kept.push(entry);
+        } else {
+            let message =
+                format!("The key `{}` stands there again; the last one counts.", entry.key);
+            diagnostics.push(warning(code::DUPLICATE_KEY, message, Some(entry.line + 1)));
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Reads each top-level key with its lines for itself, so that one broken value costs no other.
+fn recover(yaml: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut lines = (1_u32..).zip(yaml.split_inclusive('\n')).peekable();
+    let mut at = 0;
+    while let Some((number, line)) = lines.next() {
+        let start = at;
+        at += line.len();
+        let Some((key, value)) = key_and_value(line) else { continue };
+        while let Some((_, more)) = lines.next_if(|(_, next)| key_and_value(next).is_none()) {
+            at += more.len();
+        }
+        match yaml::read(&yaml[start..at]) {
+            Ok(Root::Mapping(group)) => {
+                entries.extend(
+                    group.into_iter().map(|entry| Entry { line: entry.line + number - 1, ..entry }),
+                );
+            }
+            Ok(Root::Value(_)) | Err(_) => entries.push(Entry {
+                key: unquoted(key).to_owned(),
+                value: raw_value(value, &yaml[start + line.len()..at]),
+                line: number,
+            }),
+        }
+    }
+    entries
+}
+
+/// The parts of a line `key: value` that begins a top-level key.
+fn key_and_value(line: &str) -> Option<(&str, &str)> {
+    if line.starts_with(|first: char| first.is_whitespace() || matches!(first, '#' | '-')) {
+        return None;
+    }
+    let (key, value) = line.split_once(": ").or_else(|| line.trim_end().split_once(":"))?;
+    (!key.trim().is_empty() && !key.contains(['[', ']', '{', '}']))
+        .then(|| (key.trim(), value.trim()))
+}
+
+/// The value of a broken entry: the text beside the key, else the items below it.
+fn raw_value(beside: &str, below: &str) -> Value {
+    if !beside.is_empty() {
+        return Value::Text(unquoted(beside).to_owned());
+    }
+    let items =
+        below.lines().filter_map(|line| line.trim().strip_prefix('-')).map(
+            |item| match yaml::read(item) {
+                Ok(Root::Value(value)) => value,
+                Ok(Root::Mapping(_)) | Err(_) => Value::Text(unquoted(item.trim()).to_owned()),
+            },
+        );
+    let items = items.collect::<Vec<_>>();
+    if items.is_empty() { Value::Null } else { Value::List(items) }
+}
+
+/// Takes off a pair of quotes, or one that was never closed.
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(rest) = text.strip_prefix(quote) {
+            return match rest.find(quote) {
+                None => rest,
+                Some(at) if at + 1 == rest.len() => &rest[..at],
+                Some(_) => text,
+            };
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recovered(yaml: &str) -> Vec<(String, Value)> {
+        let mut diagnostics = Vec::new();
+        let entries = read(yaml, &mut diagnostics).expect("a mapping");
+        assert!(diagnostics.iter().any(|found| found.code == code::BROKEN_FRONTMATTER), "{yaml}");
+        entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    #[test]
+    fn one_broken_value_costs_no_other() {
+        let cases = [
+            ("a colon in a title", "title: Dune: Part Two\n", ("title", text("Dune: Part Two"))),
+            ("an open quote", "title: \"Moss\n", ("title", text("Moss"))),
+            ("links in a row", "see: [[A]], [[B]]\n", ("see", text("[[A]], [[B]]"))),
+            ("an open list", "see: [a, b\n", ("see", text("[a, b"))),
+            ("a reserved sign", "by: @moss\n", ("by", text("@moss"))),
+            (
+                "one bad item",
+                "see:\n  - [[A]] and more\n  - b\n",
+                ("see", Value::List(vec![text("[[A]] and more"), text("b")])),
+            ),
+        ];
+        for (name, yaml, (key, value)) in cases {
+            let whole = format!("before: 1\n{yaml}after: yes\n");
+            let found = recovered(&whole);
+            assert_eq!(found.len(), 3, "{name}: {found:?}");
+            assert_eq!(found[1], (key.to_owned(), value), "{name}");
+            assert_eq!(found[2], ("after".to_owned(), text("yes")), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_key_counts() {
+        let mut diagnostics = Vec::new();
+        let entries = read("a: 1\nb: 2\na: 3\n", &mut diagnostics).expect("a mapping");
+        let keys = entries.iter().map(|entry| (&*entry.key, entry.value.as_written()));
+        assert_eq!(keys.collect::<Vec<_>>(), [("b", Some("2")), ("a", Some("3"))]);
+        assert_eq!((&*diagnostics[0].code, diagnostics[0].line), (code::DUPLICATE_KEY, Some(2)));
+    }
+
+    #[test]
+    fn prose_between_rules_is_no_frontmatter() {
+        let mut diagnostics = Vec::new();
+        assert_eq!(read("Some prose\nover two lines\n", &mut diagnostics), None);
+        assert_eq!(diagnostics[0].code, code::FRONTMATTER_NO_MAPPING);
+        assert_eq!(read("", &mut diagnostics).map(|entries| entries.len()), Some(0));
+    }
+}

@@ -1,0 +1,251 @@
+//! A file's bytes to a note: never fails, whatever the bytes are.
+//!
+//! [`parse`] reads one file without looking at any other, so links stay as written until a graph resolves them.
+//! What cannot be understood becomes a [`Diagnostic`]; the rest is still found.
+//!
+//! The body begins after the frontmatter's closing mark; without frontmatter it is the whole file.
+//! A byte order mark says how a file is encoded and belongs to neither.
+//!
+//! # Diagnostics
+//!
+//! | code | severity | meaning |
+//! |---|---|---|
+//! | `not-utf-8` | warning | some bytes are no text and were read as U+FFFD |
+//! | `utf-16` | notice | a byte order mark announced UTF-16, and it was read as such |
+//! | `nul-characters` | notice | the text holds NUL characters, which stay |
+//! | `too-long` | warning | the file is longer than offsets can say; its end was not read |
+//! | `unclosed-frontmatter` | warning | the first line opens a frontmatter that nothing closes; all of it is body |
+//! | `frontmatter-no-mapping` | notice | prose stands between two `---`; all of it is body |
+//! | `broken-frontmatter` | warning | the YAML is broken; each key was read for itself |
+//! | `duplicate-key` | warning | a key stands there twice; the last counts |
+//! | `link-entry` | notice | an entry of `links` names no target |
+//! | `no-scalar` | notice | `uri`, `id` or `title` holds a list or map, which names nothing |
+//! | `open-comment` | notice | a `%%` at the front of a line is never closed and hides nothing |
+
+mod body;
+mod decode;
+mod frontmatter;
+mod hidden;
+mod logseq;
+mod masks;
+mod properties;
+mod target;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use weft_model::{Diagnostic, Note, NotePath, Severity, Value};
+
+use yaml::Entry;
+
+/// Stable names of diagnostics; the module's page says what each means.
+pub mod code {
+    /// Some bytes are no text.
+    pub const NOT_UTF_8: &str = "not-utf-8";
+    /// The file is UTF-16.
+    pub const UTF_16: &str = "utf-16";
+    /// The text holds NUL characters.
+    pub const NUL_CHARACTERS: &str = "nul-characters";
+    /// The file is longer than offsets can say.
+    pub const TOO_LONG: &str = "too-long";
+    /// Nothing closes the frontmatter.
+    pub const UNCLOSED_FRONTMATTER: &str = "unclosed-frontmatter";
+    /// Prose stands where frontmatter would.
+    pub const FRONTMATTER_NO_MAPPING: &str = "frontmatter-no-mapping";
+    /// The YAML is broken.
+    pub const BROKEN_FRONTMATTER: &str = "broken-frontmatter";
+    /// A key stands there twice.
+    pub const DUPLICATE_KEY: &str = "duplicate-key";
+    /// An entry of `links` names no target.
+    pub const LINK_ENTRY: &str = "link-entry";
+    /// A name is a list or map.
+    pub const NO_SCALAR: &str = "no-scalar";
+    /// A comment is never closed.
+    pub const OPEN_COMMENT: &str = "open-comment";
+}
+
+/// Stems of files that stand for their folder, the first that exists winning; compared with case folded.
+pub const FOLDER_NOTES: &[&str] = &["index", "README", "_index", "__index"];
+
+/// The property that keeps a note out of the index when it is `false`.
+const INDEXED: &str = "indexed";
+
+/// The least digits at the front of a file name that are taken for a Zettelkasten id: a date.
+const MIN_ZETTEL_DIGITS: usize = 8;
+
+/// Which dialects are read beyond what every vault may hold. All are off by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParseOptions {
+    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals.
+    pub logseq: bool,
+    /// A file name that begins with a number of at least eight digits answers to the number alone.
+    pub zettel_ids: bool,
+    /// MkDocs: text indented under `!!! note`, `??? note` or `=== "Tab"` is prose and no code.
+    pub admonitions: bool,
+}
+
+/// Reads one file.
+///
+/// Equal bytes give equal notes. `O(bytes)`; no nesting is too deep and no line too long.
+#[must_use]
+pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let max_bytes = u32::MAX as usize;
+    if bytes.len() > max_bytes {
+        let message = "The file is longer than 4 GiB; what comes after was not read.";
+        diagnostics.push(warning(code::TOO_LONG, message, None));
+    }
+    let text = decode::decode(&bytes[..bytes.len().min(max_bytes)], &mut diagnostics);
+    let (mut entries, body) = frontmatter_and_body(&text, &mut diagnostics);
+    let front_lines = text[..text.len() - body.len()].matches('\n').count();
+
+    let mut page_lines = 0..0;
+    if options.logseq {
+        let (page, range) = logseq::page_properties(body);
+        entries.extend(page);
+        page_lines = range;
+    }
+    let masked = options.admonitions.then(|| masks::admonitions(body));
+    let mut parts = body::read(masked.as_deref().unwrap_or(body));
+    if let Some(at) = parts.open_comment {
+        let line = front_lines + body[..at].matches('\n').count() + 1;
+        let message = "The comment that `%%` begins here is never closed; it was read as text.";
+        diagnostics.push(notice(code::OPEN_COMMENT, message, u32::try_from(line).ok()));
+    }
+    for key in ["uri", "id", "title"] {
+        if matches!(properties::value(&entries, key), Some(Value::List(_) | Value::Map(_))) {
+            let message =
+                format!("`{key}` is a list or map, which names nothing; it was left out.");
+            diagnostics.push(notice(code::NO_SCALAR, message, None));
+        }
+    }
+
+    let mut links = properties::links(&entries, &mut diagnostics);
+    // A link in a property of the page need not count again.
+    let typed = links.iter().map(|link| link.target.clone()).collect::<HashSet<_>>();
+    let in_page_lines = body[page_lines].chars().count();
+    parts.links.retain(|link| {
+        let below = link.span.is_none_or(|span| span.start as usize >= in_page_lines);
+        below || !typed.contains(&link.target)
+    });
+    links.extend(parts.links);
+
+    let written_title =
+        properties::scalar(&entries, &["title"]).map(|title| body::one_line(&title));
+    let aliases = aliases(path, &entries, written_title.as_deref(), options);
+    let mut tags = properties::tags(&entries, &["tags", "tag"]);
+    tags.extend(parts.tags);
+    if options.logseq {
+        tags.extend(logseq::block_tags(body).iter().map(|tag| properties::tag(tag).to_owned()));
+    }
+    let heading =
+        || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
+    let title = written_title
+        .or_else(|| heading().filter(|_| !options.logseq).map(|heading| heading.text.clone()))
+        .unwrap_or_else(|| name_of(path, options));
+
+    let note = Note {
+        path: path.clone(),
+        claimed_uri: properties::scalar(&entries, &["uri", "id"]),
+        title,
+        aliases,
+        tags: without_repeats(tags),
+        note_type: properties::names(&entries, &["type"]).into_iter().next(),
+        order: properties::order(&entries),
+        properties: entries
+            .into_iter()
+            .map(|entry| (entry.key, entry.value))
+            .collect::<BTreeMap<_, _>>(),
+        headings: parts.headings,
+        blocks: parts.blocks,
+        links,
+        body: body.to_owned(),
+    };
+    (note, diagnostics)
+}
+
+/// Whether the note asks to be kept out of the index: `indexed: false`.
+#[must_use]
+pub fn is_excluded(note: &Note) -> bool {
+    let keeps_out = |value: &Value| {
+        value.as_written().is_some_and(|text| {
+            ["false", "no"].iter().any(|no| text.trim().eq_ignore_ascii_case(no))
+        })
+    };
+    note.properties.iter().any(|(key, value)| key.eq_ignore_ascii_case(INDEXED) && keeps_out(value))
+}
+
+fn frontmatter_and_body<'t>(
+    text: &'t str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Vec<Entry>, &'t str) {
+    if let Some((yaml, body)) = decode::split_frontmatter(text) {
+        return frontmatter::read(yaml, diagnostics)
+            .map_or((Vec::new(), text), |entries| (entries, body));
+    }
+    let mut lines = text.lines();
+    if lines.next().is_some_and(|line| line.trim_end() == "---")
+        && lines.next().is_some_and(|line| line.contains(": ") || line.ends_with(':'))
+    {
+        let message = "No line `---` closes the frontmatter; all of the file was read as body.";
+        diagnostics.push(warning(code::UNCLOSED_FRONTMATTER, message, Some(1)));
+    }
+    (Vec::new(), text)
+}
+
+/// The name that the file gives its note: its stem, or for a folder note the folder's name.
+fn name_of(path: &NotePath, options: &ParseOptions) -> String {
+    let stem = path.stem();
+    let folder = path.folder().rsplit('/').next().filter(|folder| !folder.is_empty());
+    match folder {
+        Some(folder) if FOLDER_NOTES.iter().any(|name| stem.eq_ignore_ascii_case(name)) => {
+            folder.to_owned()
+        }
+        Some(_) | None if options.logseq => {
+            logseq::journal_name(path).unwrap_or_else(|| logseq::page_name(path))
+        }
+        Some(_) | None => stem.to_owned(),
+    }
+}
+
+fn aliases(
+    path: &NotePath,
+    entries: &[Entry],
+    title: Option<&str>,
+    options: &ParseOptions,
+) -> Vec<String> {
+    let mut aliases = properties::names(entries, &["aliases", "alias"]);
+    if options.logseq {
+        // A page is linked by its title, which is another name than its file's.
+        let page = Some(logseq::page_name(path)).filter(|name| name != path.stem());
+        let names = [title.map(str::to_owned), logseq::journal_name(path), page];
+        aliases.extend(names.into_iter().flatten());
+    }
+    if options.zettel_ids {
+        let stem = path.stem();
+        let digits = stem.len() - stem.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        aliases.extend((digits >= MIN_ZETTEL_DIGITS).then(|| stem[..digits].to_owned()));
+    }
+    without_repeats(aliases)
+}
+
+fn without_repeats(names: Vec<String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    names.into_iter().filter(|name| !name.is_empty() && known.insert(name.clone())).collect()
+}
+
+fn notice(code: &str, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
+    diagnostic(Severity::Notice, code, message.into(), line)
+}
+
+fn warning(code: &str, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
+    diagnostic(Severity::Warning, code, message.into(), line)
+}
+
+fn diagnostic(severity: Severity, code: &str, message: String, line: Option<u32>) -> Diagnostic {
+    Diagnostic { severity, code: code.to_owned(), message, line }
+}

@@ -1,0 +1,169 @@
+//! Entries of the frontmatter to the fields of a note and its typed links.
+
+use weft_model::{Diagnostic, Link, LinkSource, Target, TargetSyntax, Value};
+
+use super::body;
+use super::target::{self, Plain};
+use super::yaml::{self, Entry};
+use super::{code, notice};
+
+/// The property that lists links with their types.
+const LINKS: &str = "links";
+
+/// Properties in which a plain string is a link if it resolves.
+const TENTATIVE: &[&str] = &["parent", "up", "object", "source", "target"];
+
+/// Where a note says its place among its siblings; the first that is a number counts.
+const ORDER: &[&str] = &["order", "nav_order", "weight", "position"];
+
+/// The value under `key`; spelled exactly so, else in any case.
+pub(super) fn value<'e>(entries: &'e [Entry], key: &str) -> Option<&'e Value> {
+    let exact = entries.iter().find(|entry| entry.key == key);
+    let entry =
+        exact.or_else(|| entries.iter().find(|entry| entry.key.eq_ignore_ascii_case(key)))?;
+    Some(&entry.value)
+}
+
+/// The scalar under the first of `keys` that has one with something in it, as written.
+pub(super) fn scalar(entries: &[Entry], keys: &[&str]) -> Option<String> {
+    keys.iter()
+        .filter_map(|key| value(entries, key)?.as_written())
+        .map(str::trim)
+        .find(|text| !text.is_empty())
+        .map(str::to_owned)
+}
+
+/// The names under `keys`: items of lists, single values whole, a link by what it shows.
+pub(super) fn names(entries: &[Entry], keys: &[&str]) -> Vec<String> {
+    scalars(entries, keys).map(|text| shown(text).to_owned()).collect()
+}
+
+/// The tags under `keys`: items of lists, single values split at commas and spaces, without `#`.
+pub(super) fn tags(entries: &[Entry], keys: &[&str]) -> Vec<String> {
+    let mut tags = Vec::new();
+    for value in keys.iter().filter_map(|key| value(entries, key)) {
+        let is_list = matches!(value, Value::List(_));
+        for text in value.items().iter().filter_map(Value::as_written) {
+            let whole = is_list || body::links_only(text).is_some();
+            let parts = text.split(|c: char| !whole && (c == ',' || c.is_whitespace()));
+            tags.extend(parts.map(tag).filter(|tag| !tag.is_empty()).map(str::to_owned));
+        }
+    }
+    tags
+}
+
+/// A tag as it is kept: what a link shows, without `#` and without `/` at the ends.
+pub(super) fn tag(text: &str) -> &str {
+    let bare = text.trim().trim_start_matches('#');
+    shown(bare).trim_start_matches('#').trim_matches('/').trim()
+}
+
+/// The place among siblings that the entries claim; finite.
+pub(super) fn order(entries: &[Entry]) -> Option<f64> {
+    ORDER.iter().find_map(|key| match value(entries, key)? {
+        Value::Number { value, .. } => Some(*value),
+        Value::Text(text) => yaml::number(text.trim()),
+        Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => None,
+    })
+}
+
+/// The text of one wikilink as a reader sees it; any other text as it is.
+pub(super) fn shown(text: &str) -> &str {
+    let inner = text.trim().strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+    match inner {
+        Some(inner) if !inner.contains(['[', ']']) => {
+            inner.split_once('|').map_or(inner, |(_, shown)| shown).trim()
+        }
+        Some(_) | None => text.trim(),
+    }
+}
+
+fn scalars<'e>(entries: &'e [Entry], keys: &[&str]) -> impl Iterator<Item = &'e str> {
+    keys.iter()
+        .filter_map(|key| value(entries, key))
+        .flat_map(Value::items)
+        .filter_map(Value::as_written)
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+}
+
+/// The typed links, in the order written.
+pub(super) fn links(entries: &[Entry], diagnostics: &mut Vec<Diagnostic>) -> Vec<Link> {
+    let mut links = Vec::new();
+    for Entry { key, value, line } in entries {
+        if key.eq_ignore_ascii_case(LINKS) {
+            for item in value.items() {
+                listed(key, item, &mut links).unwrap_or_else(|| {
+                    let message = "An entry of `links` has no `id`, `target` or `to` that can be read; it was left out.";
+                    diagnostics.push(notice(code::LINK_ENTRY, message, Some(line + 1)));
+                });
+            }
+        } else {
+            let tentative = TENTATIVE.iter().any(|name| key.eq_ignore_ascii_case(name));
+            for item in value.items() {
+                property(key, item, tentative, &mut links);
+            }
+        }
+    }
+    links
+}
+
+/// One value of a property: a link, or under some names a plain string.
+fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
+    match item {
+        Value::Text(text) => match body::links_only(text) {
+            Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
+            None if tentative => links.extend(named(kind, text, TargetSyntax::Tentative)),
+            None => {}
+        },
+        Value::Number { text, .. } if tentative => {
+            links.extend(named(kind, text, TargetSyntax::Tentative));
+        }
+        Value::Null | Value::Bool(_) | Value::Number { .. } | Value::List(_) | Value::Map(_) => {}
+    }
+}
+
+/// One entry of `links`: a link, a plain string, or a map with a type. Nothing if it cannot be read.
+fn listed(list: &str, item: &Value, links: &mut Vec<Link>) -> Option<()> {
+    let field = |names: &[&str]| {
+        let Value::Map(map) = item else { return None };
+        names.iter().find_map(|name| map.get(*name))
+    };
+    let (kind, target) = match item {
+        Value::Map(_) => {
+            let kind = field(&["type"]).and_then(Value::as_written).map(shown);
+            (kind.filter(|kind| !kind.is_empty()).unwrap_or(list), field(&["id", "target", "to"])?)
+        }
+        Value::Null | Value::Bool(_) | Value::Number { .. } | Value::Text(_) | Value::List(_) => {
+            (list, item)
+        }
+    };
+    for target in target.items() {
+        let text = target.as_written()?;
+        match body::links_only(text) {
+            Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
+            None => links.extend(named(kind, text, TargetSyntax::Listed)),
+        }
+    }
+    (!target.items().is_empty()).then_some(())
+}
+
+fn typed(kind: &str, link: Link) -> Link {
+    Link { kind: kind.to_owned(), source: LinkSource::Typed, span: None, ..link }
+}
+
+/// A plain string as a link. An address is tentative wherever it stands: it is a note only if a note's uri says so.
+fn named(kind: &str, text: &str, syntax: TargetSyntax) -> Option<Link> {
+    let (name, fragment, syntax) = match target::plain(text)? {
+        Plain::Name(found) => (found.name, found.fragment, syntax),
+        Plain::Address(address) => (address, None, TargetSyntax::Tentative),
+    };
+    Some(Link {
+        kind: kind.to_owned(),
+        source: LinkSource::Typed,
+        target: Target { name, syntax },
+        fragment,
+        display: None,
+        span: None,
+    })
+}

@@ -1,0 +1,229 @@
+//! What a written destination points at: a note, or nothing of ours.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+use weft_model::id::without_markdown_extension;
+use weft_model::text::nfc;
+
+/// Extensions of files that are no notes, whatever syntax names them.
+///
+/// Short on purpose: a name with a dot (`v1.2`, `Dr. No`, `Node.js`) is a note's name unless it is known to be something else.
+const ATTACHMENTS: &[&str] = &[
+    "3gp", "7z", "aac", "avi", "avif", "base", "bmp", "bz2", "canvas", "csv", "doc", "docx",
+    "epub", "flac", "gif", "gz", "heic", "htm", "html", "ico", "jpeg", "jpg", "json", "m4a", "m4v",
+    "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "odp", "ods", "odt", "ogg", "ogv", "opus", "pdf",
+    "png", "ppt", "pptx", "psd", "rar", "rtf", "svg", "tar", "tgz", "tif", "tiff", "tsv", "txt",
+    "wav", "webm", "webp", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
+];
+
+/// Extensions that say *file* in a Markdown link, where paths are written, but may end a name in a wikilink.
+const SOURCES: &[&str] = &[
+    "bat", "bib", "c", "cfg", "cpp", "cs", "css", "go", "h", "hpp", "ini", "ipynb", "java", "js",
+    "jsx", "kt", "lock", "log", "lua", "php", "pl", "proto", "ps1", "py", "r", "rb", "rs", "scss",
+    "sh", "sol", "sql", "swift", "tex", "toml", "ts", "tsx", "vue", "wasm", "zsh",
+];
+
+/// Schemes that are written without `//`, so that `[[Dune: Part Two]]` stays a name and `[[mailto:x]]` is none.
+const SCHEMES_WITHOUT_HOST: &[&str] = &[
+    "about",
+    "bitcoin",
+    "data",
+    "doi",
+    "facetime",
+    "geo",
+    "irc",
+    "javascript",
+    "magnet",
+    "mailto",
+    "news",
+    "sip",
+    "sms",
+    "spotify",
+    "tel",
+    "urn",
+    "view-source",
+    "xmpp",
+];
+
+/// A note's name as links spell it, and the place within the note.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Destination {
+    pub(super) name: String,
+    pub(super) fragment: Option<String>,
+}
+
+/// The destination of `[[inner]]`, without its display text.
+///
+/// Nothing for a place within the linking note, an address, an attachment, or brackets that do not match.
+pub(super) fn wikilink(inner: &str) -> Option<Destination> {
+    if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
+        return None;
+    }
+    let destination = destination(inner.trim(), |text| Cow::Borrowed(text))?;
+    (!has_extension(&destination.name, ATTACHMENTS)).then_some(destination)
+}
+
+/// The destination of a Markdown link, whose escapes are already undone.
+///
+/// Nothing for a place within the linking note, an address, an attachment, or a bare folder walk such as `../`.
+pub(super) fn markdown(written: &str) -> Option<Destination> {
+    let written = written.trim();
+    // Logseq: `[text]([[page]])` and `[text](((block)))`.
+    if let Some(inner) = written.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
+        return wikilink(inner);
+    }
+    if has_scheme(written) || written.starts_with("//") || written.starts_with("((") {
+        return None;
+    }
+    let destination = destination(written, percent_decoded)?;
+    let is_file = [ATTACHMENTS, SOURCES].iter().any(|list| has_extension(&destination.name, list));
+    (!is_file).then_some(destination)
+}
+
+/// What a plain string of the frontmatter may name.
+pub(super) enum Plain {
+    /// A note's name or uri.
+    Name(Destination),
+    /// An address, kept as written: it names a note only if a note's uri is just this.
+    Address(String),
+}
+
+/// Reads a plain string of the frontmatter as a name; nothing if it is empty or an attachment.
+pub(super) fn plain(text: &str) -> Option<Plain> {
+    let text = text.trim();
+    if is_address(text) || has_scheme(text) {
+        return Some(Plain::Address(nfc(text)));
+    }
+    let destination = destination(text, |text| Cow::Borrowed(text))?;
+    (!has_extension(&destination.name, ATTACHMENTS)).then_some(Plain::Name(destination))
+}
+
+/// Whether `text` is an address, also in places where a name with a colon may stand.
+pub(super) fn is_address(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return text.starts_with("//") };
+    let known = || SCHEMES_WITHOUT_HOST.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    is_scheme(scheme) && (rest.starts_with("//") || known())
+}
+
+/// Whether `text` begins with `scheme:` and no space follows, which is what tells an address where paths are written.
+pub(super) fn has_scheme(text: &str) -> bool {
+    text.split_once(':')
+        .is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.starts_with(char::is_whitespace))
+}
+
+fn is_scheme(scheme: &str) -> bool {
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+fn destination(written: &str, decoded: fn(&str) -> Cow<'_, str>) -> Option<Destination> {
+    let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
+    let name = nfc(&decoded(name)).replace('\\', "/");
+    let name = without_markdown_extension(name.trim()).trim_end_matches('/').trim_end();
+    if name.chars().all(|c| matches!(c, '.' | '/')) {
+        return None;
+    }
+    let fragment = nfc(decoded(fragment).trim());
+    Some(Destination {
+        name: name.to_owned(),
+        fragment: (!fragment.is_empty()).then_some(fragment),
+    })
+}
+
+/// Undoes percent-encoding; text whose bytes would be no UTF-8 stays as it is.
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
+}
+
+fn has_extension(name: &str, extensions: &[&str]) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty() && extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Whether each `]` closes a `[`: `[[1], [2]]` in prose is no link.
+fn brackets_match(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for c in text.chars().filter(|c| matches!(c, '[' | ']')) {
+        match (c, depth) {
+            ('[', _) => depth += 1,
+            (_, 0) => return false,
+            (_, _) => depth -= 1,
+        }
+    }
+    depth == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(destination: Option<Destination>) -> Option<(String, String)> {
+        destination.map(|found| (found.name, found.fragment.unwrap_or_default()))
+    }
+
+    #[test]
+    fn wikilinks_name_notes() {
+        let cases = [
+            ("Moss", Some(("Moss", ""))),
+            ("  Moss  ", Some(("Moss", ""))),
+            ("plants/Moss.md", Some(("plants/Moss", ""))),
+            (r"plants\Moss", Some(("plants/Moss", ""))),
+            ("Moss#Habitat#Soil", Some(("Moss", "Habitat#Soil"))),
+            ("Moss#^b1", Some(("Moss", "^b1"))),
+            ("Moss#", Some(("Moss", ""))),
+            ("#Habitat", None),
+            ("Mo\u{308}ss", Some(("Möss", ""))),
+            ("100%25", Some(("100%25", ""))),
+            ("v1.2", Some(("v1.2", ""))),
+            ("Dr. No", Some(("Dr. No", ""))),
+            ("Node.js", Some(("Node.js", ""))),
+            ("Dune: Part Two", Some(("Dune: Part Two", ""))),
+            ("Category:Plants", Some(("Category:Plants", ""))),
+            ("https://example.org", None),
+            ("mailto:a@example.org", None),
+            ("photo.PNG", None),
+            ("board.canvas", None),
+            ("../Moss", Some(("../Moss", ""))),
+            ("/plants/Moss", Some(("/plants/Moss", ""))),
+            ("a [b] c", Some(("a [b] c", ""))),
+            ("1], [2", None),
+            ("two\nlines", None),
+            (".", None),
+            ("", None),
+        ];
+        for (inner, expected) in cases {
+            let expected = expected.map(|(name, at)| (name.to_owned(), at.to_owned()));
+            assert_eq!(pair(wikilink(inner)), expected, "{inner}");
+        }
+    }
+
+    #[test]
+    fn markdown_links_name_paths() {
+        let cases = [
+            ("moss.md", Some(("moss", ""))),
+            ("./moss.md", Some(("./moss", ""))),
+            ("../a%20b/moss.MD#the%20place", Some(("../a b/moss", "the place"))),
+            ("c%23.md#x", Some(("c#", "x"))),
+            ("50%.md", Some(("50%", ""))),
+            ("%ff.md", Some(("%ff", ""))),
+            ("guide/", Some(("guide", ""))),
+            ("#x", None),
+            ("../", None),
+            ("https://example.org/moss.md", None),
+            ("mailto:a@example.org", None),
+            ("//example.org/moss.md", None),
+            ("image.png#moss", None),
+            ("../src/main.rs", None),
+            ("release-v1.2", Some(("release-v1.2", ""))),
+            ("note.md?raw=1", Some(("note.md?raw=1", ""))),
+            ("[[Moss#Soil]]", Some(("Moss", "Soil"))),
+            ("((634fb3ee-cef0-4081-9085-c002d3be4e75))", None),
+        ];
+        for (written, expected) in cases {
+            let expected = expected.map(|(name, at)| (name.to_owned(), at.to_owned()));
+            assert_eq!(pair(markdown(written)), expected, "{written}");
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! What whole files say, as tables; and that no file at all is too much.
+
+use proptest::prelude::*;
+use weft_model::{Link, LinkSource, Note, NotePath, Severity, TargetSyntax};
+
+use super::*;
+
+fn read(text: &str) -> Note {
+    read_as("notes/moss.md", text, &ParseOptions::default()).0
+}
+
+fn read_as(path: &str, text: &str, options: &ParseOptions) -> (Note, Vec<Diagnostic>) {
+    parse(&NotePath::new(path), text.as_bytes(), options)
+}
+
+fn codes(bytes: &[u8]) -> Vec<String> {
+    let (_, diagnostics) = parse(&NotePath::new("a.md"), bytes, &ParseOptions::default());
+    diagnostics.into_iter().map(|diagnostic| diagnostic.code).collect()
+}
+
+/// A link as one line: `type: name#fragment (display)`, with the syntax where it is not plain.
+fn line(link: &Link) -> String {
+    let mut line = format!("{}: {}", link.kind, link.target.name);
+    if let Some(fragment) = &link.fragment {
+        line += &format!("#{fragment}");
+    }
+    if let Some(display) = &link.display {
+        line += &format!(" ({display})");
+    }
+    match link.target.syntax {
+        TargetSyntax::Wikilink | TargetSyntax::Markdown => {}
+        TargetSyntax::Listed => line += " listed",
+        TargetSyntax::Tentative => line += " tentative",
+    }
+    line
+}
+
+fn lines(text: &str) -> Vec<String> {
+    read(text).links.iter().map(line).collect()
+}
+
+fn inline(text: &str) -> Vec<String> {
+    lines(text).iter().map(|line| line.trim_start_matches("related: ").to_owned()).collect()
+}
+
+#[test]
+fn inline_links_are_found_where_readers_see_them() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("a wikilink", "see [[Fern]].", &["Fern"]),
+        ("with display", "[[Fern|the *fern*]]", &["Fern (the fern)"]),
+        ("with heading", "[[Fern#Soil|x]] [[Fern#^b1]]", &["Fern#Soil (x)", "Fern#^b1"]),
+        ("an embed", "![[Fern#Soil]] ![](a/fern.md)", &["Fern#Soil", "a/fern"]),
+        ("within the note", "[[#Soil]] [x](#soil)", &[]),
+        (
+            "a table, bar escaped or not",
+            "| a |\n|---|\n| [[Fern\\|f]] [[Moss|m]] |",
+            &["Fern (f)", "Moss (m)"],
+        ),
+        (
+            "a Markdown link",
+            "[the **fern**](<b c.md>) [x](d%20e.md#f%20g \"t\")",
+            &["b c (the fern)", "d e#f g (x)"],
+        ),
+        (
+            "a reference link",
+            "[f][1] and [1]\n\n[1]: ../fern.md \"t\"",
+            &["../fern (f)", "../fern (1)"],
+        ),
+        (
+            "addresses",
+            "[x](https://a.org) <https://b.org> [y](mailto:z@a.org) [[http://c.org]]",
+            &[],
+        ),
+        ("attachments", "![[a.png]] ![x](b.jpg) [c](d.pdf) [[e.canvas]]", &[]),
+        ("names with dots", "[[v1.2]] [[Dr. No]] [[Node.js]]", &["v1.2", "Dr. No", "Node.js"]),
+        ("escaped", r"\[[Fern]] [\[Fern]] \![[Moss]]", &["Moss"]),
+        ("unclosed before closed", "[[Fern and [[Moss]]", &["Moss"]),
+        ("three brackets", "[[[Moss]]]", &["Moss"]),
+        ("numbers in brackets", "[[1, 2], [3, 4]]", &[]),
+        ("empty", "[[]] [[ ]] [x]() [[|y]]", &[]),
+        ("over two lines", "[[Fern\nMoss]]", &[]),
+        ("inline code", "`[[Fern]]` ``[[Moss]] ` [a](b.md)``", &[]),
+        ("quotes as TeX writes them", "``so'' [[Fern]] the``so''", &["Fern"]),
+        ("fenced code", "```\n[[Fern]]\n```\n~~~md\n[[Moss]]\n~~~", &[]),
+        ("a fence never closed", "```\n[[Fern]]", &[]),
+        ("indented code", "text\n\n    [[Fern]]\n", &[]),
+        (
+            "an outline under a heading",
+            "## Parts\n\t- [[Fern]]\n\t\t- [[Moss]] #soft\n",
+            &["Fern", "Moss"],
+        ),
+        (
+            "HTML comments",
+            "<!-- [[Fern]] --> [[Oak]]\n\na <!-- [[Moss]]\n[[Ivy]] --> [[Elm]]",
+            &["Oak", "Elm"],
+        ),
+        ("an HTML comment over blocks", "<!--\n\n[[Fern]]\n\n-->\n[[Oak]]", &["Oak"]),
+        ("an HTML attribute", "a <span title=\"[[Fern]]\">[[Oak]]</span>", &["Oak"]),
+        (
+            "an HTML block",
+            "<details title=\"[[Fern]]\">\n  <b>[[Oak]]</b>\n</details>\n\n<pre>\n[[Ivy]]\n\n[[Elm]]\n</pre>",
+            &["Oak"],
+        ),
+        ("a comment", "a %%[[Fern]]%% [[Oak]]", &["Oak"]),
+        ("a block comment", "%%\n[[Fern]]\n\n- [[Moss]]\n%%\n\n[[Oak]]", &["Oak"]),
+        ("percent signs in two paragraphs", "100%% of [[Fern]]\n\n20%% more", &["Fern"]),
+        ("percent signs in code", "`%%` [[Fern]] `%%`", &["Fern"]),
+        ("math", "$a_[[Fern]]$ and $$\n[[Moss]]\n$$ [[Oak]]", &["Oak"]),
+        ("display math over blocks", "$$\na\n\n[[Fern]]\n$$\n[[Oak]]", &["Oak"]),
+        (
+            "prices",
+            "$5 for [[Fern]] and $6; US$5 for [[Moss]] (US$6); a$ [[Oak]] $b",
+            &["Fern", "Moss", "Oak"],
+        ),
+        ("escaped dollars", r"\$a [[Fern]]\$", &["Fern"]),
+        ("a link defined twice", "[[Fern]] [[Fern]]", &["Fern", "Fern"]),
+        ("Foam's definitions", "[[fern]]\n\n[fern]: plants/fern.md \"Fern\"", &["fern"]),
+        (
+            "a citation",
+            "[[1]](https://a.org) [[2]](#n) [[3]](b.md) the [[wolf]](s)",
+            &["b (3)", "wolf"],
+        ),
+        (
+            "Logseq",
+            "[text]([[Fern]]) ((634fb3ee)) [x](((634fb3ee))) #[[two words]]",
+            &["Fern", "two words"],
+        ),
+        ("a footnote", "a[^1]\n\n[^1]: see [[Fern]]", &["Fern"]),
+        ("a link around a picture", "[![alt](p.png)](fern.md)", &["fern"]),
+        ("in order", "[[b]] [x](a.md) ![[c]]", &["b", "a (x)", "c"]),
+        ("backslashes and absolute paths", "[[a\\b]] [x](/c/d.md)", &["a/b", "/c/d (x)"]),
+        ("decomposed letters", "[[Mo\u{308}wen]]", &["Möwen"]),
+        ("windows line ends", "[[Fern]]\r\n\r\n[[Moss]]\r\n", &["Fern", "Moss"]),
+        (
+            "in headings, quotes, lists",
+            "# [[A]]\n> [[B]]\n\n1. [[C]]\n   - [ ] [[D]]",
+            &["A", "B", "C", "D"],
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let found = inline(text);
+        let found = found.iter().map(|found| match found.split_once(" (") {
+            // A Markdown link's text is its display; the table names it where it matters.
+            Some((target, _)) if !expected.contains(&found.as_str()) => target,
+            Some(_) | None => found,
+        });
+        assert_eq!(found.collect::<Vec<_>>(), *expected, "{name}");
+    }
+}
+
+#[test]
+fn spans_count_characters_of_the_body() {
+    let note = read("---\ntitle: é\n---\né 漢 [[Fern|f]] 🌿 [x](y.md)\n\n- a\n  - b ^b1\n");
+    let slices = note.links.iter().filter_map(|link| link.span).map(|span| span.slice(&note.body));
+    assert_eq!(slices.collect::<Vec<_>>(), ["[[Fern|f]]", "[x](y.md)"]);
+    assert!(note.links.iter().all(|link| link.source == LinkSource::Inline));
+    assert_eq!(note.blocks[0].span.slice(&note.body), "  - b ^b1");
+}
+
+#[test]
+fn typed_links_come_from_every_property() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("quoted", "topics: \"[[Botany]]\"", &["topics: Botany"]),
+        ("unquoted", "topics: [[Botany]]", &["topics: Botany"]),
+        ("with display", "topics: [[Botany|plants]]", &["topics: Botany (plants)"]),
+        ("with a comma", "topics: [[Botany, old]]", &["topics: Botany, old"]),
+        ("a list in brackets", "topics: [\"[[A]]\", [[B]], plain]", &["topics: A", "topics: B"]),
+        (
+            "a list in lines",
+            "topics:\n  - [[A]]\n  - '[[B#C]]'\n  - plain",
+            &["topics: A", "topics: B#C"],
+        ),
+        (
+            "several in one string",
+            "topics: \"[[A]], [[B]] [[C]]\"",
+            &["topics: A", "topics: B", "topics: C"],
+        ),
+        ("several that YAML refuses", "topics: [[A]], [[B]]", &["topics: A", "topics: B"]),
+        ("within text", "about: \"see [[A]] there\"", &[]),
+        ("Markdown", "topics: \"[a](b%20c.md)\"", &["topics: b c (a)"]),
+        ("an address", "topics: \"[a](https://b.org)\"", &[]),
+        ("plain text", "topics: Botany", &[]),
+        ("an attachment", "cover: [[a.png]]", &[]),
+        ("parent as text", "parent: Plants", &["parent: Plants tentative"]),
+        ("parent as link", "up: [[Plants]]", &["up: Plants"]),
+        ("a number", "parent: 1.10", &["parent: 1.10 tentative"]),
+        (
+            "an address under source",
+            "source: https://a.org/x#y.md",
+            &["source: https://a.org/x#y.md tentative"],
+        ),
+        ("a link to an address under source", "source: \"[a](https://a.org)\"", &[]),
+        (
+            "object and target",
+            "object: a.md\ntarget: production",
+            &["object: a tentative", "target: production tentative"],
+        ),
+        (
+            "the list of links",
+            "links:\n  - {type: supports, id: a/b.md}\n  - {type: refutes, target: \"[[C#D]]\"}\n  - to: E\n  - F\n  - \"[[G]]\"",
+            &[
+                "supports: a/b listed",
+                "refutes: C#D",
+                "links: E listed",
+                "links: F listed",
+                "links: G",
+            ],
+        ),
+        ("unquoted in the list", "links:\n  - type: cites\n    target: [[A]]", &["cites: A"]),
+        (
+            "an address in the list",
+            "links: [{id: \"https://a.org\"}]",
+            &["links: https://a.org tentative"],
+        ),
+        ("order of keys", "z: [[A]]\na: [[B]]", &["z: A", "a: B"]),
+    ];
+    for (name, yaml, expected) in cases {
+        assert_eq!(lines(&format!("---\n{yaml}\n---\n")), *expected, "{name}");
+    }
+    let note = read("---\nz: [[A]]\n---\n[[B]]\n");
+    assert_eq!(
+        note.links.iter().map(|link| link.span.is_some()).collect::<Vec<_>>(),
+        [false, true]
+    );
+    assert_eq!(codes(b"---\nlinks: [{type: x}, [], {id: a}]\n---\n"), [code::LINK_ENTRY; 2]);
+}
+
+#[test]
+fn the_body_is_kept_byte_for_byte() {
+    let cases = [
+        ("plain", "---\na: 1\n---\n# x\n", "# x\n"),
+        ("blank lines", "---\na: 1\n---\n\n  x \n\n", "\n  x \n\n"),
+        ("windows line ends", "---\r\na: 1\r\n---\r\nx\r\n", "x\r\n"),
+        ("dots", "---\na: 1\n...\nx", "x"),
+        ("a mark and nothing", "---\na: 1\n---", ""),
+        ("empty", "---\n---\nx", "x"),
+        ("a byte order mark", "\u{feff}---\na: 1\n---\nx", "x"),
+        ("a byte order mark alone", "\u{feff}x", "x"),
+        ("no frontmatter", "x\n---\na: 1\n---\n", "x\n---\na: 1\n---\n"),
+        ("four dashes", "----\na: 1\n---\n", "----\na: 1\n---\n"),
+        ("never closed", "---\na: 1\nx", "---\na: 1\nx"),
+        ("prose between rules", "---\nSome prose.\n---\nx", "---\nSome prose.\n---\nx"),
+        ("broken", "---\na: [\n---\nx", "x"),
+        ("a rule later", "---\na: 1\n---\nx\n---\ny", "x\n---\ny"),
+    ];
+    for (name, text, body) in cases {
+        assert_eq!(read(text).body, body, "{name}");
+    }
+}
+
+#[test]
+fn a_title_comes_from_the_first_that_has_one() {
+    let cases = [
+        ("frontmatter", "a/b.md", "---\ntitle: \" T\n  u \"\n---\n# H", "T u"),
+        ("a number", "a/b.md", "---\ntitle: 1.10\n---\n", "1.10"),
+        ("heading", "a/b.md", "## two\n# One `x` [[y|z]]\n# Two", "One x z"),
+        ("setext", "a/b.md", "One\ntwo\n===\n", "One two"),
+        ("an empty heading", "a/b.md", "#\n# One", "One"),
+        ("attributes", "a/b.md", "# One { #one }", "One"),
+        ("in code", "a/b.md", "```\n# No\n```\n", "b"),
+        ("in a quote", "a/b.md", "> # No\n", "b"),
+        ("in a comment", "a/b.md", "%%\n# No\n%%\n", "b"),
+        ("file", "a/v1.2.md", "text", "v1.2"),
+        ("folder", "a/b c/index.md", "text", "b c"),
+        ("folder, in capitals", "a/README.md", "text", "a"),
+        ("no folder", "README.md", "text", "README"),
+        ("a list", "a/b.md", "---\ntitle: [x]\n---\n", "b"),
+    ];
+    for (name, path, text, title) in cases {
+        assert_eq!(read_as(path, text, &ParseOptions::default()).0.title, title, "{name}");
+    }
+}
+
+#[test]
+fn names_tags_and_order_come_from_the_frontmatter() {
+    let note = read(
+        "---\nid: 1.10\naliases: [A, 2, A]\ntags: \"#x, y/z  w\"\ntype: [[Person]]\nnav_order: high\nweight: \"2.5\"\n---\n#w #v",
+    );
+    assert_eq!(note.claimed_uri.as_deref(), Some("1.10"));
+    assert_eq!(note.aliases, ["A", "2"]);
+    assert_eq!(note.tags, ["x", "y/z", "w", "v"]);
+    assert_eq!(note.note_type.as_deref(), Some("Person"));
+    assert_eq!(note.order, Some(2.5));
+    let cases = [
+        ("uri before id", "id: a\nuri: b", Some("b")),
+        ("an empty uri", "id: a\nuri: ''", Some("a")),
+        ("a date", "id: 2024-01-05", Some("2024-01-05")),
+        ("leading zeros", "id: 007", Some("007")),
+        ("a truth value", "id: true", Some("true")),
+        ("nothing", "id:", None),
+        ("any case", "ID: a", Some("a")),
+    ];
+    for (name, yaml, uri) in cases {
+        let note = read(&format!("---\n{yaml}\n---\n"));
+        assert_eq!(note.claimed_uri.as_deref(), uri, "{name}");
+    }
+    for (yaml, aliases) in [("aliases: Smith, John", "Smith, John"), ("alias: [[X|Y]]", "Y")] {
+        assert_eq!(read(&format!("---\n{yaml}\n---\n")).aliases, [aliases]);
+    }
+    assert_eq!(read("---\ntags: [to read, '#a/']\ntag: b\n---\n").tags, ["to read", "a", "b"]);
+}
+
+#[test]
+fn inline_tags_are_words_of_any_script() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("plain", "a #moss, #fern/soil. #a-b_c", &["moss", "fern/soil", "a-b_c"]),
+        ("scripts", "#мох #苔 #हिन्दी #été #🌿", &["мох", "苔", "हिन्दी", "été", "🌿"]),
+        ("digits", "#12 #1/2 #12a #2024-01", &["12a", "2024-01"]),
+        ("not after a letter", "a#b (#c) x#", &[]),
+        ("at the front", "#a\n#b\n> #c\n>#d\n\n- #e\n- **#f**", &["a", "b", "c", "d", "e", "f"]),
+        ("headings are none", "# a\n## #b", &["b"]),
+        ("in code", "`#a` \n\n```\n#b\n```\n\n    #c", &[]),
+        (
+            "in links and addresses",
+            "[#a](b.md) [[x#y]] [[z| #w]] <https://a.org#b> https://a.org/#c",
+            &[],
+        ),
+        ("escaped", r"\#a", &[]),
+        ("in comments and math", "%% #a %% $#c$ #d", &["d"]),
+        ("repeats", "#a #a #A", &["a", "A"]),
+        ("a slash at the end", "#a/ #/b", &["a"]),
+    ];
+    for (name, text, expected) in cases {
+        assert_eq!(read(text).tags, *expected, "{name}");
+    }
+}
+
+#[test]
+fn headings_cover_their_source_lines() {
+    let note =
+        read("---\na: 1\n---\n  ## One ##\r\ntext\nTwo\n words\n---\n- ### Three\n\n#no\n# ");
+    let found = note
+        .headings
+        .iter()
+        .map(|heading| (heading.level, heading.text.as_str(), heading.span.slice(&note.body)));
+    let expected = [
+        (2, "One", "  ## One ##"),
+        (2, "text Two words", "text\nTwo\n words\n---"),
+        (3, "Three", "- ### Three"),
+        (1, "", "# "),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn blocks_are_named_at_their_end() {
+    let note = read(
+        "one\ntwo ^p1\n\n- a ^l1\n  - b ^l2\n- c\n\n| t |\n|---|\n\n^t1\n\nno ^x y\n\n`^c` ^bad_id\n\n> q ^q1\n",
+    );
+    let found = note.blocks.iter().map(|block| (block.id.as_str(), block.span.slice(&note.body)));
+    let expected = [
+        ("p1", "one\ntwo ^p1"),
+        ("l1", "- a ^l1"),
+        ("l2", "  - b ^l2"),
+        ("t1", "| t |\n|---|\n\n^t1"),
+        ("q1", "> q ^q1"),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said() {
+    let cases: &[(&str, &[u8], &[&str])] = &[
+        ("nothing", b"# x", &[]),
+        ("latin 1", b"caf\xe9", &[code::NOT_UTF_8]),
+        ("utf-16", b"\xff\xfe#\0 \0x\0", &[code::UTF_16]),
+        ("utf-16, big end first", b"\xfe\xff\0#\0 \0x", &[code::UTF_16]),
+        ("half a unit", b"\xff\xfe#\0 ", &[code::NOT_UTF_8]),
+        ("nul", b"a\0b", &[code::NUL_CHARACTERS]),
+        ("never closed", b"---\na: 1\n", &[code::UNCLOSED_FRONTMATTER]),
+        ("a rule", b"---\ntext\n", &[]),
+        ("prose", b"---\nprose\n---\n", &[code::FRONTMATTER_NO_MAPPING]),
+        ("broken", b"---\na: [\nb: 1\n---\n", &[code::BROKEN_FRONTMATTER]),
+        ("twice", b"---\na: 1\na: 2\n---\n", &[code::DUPLICATE_KEY]),
+        ("a list as id", b"---\nid: [a]\n---\n", &[code::NO_SCALAR]),
+        ("an open comment", b"---\na: 1\n---\nx\n\n%% y\n", &[code::OPEN_COMMENT]),
+    ];
+    for (name, bytes, expected) in cases {
+        assert_eq!(codes(bytes), *expected, "{name}");
+    }
+    let text = b"---\na: 1\n---\nx\n\n%% y\n";
+    let (_, diagnostics) = parse(&NotePath::new("a.md"), text, &ParseOptions::default());
+    assert_eq!((diagnostics[0].line, diagnostics[0].severity), (Some(6), Severity::Notice));
+    let (note, _) = parse(&NotePath::new("a.md"), b"\xff\xfe#\0 \0x\0", &ParseOptions::default());
+    assert_eq!(note.title, "x");
+}
+
+#[test]
+fn indexed_false_keeps_a_note_out() {
+    for (yaml, expected) in [
+        ("indexed: false", true),
+        ("Indexed: 'no'", true),
+        ("indexed: true", false),
+        ("a: b", false),
+    ] {
+        assert_eq!(is_excluded(&read(&format!("---\n{yaml}\n---\n"))), expected, "{yaml}");
+    }
+}
+
+#[test]
+fn logseq_is_read_when_asked_for() {
+    let options = ParseOptions { logseq: true, ..ParseOptions::default() };
+    let text = "title:: The Moss\nalias:: green, [[soft, one]]\ntags:: [[plant]], #wet\ntopic:: [[Botany]]\nabout:: a [[bog]]\n\n- see [[Fern]]\n  tags:: deep\n- #[[two words]]\n";
+    let (note, diagnostics) = read_as("pages/plants___moss%3F.md", text, &options);
+    assert!(diagnostics.is_empty());
+    assert_eq!(note.title, "The Moss");
+    assert_eq!(note.aliases, ["green", "soft, one", "The Moss", "plants/moss?"]);
+    assert_eq!(note.tags, ["plant", "wet", "deep", "two words"]);
+    let links = note.links.iter().map(line).collect::<Vec<_>>();
+    let expected = [
+        "alias: soft, one",
+        "tags: plant",
+        "topic: Botany",
+        "related: bog",
+        "related: Fern",
+        "related: two words",
+    ];
+    assert_eq!(links, expected);
+    assert_eq!(note.body, text);
+
+    let (journal, _) = read_as("journals/2023_01_02.md", "- x", &options);
+    assert_eq!(
+        (&*journal.title, &*journal.aliases),
+        ("Jan 2nd, 2023", &["Jan 2nd, 2023".to_owned()][..])
+    );
+
+    let (plain, diagnostics) = read_as("pages/a___b.md", text, &ParseOptions::default());
+    assert_eq!((plain.title.as_str(), diagnostics.len()), ("a___b", 0));
+    assert!(plain.links.iter().all(|link| link.source == LinkSource::Inline));
+}
+
+#[test]
+fn other_dialects_are_read_when_asked_for() {
+    let zettel = ParseOptions { zettel_ids: true, ..ParseOptions::default() };
+    let (note, _) = read_as("202301051230 Moss.md", "", &zettel);
+    assert_eq!(note.aliases, ["202301051230"]);
+    assert!(read_as("2023 Budget.md", "", &zettel).0.aliases.is_empty());
+
+    let text = "!!! note \"é\"\n\n    see [[Fern]] é [[Moss]]\n\n        [[code]]\n";
+    assert!(read(text).links.is_empty());
+    let admonitions = ParseOptions { admonitions: true, ..ParseOptions::default() };
+    let (note, _) = read_as("a.md", text, &admonitions);
+    let slices = note.links.iter().filter_map(|link| link.span).map(|span| span.slice(&note.body));
+    assert_eq!(slices.collect::<Vec<_>>(), ["[[Fern]]", "[[Moss]]"]);
+}
+
+#[test]
+fn depth_and_length_are_no_danger() {
+    let cases = [
+        ("quotes", "> ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
+        ("lists", "- ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
+        ("brackets", "[".repeat(200_000) + &"]".repeat(200_000)),
+        ("wikilinks", "[[a]] ".repeat(100_000)),
+        ("wikilinks before parentheses", "[[a]](".repeat(50_000)),
+        ("images", "![".repeat(100_000) + &"](a.md)".repeat(100)),
+        ("emphasis", "*a _b ".repeat(50_000)),
+        ("comments", "%%\n\n".repeat(50_000)),
+        ("dollars", "$a ".repeat(100_000)),
+        ("one line", "word ".repeat(400_000)),
+        ("yaml", format!("---\na: {}\n---\n", "[".repeat(200_000))),
+        ("yaml maps", format!("---\n{}---\n", "k: v: w\n".repeat(20_000))),
+        ("links in yaml", format!("---\na: [{}]\n---\n", "[[b]], ".repeat(20_000))),
+    ];
+    for (name, text) in cases {
+        let note = read(&text);
+        assert!(note.links.iter().all(|link| !link.target.name.is_empty()), "{name}");
+    }
+    assert_eq!(read(&"[[a]] ".repeat(100_000)).links.len(), 100_000);
+}
+
+/// What every note must be, whatever file it came from.
+fn is_sound(note: &Note) -> Result<(), TestCaseError> {
+    let n_chars = u32::try_from(note.body.chars().count()).unwrap_or(u32::MAX);
+    let spans = note.links.iter().filter_map(|link| link.span);
+    let spans = spans.chain(note.headings.iter().map(|heading| heading.span));
+    for span in spans.chain(note.blocks.iter().map(|block| block.span)) {
+        prop_assert!(span.start <= span.end && span.end <= n_chars, "{:?}", span);
+    }
+    for link in &note.links {
+        prop_assert!(!link.target.name.is_empty() && !link.kind.is_empty());
+        prop_assert_eq!(link.span.is_some(), link.source == LinkSource::Inline);
+    }
+    let inline = note.links.iter().filter_map(|link| link.span).collect::<Vec<_>>();
+    prop_assert!(inline.is_sorted_by_key(|span| span.start));
+    prop_assert!(note.links.is_sorted_by_key(|link| link.source));
+    prop_assert!(!note.title.is_empty() && note.order.is_none_or(f64::is_finite));
+    Ok(())
+}
+
+fn markdownish() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "---\n", "a: ", "- ", "[[", "]]", "|", "#", "^x", "](", ")", "[", "!", "`", "```\n", "%%",
+        "$", "$$", "<!--", "-->", "<b a=\"", ">", "\n", "\n\n", "    ", "\t", "word", "漢字",
+        "e\u{301}", "🌿", "::", "\\", "{", "}", "\"", "'", "&amp;", "*", "_", "===\n", "x.md",
+        "[^1]", ": ", "links:\n", "\r\n", "\u{feff}", "!!! a",
+    ]);
+    prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let (note, _) = parse(&NotePath::new("a.md"), &bytes, &ParseOptions::default());
+        is_sound(&note)?;
+    }
+
+    #[test]
+    fn any_text_is_read(text in any::<String>()) {
+        let note = read(&text);
+        is_sound(&note)?;
+        prop_assert!(text.ends_with(&note.body));
+    }
+
+    #[test]
+    fn any_markdown_is_read(text in markdownish(), logseq: bool, admonitions: bool) {
+        let options = ParseOptions { logseq, admonitions, zettel_ids: true };
+        let (note, diagnostics) = read_as("journals/2023_01_05.md", &text, &options);
+        is_sound(&note)?;
+        prop_assert!(text.ends_with(&note.body));
+        prop_assert_eq!((note, diagnostics), read_as("journals/2023_01_05.md", &text, &options));
+    }
+
+    #[test]
+    fn frontmatter_never_reaches_the_body(yaml in "[ -~\n]{0,80}", body in "[ -~\n]{0,40}") {
+        prop_assume!(!yaml.lines().any(|line| matches!(line.trim_end(), "---" | "...")));
+        let note = read(&format!("---\nkey: value\n{yaml}\n---\n{body}"));
+        is_sound(&note)?;
+        prop_assert_eq!(note.body, body);
+    }
+}

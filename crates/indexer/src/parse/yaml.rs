@@ -1,0 +1,355 @@
+//! YAML to values, scalars as written.
+//!
+//! Built on parser events instead of a deserialiser, because three things must survive: how a scalar was written (`id: 1.10`), the order of the keys (edges keep it), and the source of a nested list (`[[A, B]]` is a wikilink).
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag, options};
+use weft_model::Value;
+
+/// Levels of lists and maps, as written or by alias; real frontmatter has two or three.
+const MAX_DEPTH: usize = 64;
+
+/// Values that aliases may repeat in one frontmatter, so that a few lines cannot grow to gigabytes.
+const MAX_ALIASED: usize = 10_000;
+
+/// One key of the frontmatter and what stands there.
+#[derive(Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) value: Value,
+    /// The line of the key, from 1, in the text that was read.
+    pub(super) line: u32,
+}
+
+/// What a piece of YAML holds.
+#[derive(Debug, PartialEq)]
+pub(super) enum Root {
+    /// A mapping, its keys in the order written; repeated keys stay repeated.
+    Mapping(Vec<Entry>),
+    /// Anything else; `Null` if there is nothing.
+    Value(Value),
+}
+
+/// Why a piece of YAML cannot be read.
+#[derive(Debug)]
+pub(super) struct Broken {
+    /// The line, from 1, in the text that was read.
+    pub(super) line: u32,
+    pub(super) reason: String,
+}
+
+impl From<ScanError> for Broken {
+    fn from(error: ScanError) -> Self {
+        Self { line: line_number(error.marker().line()), reason: error.info().to_string() }
+    }
+}
+
+/// Reads the first document of `yaml`.
+pub(super) fn read(yaml: &str) -> Result<Root, Broken> {
+    let limits = options! {
+        emit_comments: false,
+        emit_unresolved_aliases: true,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    let mut root = None;
+    let mut builder = Builder { yaml, open: Vec::new(), anchors: HashMap::new(), n_aliased: 0 };
+    for event in Parser::new_from_str_with_options(yaml, limits) {
+        let (event, span) = event?;
+        let line = line_number(span.start.line());
+        let source = span.byte_range().unwrap_or(0..0);
+        // Going on to the end shows whether something stray follows.
+        let whole = builder.take(event, source, line)?;
+        root = root.or(whole);
+    }
+    Ok(root.unwrap_or(Root::Value(Value::Null)))
+}
+
+fn line_number(line: usize) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX)
+}
+
+/// A node whose end has been met.
+struct Node {
+    value: Value,
+    source: Range<usize>,
+    line: u32,
+}
+
+/// A list or map whose end has not been met.
+struct Open {
+    kind: Kind,
+    anchor: usize,
+    start: usize,
+    line: u32,
+    /// Written in brackets.
+    flow: bool,
+}
+
+enum Kind {
+    List(Vec<Value>),
+    Map { entries: Vec<Entry>, key: Option<(String, u32)> },
+}
+
+struct Builder<'y> {
+    yaml: &'y str,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Value>,
+    n_aliased: usize,
+}
+
+impl Builder<'_> {
+    /// Takes one event in; gives the root when it is whole.
+    fn take(
+        &mut self,
+        event: Event<'_>,
+        source: Range<usize>,
+        line: u32,
+    ) -> Result<Option<Root>, Broken> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = scalar(&text, style, tag.as_deref());
+                Ok(self.close(Node { value, source, line }, anchor))
+            }
+            Event::Alias(anchor) => {
+                let value = self.aliased(anchor, line)?;
+                Ok(self.close(Node { value, source, line }, 0))
+            }
+            Event::UnresolvedAlias(_) => {
+                // `*emphasis*` written without quotes: the text is what was meant.
+                let value = Value::Text(self.yaml[source.clone()].to_owned());
+                Ok(self.close(Node { value, source, line }, 0))
+            }
+            Event::SequenceStart(style, anchor, _) => {
+                self.open(Kind::List(Vec::new()), style, anchor, source.start, line)
+            }
+            Event::MappingStart(style, anchor, _) => {
+                let kind = Kind::Map { entries: Vec::new(), key: None };
+                self.open(kind, style, anchor, source.start, line)
+            }
+            Event::SequenceEnd | Event::MappingEnd => Ok(self.end(source.end)),
+            Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(..)
+            | Event::DocumentEnd
+            | Event::Anchor(..)
+            // Other kinds of events are not asked for.
+            | _ => Ok(None),
+        }
+    }
+
+    fn open(
+        &mut self,
+        kind: Kind,
+        style: StructureStyle,
+        anchor: usize,
+        start: usize,
+        line: u32,
+    ) -> Result<Option<Root>, Broken> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(too_deep(line));
+        }
+        self.open.push(Open { kind, anchor, start, line, flow: style == StructureStyle::Flow });
+        Ok(None)
+    }
+
+    fn end(&mut self, end: usize) -> Option<Root> {
+        let Open { kind, anchor, start, line, flow } = self.open.pop()?;
+        let source = start..end;
+        let value = match kind {
+            Kind::List(items) => {
+                let written = &self.yaml[source.clone()];
+                if flow && is_wikilink(written, &items) {
+                    Value::Text(written.to_owned())
+                } else {
+                    Value::List(items)
+                }
+            }
+            Kind::Map { entries, .. } if self.open.is_empty() => {
+                return Some(Root::Mapping(entries));
+            }
+            Kind::Map { entries, .. } => Value::Map(
+                entries
+                    .into_iter()
+                    .map(|entry| (entry.key, entry.value))
+                    .collect::<BTreeMap<_, _>>(),
+            ),
+        };
+        self.close(Node { value, source, line }, anchor)
+    }
+
+    /// Puts a whole node where it belongs.
+    fn close(&mut self, node: Node, anchor: usize) -> Option<Root> {
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.value.clone());
+        }
+        let Some(parent) = self.open.last_mut() else { return Some(Root::Value(node.value)) };
+        match &mut parent.kind {
+            Kind::List(items) => items.push(node.value),
+            Kind::Map { entries, key } => match key.take() {
+                Some((key, line)) => entries.push(Entry { key, value: node.value, line }),
+                None => {
+                    let written = || self.yaml[node.source.clone()].trim();
+                    let name = node.value.as_written().unwrap_or_else(written).to_owned();
+                    *key = Some((name, node.line));
+                }
+            },
+        }
+        None
+    }
+
+    fn aliased(&mut self, anchor: usize, line: u32) -> Result<Value, Broken> {
+        let Some(value) = self.anchors.get(&anchor) else { return Ok(Value::Null) };
+        let (n_values, depth) = measure(value);
+        self.n_aliased += n_values;
+        if self.n_aliased > MAX_ALIASED {
+            let reason = format!("aliases repeat more than {MAX_ALIASED} values");
+            return Err(Broken { line, reason });
+        }
+        if self.open.len() + depth > MAX_DEPTH {
+            return Err(too_deep(line));
+        }
+        Ok(value.clone())
+    }
+}
+
+fn too_deep(line: u32) -> Broken {
+    Broken { line, reason: format!("lists and maps are nested deeper than {MAX_DEPTH}") }
+}
+
+/// How many values `value` holds, itself included, and how deep they lie. At most [`MAX_DEPTH`] levels, so it may recurse.
+fn measure(value: &Value) -> (usize, usize) {
+    let sum = |(n, depth): (usize, usize), inner: &Value| {
+        let (n_inner, depth_inner) = measure(inner);
+        (n + n_inner, depth.max(depth_inner + 1))
+    };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number { .. } | Value::Text(_) => (1, 0),
+        Value::List(items) => items.iter().fold((1, 1), sum),
+        Value::Map(map) => map.values().fold((1, 1), sum),
+    }
+}
+
+/// Whether a list in brackets was written as `[[…]]` and no table of numbers.
+fn is_wikilink(written: &str, items: &[Value]) -> bool {
+    let Some(inner) = written.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) else {
+        return false;
+    };
+    let [Value::List(inner_items)] = items else { return false };
+    let is_row = inner_items.len() > 1
+        && inner_items.iter().all(|item| matches!(item, Value::Number { .. }));
+    !inner.trim().is_empty() && !inner.contains(['[', ']', '\n']) && !is_row
+}
+
+/// A scalar by the core schema of YAML 1.2; its text is kept wherever it is not plain `null` or a truth value.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    if style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str")) {
+        return Value::Text(text.to_owned());
+    }
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        text => match number(text) {
+            Some(value) => Value::Number { text: text.to_owned(), value },
+            None => Value::Text(text.to_owned()),
+        },
+    }
+}
+
+/// The finite number that `text` is by the core schema of YAML 1.2.
+pub(super) fn number(text: &str) -> Option<f64> {
+    let radix = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().map(f64::from);
+    if let Some(digits) = text.strip_prefix("0x") {
+        return radix(digits, 16);
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return radix(digits, 8);
+    }
+    // Rust also reads `inf` and `nan`, which are words.
+    let plain = text.chars().all(|c| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
+    text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    fn value(yaml: &str) -> Value {
+        match read(&format!("k: {yaml}\n")).expect("the YAML is whole") {
+            Root::Mapping(mut entries) => entries.remove(0).value,
+            Root::Value(value) => value,
+        }
+    }
+
+    #[test]
+    fn scalars_stay_as_written() {
+        for (yaml, expected) in [
+            ("1.10", "1.10"),
+            ("007", "007"),
+            ("2024-01-05", "2024-01-05"),
+            ("12:30", "12:30"),
+            ("0x1F", "0x1F"),
+            ("yes", "yes"),
+            ("'true'", "true"),
+            ("!!str 5", "5"),
+            ("1_000", "1_000"),
+            ("True", "true"),
+        ] {
+            assert_eq!(value(yaml).as_written(), Some(expected), "{yaml}");
+        }
+        assert_eq!(value("1.10"), Value::Number { text: "1.10".to_owned(), value: 1.1 });
+        assert_eq!(value(".inf"), text(".inf"));
+        assert_eq!(value("nan"), text("nan"));
+        assert_eq!(value(""), Value::Null);
+    }
+
+    #[test]
+    fn a_nested_list_written_as_a_wikilink_is_one() {
+        for link in ["[[Moss]]", "[[Moss|soft]]", "[[Moss, the]]", "[[A: B]]", "[[Moss#Soil]]"] {
+            assert_eq!(value(link), text(link));
+        }
+        assert_eq!(value("[[[A]], [[B]]]"), Value::List(vec![text("[[A]]"), text("[[B]]")]));
+        assert_eq!(value("[\"[[A]]\", x]"), Value::List(vec![text("[[A]]"), text("x")]));
+        assert!(matches!(value("[[1, 2]]"), Value::List(_)));
+        assert!(matches!(value("[[a], [b]]"), Value::List(_)));
+    }
+
+    #[test]
+    fn keys_keep_their_order() {
+        let Ok(Root::Mapping(entries)) = read("b: 1\na: 2\n3: x\nb: 4\n") else {
+            panic!("a mapping")
+        };
+        let keys = entries.iter().map(|entry| (&*entry.key, entry.line)).collect::<Vec<_>>();
+        assert_eq!(keys, [("b", 1), ("a", 2), ("3", 3), ("b", 4)]);
+    }
+
+    #[test]
+    fn aliases_cannot_grow_without_bound() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
+        for n in 1..40 {
+            let last = n - 1;
+            bomb += &format!("a{n}: &a{n} [*a{last}, *a{last}, *a{last}, *a{last}]\n");
+        }
+        assert!(read(&bomb).is_err());
+        let mut chain = "a0: &a0 [x]\n".to_owned();
+        for n in 1..200 {
+            chain += &format!("a{n}: &a{n} [*a{}]\n", n - 1);
+        }
+        assert!(read(&chain).is_err());
+        assert_eq!(value("*emphasis*"), text("*emphasis*"));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        for yaml in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000)] {
+            assert!(read(&yaml).is_err());
+        }
+    }
+}
