@@ -1,27 +1,37 @@
 //! The scan: which files of a vault are notes, and why the others are not.
 //!
-//! Honours `.gitignore` (also outside a repository), `.ignore` and `.weftignore`.
-//! Folders whose name begins with a dot, `.obsidian`, `.trash` and `.git` among them, and `node_modules` are never entered.
+//! Honours `.gitignore` (also outside a repository), `.ignore` and `.weftignore`, as far as they lie in the vault.
+//! Files and folders whose name begins with a dot, `.obsidian`, `.trash` and `.git` among them, and `node_modules` are never looked at.
 //! Nothing outside the vault's real folder is read, wherever a symbolic link leads.
+//!
+//! The folders are walked here and not by the `ignore` crate's walker, whose rules are used, because that one is silent about what it passes over.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
-use ignore::overrides::OverrideBuilder;
-use ignore::{DirEntry, WalkBuilder};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::{Deserialize, Serialize};
 use weft_index::notes::FileFacts;
 use weft_model::NotePath;
-use weft_model::id::{MARKDOWN_EXTENSIONS, without_markdown_extension};
+use weft_model::id::MARKDOWN_EXTENSIONS;
 use weft_model::text::nfc;
 
-/// Which files are read.
+/// Files that hold rules, those that win first.
+const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
+
+/// A folder that no vault means, whatever its rules say.
+const NEVER: &str = "node_modules";
+
+/// Which files are read. Globs are written like lines of `.gitignore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanOptions {
-    /// Globs of which a file must match one; none means all files.
+    /// Globs of which a file, or a folder above it, must match one; none means all files.
     pub include: Vec<String>,
     /// Globs that keep files and folders out.
     pub exclude: Vec<String>,
@@ -46,10 +56,10 @@ pub struct Found {
     pub facts: FileFacts,
 }
 
-/// A file that is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A file that is not read, or a folder that is not entered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
-    /// Its path in the vault; what is no Unicode is replaced.
+    /// Its path in the vault, with a `/` at the end for a folder; what is no Unicode is replaced.
     pub path: String,
     /// One sentence for a person.
     pub reason: String,
@@ -62,7 +72,7 @@ pub struct Skipped {
 pub struct Scan {
     /// Files to be read.
     pub found: Vec<Found>,
-    /// Markdown files and folders that are not, each with its reason; what ignore rules hide is not listed.
+    /// Markdown files and folders that are not, each with its reason.
     pub skipped: Vec<Skipped>,
 }
 
@@ -91,156 +101,279 @@ pub enum ScanError {
         /// The path.
         path: PathBuf,
     },
+    /// A path leads to something that is no file, such as a pipe.
+    #[error("{} is no regular file", path.display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+    },
 }
 
 /// Looks through the vault at `root`.
 ///
+/// The same files give the same answer in the same order.
 /// Fails when the root itself cannot be read; a file or folder below it that cannot is listed and the rest goes on.
 pub fn scan(root: &Path, options: &ScanOptions) -> Result<Scan, ScanError> {
-    let real_root = real(root)?;
-    std::fs::read_dir(&real_root).map_err(|source| ScanError::Read { path: root.to_owned(), source })?;
-    let mut builder = WalkBuilder::new(&real_root);
-    builder
-        .hidden(true)
-        .parents(false)
-        .require_git(false)
-        .git_global(false)
-        .git_exclude(false)
-        .follow_links(true)
-        .add_custom_ignore_filename(".weftignore")
-        .overrides(overrides(&real_root, options)?)
-        .sort_by_file_name(Ord::cmp);
-    let inside = real_root.clone();
-    builder.filter_entry(move |entry| {
-        entry.file_name() != "node_modules"
-            && !(entry.path_is_symlink() && !real(entry.path()).is_ok_and(|path| path.starts_with(&inside)))
-    });
-    let mut found: BTreeMap<NotePath, Found> = BTreeMap::new();
-    let mut skipped = Vec::new();
-    for entry in builder.build() {
-        match entry {
-            Ok(entry) => sort_in(&real_root, &entry, options, &mut found, &mut skipped),
-            Err(error) => skipped.push(unreadable(&real_root, &error)),
+    let root = real(root)?;
+    let mut walk = Walk {
+        include: globs(&root, &options.include)?,
+        exclude: globs(&root, &options.exclude)?,
+        max_file_bytes: options.max_file_bytes,
+        linked: HashSet::new(),
+        found: BTreeMap::new(),
+        skipped: Vec::new(),
+        root,
+    };
+    let top = Folder { path: walk.root.clone(), above: vec![walk.root.clone()], rules: None };
+    let mut folders =
+        walk.folder(&top).map_err(|source| ScanError::Read { path: walk.root.clone(), source })?;
+    while let Some(folder) = folders.pop() {
+        match walk.folder(&folder) {
+            Ok(inner) => folders.extend(inner),
+            // It was there a moment ago; the next scan will not see it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                walk.skip(&folder.path, true, format!("it cannot be read: {error}"), true)
+            }
         }
     }
-    skipped.extend(links_that_leave(&real_root));
-    skipped.sort_by(|a, b| (&a.path, &a.reason).cmp(&(&b.path, &b.reason)));
-    skipped.dedup();
-    Ok(Scan { found: found.into_values().collect(), skipped })
+    walk.skipped.sort();
+    Ok(Scan { found: walk.found.into_values().collect(), skipped: walk.skipped })
 }
 
-/// The bytes of a found file; fails when it has come to lie outside the vault.
+/// The bytes of a found file.
+///
+/// Fails when it has come to lie outside the vault or is no file any more.
 pub fn read(root: &Path, found: &Found) -> Result<Vec<u8>, ScanError> {
+    let failed = |source| ScanError::Read { path: found.file.clone(), source };
     let path = real(&found.file)?;
     if !path.starts_with(real(root)?) {
         return Err(ScanError::Outside { path: found.file.clone() });
     }
+    // Opening a pipe would wait for a writer.
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Err(ScanError::NoFile { path: found.file.clone() });
+    }
     let mut bytes = Vec::new();
-    std::fs::File::open(&path)
-        .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|source| ScanError::Read { path: found.file.clone(), source })?;
+    let mut file = std::fs::File::open(&path).map_err(failed)?;
+    file.read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }
 
-fn overrides(root: &Path, options: &ScanOptions) -> Result<ignore::overrides::Override, ScanError> {
-    let mut builder = OverrideBuilder::new(root);
-    let excluded = options.exclude.iter().map(|glob| (glob, format!("!{glob}")));
-    for (glob, rule) in options.include.iter().map(|glob| (glob, glob.clone())).chain(excluded) {
-        builder.add(&rule).map_err(|error| ScanError::Glob { glob: glob.clone(), reason: error.to_string() })?;
-    }
-    builder.build().map_err(|error| ScanError::Glob { glob: String::new(), reason: error.to_string() })
+/// A folder to be entered.
+struct Folder {
+    path: PathBuf,
+    /// The real folders on the way to it, itself included.
+    above: Vec<PathBuf>,
+    /// The rules of the folders above it.
+    rules: Option<Rc<Rules>>,
 }
 
-fn sort_in(
-    root: &Path,
-    entry: &DirEntry,
-    options: &ScanOptions,
-    found: &mut BTreeMap<NotePath, Found>,
-    skipped: &mut Vec<Skipped>,
-) {
-    if !is_markdown(entry.path()) {
-        return;
-    }
-    let name = shown(root, entry.path());
-    let mut skip = |reason: String, failed| skipped.push(Skipped { path: name.clone(), reason, failed });
-    let facts = match entry.metadata() {
-        Ok(facts) if facts.is_dir() => return,
-        Ok(facts) if !facts.is_file() => return skip("it is no regular file".into(), false),
-        Ok(facts) => facts,
-        Err(error) => return skip(format!("it cannot be read: {error}"), true),
-    };
-    let Some(path) = vault_path(root, entry.path()) else {
-        return skip("its name is not valid Unicode".into(), true);
-    };
-    if facts.len() > options.max_file_bytes {
-        let reason = format!("it has {} bytes, more than `scan.max_file_bytes` = {}", facts.len(), options.max_file_bytes);
-        return skip(reason, false);
-    }
-    let file = Found { path: path.clone(), file: entry.path().to_owned(), facts: file_facts(&facts) };
-    match found.entry(path) {
-        std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(file)),
-        std::collections::btree_map::Entry::Occupied(other) => {
-            let reason = format!("its name is, in another spelling of Unicode, that of `{}`", other.key());
-            skip(reason, true);
+/// The rules of one folder and of those above it.
+struct Rules {
+    above: Option<Rc<Rules>>,
+    /// In the order of [`RULE_FILES`].
+    files: [Gitignore; RULE_FILES.len()],
+}
+
+struct Walk {
+    root: PathBuf,
+    include: Gitignore,
+    exclude: Gitignore,
+    max_file_bytes: u64,
+    /// Real folders that were entered by way of a link.
+    linked: HashSet<PathBuf>,
+    found: BTreeMap<NotePath, Found>,
+    skipped: Vec<Skipped>,
+}
+
+impl Walk {
+    /// Takes in the files of `folder` and gives the folders within it that are to be entered.
+    fn folder(&mut self, folder: &Folder) -> std::io::Result<Vec<Folder>> {
+        let mut paths = std::fs::read_dir(&folder.path)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<_>, _>>()?;
+        paths.sort();
+        let rules = self.rules(folder);
+        let mut inner = Vec::new();
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            if name.starts_with(b".") || name == NEVER.as_bytes() {
+                continue;
+            }
+            match path.metadata() {
+                Ok(facts) if facts.is_dir() => {
+                    inner.extend(self.enter(folder, path, rules.as_ref()));
+                }
+                Ok(facts) if is_markdown(&path) => self.file(path, &facts, rules.as_deref()),
+                Err(error) if is_markdown(&path) => {
+                    let is_link = path.is_symlink();
+                    let reason = if is_link {
+                        "it is a symbolic link that leads nowhere".to_owned()
+                    } else {
+                        format!("it cannot be read: {error}")
+                    };
+                    self.skip(&path, false, reason, !is_link);
+                }
+                Ok(_) | Err(_) => {}
+            }
         }
+        Ok(inner)
     }
+
+    /// The folder at `path`, unless it is kept out.
+    fn enter(
+        &mut self,
+        parent: &Folder,
+        path: PathBuf,
+        rules: Option<&Rc<Rules>>,
+    ) -> Option<Folder> {
+        let mut above = parent.above.clone();
+        let reason = if let Some(rule) = self.kept_out(&path, true, rules.map(Rc::as_ref)) {
+            rule
+        } else if path.to_str().is_none() {
+            "its name is no Unicode".to_owned()
+        } else if !path.is_symlink() {
+            above.extend(path.file_name().and_then(|name| Some(above.last()?.join(name))));
+            return Some(Folder { path, above, rules: rules.cloned() });
+        } else {
+            match path.canonicalize() {
+                Ok(real) if !real.starts_with(&self.root) => {
+                    "it is a symbolic link that leaves the vault".to_owned()
+                }
+                Ok(real) if above.iter().any(|folder| folder.starts_with(&real)) => {
+                    "it is a symbolic link to a folder above it".to_owned()
+                }
+                // Links between many folders would open paths without number.
+                Ok(real) if !self.linked.insert(real.clone()) => {
+                    "it is a symbolic link to a folder that another link has opened".to_owned()
+                }
+                Ok(real) => {
+                    above.push(real);
+                    return Some(Folder { path, above, rules: rules.cloned() });
+                }
+                Err(error) => format!("it cannot be read: {error}"),
+            }
+        };
+        self.skip(&path, true, reason, false);
+        None
+    }
+
+    fn file(&mut self, file: PathBuf, facts: &std::fs::Metadata, rules: Option<&Rules>) {
+        let included = self.include.is_empty()
+            || self.include.matched_path_or_any_parents(&file, false).is_ignore();
+        let leaves = || {
+            file.is_symlink() && !file.canonicalize().is_ok_and(|real| real.starts_with(&self.root))
+        };
+        let (reason, failed) = if let Some(rule) = self.kept_out(&file, false, rules) {
+            (rule, false)
+        } else if !included {
+            ("no glob of `scan.include` names it".to_owned(), false)
+        } else if !facts.is_file() {
+            ("it is no regular file".to_owned(), false)
+        } else if leaves() {
+            ("it is a symbolic link that leaves the vault".to_owned(), false)
+        } else if facts.len() > self.max_file_bytes {
+            let (size, max) = (facts.len(), self.max_file_bytes);
+            (format!("it has {size} bytes, more than `scan.max_file_bytes` = {max}"), false)
+        } else if let Some(path) = self.vault_path(&file) {
+            return self.keep(Found { path, file, facts: file_facts(facts) });
+        } else {
+            ("its name is no Unicode".to_owned(), true)
+        };
+        self.skip(&file, false, reason, failed);
+    }
+
+    /// Keeps a file; of two whose names are one in NFC, the one that is spelled so, else the lower.
+    fn keep(&mut self, file: Found) {
+        let rank = |file: &Found| (!file.file.ends_with(file.path.as_str()), file.file.clone());
+        let loser = match self.found.entry(file.path.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(file);
+                return;
+            }
+            Entry::Occupied(mut place) if rank(&file) < rank(place.get()) => place.insert(file),
+            Entry::Occupied(_) => file,
+        };
+        let reason = "another file has its name in another spelling of Unicode".to_owned();
+        self.skip(&loser.file, false, reason, true);
+    }
+
+    /// The rules that hold within `folder`.
+    fn rules(&mut self, folder: &Folder) -> Option<Rc<Rules>> {
+        let mut any = false;
+        let files = RULE_FILES.map(|name| {
+            let path = folder.path.join(name);
+            if !path.is_file() {
+                return Gitignore::empty();
+            }
+            any = true;
+            let (rules, error) = Gitignore::new(&path);
+            if let Some(error) = error {
+                self.skip(&path, false, format!("not all of its rules can be used: {error}"), true);
+            }
+            rules
+        });
+        let above = folder.rules.clone();
+        if any { Some(Rc::new(Rules { above, files })) } else { above }
+    }
+
+    /// The rule that keeps `path` out, as a reason.
+    ///
+    /// Of the kinds of files the one that says anything decides, of its folders the nearest.
+    fn kept_out(&self, path: &Path, is_dir: bool, rules: Option<&Rules>) -> Option<String> {
+        if self.exclude.matched(path, is_dir).is_ignore() {
+            return Some("a glob of `scan.exclude` names it".to_owned());
+        }
+        for (kind, name) in RULE_FILES.iter().enumerate() {
+            let mut next = rules;
+            while let Some(folder) = next {
+                match folder.files[kind].matched(path, is_dir) {
+                    Match::Ignore(rule) => {
+                        return Some(format!(
+                            "the rule `{}` of a `{name}` names it",
+                            rule.original()
+                        ));
+                    }
+                    Match::Whitelist(_) => return None,
+                    Match::None => next = folder.above.as_deref(),
+                }
+            }
+        }
+        None
+    }
+
+    fn skip(&mut self, path: &Path, is_dir: bool, reason: String, failed: bool) {
+        let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy();
+        let path = nfc(&path) + if is_dir { "/" } else { "" };
+        self.skipped.push(Skipped { path, reason, failed });
+    }
+
+    /// The path in the vault: `/` between segments, NFC; nothing for a name that is no Unicode.
+    fn vault_path(&self, path: &Path) -> Option<NotePath> {
+        let segments = path.strip_prefix(&self.root).ok()?.components();
+        let segments = segments.map(|segment| segment.as_os_str().to_str());
+        Some(NotePath::new(nfc(&segments.collect::<Option<Vec<_>>>()?.join("/"))))
+    }
+}
+
+fn globs(root: &Path, globs: &[String]) -> Result<Gitignore, ScanError> {
+    let failed = |glob: &str, error: &ignore::Error| ScanError::Glob {
+        glob: glob.to_owned(),
+        reason: error.to_string(),
+    };
+    let mut builder = GitignoreBuilder::new(root);
+    builder.allow_unclosed_class(false);
+    for glob in globs {
+        builder.add_line(None, glob).map_err(|error| failed(glob, &error))?;
+    }
+    builder.build().map_err(|error| failed(&globs.join(", "), &error))
 }
 
 fn is_markdown(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| MARKDOWN_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)))
-}
-
-/// The path in the vault: `/` between segments, NFC; nothing for a name that is no Unicode.
-fn vault_path(root: &Path, path: &Path) -> Option<NotePath> {
-    let segments: Option<Vec<&str>> =
-        path.strip_prefix(root).ok()?.components().map(|segment| segment.as_os_str().to_str()).collect();
-    let path = nfc(&segments?.join("/"));
-    (!without_markdown_extension(&path).is_empty()).then(|| NotePath::new(path))
-}
-
-fn shown(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
-}
-
-fn unreadable(root: &Path, error: &ignore::Error) -> Skipped {
-    fn path_in(error: &ignore::Error) -> Option<&Path> {
-        match error {
-            ignore::Error::WithPath { path, .. } => Some(path),
-            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_in(err),
-            ignore::Error::Loop { child, .. } => Some(child),
-            ignore::Error::Partial(errors) => errors.iter().find_map(path_in),
-            ignore::Error::Io(_)
-            | ignore::Error::Glob { .. }
-            | ignore::Error::UnrecognizedFileType(_)
-            | ignore::Error::InvalidDefinition => None,
-        }
-    }
-    let path = path_in(error).map_or_else(String::new, |path| shown(root, path));
-    match error {
-        ignore::Error::WithDepth { err, .. } if matches!(**err, ignore::Error::Loop { .. }) => {
-            Skipped { path, reason: "it is a symbolic link to a folder above it".into(), failed: false }
-        }
-        _ => Skipped { path, reason: format!("it cannot be read: {error}"), failed: true },
-    }
-}
-
-/// Symbolic links that lead out of the vault, or nowhere: the walk passes over them in silence.
-fn links_that_leave(root: &Path) -> Vec<Skipped> {
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(true).parents(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
-    walk.add_custom_ignore_filename(".weftignore").filter_entry(|entry| entry.file_name() != "node_modules");
-    let links = walk.build().flatten().filter(DirEntry::path_is_symlink);
-    links
-        .filter_map(|entry| {
-            let reason = match real(entry.path()) {
-                Ok(path) if path.starts_with(root) => return None,
-                Ok(_) => "it is a symbolic link that leaves the vault",
-                Err(_) => "it is a symbolic link that leads nowhere",
-            };
-            Some(Skipped { path: shown(root, entry.path()), reason: reason.into(), failed: false })
-        })
-        .collect()
+    path.extension().is_some_and(|extension| {
+        MARKDOWN_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    })
 }
 
 fn real(path: &Path) -> Result<PathBuf, ScanError> {
@@ -259,3 +392,6 @@ fn file_facts(facts: &std::fs::Metadata) -> FileFacts {
     let inode = 0;
     FileFacts { size: facts.len(), modified_ns, inode, ..FileFacts::default() }
 }
+
+#[cfg(test)]
+mod tests;

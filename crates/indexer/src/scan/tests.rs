@@ -1,0 +1,216 @@
+//! What a scan finds, on real folders.
+
+use std::fs;
+
+use super::*;
+
+/// A vault from `path: text` pairs; a path that ends in `/` is an empty folder.
+fn vault(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a folder can be made");
+    for (path, text) in files {
+        let path = root.path().join(path);
+        let folder =
+            if text.is_empty() && path.ends_with("/") { Some(&*path) } else { path.parent() };
+        fs::create_dir_all(folder.expect("paths have parents")).expect("folders can be made");
+        fs::write(&path, text).expect("files can be written");
+    }
+    root
+}
+
+fn look(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
+    let Scan { found, skipped } = scan(root.path(), options).expect("the root can be read");
+    (
+        found.iter().map(|file| file.path.as_str().to_owned()).collect(),
+        skipped.iter().map(|file| file.path.clone()).collect(),
+    )
+}
+
+fn found(root: &tempfile::TempDir) -> Vec<String> {
+    look(root, &ScanOptions::default()).0
+}
+
+#[test]
+fn markdown_is_found_in_order_and_hidden_folders_are_not_entered() {
+    let root = vault(&[
+        ("b.md", ""),
+        ("a/z.MARKDOWN", ""),
+        ("a/y.Md", ""),
+        ("a b/🌿\nnew line.md", ""),
+        ("c.txt", ""),
+        (".hidden.md", ""),
+        (".obsidian/x.md", ""),
+        (".trash/x.md", ""),
+        ("a/.git/x.md", ""),
+        ("node_modules/x/y.md", ""),
+        ("md", ""),
+    ]);
+    let expected = ["a b/🌿\nnew line.md", "a/y.Md", "a/z.MARKDOWN", "b.md"];
+    let (found, skipped) = look(&root, &ScanOptions::default());
+    assert_eq!(found, expected);
+    assert!(skipped.is_empty(), "{skipped:?}");
+}
+
+#[test]
+fn rules_keep_files_out_and_say_so() {
+    let root = vault(&[
+        (".gitignore", "drafts/\n*.tmp.md\n/top.md\n"),
+        ("drafts/a.md", ""),
+        ("x/drafts/a.md", ""),
+        ("x.tmp.md", ""),
+        ("top.md", ""),
+        ("x/top.md", ""),
+        ("x/.gitignore", "!kept.tmp.md\nlocal.md\n"),
+        ("x/kept.tmp.md", ""),
+        ("x/local.md", ""),
+        ("local.md", ""),
+        (".ignore", "ignored.md\nboth.md\n"),
+        ("ignored.md", ""),
+        (".weftignore", "weft.md\n!both.md\n"),
+        ("y/weft.md", ""),
+        ("both.md", ""),
+    ]);
+    let (found, skipped) = look(&root, &ScanOptions::default());
+    assert_eq!(found, ["both.md", "local.md", "x/kept.tmp.md", "x/top.md"]);
+    let expected =
+        ["drafts/", "ignored.md", "top.md", "x.tmp.md", "x/drafts/", "x/local.md", "y/weft.md"];
+    assert_eq!(skipped, expected);
+    let all = scan(root.path(), &ScanOptions::default()).expect("the root can be read");
+    assert_eq!(all.skipped[0].reason, "the rule `drafts/` of a `.gitignore` names it");
+}
+
+#[test]
+fn settings_narrow_what_is_read() {
+    let root = vault(&[
+        (".gitignore", "a/no.md\n"),
+        ("a/x.md", "12345"),
+        ("a/no.md", ""),
+        ("a/deep/y.md", ""),
+        ("b/x.md", ""),
+        ("z.md", ""),
+    ]);
+    let only = |include: &[&str], exclude: &[&str]| {
+        let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
+        let options =
+            ScanOptions { include: owned(include), exclude: owned(exclude), max_file_bytes: 4 };
+        look(&root, &options).0
+    };
+    assert_eq!(only(&[], &[]), ["a/deep/y.md", "b/x.md", "z.md"]);
+    assert_eq!(only(&["a/"], &[]), ["a/deep/y.md"]);
+    assert_eq!(only(&["x.md", "a/**"], &[]), ["a/deep/y.md", "b/x.md"]);
+    assert_eq!(only(&[], &["deep", "/z.md"]), ["b/x.md"]);
+    let broken = ScanOptions { include: vec!["a[".to_owned()], ..ScanOptions::default() };
+    assert!(
+        matches!(scan(root.path(), &broken), Err(ScanError::Glob { glob, .. }) if glob == "a[")
+    );
+    let nowhere = scan(&root.path().join("nowhere"), &ScanOptions::default());
+    assert!(matches!(nowhere, Err(ScanError::Read { .. })));
+}
+
+#[test]
+fn facts_tell_one_version_of_a_file_from_another() {
+    let root = vault(&[("a.md", "one")]);
+    let facts =
+        || scan(root.path(), &ScanOptions::default()).expect("the root can be read").found[0].facts;
+    let before = facts();
+    assert_eq!(before, facts());
+    assert_eq!(before.size, 3);
+    fs::write(root.path().join("a.md"), "three").expect("files can be written");
+    assert_ne!(before, facts());
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn link(root: &tempfile::TempDir, at: &str, to: impl AsRef<Path>) {
+        symlink(to, root.path().join(at)).expect("links can be made");
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_never_out() {
+        let outside = vault(&[("secret.md", ""), ("folder/secret.md", "")]);
+        let root = vault(&[("a/x.md", ""), ("b/y.md", "")]);
+        link(&root, "file.md", "a/x.md");
+        link(&root, "folder", "a");
+        link(&root, "out.md", outside.path().join("secret.md"));
+        link(&root, "out", outside.path().join("folder"));
+        link(&root, "gone.md", "nowhere.md");
+        link(&root, "a/up", "..");
+        link(&root, "a/self", "self");
+        let (found, skipped) = look(&root, &ScanOptions::default());
+        assert_eq!(found, ["a/x.md", "b/y.md", "file.md", "folder/x.md"]);
+        assert_eq!(skipped, ["a/up/", "folder/up/", "gone.md", "out.md", "out/"]);
+    }
+
+    #[test]
+    fn links_across_end() {
+        let root = vault(&[("a/x.md", ""), ("b/y.md", ""), ("c/z.md", "")]);
+        for at in ["a", "b", "c"] {
+            for to in ["a", "b", "c"] {
+                link(&root, &format!("{at}/to-{to}"), format!("../{to}"));
+            }
+        }
+        let found = found(&root);
+        assert!(found.len() < 12, "{found:?}");
+        assert!(["a/x.md", "b/y.md", "c/z.md"].iter().all(|path| found.iter().any(|f| f == path)));
+    }
+
+    #[test]
+    fn a_root_may_be_a_link() {
+        let root = vault(&[("a/x.md", "text")]);
+        let other = vault(&[]);
+        let linked = other.path().join("vault");
+        symlink(root.path(), &linked).expect("links can be made");
+        let scan = scan(&linked, &ScanOptions::default()).expect("the root can be read");
+        assert_eq!(scan.found[0].path.as_str(), "a/x.md");
+        assert_eq!(read(&linked, &scan.found[0]).expect("the file is there"), b"text");
+    }
+
+    #[test]
+    fn spellings_of_one_name_are_one_note() {
+        let root = vault(&[("e\u{301}.md", "decomposed"), ("a\u{308}/x.md", "")]);
+        assert_eq!(found(&root), ["\u{e4}/x.md", "\u{e9}.md"]);
+        fs::write(root.path().join("\u{e9}.md"), "composed").expect("files can be written");
+        let scan = scan(root.path(), &ScanOptions::default()).expect("the root can be read");
+        let winner = scan.found.iter().find(|file| file.path.as_str() == "\u{e9}.md");
+        assert_eq!(
+            read(root.path(), winner.expect("one is kept")).expect("it is there"),
+            b"composed"
+        );
+        assert_eq!((scan.skipped.len(), scan.skipped[0].failed), (1, true));
+    }
+
+    #[test]
+    fn names_that_are_no_unicode_and_pipes_are_listed() {
+        let root = vault(&[("a.md", "")]);
+        fs::write(root.path().join(OsStr::from_bytes(b"b\xff.md")), "")
+            .expect("files can be written");
+        let socket = std::os::unix::net::UnixListener::bind(root.path().join("pipe.md"));
+        let (found, skipped) = look(&root, &ScanOptions::default());
+        assert_eq!(found, ["a.md"]);
+        assert_eq!(skipped, ["b\u{fffd}.md", "pipe.md"]);
+        drop(socket);
+    }
+
+    #[test]
+    fn a_file_that_has_left_is_not_read() {
+        let outside = vault(&[("secret.md", "secret")]);
+        let root = vault(&[("a.md", ""), ("b.md", ""), ("c.md", "")]);
+        let scan = scan(root.path(), &ScanOptions::default()).expect("the root can be read");
+        for name in ["a.md", "b.md", "c.md"] {
+            fs::remove_file(root.path().join(name)).expect("files can be removed");
+        }
+        link(&root, "a.md", outside.path().join("secret.md"));
+        fs::create_dir(root.path().join("b.md")).expect("folders can be made");
+        let errors =
+            scan.found.iter().map(|file| read(root.path(), file).expect_err("it has left"));
+        let errors = errors.collect::<Vec<_>>();
+        assert!(matches!(errors[0], ScanError::Outside { .. }), "{:?}", errors[0]);
+        assert!(matches!(errors[1], ScanError::NoFile { .. }), "{:?}", errors[1]);
+        assert!(matches!(errors[2], ScanError::Read { .. }), "{:?}", errors[2]);
+    }
+}
