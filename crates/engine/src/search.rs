@@ -301,12 +301,8 @@ fn complete_vectors(
 ) -> Result<(), EngineError> {
     let Some(vectors) = &snapshot.vectors else { return Ok(()) };
     for (id, candidate) in pool {
-        let rows: Vec<(usize, _)> = vectors
-            .rows_of(*id)
-            .iter()
-            .enumerate()
-            .filter_map(|(at, row)| Some((at, (*row)?)))
-            .collect();
+        let rows: Vec<(usize, _)> =
+            vectors.rows_of(*id).enumerate().filter_map(|(at, row)| Some((at, row?))).collect();
         let own: Vec<_> = rows.iter().map(|(_, row)| *row).collect();
         let scores = vectors.index.similarities(vector, &own)?;
         for ((at, _), score) in rows.iter().zip(scores) {

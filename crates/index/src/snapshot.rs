@@ -29,7 +29,7 @@ pub struct Vectors {
     /// The rows.
     pub index: VectorIndex,
     /// Per note, the row of each of its chunks in order; nothing while one waits for its vector.
-    pub rows: imbl::HashMap<NoteId, Arc<[Option<RowId>]>>,
+    pub rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
     /// What made them.
     pub model: Arc<ModelIdentity>,
 }
@@ -37,8 +37,8 @@ pub struct Vectors {
 impl Vectors {
     /// The rows of a note's chunks; none for a note without any.
     #[must_use]
-    pub fn rows_of(&self, note: NoteId) -> &[Option<RowId>] {
-        self.rows.get(&note).map_or(&[], |rows| rows)
+    pub fn rows_of(&self, note: NoteId) -> impl Iterator<Item = Option<RowId>> + '_ {
+        self.rows.get(&note).into_iter().flatten().copied()
     }
 }
 
@@ -48,9 +48,7 @@ impl Snapshot {
     /// True for every note where there is no model: nothing is pending then.
     #[must_use]
     pub fn is_fresh(&self, note: NoteId) -> bool {
-        self.vectors
-            .as_ref()
-            .is_none_or(|vectors| vectors.rows_of(note).iter().all(Option::is_some))
+        self.vectors.as_ref().is_none_or(|vectors| vectors.rows_of(note).all(|row| row.is_some()))
     }
 }
 

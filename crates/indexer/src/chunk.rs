@@ -74,7 +74,7 @@ pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) 
 /// The text that the model sees for one chunk of `note`. `O(bytes before the chunk's end)`.
 #[must_use]
 pub fn embedded_text(note: &Note, chunk: &Chunk) -> String {
-    text_of(note, &chunk.heading_path, chunk.span.slice(&note.body))
+    text_of(&note.title, &chunk.heading_path, chunk.span.slice(&note.body))
 }
 
 /// The texts that the model sees for chunks of `note`, in their order. `O(bytes)` for all of them.
@@ -83,9 +83,9 @@ pub fn embedded_texts<'n>(
     chunks: &'n [Chunk],
 ) -> impl Iterator<Item = String> + 'n {
     let offsets = Offsets::new(&note.body);
-    chunks
-        .iter()
-        .map(move |chunk| text_of(note, &chunk.heading_path, &note.body[offsets.bytes(chunk.span)]))
+    chunks.iter().map(move |chunk| {
+        text_of(&note.title, &chunk.heading_path, &note.body[offsets.bytes(chunk.span)])
+    })
 }
 
 /// The first 128 bits of BLAKE3.
@@ -95,12 +95,13 @@ fn hash(text: &str) -> TextHash {
     TextHash(first.iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte)))
 }
 
-fn text_of(note: &Note, heading_path: &[String], markdown: &str) -> String {
-    let mut text = context_line(&note.title, heading_path.iter().map(String::as_str));
+/// The text that the model sees for `markdown` below `heading_path` of the note `title`.
+pub(crate) fn text_of(title: &str, heading_path: &[String], markdown: &str) -> String {
+    let mut text = context_line(title, heading_path.iter().map(String::as_str));
     let body = plain(markdown);
     // A first heading that repeats the title says nothing new.
     let (first, rest) = body.split_once('\n').unwrap_or((&body, ""));
-    let repeats = first.trim() == note.title || first.trim() == plain(&note.title);
+    let repeats = first.trim() == title || first.trim() == plain(title);
     let body = if repeats { rest } else { &body };
     if !body.is_empty() {
         text.push('\n');

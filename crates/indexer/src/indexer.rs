@@ -149,9 +149,13 @@ impl Indexer {
         let shelf = match &embedder {
             Some(embedder) => {
                 let identity = embedder.identity().clone();
-                let (shelf, report) = Shelf::open(&settings.store, identity, &notes, settings.vector)?;
+                let (shelf, report) =
+                    Shelf::open(&settings.store, identity, &notes, settings.vector)?;
                 if report.n_damaged > 0 {
-                    board.status.notices.push(format!("{} damaged vectors are made again.", report.n_damaged));
+                    board
+                        .status
+                        .notices
+                        .push(format!("{} damaged vectors are made again.", report.n_damaged));
                 }
                 Some(shelf)
             }
@@ -169,12 +173,25 @@ impl Indexer {
         let board = Arc::new(Mutex::new(board));
         let (events, received) = unbounded();
         let watch = start_watch(&settings, &events, &board);
-        let parts = Parts { store: Some(store), keyword, shelf, embedder, publisher, board: Arc::clone(&board), recipe, written };
+        let parts = Parts {
+            store: Some(store),
+            keyword,
+            shelf,
+            embedder,
+            publisher,
+            board: Arc::clone(&board),
+            recipe,
+            written,
+        };
         let sender = events.clone();
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
             .spawn(move || Writer::new(settings, parts, sender).run(&received))
-            .map_err(|source| StoreError::Io { action: "start", path: "the writer thread".into(), source })?;
+            .map_err(|source| StoreError::Io {
+                action: "start",
+                path: "the writer thread".into(),
+                source,
+            })?;
         Ok(Self { events, reader, board, writer: Some(writer), _watch: watch })
     }
 
@@ -227,7 +244,11 @@ impl Indexer {
     pub fn coverage(&self) -> Vec<FileCoverage> {
         let snapshot = self.reader.snapshot();
         let vault_name = |id: VaultId| {
-            snapshot.notes.vaults().nth(usize::from(id.0)).map_or_else(String::new, |(_, info)| info.name.clone())
+            snapshot
+                .notes
+                .vaults()
+                .nth(usize::from(id.0))
+                .map_or_else(String::new, |(_, info)| info.name.clone())
         };
         let mut lines: Vec<FileCoverage> =
             snapshot.notes.by_path().map(|(id, _)| covered(&snapshot, id, vault_name)).collect();
@@ -262,7 +283,10 @@ impl Indexer {
         }
     }
 
-    fn ask(&self, event: impl FnOnce(Sender<Result<u64, IndexError>>) -> Event) -> Result<u64, IndexError> {
+    fn ask(
+        &self,
+        event: impl FnOnce(Sender<Result<u64, IndexError>>) -> Event,
+    ) -> Result<u64, IndexError> {
         let (reply, answer) = bounded(1);
         self.events.send(event(reply)).map_err(|_| IndexError::Stopped)?;
         answer.recv().map_err(|_| IndexError::Stopped)?
@@ -281,7 +305,11 @@ impl Drop for Indexer {
     }
 }
 
-fn covered(snapshot: &Snapshot, id: NoteId, vault_name: impl Fn(VaultId) -> String) -> FileCoverage {
+fn covered(
+    snapshot: &Snapshot,
+    id: NoteId,
+    vault_name: impl Fn(VaultId) -> String,
+) -> FileCoverage {
     let notes = &snapshot.notes;
     let entry = notes.entry(id).expect("a path leads to a note");
     let mut diagnostics = entry.diagnostics.clone();
@@ -294,14 +322,26 @@ fn covered(snapshot: &Snapshot, id: NoteId, vault_name: impl Fn(VaultId) -> Stri
             }
             Issue::DuplicateUri { claimed, winner } => (
                 "duplicate-uri",
-                format!("`{claimed}` is the uri of `{winner}`; this note is `{}`.", notes.graph().uri(id)),
+                format!(
+                    "`{claimed}` is the uri of `{winner}`; this note is `{}`.",
+                    notes.graph().uri(id)
+                ),
             ),
             Issue::AmbiguousLink { target, candidates } => {
-                let paths: Vec<String> = candidates.iter().map(|path| format!("`{path}`")).collect();
-                ("ambiguous-link", format!("`{target}` could mean {}; the first was taken.", paths.join(", ")))
+                let paths: Vec<String> =
+                    candidates.iter().map(|path| format!("`{path}`")).collect();
+                (
+                    "ambiguous-link",
+                    format!("`{target}` could mean {}; the first was taken.", paths.join(", ")),
+                )
             }
         };
-        diagnostics.push(Diagnostic { severity: Severity::Notice, code: code.into(), message, line: None });
+        diagnostics.push(Diagnostic {
+            severity: Severity::Notice,
+            code: code.into(),
+            message,
+            line: None,
+        });
     }
     FileCoverage {
         vault: vault_name(entry.vault),
@@ -322,7 +362,8 @@ fn covered(snapshot: &Snapshot, id: NoteId, vault_name: impl Fn(VaultId) -> Stri
 fn recipe(settings: &IndexSettings, embedder: Option<&dyn Embedder>) -> u64 {
     let IndexSettings { parse, chunks, vaults, .. } = settings;
     let model = embedder.map(|embedder| (embedder.identity(), embedder.window()));
-    let text = format!("{}\0{parse:?}\0{chunks:?}\0{vaults:?}\0{model:?}", env!("CARGO_PKG_VERSION"));
+    let text =
+        format!("{}\0{parse:?}\0{chunks:?}\0{vaults:?}\0{model:?}", env!("CARGO_PKG_VERSION"));
     u64::from_le_bytes(hash_of(text.as_bytes()).to_le_bytes()[..8].try_into().expect("eight bytes"))
 }
 
@@ -336,21 +377,30 @@ fn restore(
     match store.checkpoint() {
         Ok(Some(checkpoint)) if checkpoint.recipe == recipe => Ok(Some(checkpoint)),
         Ok(Some(checkpoint)) => {
-            board.status.notices.push("The settings changed; every file is read again, vectors are kept.".into());
+            board
+                .status
+                .notices
+                .push("The settings changed; every file is read again, vectors are kept.".into());
             let notes = NoteTable::new(vault_infos(settings));
             Ok(Some(Checkpoint { notes, ..checkpoint }))
         }
         Ok(None) => Ok(None),
         Err(error @ StoreError::Damaged { .. }) => {
             tracing::warn!(%error, "the index is built anew");
-            board.status.notices.push(format!("{error}; the index was built anew from the files, vectors are kept."));
+            board.status.notices.push(format!(
+                "{error}; the index was built anew from the files, vectors are kept."
+            ));
             Ok(None)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn open_words(store: &Store, settings: &IndexSettings, board: &mut Board) -> Result<KeywordWriter, IndexError> {
+fn open_words(
+    store: &Store,
+    settings: &IndexSettings,
+    board: &mut Board,
+) -> Result<KeywordWriter, IndexError> {
     let folder: &Path = &store.keyword_folder();
     match KeywordWriter::open_or_create(folder, settings.keyword) {
         Ok((writer, _)) => Ok(writer),
@@ -388,7 +438,11 @@ fn reconcile(
     keyword.commit(generation)
 }
 
-fn start_watch(settings: &IndexSettings, events: &Sender<Event>, board: &Arc<Mutex<Board>>) -> Option<Watch> {
+fn start_watch(
+    settings: &IndexSettings,
+    events: &Sender<Event>,
+    board: &Arc<Mutex<Board>>,
+) -> Option<Watch> {
     if !settings.watch {
         return None;
     }
@@ -401,8 +455,15 @@ fn start_watch(settings: &IndexSettings, events: &Sender<Event>, board: &Arc<Mut
         Ok(watch) => Some(watch),
         Err(error) => {
             tracing::warn!(%error, "changes are not noticed by themselves");
-            let line = format!("The folder cannot be watched ({error}); run `weft reindex` after changes.");
-            board.lock().unwrap_or_else(std::sync::PoisonError::into_inner).status.notices.push(line);
+            let line = format!(
+                "The folder cannot be watched ({error}); run `weft reindex` after changes."
+            );
+            board
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .status
+                .notices
+                .push(line);
             None
         }
     }

@@ -22,7 +22,9 @@ impl Watch {
     ) -> Result<Self, notify::Error> {
         let handler = move |result: DebounceEventResult| {
             let relevant = match &result {
-                Ok(events) => events.iter().any(|event| event.need_rescan() || !event.kind.is_access()),
+                Ok(events) => {
+                    events.iter().any(|event| event.need_rescan() || !event.kind.is_access())
+                }
                 Err(errors) => {
                     tracing::warn!(?errors, "the watcher lost events; looking at every file");
                     true

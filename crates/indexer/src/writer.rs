@@ -12,10 +12,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use weft_index::embedder::{EmbedError, Embedder, Role};
 use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordError, KeywordWriter};
 use weft_index::notes::{Change, Delta, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::vector::FrozenGraph;
 use weft_index::{Checkpoint, Publisher, Shelf, Snapshot, Store};
 use weft_model::{Chunk, Note, NoteId, NotePath, TextHash};
 
-use crate::chunk::{chunks, embedded_text};
+use crate::chunk::{chunks, text_of};
+use crate::offsets::Offsets;
 use crate::parse::{is_excluded, parse};
 use crate::scan::{self, Found, Scan};
 use crate::status::{FileState, IndexStatus, Phase, VaultStatus};
@@ -31,6 +33,8 @@ pub(crate) enum Event {
     Flush(Sender<Result<u64, IndexError>>),
     /// A batch came back from the model.
     Embedded(Vec<TextHash>, Result<Vec<Vec<f32>>, EmbedError>),
+    /// A graph over the vectors was built in the background.
+    GraphBuilt(FrozenGraph),
     /// The end: write down what is held.
     Stop,
 }
@@ -53,8 +57,11 @@ pub(crate) struct Board {
 /// Texts handed to the model at a time: enough to keep its threads busy, few enough to publish often.
 const EMBED_BATCH: usize = 32;
 
+/// Texts made ready for the model at a time, so that a long body is gone through once for many of its chunks.
+const READY_TEXTS: usize = 1024;
+
 /// Files read and parsed before their notes are published.
-const FILES_PER_BATCH: usize = 20_000;
+const FILES_PER_BATCH: usize = 4096;
 
 /// How long new vectors may wait to be published while more are coming.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -63,8 +70,8 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 const CHECKPOINT_IDLE: Duration = Duration::from_secs(2);
 const CHECKPOINT_AT_LEAST: Duration = Duration::from_secs(30);
 
-/// How long a model that cannot be reached is left alone.
-const RETRY_MODEL: Duration = Duration::from_secs(5);
+/// How long a model that cannot be reached, or a disk that is full, is left alone.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// A change younger than this may share its time with the next one, so its bytes are compared.
 const RACY_NS: i64 = 2_000_000_000;
@@ -81,13 +88,22 @@ pub(crate) struct Writer {
     /// Texts on their way to the model, and who waits for them.
     backlog: VecDeque<TextHash>,
     waiting: HashMap<TextHash, Vec<(NoteId, usize)>>,
+    n_waiting: usize,
+    ready: VecDeque<(TextHash, String)>,
     to_model: Option<Sender<Vec<(TextHash, String)>>>,
     in_flight: usize,
     model_rests_until: Option<Instant>,
     n_embedded: usize,
     embedding_since: Option<Instant>,
+    /// Facts of files that were touched and say what they said.
+    reread: HashMap<(VaultId, NotePath), FileFacts>,
+    /// When to look at the files again, after it failed.
+    rescan_at: Option<Instant>,
     /// Vectors that came since the last publication.
     unpublished: bool,
+    /// Whether a graph over the vectors is being built.
+    building_graph: bool,
+    events: Sender<Event>,
     last_published: Instant,
     /// Generation of the last checkpoint, and since when there is something newer.
     written: u64,
@@ -109,7 +125,8 @@ pub(crate) struct Parts {
 impl Writer {
     pub(crate) fn new(settings: IndexSettings, parts: Parts, events: Sender<Event>) -> Self {
         let Parts { store, keyword, shelf, embedder, publisher, board, recipe, written } = parts;
-        let to_model = embedder.as_ref().map(|embedder| spawn_model(Arc::clone(embedder), events));
+        let to_model =
+            embedder.as_ref().map(|embedder| spawn_model(Arc::clone(embedder), events.clone()));
         let now = Instant::now();
         Self {
             settings,
@@ -122,12 +139,18 @@ impl Writer {
             recipe,
             backlog: VecDeque::new(),
             waiting: HashMap::new(),
+            n_waiting: 0,
+            ready: VecDeque::new(),
             to_model,
             in_flight: 0,
             model_rests_until: None,
             n_embedded: 0,
             embedding_since: None,
+            reread: HashMap::new(),
+            rescan_at: None,
             unpublished: false,
+            building_graph: false,
+            events,
             last_published: now,
             written,
             dirty_since: None,
@@ -140,27 +163,25 @@ impl Writer {
         if let Err(error) = self.arrange_all() {
             self.report(&error);
         }
-        if let Err(error) = self.rescan(Rescan::default()) {
-            self.report(&error);
-        }
+        self.look_again();
         loop {
             self.feed_model();
             self.show_phase();
             match events.recv_timeout(self.patience()) {
-                Ok(Event::Touched) => {
-                    if let Err(error) = self.rescan(Rescan::default()) {
-                        self.report(&error);
-                    }
-                }
+                Ok(Event::Touched) => self.look_again(),
                 Ok(Event::Rescan(options, reply)) => {
                     let result = self.rescan(options).map(|()| self.generation());
                     let _ = reply.send(result);
                 }
                 Ok(Event::Flush(reply)) => {
-                    let result = self.rescan(Rescan::default()).and_then(|()| self.checkpoint()).map(|()| self.generation());
+                    let result = self
+                        .rescan(Rescan::default())
+                        .and_then(|()| self.checkpoint())
+                        .map(|()| self.generation());
                     let _ = reply.send(result);
                 }
                 Ok(Event::Embedded(texts, result)) => self.embedded(&texts, result),
+                Ok(Event::GraphBuilt(graph)) => self.attach(graph),
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -175,6 +196,15 @@ impl Writer {
             && let Err(error) = store.settle(generation)
         {
             tracing::warn!(%error, "the store was not settled");
+        }
+    }
+
+    /// Looks at every file; where that fails, tries again later.
+    fn look_again(&mut self) {
+        self.rescan_at = None;
+        if let Err(error) = self.rescan(Rescan::default()) {
+            self.report(&error);
+            self.rescan_at = Some(Instant::now() + RETRY);
         }
     }
 
@@ -196,7 +226,10 @@ impl Writer {
         if self.unpublished {
             return PUBLISH_EVERY;
         }
-        if self.dirty_since.is_some() || self.model_rests_until.is_some() {
+        if self.dirty_since.is_some()
+            || self.model_rests_until.is_some()
+            || self.rescan_at.is_some()
+        {
             return CHECKPOINT_IDLE;
         }
         Duration::from_secs(3600)
@@ -204,11 +237,17 @@ impl Writer {
 
     /// Does what is due by time: publishing vectors, writing checkpoints.
     fn tend(&mut self) {
-        if self.unpublished && (self.last_published.elapsed() >= PUBLISH_EVERY || self.waiting.is_empty()) {
+        if self.unpublished
+            && (self.last_published.elapsed() >= PUBLISH_EVERY || self.waiting.is_empty())
+        {
             if let Err(error) = self.publish_vectors() {
                 self.report(&error);
             }
         }
+        if self.rescan_at.is_some_and(|at| Instant::now() >= at) {
+            self.look_again();
+        }
+        self.build_graph();
         let idle = self.last_change.elapsed() >= CHECKPOINT_IDLE && self.in_flight == 0;
         let overdue = self.dirty_since.is_some_and(|since| since.elapsed() >= CHECKPOINT_AT_LEAST);
         if self.dirty_since.is_some() && (idle || overdue) {
@@ -228,8 +267,10 @@ impl Writer {
             board.status.phase = Phase::Scanning;
             (board.status.n_files_done, board.status.n_files_total) = (0, 0);
         }
-        let vaults: Vec<(VaultId, PathBuf)> =
-            (0..).map(VaultId).zip(self.settings.vaults.iter().map(|vault| vault.root.clone())).collect();
+        let vaults: Vec<(VaultId, PathBuf)> = (0..)
+            .map(VaultId)
+            .zip(self.settings.vaults.iter().map(|vault| vault.root.clone()))
+            .collect();
         for (vault, root) in vaults {
             self.rescan_vault(vault, &root, options)?;
         }
@@ -240,19 +281,28 @@ impl Writer {
         Ok(())
     }
 
-    fn rescan_vault(&mut self, vault: VaultId, root: &std::path::Path, options: Rescan) -> Result<(), IndexError> {
-        let Scan { found, skipped } = scan::scan(root, &self.settings.scan)
-            .map_err(|source| IndexError::Vault { root: root.to_owned(), reason: source.to_string() })?;
+    fn rescan_vault(
+        &mut self,
+        vault: VaultId,
+        root: &std::path::Path,
+        options: Rescan,
+    ) -> Result<(), IndexError> {
+        let Scan { found, skipped } = scan::scan(root, &self.settings.scan).map_err(|source| {
+            IndexError::Vault { root: root.to_owned(), reason: source.to_string() }
+        })?;
         let notes = self.publisher.newest().notes.clone();
         let mut absent: BTreeMap<(VaultId, String), Absent> = skipped
             .into_iter()
             .map(|file| {
                 let state = if file.failed { FileState::Failed } else { FileState::Skipped };
-                ((vault, file.path), Absent { state, reason: file.reason, facts: FileFacts::default() })
+                (
+                    (vault, file.path),
+                    Absent { state, reason: file.reason, facts: FileFacts::default() },
+                )
             })
             .collect();
         let known_absent = self.board().absent.clone();
-        let newest = found.iter().map(|file| file.facts.modified_ns).max().unwrap_or(0);
+        let settled_ns = wall_clock_ns().saturating_sub(RACY_NS);
 
         let there: HashSet<&NotePath> = found.iter().map(|file| &file.path).collect();
         let gone: Vec<(NoteId, Arc<NoteEntry>)> = notes
@@ -262,10 +312,13 @@ impl Writer {
             .collect();
         let mut changed: Vec<&Found> = Vec::new();
         for file in &found {
+            let place = (vault, file.path.clone());
             let same = |facts: &FileFacts| {
-                let FileFacts { size, modified_ns, inode, hash: _ } = *facts;
-                let racy = modified_ns >= newest.saturating_sub(RACY_NS);
-                (size, modified_ns, inode) == (file.facts.size, file.facts.modified_ns, file.facts.inode) && !racy
+                let seen = |facts: &FileFacts| {
+                    (facts.size, facts.modified_ns, facts.inode) == seen_now(file)
+                };
+                let known = seen(facts) || self.reread.get(&place).is_some_and(seen);
+                known && file.facts.modified_ns < settled_ns
             };
             let entry = notes.at(vault, &file.path).and_then(|id| notes.entry(id));
             let key = (vault, file.path.as_str().to_owned());
@@ -286,10 +339,11 @@ impl Writer {
         }
 
         // Files that are gone leave with the first batch, so that a rename is one step.
-        let mut gone: HashMap<TextHash, Vec<Arc<NoteEntry>>> = gone.into_iter().fold(HashMap::new(), |mut by_hash, (_, entry)| {
-            by_hash.entry(entry.file.hash).or_default().push(entry);
-            by_hash
-        });
+        let mut gone: HashMap<TextHash, Vec<Arc<NoteEntry>>> =
+            gone.into_iter().fold(HashMap::new(), |mut by_hash, (_, entry)| {
+                by_hash.entry(entry.file.hash).or_default().push(entry);
+                by_hash
+            });
         let mut batches = changed.chunks(FILES_PER_BATCH).peekable();
         let mut first = true;
         while first || batches.peek().is_some() {
@@ -299,13 +353,16 @@ impl Writer {
                 match read {
                     Read::Note(entry) => {
                         let is_new = notes.at(vault, &entry.note.path).is_none();
-                        let moved = gone.get_mut(&entry.file.hash).filter(|_| is_new).and_then(Vec::pop);
+                        let moved =
+                            gone.get_mut(&entry.file.hash).filter(|_| is_new).and_then(Vec::pop);
                         changes.push(match moved {
                             Some(old) => Change::Move(old.note.path.clone(), entry),
                             None => Change::Upsert(entry),
                         });
                     }
-                    Read::Same => {}
+                    Read::Same(path, facts) => {
+                        self.reread.insert((vault, path), facts);
+                    }
                     Read::Absent(path, file) => {
                         if notes.at(vault, &path).is_some() {
                             changes.push(Change::Remove(vault, path.clone()));
@@ -339,22 +396,34 @@ impl Writer {
         notes: &NoteTable,
         options: Rescan,
     ) -> Vec<Read> {
-        let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().div_ceil(8)).max(1);
+        let n_threads = std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(files.len().div_ceil(8))
+            .max(1);
         let share = files.len().div_ceil(n_threads).max(1);
         let read = |file: &&Found| {
-            let old = notes.at(vault, &file.path).and_then(|id| notes.entry(id)).filter(|_| !options.full);
+            let old = notes
+                .at(vault, &file.path)
+                .and_then(|id| notes.entry(id))
+                .filter(|_| !options.full);
             read_file(vault, root, file, old, &self.settings, self.embedder.as_deref())
         };
         std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                files.chunks(share).map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<_>>())).collect();
+            let workers: Vec<_> = files
+                .chunks(share)
+                .map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<_>>()))
+                .collect();
             workers
                 .into_iter()
                 .zip(files.chunks(share))
                 .flat_map(|(worker, part)| {
                     worker.join().unwrap_or_else(|_| {
                         let failed = |file: &&Found| {
-                            Read::absent(file, FileState::Failed, "reading it stopped the reader; this is a defect".into())
+                            Read::absent(
+                                file,
+                                FileState::Failed,
+                                "reading it stopped the reader; this is a defect".into(),
+                            )
                         };
                         part.iter().map(failed).collect()
                     })
@@ -414,6 +483,7 @@ impl Writer {
                     self.backlog.push_back(texts[at]);
                 }
                 waiting.push((*id, at));
+                self.n_waiting += 1;
             }
         }
         Ok(())
@@ -430,22 +500,17 @@ impl Writer {
 
     /// Hands the next texts to the model when it has nothing to do.
     fn feed_model(&mut self) {
-        if self.in_flight > 0 || self.model_rests_until.is_some_and(|until| Instant::now() < until) {
+        if self.in_flight > 0 || self.model_rests_until.is_some_and(|until| Instant::now() < until)
+        {
             return;
         }
         self.model_rests_until = None;
         let Some(to_model) = self.to_model.clone() else { return };
-        let snapshot = self.publisher.newest();
-        let mut batch = Vec::new();
-        while batch.len() < EMBED_BATCH
-            && let Some(text) = self.backlog.pop_front()
-        {
-            match self.waiting.get(&text).and_then(|waiting| text_of(&snapshot.notes, waiting, text)) {
-                Some(written) => batch.push((text, written)),
-                // Nobody waits for it any more.
-                None => drop(self.waiting.remove(&text)),
-            }
+        if self.ready.is_empty() {
+            self.make_ready();
         }
+        let n = self.ready.len().min(EMBED_BATCH);
+        let batch: Vec<(TextHash, String)> = self.ready.drain(..n).collect();
         if batch.is_empty() {
             self.embedding_since = None;
             return;
@@ -458,8 +523,32 @@ impl Writer {
         if to_model.send(batch).is_err() {
             self.in_flight = 0;
             self.to_model = None;
-            self.board().status.last_error = Some("the embedding thread ended; searching by words and links only".into());
+            self.board().status.last_error =
+                Some("the embedding thread ended; searching by words and links only".into());
         }
+    }
+
+    /// Makes the next texts of the backlog; those that nobody waits for any more are dropped.
+    fn make_ready(&mut self) {
+        let notes = &self.publisher.newest().notes;
+        let mut last: Option<(NoteId, Arc<NoteEntry>)> = None;
+        let mut pending: Vec<(TextHash, usize)> = Vec::new();
+        while self.ready.len() + pending.len() < READY_TEXTS
+            && let Some(text) = self.backlog.pop_front()
+        {
+            let place = self.waiting.get(&text).and_then(|waiting| place_of(notes, waiting, text));
+            let Some((id, at)) = place else {
+                self.n_waiting -= self.waiting.remove(&text).map_or(0, |waiting| waiting.len());
+                continue;
+            };
+            if last.as_ref().is_some_and(|(note, _)| *note != id) {
+                self.ready.extend(last.iter().flat_map(|(_, entry)| texts_of(entry, &pending)));
+                pending.clear();
+            }
+            last = notes.entry(id).map(|entry| (id, Arc::clone(entry)));
+            pending.push((text, at));
+        }
+        self.ready.extend(last.iter().flat_map(|(_, entry)| texts_of(entry, &pending)));
     }
 
     fn embedded(&mut self, texts: &[TextHash], result: Result<Vec<Vec<f32>>, EmbedError>) {
@@ -469,6 +558,7 @@ impl Writer {
                 self.n_embedded += texts.len();
                 for (text, vector) in texts.iter().zip(vectors) {
                     let waiting = self.waiting.remove(text).unwrap_or_default();
+                    self.n_waiting -= waiting.len();
                     if let Some(shelf) = &mut self.shelf
                         && let Err(error) = shelf.fill(*text, &vector, &waiting)
                     {
@@ -480,17 +570,26 @@ impl Writer {
             Err(error @ EmbedError::Unavailable { .. }) => {
                 self.report(&IndexError::Embed(error));
                 self.backlog.extend(texts);
-                self.model_rests_until = Some(Instant::now() + RETRY_MODEL);
+                self.model_rests_until = Some(Instant::now() + RETRY);
             }
             Err(error @ EmbedError::Failed { .. }) => {
                 // Trying again gives the same; the notes stay found by word and link.
                 self.report(&IndexError::Embed(error));
                 for text in texts {
-                    self.waiting.remove(text);
+                    self.n_waiting -= self.waiting.remove(text).map_or(0, |waiting| waiting.len());
                 }
             }
         }
-        self.count();
+        self.show_backlog();
+    }
+
+    fn show_backlog(&self) {
+        let rate =
+            self.embedding_since.map_or(0.0, |since| per_second(self.n_embedded, since.elapsed()));
+        let status = &mut self.board().status;
+        status.n_vectors_pending = self.n_waiting;
+        status.vectors_per_second = rate;
+        status.seconds_left = seconds_left(self.n_waiting, rate);
     }
 
     fn publish_vectors(&mut self) -> Result<(), IndexError> {
@@ -508,6 +607,31 @@ impl Writer {
         Ok(())
     }
 
+    /// Starts building a graph over the vectors where one would make searches faster.
+    fn build_graph(&mut self) {
+        let Some(index) = self.shelf.as_ref().map(|shelf| shelf.publish().index) else { return };
+        if self.building_graph || !self.waiting.is_empty() || !index.needs_rebuild() {
+            return;
+        }
+        let events = self.events.clone();
+        let work = move || {
+            // A writer that has stopped needs no graph.
+            let _ = events.send(Event::GraphBuilt(index.build_graph()));
+        };
+        self.building_graph =
+            std::thread::Builder::new().name("weft-graph".into()).spawn(work).is_ok();
+    }
+
+    fn attach(&mut self, graph: FrozenGraph) {
+        self.building_graph = false;
+        if let Some(shelf) = &mut self.shelf {
+            match shelf.attach(graph) {
+                Ok(()) => self.unpublished = true,
+                Err(error) => self.report(&error.into()),
+            }
+        }
+    }
+
     fn checkpoint(&mut self) -> Result<(), IndexError> {
         if let Some(shelf) = &mut self.shelf {
             shelf.sync()?;
@@ -516,8 +640,11 @@ impl Writer {
         if let Some(store) = &self.store
             && self.written != snapshot.generation
         {
-            let checkpoint =
-                Checkpoint { generation: snapshot.generation, notes: snapshot.notes.clone(), recipe: self.recipe };
+            let checkpoint = Checkpoint {
+                generation: snapshot.generation,
+                notes: snapshot.notes.clone(),
+                recipe: self.recipe,
+            };
             store.write(&checkpoint, self.settings.keep_generations)?;
             let n_bytes = store.n_bytes();
             self.board().status.store_bytes = n_bytes;
@@ -545,7 +672,11 @@ impl Writer {
         let notes = &snapshot.notes;
         let mut vaults: Vec<VaultStatus> = notes
             .vaults()
-            .map(|(_, info)| VaultStatus { name: info.name.clone(), root: info.root.clone(), ..VaultStatus::default() })
+            .map(|(_, info)| VaultStatus {
+                name: info.name.clone(),
+                root: info.root.clone(),
+                ..VaultStatus::default()
+            })
             .collect();
         let mut n_chunks = 0;
         for (id, entry) in notes.by_path() {
@@ -559,8 +690,7 @@ impl Writer {
                 vault.n_resolved += usize::from(notes.entry(*target).is_some());
             }
         }
-        let n_pending: usize = self.waiting.values().map(Vec::len).sum();
-        let rate = self.embedding_since.map_or(0.0, |since| per_second(self.n_embedded, since.elapsed()));
+        self.show_backlog();
         let mut board = self.board();
         for ((vault, _), file) in &board.absent {
             let vault = &mut vaults[usize::from(vault.0)];
@@ -577,18 +707,29 @@ impl Writer {
         status.n_links = vaults.iter().map(|vault| vault.n_links).sum();
         status.n_unresolved = vaults.iter().map(|vault| vault.n_links - vault.n_resolved).sum();
         status.n_chunks = n_chunks;
-        status.n_vectors_pending = n_pending;
-        status.vectors_per_second = rate;
-        status.seconds_left = seconds_left(n_pending, rate);
         status.vaults = vaults;
     }
+}
+
+fn seen_now(file: &Found) -> (u64, i64, u64) {
+    (file.facts.size, file.facts.modified_ns, file.facts.inode)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "compared with the times of files, never part of an answer"
+)]
+fn wall_clock_ns() -> i64 {
+    let since =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// What became of a file that was looked at.
 enum Read {
     Note(Arc<NoteEntry>),
-    /// Its bytes are those of the entry.
-    Same,
+    /// Its bytes are those of the entry, though the file system says something else.
+    Same(NotePath, FileFacts),
     Absent(NotePath, Absent),
 }
 
@@ -612,11 +753,15 @@ fn read_file(
     };
     let hash = TextHash(hash_of(&bytes));
     if old.is_some_and(|old| old.file.hash == hash) {
-        return Read::Same;
+        return Read::Same(file.path.clone(), file.facts);
     }
     let (note, diagnostics) = parse(&file.path, &bytes, &settings.parse);
     if is_excluded(&note) {
-        return Read::absent(file, FileState::Skipped, "its frontmatter says `indexed: false`".into());
+        return Read::absent(
+            file,
+            FileState::Skipped,
+            "its frontmatter says `indexed: false`".into(),
+        );
     }
     let chunks = cut(&note, settings, embedder);
     let facts = FileFacts { hash, ..file.facts };
@@ -664,17 +809,38 @@ pub(crate) fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
     }
 }
 
-/// The text of a chunk that still waits under `text`.
-fn text_of(notes: &NoteTable, waiting: &[(NoteId, usize)], text: TextHash) -> Option<String> {
-    waiting.iter().find_map(|(id, at)| {
-        let entry = notes.entry(*id)?;
-        let chunk = entry.chunks.get(*at).filter(|chunk| chunk.hash == text)?;
-        let note = Note { body: entry.body.to_string(), ..entry.note.clone() };
-        Some(embedded_text(&note, chunk))
-    })
+/// A chunk that still waits under `text`.
+fn place_of(
+    notes: &NoteTable,
+    waiting: &[(NoteId, usize)],
+    text: TextHash,
+) -> Option<(NoteId, usize)> {
+    let waits = |(id, at): &(NoteId, usize)| {
+        notes
+            .entry(*id)
+            .and_then(|entry| entry.chunks.get(*at))
+            .is_some_and(|chunk| chunk.hash == text)
+    };
+    waiting.iter().copied().find(waits)
 }
 
-fn spawn_model(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Sender<Vec<(TextHash, String)>> {
+/// The texts that the model sees for some chunks of a note. `O(body)`.
+fn texts_of(entry: &NoteEntry, chunks: &[(TextHash, usize)]) -> Vec<(TextHash, String)> {
+    let offsets = Offsets::new(&entry.body);
+    let text = |(hash, at): &(TextHash, usize)| {
+        let chunk = &entry.chunks[*at];
+        (
+            *hash,
+            text_of(&entry.note.title, &chunk.heading_path, &entry.body[offsets.bytes(chunk.span)]),
+        )
+    };
+    chunks.iter().map(text).collect()
+}
+
+fn spawn_model(
+    embedder: Arc<dyn Embedder>,
+    events: Sender<Event>,
+) -> Sender<Vec<(TextHash, String)>> {
     let (sender, receiver) = crossbeam_channel::bounded::<Vec<(TextHash, String)>>(1);
     let work = move || {
         for batch in receiver {

@@ -11,7 +11,10 @@ use super::{StoreError, files};
 use crate::embedder::ModelIdentity;
 use crate::notes::NoteTable;
 use crate::snapshot::Vectors;
-use crate::vector::{RowId, VectorError, VectorParams, VectorWriter};
+use crate::vector::{FrozenGraph, RowId, VectorError, VectorParams, VectorWriter};
+
+/// The file of the graph over the rows.
+const GRAPH_FILE: &str = "hnsw.u32";
 
 /// Bytes of one entry of the row log: hash, crc32 of the row.
 const ENTRY_BYTES: usize = 20;
@@ -23,7 +26,7 @@ const ENTRY_BYTES: usize = 20;
 pub struct Shelf {
     writer: VectorWriter,
     log: Option<(PathBuf, std::fs::File)>,
-    rows: imbl::HashMap<NoteId, Arc<[Option<RowId>]>>,
+    rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
     /// The text of every row.
     texts: Vec<TextHash>,
     /// A row that holds the vector of a text; rows of deleted notes too, until compaction.
@@ -103,6 +106,15 @@ impl Shelf {
             log.seek(std::io::SeekFrom::End(0))
         };
         settle().map_err(StoreError::io("write", &log_path))?;
+        let graph_path = folder.join(GRAPH_FILE);
+        if graph_path.exists() {
+            // A graph that does not fit is built again when it is worth it.
+            let loaded = FrozenGraph::load(&graph_path)
+                .and_then(|graph| shelf.writer.attach(Arc::new(graph)));
+            if let Err(error) = loaded {
+                tracing::warn!(%error, "the graph over the vectors is built again");
+            }
+        }
         shelf.log = Some((log_path, log));
         Ok((shelf, report))
     }
@@ -132,7 +144,7 @@ impl Shelf {
         let mut rows = imbl::HashMap::new();
         let mut spare = by_text.clone();
         for (id, entry) in notes.by_path() {
-            let own: Vec<Option<RowId>> = entry
+            let own: imbl::Vector<Option<RowId>> = entry
                 .chunks
                 .iter()
                 .map(|chunk| {
@@ -141,7 +153,7 @@ impl Shelf {
                     Some(row)
                 })
                 .collect();
-            rows.insert(id, own.into());
+            rows.insert(id, own);
         }
         let writer = VectorWriter::open(path, model.dimension, entries.len(), owners, params)?;
         let by_text =
@@ -171,26 +183,24 @@ impl Shelf {
     ///
     /// Without chunks the note's rows go.
     pub fn arrange(&mut self, note: NoteId, texts: &[TextHash]) -> Result<Vec<usize>, StoreError> {
-        let mut old: Vec<RowId> = self
-            .rows
-            .get(&note)
-            .into_iter()
-            .flat_map(|rows| rows.iter().flatten().copied())
-            .collect();
+        let mut old: HashMap<TextHash, Vec<RowId>> = HashMap::new();
+        for row in self.rows.get(&note).into_iter().flatten().flatten() {
+            old.entry(self.texts[row.index()]).or_default().push(*row);
+        }
         let index = self.writer.publish();
         let mut rows: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
         let mut copies: Vec<(usize, Vec<f32>)> = Vec::new();
         for (at, text) in texts.iter().enumerate() {
             // The note's own row stays where the text stays; otherwise the vector is copied from whoever has it.
-            let place = old.iter().position(|row| self.texts[row.index()] == *text);
-            let own = place.map(|place| old.swap_remove(place));
+            let own = old.get_mut(text).and_then(Vec::pop);
             let known = self.by_text.get(text).filter(|_| own.is_none());
             if let Some(vector) = known.and_then(|known| index.vector(*known)) {
                 copies.push((at, vector.to_vec()));
             }
             rows.push(own);
         }
-        self.writer.delete(&old)?;
+        let gone: Vec<RowId> = old.into_values().flatten().collect();
+        self.writer.delete(&gone)?;
         for (at, vector) in copies {
             rows[at] = Some(self.add(note, texts[at], &vector)?);
         }
@@ -199,7 +209,7 @@ impl Shelf {
         if rows.is_empty() {
             self.rows.remove(&note);
         } else {
-            self.rows.insert(note, rows.into());
+            self.rows.insert(note, rows.into_iter().collect());
         }
         Ok(waiting)
     }
@@ -214,14 +224,12 @@ impl Shelf {
         waiting: &[(NoteId, usize)],
     ) -> Result<(), StoreError> {
         for (note, at) in waiting {
-            let Some(rows) =
-                self.rows.get(note).filter(|rows| rows.get(*at) == Some(&None)).cloned()
-            else {
-                continue;
-            };
-            let mut rows = rows.to_vec();
-            rows[*at] = Some(self.add(*note, text, vector)?);
-            self.rows.insert(*note, rows.into());
+            if self.rows.get(note).and_then(|rows| rows.get(*at)) == Some(&None) {
+                let row = self.add(*note, text, vector)?;
+                if let Some(place) = self.rows.get_mut(note).and_then(|rows| rows.get_mut(*at)) {
+                    *place = Some(row);
+                }
+            }
         }
         Ok(())
     }
@@ -262,9 +270,14 @@ impl Shelf {
         }
     }
 
-    /// The writer, for graphs built in the background.
-    pub const fn writer(&mut self) -> &mut VectorWriter {
-        &mut self.writer
+    /// Makes searches walk `graph`, and keeps it for the next run.
+    pub fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
+        let graph = Arc::new(graph);
+        self.writer.attach(Arc::clone(&graph))?;
+        if let Some((log, _)) = &self.log {
+            graph.save(&log.with_file_name(GRAPH_FILE))?;
+        }
+        Ok(())
     }
 }
 

@@ -19,8 +19,12 @@ pub(crate) struct FakeEmbedder {
 
 impl FakeEmbedder {
     pub(crate) fn new() -> Arc<Self> {
-        let identity =
-            ModelIdentity { model: "fake".into(), dimension: DIMENSION, runner: "test".into(), pooling: "sum".into() };
+        let identity = ModelIdentity {
+            model: "fake".into(),
+            dimension: DIMENSION,
+            runner: "test".into(),
+            pooling: "sum".into(),
+        };
         Arc::new(Self { identity, n_documents: AtomicUsize::new(0) })
     }
 }
@@ -49,7 +53,10 @@ impl Embedder for FakeEmbedder {
 fn vector(text: &str) -> Vec<f32> {
     let mut sum = vec![1e-3_f32; DIMENSION];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let hash = word.to_lowercase().bytes().fold(7_usize, |hash, byte| hash.wrapping_mul(31) + usize::from(byte));
+        let hash = word
+            .to_lowercase()
+            .bytes()
+            .fold(7_usize, |hash, byte| hash.wrapping_mul(31) + usize::from(byte));
         sum[hash % DIMENSION] += 1.0;
     }
     let norm = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
@@ -108,7 +115,12 @@ pub(crate) fn settle(indexer: &Indexer) -> u64 {
     indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).expect("vectors")
 }
 
-pub(crate) fn search(indexer: &Indexer, embedder: &Arc<FakeEmbedder>, query: &str, mode: SearchMode) -> SearchAnswer {
+pub(crate) fn search(
+    indexer: &Indexer,
+    embedder: &Arc<FakeEmbedder>,
+    query: &str,
+    mode: SearchMode,
+) -> SearchAnswer {
     let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
     let engine = Engine::new(indexer.reader(), Some(embedder), EngineSettings::default());
     engine

@@ -55,11 +55,15 @@ fn edits_renames_and_deletions_are_followed() {
     assert_eq!(indexer.status().n_unresolved, 0, "the waiting link found its note");
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 4);
 
-    std::fs::rename(place.vault().join("moss.md"), place.vault().join("bryophyte.md")).expect("a rename");
+    std::fs::rename(place.vault().join("moss.md"), place.vault().join("bryophyte.md"))
+        .expect("a rename");
     settle(&indexer);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 4, "a rename embeds nothing");
     assert_eq!(uris(&search(&indexer, &embedder, "shade", SearchMode::Keyword)), ["bryophyte"]);
-    assert_eq!(uris(&search(&indexer, &embedder, "soft green shade moss", SearchMode::Vector))[0], "bryophyte");
+    assert_eq!(
+        uris(&search(&indexer, &embedder, "soft green shade moss", SearchMode::Vector))[0],
+        "bryophyte"
+    );
     assert_eq!(indexer.status().n_unresolved, 1, "`[[moss]]` names nothing now");
 
     std::fs::remove_file(place.vault().join("stone.md")).expect("a deletion");
@@ -107,7 +111,8 @@ fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
     let embedder = FakeEmbedder::new();
     let indexer = place.open(&embedder);
     settle(&indexer);
-    let wanted = format!("{:?}", search(&indexer, &embedder, "green shade", SearchMode::Hybrid).hits);
+    let wanted =
+        format!("{:?}", search(&indexer, &embedder, "green shade", SearchMode::Hybrid).hits);
     indexer.stop();
     let mut files = Vec::new();
     collect(&place.store(), &mut files);
@@ -152,7 +157,8 @@ fn without_a_model_words_and_links_answer() {
     let indexer = Indexer::open(place.settings(), None, None).expect("an index");
     indexer.rescan(Rescan::default()).expect("a generation");
     let engine = Engine::new(indexer.reader(), None, EngineSettings::default());
-    let request = weft_engine::SearchRequest { query: "rock".into(), limit: 5, ..Default::default() };
+    let request =
+        weft_engine::SearchRequest { query: "rock".into(), limit: 5, ..Default::default() };
     let answer = engine.search(&request).expect("an answer");
     assert_eq!(uris(&answer), ["stone"], "an alias is a name");
     assert!(answer.degraded.is_empty(), "nothing was asked that is missing");
