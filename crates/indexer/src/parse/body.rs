@@ -62,6 +62,7 @@ pub(super) fn links_only(text: &str) -> Option<Vec<Link>> {
     if !text.starts_with(['[', '!']) || !text.ends_with([']', ')']) {
         return None;
     }
+    let text = &*depth::bounded(text);
     let mut walk = Walk::new(text);
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let separates = |words: &str| words.chars().all(|c| c.is_whitespace() || c == ',');
