@@ -28,10 +28,7 @@ pub(crate) const CHECK: &[Step<'_>] = &[
     },
     Step {
         optional: true,
-        ..Step::cargo(
-            "licences and sources",
-            &["deny", "--all-features", "check", "licenses", "bans", "sources"],
-        )
+        ..Step::cargo("licences and sources", &["deny", "check", "licenses", "bans", "sources"])
     },
 ];
 

@@ -1,0 +1,51 @@
+//! Links and hierarchy to a graph, and a graph to the next.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_benches::{SIZES, graph, nodes, note, run};
+use weft_graph::{NodeSpec, NoteGraph};
+use weft_model::{LinkSource, NoteId};
+
+fn main() {
+    run(|criterion| {
+        build(criterion);
+        edit(criterion);
+    });
+}
+
+fn build(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("graph");
+    for n_notes in SIZES {
+        let nodes: Vec<(NoteId, NodeSpec)> = nodes(n_notes).collect();
+        assert_eq!(NoteGraph::build(nodes.clone()).n_nodes(), n_notes);
+        group.throughput(Throughput::Elements(n_notes as u64));
+        group.bench_function(BenchmarkId::new("build", n_notes), |bencher| {
+            bencher.iter_with_setup(|| nodes.clone(), NoteGraph::build);
+        });
+    }
+    group.finish();
+}
+
+/// A note's links are replaced by one, as when its file is saved.
+fn edit(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("graph");
+    group.throughput(Throughput::Elements(1));
+    for n_notes in SIZES {
+        let graph = graph(n_notes);
+        let (edited, target) = (note(n_notes / 2), note(n_notes - 1));
+        let spec = NodeSpec {
+            parent: graph.parent(edited),
+            links: vec![(target, "related".into(), LinkSource::Inline)],
+            ..NodeSpec::note(graph.uri(edited).as_str())
+        };
+        let next = graph.edited([(edited, Some(spec.clone()))]);
+        assert!(next.outgoing(edited).iter().any(|half| half.other == target));
+        assert_eq!(next.degrees(edited).outgoing, 1);
+        group.bench_function(BenchmarkId::new("edit", n_notes), |bencher| {
+            bencher.iter(|| graph.edited([(black_box(edited), Some(spec.clone()))]));
+        });
+    }
+    group.finish();
+}

@@ -1,0 +1,120 @@
+//! What the benches share: a seeded corpus, and how a bench is run.
+//!
+//! Ids read `stage/operation/n_notes`. Each bench checks its answer once before it measures.
+//!
+//! ```text
+//! cargo xtask bench                        all of them
+//! cargo xtask bench --bench graph          one file
+//! cargo xtask bench -- graph/edit          what matches a name
+//! ```
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use criterion::Criterion;
+use weft_graph::{NodeSpec, NoteGraph};
+use weft_model::{LinkSource, NoteId};
+use weft_testkit::Random;
+
+/// Sizes of the corpora that every bench measures.
+pub const SIZES: [usize; 2] = [1_000, 10_000];
+
+/// Links of a note.
+const LINKS_PER_NOTE: usize = 6;
+
+/// Notes below a note, in a corpus's hierarchy.
+const CHILDREN_PER_NOTE: usize = 8;
+
+/// Distinct words of a corpus. The first are the most frequent.
+const VOCABULARY: usize = 20_000;
+
+/// Runs a bench with the arguments of the command line, and sums up.
+pub fn run(bench: impl FnOnce(&mut Criterion)) {
+    let mut criterion = Criterion::default().configure_from_args();
+    bench(&mut criterion);
+    criterion.final_summary();
+}
+
+/// The id of the note at `position`.
+///
+/// # Panics
+///
+/// If a corpus had 2³² notes.
+#[must_use]
+pub fn note(position: usize) -> NoteId {
+    NoteId::new(u32::try_from(position).expect("a corpus has fewer than 2^32 notes"))
+}
+
+/// What the graph is told of each note of a corpus: a hierarchy, and links of which some notes get far more than others.
+pub fn nodes(n_notes: usize) -> impl Iterator<Item = (NoteId, NodeSpec)> {
+    let mut random = Random::new(7);
+    let kinds: [(Arc<str>, LinkSource); 2] =
+        [("related".into(), LinkSource::Inline), ("supports".into(), LinkSource::Typed)];
+    (0..n_notes).map(move |at| {
+        let links = (0..LINKS_PER_NOTE).map(|link| {
+            let (kind, source) = kinds[usize::from(link == 0)].clone();
+            (note(skewed(&mut random, n_notes)), kind, source)
+        });
+        let links = links.collect();
+        let parent = (at > 0).then(|| note((at - 1) / CHILDREN_PER_NOTE));
+        (note(at), NodeSpec { parent, links, ..NodeSpec::note(&format!("note-{at:06}")) })
+    })
+}
+
+/// The graph of a corpus.
+#[must_use]
+pub fn graph(n_notes: usize) -> NoteGraph {
+    NoteGraph::build(nodes(n_notes))
+}
+
+/// A text of `n_words` words, frequent ones more often.
+pub fn text(random: &mut Random, n_words: usize) -> String {
+    let words: Vec<String> = (0..n_words).map(|_| word(skewed(random, VOCABULARY))).collect();
+    words.join(" ")
+}
+
+/// The word of rank `rank`: one or more syllables, no two ranks alike.
+#[must_use]
+pub fn word(mut rank: usize) -> String {
+    const CONSONANTS: [&str; 10] = ["b", "d", "f", "g", "k", "l", "m", "p", "t", "v"];
+    const VOWELS: [&str; 5] = ["a", "e", "i", "o", "u"];
+    let mut word = String::new();
+    loop {
+        word.push_str(CONSONANTS[rank % 10]);
+        word.push_str(VOWELS[rank / 10 % 5]);
+        rank /= 50;
+        if rank == 0 {
+            // Closed by a letter no syllable begins with, so that no stemming rule applies.
+            return word + "x";
+        }
+    }
+}
+
+/// A number below `end`, small ones more often: the first tenth comes half of the time.
+fn skewed(random: &mut Random, end: usize) -> usize {
+    let first = (end / 10).max(1);
+    let end = if random.below(2) == 0 { first } else { end };
+    random.below(end)
+}
+
+/// `n` unit vectors of `dimension` around a few dozen centres, as texts on a few dozen subjects would have.
+pub fn vectors(random: &mut Random, n: usize, dimension: usize) -> Vec<Vec<f32>> {
+    let centres: Vec<Vec<f32>> = (0..48).map(|_| vector(random, dimension)).collect();
+    (0..n)
+        .map(|_| {
+            let centre = &centres[random.below(centres.len())];
+            let noise = vector(random, dimension);
+            unit(&centre.iter().zip(noise).map(|(a, b)| a + b).collect::<Vec<f32>>())
+        })
+        .collect()
+}
+
+/// Each component even in -1 to 1.
+fn vector(random: &mut Random, dimension: usize) -> Vec<f32> {
+    (0..dimension).map(|_| random.below(2_001) as f32 / 1_000.0 - 1.0).collect()
+}
+
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let norm = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    vector.iter().map(|value| value / norm).collect()
+}

@@ -1,0 +1,55 @@
+//! What is most worth reading around a note, within a budget.
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_benches::{SIZES, graph, note, run, text};
+use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
+use weft_model::tokens::Characters;
+use weft_model::{NoteId, NoteSet, Tokens};
+use weft_testkit::Random;
+
+const BUDGET: Tokens = Tokens::new(2_000);
+
+fn main() {
+    run(within_a_budget);
+}
+
+/// Every note has the same text, so that a corpus takes no memory.
+struct SameText(String);
+
+impl Texts for SameText {
+    fn title(&self, _: NoteId) -> Cow<'_, str> {
+        Cow::Borrowed("a note")
+    }
+
+    fn details(&self, _: NoteId) -> Cow<'_, str> {
+        Cow::Borrowed(&self.0)
+    }
+}
+
+fn within_a_budget(criterion: &mut Criterion) {
+    let texts = SameText(text(&mut Random::new(3), 60));
+    let estimator = Characters::default();
+    let mut group = criterion.benchmark_group("related");
+    group.throughput(Throughput::Elements(1));
+    for n_notes in SIZES {
+        let graph = graph(n_notes);
+        // The first tenth of a corpus gets half of its links.
+        let request = Request {
+            focus: note(1),
+            budget: Budget::Related(BUDGET),
+            filter: &NoteSet::All,
+            options: Options { body_links: true, ..Options::default() },
+            resume: None,
+        };
+        let answer = doughnut(&graph, &texts, &estimator, &request).expect("the focus is a note");
+        assert!(answer.used <= BUDGET && answer.related_notes.len() > 10, "{answer:?}");
+        group.bench_function(BenchmarkId::new("2000_tokens", n_notes), |bencher| {
+            bencher.iter(|| doughnut(black_box(&graph), &texts, &estimator, &request));
+        });
+    }
+    group.finish();
+}
