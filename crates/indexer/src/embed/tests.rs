@@ -1,0 +1,312 @@
+//! What every embedder keeps: order, bits, lengths, and words for what is missing.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use weft_index::embedder::Role;
+
+use super::*;
+
+/// One text with its vector from the model in full precision.
+#[derive(Deserialize)]
+struct Reference {
+    text: String,
+    n_tokens: usize,
+    vector: Vec<f32>,
+}
+
+fn references() -> Vec<Reference> {
+    let lines = include_str!("../../models/reference.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn threads(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap()
+}
+
+fn cosine(left: &[f32], right: &[f32]) -> f64 {
+    assert_eq!(left.len(), right.len());
+    left.iter().zip(right).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+}
+
+fn bits(vectors: &[Vec<f32>]) -> Vec<Vec<u32>> {
+    vectors.iter().map(|vector| vector.iter().map(|value| value.to_bits()).collect()).collect()
+}
+
+fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
+    embedder.embed(texts, Role::Document).unwrap()
+}
+
+/// A model folder that holds the bundled files, and `extra` ones.
+fn folder(extra: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let bundled = bundled::files(usize::MAX);
+    let (graph, _) = bundled.weights.read().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    write("onnx/model.onnx", &graph);
+    write("tokenizer.json", &bundled.tokenizer);
+    write("config.json", include_bytes!("../../models/config.json"));
+    write("sentence_bert_config.json", br#"{"max_seq_length": 256}"#);
+    for (name, text) in extra {
+        write(name, text.as_bytes());
+    }
+    folder
+}
+
+fn settings(model: &Path, runner: Runner) -> EmbeddingSettings {
+    let library = Some(PathBuf::from("/nowhere/libonnxruntime.so"));
+    EmbeddingSettings {
+        model: model.to_str().unwrap().to_owned(),
+        runner,
+        threads: Some(threads(2)),
+        library,
+        ..EmbeddingSettings::default()
+    }
+}
+
+fn refusal(settings: &EmbeddingSettings) -> String {
+    open(settings).err().unwrap().to_string()
+}
+
+#[test]
+fn the_bundled_model_agrees_with_the_one_it_was_made_from() {
+    let references = references();
+    let embedder = RtenEmbedder::bundled(threads(2));
+    let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
+    let vectors = embed(&embedder, &texts);
+    let cosines: Vec<f64> = vectors
+        .iter()
+        .zip(&references)
+        .map(|(vector, reference)| cosine(vector, &reference.vector))
+        .collect();
+    let mean = cosines.iter().sum::<f64>() / cosines.len() as f64;
+    assert!(mean >= 0.99, "mean cosine {mean}");
+    for (reference, cosine) in references.iter().zip(&cosines) {
+        assert!(*cosine >= 0.98, "{cosine}: {}", reference.text);
+        let n_tokens = embedder.n_tokens(&reference.text).min(embedder.window());
+        assert_eq!(n_tokens + 2, reference.n_tokens, "{}", reference.text);
+    }
+}
+
+#[test]
+fn a_text_has_the_same_bits_in_any_company() {
+    let references = references();
+    let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
+    let alone: Vec<Vec<f32>> = {
+        let embedder = RtenEmbedder::bundled(threads(1));
+        texts.iter().map(|text| embed(&embedder, &[text]).concat()).collect()
+    };
+    let reversed: Vec<&str> = texts.iter().rev().copied().collect();
+    for n in [1, 2, 4] {
+        let embedder = RtenEmbedder::bundled(threads(n));
+        assert_eq!(bits(&embed(&embedder, &texts)), bits(&alone), "{n} threads");
+        let mut back = embed(&embedder, &reversed);
+        back.reverse();
+        assert_eq!(bits(&back), bits(&alone), "{n} threads, reversed");
+    }
+}
+
+#[test]
+fn odd_texts_have_unit_vectors() {
+    let embedder = RtenEmbedder::bundled(threads(2));
+    let long = "Sourdough rises because wild yeast and bacteria ferment the dough. ".repeat(15_000);
+    let first = "Sourdough rises because wild yeast and bacteria ferment the dough. ".repeat(40);
+    let spaces = " ".repeat(1_000_000);
+    let texts = [
+        "",
+        " \n\t",
+        &spaces,
+        &long,
+        &first,
+        "🦀🌱👩‍👩‍👧",
+        "機械学習は人工知能の一分野である。",
+        "\u{0}\u{fffd}\u{200b}",
+    ];
+    let vectors = embed(&embedder, &texts);
+    assert_eq!(vectors.len(), texts.len());
+    for vector in &vectors {
+        assert_eq!(vector.len(), embedder.identity().dimension);
+        assert!((cosine(vector, vector) - 1.0).abs() < 1e-6);
+    }
+    let bits = bits(&vectors);
+    assert_eq!(bits[0], bits[2], "white space is no text");
+    assert_eq!(bits[3], bits[4], "what lies behind the window does not count");
+    assert!(embed(&embedder, &[]).is_empty());
+}
+
+#[test]
+fn none_is_no_embedder_and_the_default_is_the_bundled_one() {
+    let none = EmbeddingSettings { model: NONE.to_owned(), ..EmbeddingSettings::default() };
+    let opened = open(&none).unwrap();
+    assert!(opened.embedder.is_none() && opened.notes.is_empty());
+
+    let opened = open(&EmbeddingSettings::default()).unwrap();
+    let embedder = opened.embedder.unwrap();
+    assert!(opened.notes.is_empty());
+    let identity = embedder.identity();
+    assert!(identity.model.starts_with("all-MiniLM-L6-v2-q8@"), "{identity:?}");
+    assert_eq!(
+        (identity.dimension, identity.runner.as_str(), identity.pooling.as_str()),
+        (384, "rten", "mean")
+    );
+    assert_eq!(embedder.window(), 254);
+    assert_eq!(embed(&*embedder, &["a"]).concat().len(), identity.dimension);
+}
+
+#[test]
+fn without_the_library_rten_runs_the_same_files_and_a_note_says_so() {
+    let model = folder(&[]);
+    for (model, runner) in [(Path::new(BUNDLED), Runner::Onnx), (model.path(), Runner::Auto)] {
+        let opened = open(&settings(model, runner)).unwrap();
+        assert_eq!(opened.embedder.unwrap().identity().runner, "rten");
+        let [note] = &opened.notes[..] else { panic!("{:?}", opened.notes) };
+        assert!(note.contains("/nowhere/libonnxruntime.so") && note.contains("rten"), "{note}");
+    }
+}
+
+#[test]
+fn a_model_that_nothing_here_runs_leaves_words_and_links() {
+    let model = folder(&[("onnx/model.onnx", "no graph")]);
+    let opened = open(&settings(model.path(), Runner::Onnx)).unwrap();
+    assert!(opened.embedder.is_none());
+    let [note] = &opened.notes[..] else { panic!("{:?}", opened.notes) };
+    assert!(note.contains("keyword and graph only"), "{note}");
+    let refused = refusal(&settings(model.path(), Runner::Rten));
+    assert!(refused.contains("does not run in rten"), "{refused}");
+}
+
+#[test]
+fn what_is_no_model_is_refused_with_a_reason() {
+    let empty = tempfile::tempdir().unwrap();
+    let no_tokenizer = folder(&[]);
+    std::fs::remove_file(no_tokenizer.path().join("tokenizer.json")).unwrap();
+    let broken_json = folder(&[("1_Pooling/config.json", "{")]);
+    let last_token = folder(&[("1_Pooling/config.json", r#"{"pooling_mode_lasttoken": true}"#)]);
+    let dense = folder(&[("modules.json", r#"[{"type": "sentence_transformers.models.Dense"}]"#)]);
+    for (model, expected) in [
+        (empty.path(), "has no model.onnx or onnx/model.onnx"),
+        (no_tokenizer.path(), "has no tokenizer.json"),
+        (broken_json.path(), "cannot understand"),
+        (last_token.path(), "pools by lasttoken"),
+        (dense.path(), "has a `Dense`"),
+        (Path::new("/no/such/bge-folder"), "did you mean BGE"),
+        (Path::new("zzz"), "neither an existing folder nor a known model"),
+    ] {
+        let refused = refusal(&settings(model, Runner::Auto));
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
+#[cfg(not(feature = "hub"))]
+#[test]
+fn a_name_that_cannot_be_fetched_says_what_to_do() {
+    let cache = tempfile::tempdir().unwrap();
+    let mut settings = settings(Path::new("Xenova/bge-small-en-v1.5"), Runner::Auto);
+    settings.cache_dir = cache.path().to_owned();
+    let refused = refusal(&settings);
+    assert!(refused.contains("`hub`") && refused.contains("name their folder"), "{refused}");
+}
+
+#[test]
+fn a_folder_says_how_its_model_is_used() {
+    let pooling = ("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
+    let prompts = ("config_sentence_transformers.json", r#"{"prompts": {"query": "find: "}}"#);
+    let plain = folder(&[]);
+    let special = folder(&[pooling, prompts]);
+    let open = |model: &Path, prefixes: Option<Prefixes>| {
+        let settings = EmbeddingSettings { prefixes, ..settings(model, Runner::Rten) };
+        open(&settings).unwrap().embedder.unwrap()
+    };
+    let (plain, special, bare) = (
+        open(plain.path(), None),
+        open(special.path(), None),
+        open(special.path(), Some(Prefixes::default())),
+    );
+    let bundled = RtenEmbedder::bundled(threads(1));
+    assert_eq!(bits(&embed(&*plain, &["snow"])), bits(&embed(&bundled, &["snow"])));
+
+    assert_eq!((special.identity().pooling.as_str(), special.window()), ("cls", 252));
+    assert_ne!(embed(&*special, &["snow"]), embed(&*plain, &["snow"]));
+    let query = special.embed(&["snow"], Role::Query).unwrap();
+    assert_eq!(bits(&query), bits(&embed(&*special, &["find: snow"])));
+    assert_eq!(
+        bits(&bare.embed(&["snow"], Role::Query).unwrap()),
+        bits(&embed(&*special, &["snow"]))
+    );
+    assert_ne!(
+        bare.identity(),
+        special.identity(),
+        "prefixes are part of what a vector depends on"
+    );
+}
+
+/// One test for all of it, in this order: a process has one ONNX Runtime, and a loaded one stays.
+#[cfg(feature = "onnx-dynamic")]
+#[test]
+fn onnx_runtime_is_refused_then_loaded_and_agrees_with_rten() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = scratch.path().join("libonnxruntime.so");
+    std::fs::write(&text, "not a library").unwrap();
+    let empty = scratch.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    for (path, expected) in [
+        (&text, "cannot be loaded"),
+        (&empty, "there is none in"),
+        (&scratch.path().join("no"), "there is no "),
+    ] {
+        let refused = runtime::load(Some(path)).err().unwrap().to_string();
+        assert!(
+            refused.contains(expected) && refused.contains(&*path.to_string_lossy()),
+            "{refused}"
+        );
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "which machine has a library is known outside")]
+    let Some(library) = std::env::var_os("WEFT_TEST_ORT_DYLIB") else {
+        println!("skipped: WEFT_TEST_ORT_DYLIB names no ONNX Runtime library");
+        return;
+    };
+    let open = |model: &Path, runner: Runner| {
+        let library = Some(PathBuf::from(&library));
+        let opened = open(&EmbeddingSettings { library, ..settings(model, runner) }).unwrap();
+        assert!(opened.notes.is_empty(), "{:?}", opened.notes);
+        opened.embedder.unwrap()
+    };
+    let references = references();
+    let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
+    let plain = folder(&[]);
+    let cls = folder(&[("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#)]);
+    for model in [Path::new(BUNDLED), plain.path(), cls.path()] {
+        let (onnx, rten) = (open(model, Runner::Onnx), open(model, Runner::Rten));
+        assert_eq!((onnx.identity().runner.as_str(), onnx.window()), ("onnxruntime", 254));
+        assert_eq!(onnx.identity().model, rten.identity().model);
+        let vectors = embed(&*onnx, &texts);
+        let least = vectors
+            .iter()
+            .zip(embed(&*rten, &texts))
+            .map(|(a, b)| cosine(a, &b))
+            .fold(1.0, f64::min);
+        assert!(least >= 0.995, "{}: least cosine {least}", model.display());
+        let alone: Vec<Vec<f32>> =
+            texts.iter().map(|text| embed(&*onnx, &[text]).concat()).collect();
+        assert_eq!(bits(&vectors), bits(&alone), "{}", model.display());
+    }
+    assert_eq!(open(plain.path(), Runner::Auto).identity().runner, "onnxruntime");
+
+    let long = texts[2].repeat(15_000);
+    let vectors = embed(&*open(Path::new(BUNDLED), Runner::Onnx), &[&long, &long[..20_000], ""]);
+    assert_eq!(bits(&vectors)[0], bits(&vectors)[1]);
+
+    let onnx = open(plain.path(), Runner::Onnx);
+    std::fs::write(plain.path().join("onnx/model.onnx"), "something else").unwrap();
+    embed(&*onnx, &["the first session has its weights"]);
+    let broken = super::open(&EmbeddingSettings {
+        library: Some(PathBuf::from(&library)),
+        ..settings(plain.path(), Runner::Onnx)
+    });
+    assert!(broken.err().unwrap().to_string().contains("does not run in onnxruntime"));
+}
