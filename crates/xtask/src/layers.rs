@@ -27,7 +27,8 @@ const LAYERS: &[Layer] = &[
         "weft-daemon",
         &["weft-model", "weft-index", "weft-indexer", "weft-engine", "weft-proto"],
     ),
-    layer("weft", &["weft-proto", "weft-daemon"]),
+    // The formats of an exported graph are the graph's own.
+    layer("weft", &["weft-model", "weft-graph", "weft-proto", "weft-daemon"]),
 ];
 
 /// Packages that exist to exercise others.
