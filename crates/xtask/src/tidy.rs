@@ -87,7 +87,9 @@ fn is_code(path: &str) -> bool {
 
 /// The text files that git tracks below `root`, by path.
 pub(crate) fn tracked(root: &Path) -> anyhow::Result<Vec<File>> {
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output();
+    // Listing runs nothing of the repository, so it may belong to another user, as in a container.
+    let list = ["-c", "safe.directory=*", "ls-files", "-z"];
+    let listed = Command::new("git").args(list).current_dir(root).output();
     let listed = listed.context("git cannot be started")?;
     ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
     let paths = String::from_utf8(listed.stdout).context("a path is not UTF-8")?;
