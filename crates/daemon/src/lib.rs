@@ -1,1 +1,22 @@
-//! stub
+//! The daemon as a library: configuration, wiring, services, conversions, status mapping, shutdown.
+//!
+//! [`Config::load`](config::Config::load) reads the settings, [`Vaults::open`] brings the index and the engine up, and [`Services`] answer the contract over them: in the process through [`Services::routes`], or on sockets through [`Daemon`].
+//! Both ways run the same code, so they give the same answers and the same errors.
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod convert;
+mod daemon;
+mod paths;
+mod services;
+mod status;
+mod vaults;
+
+pub use daemon::{Daemon, ServeError};
+pub use paths::{Environment, Paths};
+pub use services::{Limits, Services};
+pub use vaults::{OpenError, Vaults};
+pub use weft_index::StoreError;
+pub use weft_index::embedder::Role;
+pub use weft_indexer::embed;
+pub use weft_indexer::{IndexError, IndexStatus, Phase};

@@ -1,1 +1,44 @@
-fn main(){}
+//! `weft`: a search engine for a folder of Markdown notes, as a daemon and at the prompt.
+#![forbid(unsafe_code)]
+
+mod asker;
+mod cli;
+mod commands;
+mod doctor;
+mod export;
+mod failure;
+mod hint;
+mod print;
+mod progress;
+mod serve;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&Failure::other(format!("cannot start: {error}"))),
+    };
+    let outcome = runtime.block_on(commands::run(cli));
+    // What still blocks has been told to stop; nothing is left to wait for.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure),
+    }
+}
+
+/// Tells a person why there is no answer. Standard output stays empty.
+fn fail(failure: &Failure) -> ExitCode {
+    let mut out = anstream::stderr().lock();
+    // Nobody is left to tell when standard error is closed.
+    drop(write!(out, "{}", print::failure(failure)));
+    ExitCode::from(failure.code)
+}

@@ -1,0 +1,409 @@
+//! Layers of settings: the embedded defaults, a file, the environment, flags.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize as _;
+use toml::{Table, Value};
+
+use super::Settings;
+use crate::paths::{Environment, Paths};
+
+/// Variables that set a key begin with this; `__` separates the parts of the key.
+const PREFIX: &str = "WEFT__";
+
+/// The variable by which ONNX Runtime's library is found everywhere; it counts where the configuration names none.
+const ORT_LIBRARY: &str = "ORT_DYLIB_PATH";
+
+/// Where the value of a setting came from; a later one wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The embedded default.
+    Default,
+    /// A configuration file.
+    File(PathBuf),
+    /// A variable.
+    Environment(String),
+    /// A flag of the command line.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its key.
+    pub key: String,
+    /// What is wrong and what would be right.
+    pub reason: String,
+}
+
+/// Why there is no configuration: every problem at once.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("the configuration {} is no TOML: {source}", path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+    /// Settings that cannot be used, each with its origin.
+    #[error("{}", list(problems))]
+    Invalid {
+        /// In the order of the layers, then of the keys.
+        problems: Vec<(Problem, Origin)>,
+    },
+}
+
+fn list(problems: &[(Problem, Origin)]) -> String {
+    let lines = problems.iter().map(|(Problem { key, reason }, origin)| match origin {
+        Origin::Default => format!("`{key}`: {reason}"),
+        origin => format!("`{key}` ({origin}): {reason}"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What the command line adds to file and environment.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The file asked for; without it the user's own is read if it is there.
+    pub file: Option<PathBuf>,
+    /// Keys with values as TOML, or as plain text where that fits, each with the flag that gave it.
+    pub flags: Vec<(String, String, String)>,
+    /// Folders to serve instead of the configured ones.
+    pub vaults: Vec<PathBuf>,
+}
+
+/// The settings and where each came from.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The settings in force.
+    pub settings: Settings,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Config {
+    /// Reads all layers and validates the result as a whole.
+    ///
+    /// Fails with every problem that was found.
+    pub fn load(sources: &Sources, environment: &Environment) -> Result<Self, ConfigError> {
+        let mut layers = Layers::default();
+        let paths = Paths::new(environment);
+        let found = || paths.config_file().filter(|path| path.exists());
+        if let Some(path) = sources.file.clone().or_else(found) {
+            let text = std::fs::read_to_string(&path)
+                .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+            let table: Table = text.parse().map_err(|source| ConfigError::Parse {
+                path: path.clone(),
+                source: Box::new(source),
+            })?;
+            let base = path.parent().map(PathBuf::from).unwrap_or_default();
+            let origin = Origin::File(path);
+            for (key, value) in leaves(table) {
+                layers.add(&key, vec![beside(&key, value, &base)], origin.clone());
+            }
+        }
+        for (name, value) in environment.with_prefix(PREFIX) {
+            let key = name[PREFIX.len()..].to_ascii_lowercase().replace("__", ".");
+            layers.add(&key, readings(value), Origin::Environment(name.to_owned()));
+        }
+        for (key, value, flag) in &sources.flags {
+            layers.add(key, readings(value), Origin::Flag(flag.clone()));
+        }
+        if !sources.vaults.is_empty() {
+            let vault = |root: &PathBuf| {
+                Value::Table(
+                    [("root".to_owned(), root.to_string_lossy().into_owned().into())]
+                        .into_iter()
+                        .collect(),
+                )
+            };
+            let vaults = Value::Array(sources.vaults.iter().map(vault).collect());
+            layers.add("vaults", vec![vaults], Origin::Flag("the command line".to_owned()));
+        }
+        if let Some(library) = environment.get(ORT_LIBRARY)
+            && !layers.origins.contains_key("embedding.library")
+        {
+            let origin = Origin::Environment(ORT_LIBRARY.to_owned());
+            layers.add("embedding.library", vec![Value::String(library.to_owned())], origin);
+        }
+        layers.finish()
+    }
+
+    /// Every setting in force by key, with its value as JSON (`null` where none is set) and its origin; by key.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(String, serde_json::Value, Origin)> {
+        let mut entries = Vec::new();
+        let whole = serde_json::to_value(&self.settings).unwrap_or_default();
+        flatten(String::new(), whole, &mut entries);
+        entries
+            .into_iter()
+            .map(|(key, value)| {
+                let origin = self.origin(&key);
+                (key, value, origin)
+            })
+            .collect()
+    }
+
+    /// Where the value of `key` came from.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Origin {
+        origin_of(&self.origins, key)
+    }
+}
+
+/// The origin of `key`, or of the table around it or a key below it that was set as a whole.
+fn origin_of(origins: &BTreeMap<String, Origin>, key: &str) -> Origin {
+    let near = |set: &str| {
+        set == key
+            || key.strip_prefix(set).is_some_and(|rest| rest.starts_with('.'))
+            || set.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'))
+    };
+    origins.iter().find(|(set, _)| near(set)).map_or(Origin::Default, |(_, origin)| origin.clone())
+}
+
+#[derive(Default)]
+struct Layers {
+    merged: Table,
+    origins: BTreeMap<String, Origin>,
+    problems: Vec<(Problem, Origin)>,
+}
+
+impl Layers {
+    /// Sets `key` to the first of `readings` that fits; notes a problem where none does.
+    fn add(&mut self, key: &str, readings: Vec<Value>, origin: Origin) {
+        let mut first_error = None;
+        for value in readings {
+            let mut alone = Table::new();
+            let tried = set(&mut alone, key, value.clone())
+                .and_then(|()| Settings::deserialize(Value::Table(alone)).map_err(reason));
+            match tried {
+                Ok(_) => {
+                    if set(&mut self.merged, key, value).is_ok() {
+                        self.origins.insert(key.to_owned(), origin);
+                        return;
+                    }
+                }
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        let reason =
+            first_error.unwrap_or_else(|| "it is set as a table and as a value".to_owned());
+        self.problems.push((Problem { key: key.to_owned(), reason }, origin));
+    }
+
+    fn finish(self) -> Result<Config, ConfigError> {
+        let Self { merged, origins, mut problems } = self;
+        let settings = match Settings::deserialize(Value::Table(merged)) {
+            Ok(settings) => settings,
+            Err(error) => {
+                let problem =
+                    Problem { key: "all layers together".to_owned(), reason: reason(error) };
+                problems.push((problem, Origin::Default));
+                return Err(ConfigError::Invalid { problems });
+            }
+        };
+        for problem in settings.problems() {
+            let origin = origin_of(&origins, &problem.key);
+            problems.push((problem, origin));
+        }
+        if problems.is_empty() {
+            Ok(Config { settings, origins })
+        } else {
+            Err(ConfigError::Invalid { problems })
+        }
+    }
+}
+
+/// The first line of what the reader said: the rest repeats the key.
+#[expect(clippy::needless_pass_by_value, reason = "it is called through `map_err`")]
+fn reason(error: toml::de::Error) -> String {
+    error.message().lines().next().unwrap_or_default().to_owned()
+}
+
+/// What a text can mean: TOML first, then the text itself.
+fn readings(text: &str) -> Vec<Value> {
+    let parsed = format!("value = {text}").parse::<Table>().ok();
+    let parsed = parsed.and_then(|mut table| table.remove("value"));
+    parsed.into_iter().chain([Value::String(text.to_owned())]).collect()
+}
+
+/// Sets `key` in nested tables. Fails where a part of the key is no table.
+fn set(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
+    let Some((first, rest)) = key.split_once('.') else {
+        table.insert(key.to_owned(), value);
+        return Ok(());
+    };
+    let below = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+    match below {
+        Value::Table(below) => set(below, rest, value),
+        Value::String(_)
+        | Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Array(_) => Err(format!("`{first}` is no table")),
+    }
+}
+
+/// The values of nested tables by dotted key; a list is one value.
+fn leaves(table: Table) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        if let Value::Table(below) = value {
+            let below = leaves(below).into_iter();
+            found.extend(below.map(|(rest, value)| (format!("{key}.{rest}"), value)));
+        } else {
+            found.push((key, value));
+        }
+    }
+    found
+}
+
+/// Relative folders in a file are meant from the file's own folder.
+fn beside(key: &str, value: Value, base: &std::path::Path) -> Value {
+    let joined = |text: &str| base.join(text).to_string_lossy().into_owned();
+    match (key, value) {
+        ("store.path", Value::String(path)) => Value::String(joined(&path)),
+        ("vaults", Value::Array(vaults)) => Value::Array(
+            vaults
+                .into_iter()
+                .map(|mut vault| {
+                    if let Some(Value::String(root)) = vault.get_mut("root") {
+                        *root = joined(root);
+                    }
+                    vault
+                })
+                .collect(),
+        ),
+        (_, value) => value,
+    }
+}
+
+fn flatten(key: String, value: serde_json::Value, into: &mut Vec<(String, serde_json::Value)>) {
+    match value {
+        serde_json::Value::Object(below) if !below.is_empty() => {
+            for (part, value) in below {
+                let key = if key.is_empty() { part } else { format!("{key}.{part}") };
+                flatten(key, value, into);
+            }
+        }
+        value => into.push((key, value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DEFAULT_TOML;
+
+    fn load(
+        file: Option<&str>,
+        variables: &[(&str, &str)],
+        flags: &[(&str, &str)],
+    ) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("weft.toml");
+        let file = file.map(|text| {
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        let flags = flags
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_string(), "--set".to_owned()))
+            .collect();
+        let sources = Sources { file, flags, vaults: Vec::new() };
+        Config::load(&sources, &Environment::from_pairs(variables))
+    }
+
+    #[test]
+    fn the_annotated_file_is_the_defaults() {
+        let table: Table = DEFAULT_TOML.parse().unwrap();
+        let parsed = Settings::deserialize(Value::Table(table.clone())).unwrap();
+        assert_eq!(parsed, Settings::default());
+        let written: Vec<String> = leaves(table).into_iter().map(|(key, _)| key).collect();
+        for (key, value, _) in load(None, &[], &[]).unwrap().entries() {
+            // What is not set by default stands there as a comment.
+            let last = key.rsplit('.').next().unwrap();
+            assert!(
+                written.contains(&key)
+                    || value.is_null() && DEFAULT_TOML.contains(&format!("\n# {last} =")),
+                "{key} is missing in config/default.toml"
+            );
+        }
+    }
+
+    #[test]
+    fn later_layers_win_and_are_named() {
+        let config = load(
+            Some("[server]\naddress = '127.0.0.1:1'\ntimeout_ms = 7\n[store]\npath = 'here'"),
+            &[
+                ("WEFT__SERVER__TIMEOUT_MS", "8"),
+                ("WEFT__EMBEDDING__MODEL", "none"),
+                ("ORT_DYLIB_PATH", "/x"),
+            ],
+            &[("server.timeout_ms", "9")],
+        )
+        .unwrap();
+        let Settings { server, store, embedding, .. } = &config.settings;
+        assert_eq!((server.address.as_str(), server.timeout_ms), ("127.0.0.1:1", 9));
+        assert_eq!(config.origin("server.timeout_ms"), Origin::Flag("--set".into()));
+        assert_eq!(
+            config.origin("embedding.model"),
+            Origin::Environment("WEFT__EMBEDDING__MODEL".into())
+        );
+        assert_eq!(config.origin("search.snippets"), Origin::Default);
+        assert_eq!(embedding.library, Some(PathBuf::from("/x")));
+        assert!(store.path.as_ref().unwrap().is_absolute(), "beside the file");
+    }
+
+    #[test]
+    fn all_problems_are_told_together() {
+        let error = load(
+            Some("[server]\nadress = 'x'\ntimeout_ms = 'soon'\naddress = '0.0.0.0:9338'\n[search]\nsnippet_chars = 0"),
+            &[("WEFT__KEYWORD__THREADS", "99"), ("WEFT__NOTHING", "1")],
+            &[("vector.graph.m", "2")],
+        )
+        .unwrap_err();
+        let ConfigError::Invalid { problems } = error else { panic!("{error}") };
+        let mut keys: Vec<&str> =
+            problems.iter().map(|(problem, _)| problem.key.as_str()).collect();
+        keys.sort_unstable();
+        assert_eq!(
+            keys,
+            [
+                "keyword.threads",
+                "nothing",
+                "search.snippet_chars",
+                "server.address",
+                "server.adress",
+                "server.timeout_ms",
+                "vector.graph.m"
+            ]
+        );
+        let of = |key| problems.iter().find(|(problem, _)| problem.key == key).unwrap();
+        assert_eq!(of("keyword.threads").1, Origin::Environment("WEFT__KEYWORD__THREADS".into()));
+        assert!(of("server.address").0.reason.contains("loopback"));
+    }
+}

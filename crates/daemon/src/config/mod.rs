@@ -1,0 +1,10 @@
+//! Settings: every one has a default, and knows where its value came from.
+
+mod load;
+mod settings;
+
+pub use load::{Config, ConfigError, Origin, Problem, Sources};
+pub use settings::{LogSettings, ServerSettings, Settings, StoreSettings, Vault, WatchSettings};
+
+/// The annotated defaults, as embedded: a start for a file of one's own.
+pub const DEFAULT_TOML: &str = include_str!("../../../../config/default.toml");

@@ -1,0 +1,271 @@
+//! The settings by section, and what values they may have.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use weft_engine::EngineSettings;
+use weft_index::keyword::KeywordSettings;
+use weft_index::vector::VectorParams;
+use weft_indexer::IndexSettings;
+use weft_indexer::chunk::ChunkLimits;
+use weft_indexer::embed::EmbeddingSettings;
+use weft_indexer::parse::ParseOptions;
+use weft_indexer::scan::ScanOptions;
+
+use super::Problem;
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The sockets and the bounds on work.
+    pub server: ServerSettings,
+    /// Where the index lies.
+    pub store: StoreSettings,
+    /// The folders of notes to serve.
+    pub vaults: Vec<Vault>,
+    /// How changed files are noticed.
+    pub watch: WatchSettings,
+    /// Which files are read.
+    pub scan: ScanOptions,
+    /// Which dialects are read.
+    pub parse: ParseOptions,
+    /// How notes are cut for the model.
+    pub chunks: ChunkLimits,
+    /// How words are indexed.
+    pub keyword: KeywordSettings,
+    /// How vectors are searched.
+    pub vector: VectorParams,
+    /// Which model makes the vectors.
+    pub embedding: EmbeddingSettings,
+    /// How questions are answered.
+    pub search: EngineSettings,
+    /// What is written to standard error.
+    pub log: LogSettings,
+}
+
+/// The sockets and the bounds on work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerSettings {
+    /// Host and port; port 0 takes a free one.
+    pub address: String,
+    /// The path of a Unix socket, `auto` for one in the user's runtime folder, `none` for none.
+    pub socket: String,
+    /// Questions computed at the same time; without it one for each core.
+    pub workers: Option<NonZeroUsize>,
+    /// Questions that wait for a worker at most; more are refused.
+    pub max_waiting: usize,
+    /// How long a question may take, in milliseconds, where the caller sets no deadline of its own or a later one.
+    pub timeout_ms: u64,
+    /// Bytes of one request at most.
+    pub max_request_bytes: usize,
+    /// Bytes of one answer message at most.
+    pub max_answer_bytes: usize,
+    /// How long running questions may go on after a signal to stop, in milliseconds.
+    pub shutdown_ms: u64,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            address: "127.0.0.1:9338".to_owned(),
+            socket: "auto".to_owned(),
+            workers: None,
+            max_waiting: 256,
+            timeout_ms: 30_000,
+            max_request_bytes: 4 << 20,
+            max_answer_bytes: 64 << 20,
+            shutdown_ms: 5_000,
+        }
+    }
+}
+
+impl ServerSettings {
+    /// The addresses that `address` stands for, or what is wrong with it.
+    pub fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
+        let address = &self.address;
+        let found: Vec<SocketAddr> = address
+            .to_socket_addrs()
+            .map_err(|error| {
+                format!("`{address}` is no host and port such as 127.0.0.1:9338: {error}")
+            })?
+            .collect();
+        if found.is_empty() {
+            return Err(format!("`{address}` stands for no address"));
+        }
+        match found.iter().find(|address| !address.ip().is_loopback()) {
+            None => Ok(found),
+            Some(open) => Err(format!(
+                "refusing to listen on {open}: everyone who reaches it could read the notes; use a loopback address such as 127.0.0.1:9338, or a Unix socket"
+            )),
+        }
+    }
+}
+
+/// Where the index lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSettings {
+    /// Its folder; without it one in the user's data folder, named after the vaults' real paths.
+    pub path: Option<PathBuf>,
+    /// Generations kept on disk.
+    pub keep_generations: usize,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        Self { path: None, keep_generations: IndexSettings::default().keep_generations }
+    }
+}
+
+/// A folder of notes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vault {
+    /// Its name in answers and filters; without it the folder's name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The folder.
+    pub root: PathBuf,
+}
+
+impl Vault {
+    /// The name given, or the folder's.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let folder = || self.root.canonicalize().ok()?.file_name()?.to_str().map(str::to_owned);
+        self.name.clone().or_else(folder).unwrap_or_else(|| "vault".to_owned())
+    }
+}
+
+/// How changed files are noticed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WatchSettings {
+    /// Whether `serve` notices changes by itself.
+    pub enabled: bool,
+    /// How long a burst of changes must be over before it is read, in milliseconds.
+    pub debounce_ms: u64,
+}
+
+impl Default for WatchSettings {
+    fn default() -> Self {
+        let IndexSettings { watch, debounce_ms, .. } = IndexSettings::default();
+        Self { enabled: watch, debounce_ms }
+    }
+}
+
+/// What is written to standard error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogSettings {
+    /// Directives of tracing's `EnvFilter`, such as `warn,weft_indexer=debug`.
+    pub filter: String,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self { filter: "warn".to_owned() }
+    }
+}
+
+impl Settings {
+    /// Everything that is out of range, each with its key.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let Self {
+            server,
+            store,
+            vaults,
+            watch: WatchSettings { enabled: _, debounce_ms },
+            scan: _,
+            parse: _,
+            chunks,
+            keyword,
+            vector,
+            embedding: _,
+            search,
+            log: _,
+        } = self;
+        let mut problems = Vec::new();
+        let mut check = |holds: bool, key: &str, reason: &str| {
+            if !holds {
+                problems.push(Problem { key: key.to_owned(), reason: reason.to_owned() });
+            }
+        };
+        if let Err(reason) = server.addresses() {
+            check(false, "server.address", &reason);
+        }
+        let hour = 1..=3_600_000;
+        check(hour.contains(&server.timeout_ms), "server.timeout_ms", "must be 1 to 3600000");
+        check(server.shutdown_ms <= 600_000, "server.shutdown_ms", "must be 0 to 600000");
+        let bytes = 1024..=1 << 30;
+        for (key, value) in [
+            ("server.max_request_bytes", server.max_request_bytes),
+            ("server.max_answer_bytes", server.max_answer_bytes),
+        ] {
+            check(bytes.contains(&value), key, "must be 1024 to 1073741824");
+        }
+        check(store.keep_generations >= 1, "store.keep_generations", "must be at least 1");
+        check(*debounce_ms <= 60_000, "watch.debounce_ms", "must be 0 to 60000");
+        let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();
+        names.sort_unstable();
+        for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
+            let reason = format!("two vaults are named `{}`; give one another `name`", pair[0]);
+            check(false, "vaults", &reason);
+        }
+        for name in names.iter().filter(|name| name.contains(':') || name.is_empty()) {
+            check(false, "vaults", &format!("`{name}` is no name: it is empty or holds a colon"));
+        }
+        check(chunks.max_tokens >= 16, "chunks.max_tokens", "must be at least 16");
+        check(
+            chunks.overlap_tokens < chunks.max_tokens,
+            "chunks.overlap_tokens",
+            "must be less than chunks.max_tokens",
+        );
+        check((1..=8).contains(&keyword.threads), "keyword.threads", "must be 1 to 8");
+        check(
+            keyword.heap_bytes_per_thread >= 15_000_000,
+            "keyword.heap_bytes_per_thread",
+            "must be at least 15000000",
+        );
+        check(keyword.merge_factor >= 2, "keyword.merge_factor", "must be at least 2");
+        check(
+            keyword.max_deleted_share > 0.0 && keyword.max_deleted_share <= 1.0,
+            "keyword.max_deleted_share",
+            "must be above 0 and at most 1",
+        );
+        let scoring = &keyword.scoring;
+        check((0.0..=1.0).contains(&scoring.b), "keyword.scoring.b", "must be 0 to 1");
+        for (key, value) in [
+            ("k1", scoring.k1),
+            ("title", scoring.title),
+            ("aliases", scoring.aliases),
+            ("headings", scoring.headings),
+            ("tags", scoring.tags),
+        ] {
+            let key = format!("keyword.scoring.{key}");
+            check(value.is_finite() && value >= 0.0, &key, "must not be negative");
+        }
+        check(vector.ef >= 1, "vector.ef", "must be at least 1");
+        check((4..=128).contains(&vector.graph.m), "vector.graph.m", "must be 4 to 128");
+        check(vector.graph.degree >= 8, "vector.graph.degree", "must be at least 8");
+        let leg = 1..=10_000;
+        check(
+            leg.contains(&search.candidates_per_leg),
+            "search.candidates_per_leg",
+            "must be 1 to 10000",
+        );
+        let share = search.vector_share;
+        check((0.0..=1.0).contains(&share), "search.vector_share", "must be 0 to 1");
+        check(search.snippets <= 100, "search.snippets", "must be 0 to 100");
+        check(
+            (1..=100_000).contains(&search.snippet_chars),
+            "search.snippet_chars",
+            "must be 1 to 100000",
+        );
+        problems
+    }
+}

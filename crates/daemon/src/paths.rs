@@ -1,0 +1,105 @@
+//! The environment, read once, and the folders that it names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The variables of the process, read once.
+#[derive(Clone, Debug, Default)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// Reads them; those that are not UTF-8 are left out.
+    #[must_use]
+    pub fn read() -> Self {
+        let pairs = std::env::vars_os();
+        Self(
+            pairs
+                .filter_map(|(key, value)| {
+                    Some((key.into_string().ok()?, value.into_string().ok()?))
+                })
+                .collect(),
+        )
+    }
+
+    /// Takes `pairs` instead of the process's own.
+    #[must_use]
+    pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
+        Self(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+    }
+
+    /// The value of `name`, unless it is empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The variables whose names begin with `prefix`, by name.
+    pub(crate) fn with_prefix<'e>(
+        &'e self,
+        prefix: &'e str,
+    ) -> impl Iterator<Item = (&'e str, &'e str)> {
+        let all = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        all.filter(move |(name, _)| name.starts_with(prefix))
+    }
+}
+
+/// The user's folders, by the XDG base directory specification.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    data: PathBuf,
+    config: Option<PathBuf>,
+    cache: PathBuf,
+    runtime: Option<PathBuf>,
+}
+
+impl Paths {
+    /// The folders that `environment` names; without a home the temporary folder serves.
+    #[must_use]
+    pub fn new(environment: &Environment) -> Self {
+        let absolute =
+            |name| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
+        let below = |name, rest: &str| absolute(name).or_else(|| Some(home.as_ref()?.join(rest)));
+        let data = below("XDG_DATA_HOME", ".local/share").unwrap_or_else(std::env::temp_dir);
+        let cache = below("XDG_CACHE_HOME", ".cache").unwrap_or_else(std::env::temp_dir);
+        Self {
+            data: data.join("weft"),
+            config: below("XDG_CONFIG_HOME", ".config"),
+            cache: cache.join("weft"),
+            runtime: absolute("XDG_RUNTIME_DIR"),
+        }
+    }
+
+    /// The user's own configuration, whether or not it is there.
+    #[must_use]
+    pub fn config_file(&self) -> Option<PathBuf> {
+        Some(self.config.as_ref()?.join("weft").join("config.toml"))
+    }
+
+    /// The store of vaults at these folders: named after their real paths, so that every way to a folder leads to one store.
+    #[must_use]
+    pub fn store(&self, roots: &[&Path]) -> PathBuf {
+        let mut real: Vec<PathBuf> = roots
+            .iter()
+            .map(|root| root.canonicalize().unwrap_or_else(|_| root.to_path_buf()))
+            .collect();
+        real.sort_unstable();
+        let mut hasher = blake3::Hasher::new();
+        for path in &real {
+            hasher.update(path.as_os_str().as_encoded_bytes()).update(&[0]);
+        }
+        self.data.join(&hasher.finalize().to_hex()[..16])
+    }
+
+    /// `folder`, meant from the user's cache where it is relative.
+    #[must_use]
+    pub fn cached(&self, folder: &Path) -> PathBuf {
+        self.cache.join(folder)
+    }
+
+    /// The socket of a daemon on `port`; nothing where the user has no runtime folder.
+    #[must_use]
+    pub fn socket(&self, port: u16) -> Option<PathBuf> {
+        Some(self.runtime.as_ref()?.join("weft").join(format!("{port}.sock")))
+    }
+}

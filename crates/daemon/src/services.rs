@@ -1,0 +1,371 @@
+//! The services of the contract over some vaults.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::MetadataMap;
+use tonic::service::Routes;
+use tonic::{Request, Response, Status};
+use weft_engine::ResolveRequest;
+use weft_indexer::Rescan;
+use weft_proto::noteweft::v1 as wire;
+use weft_proto::noteweft::v1::admin_service_server::{AdminService, AdminServiceServer};
+use weft_proto::noteweft::v1::graph_service_server::{GraphService, GraphServiceServer};
+use weft_proto::noteweft::v1::note_service_server::{NoteService, NoteServiceServer};
+use weft_proto::noteweft::v1::search_service_server::{SearchService, SearchServiceServer};
+
+use crate::config::ServerSettings;
+use crate::vaults::Vaults;
+use crate::{convert, status};
+
+/// Nodes, edges or files in one message of a stream.
+///
+/// A few hundred bytes each, so a message stays far below every client's default limit of 4 MiB.
+const PIECE: usize = 1000;
+
+/// Between two messages of progress.
+const PROGRESS: Duration = Duration::from_millis(200);
+
+/// Bounds on the work of [`Services`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Questions computed at the same time, at least 1.
+    pub workers: usize,
+    /// Questions that wait for a worker.
+    pub max_waiting: usize,
+    /// How long a question may take where its caller asks for no less.
+    pub timeout: Duration,
+    /// Bytes of a request.
+    pub max_request_bytes: usize,
+    /// Bytes of a message of an answer.
+    pub max_answer_bytes: usize,
+}
+
+impl From<&ServerSettings> for Limits {
+    fn from(settings: &ServerSettings) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            workers: settings.workers.map_or_else(cores, usize::from),
+            max_waiting: settings.max_waiting,
+            timeout: Duration::from_millis(settings.timeout_ms),
+            max_request_bytes: settings.max_request_bytes,
+            max_answer_bytes: settings.max_answer_bytes,
+        }
+    }
+}
+
+/// Answers the contract. Cloning shares everything.
+///
+/// Until [`fill`](Self::fill) is called every question is UNAVAILABLE.
+/// Questions run on blocking threads, at most as many at a time as there are workers.
+#[derive(Clone)]
+pub struct Services(Arc<Inner>);
+
+struct Inner {
+    vaults: Mutex<Option<Arc<Vaults>>>,
+    limits: Limits,
+    places: Arc<Semaphore>,
+    workers: Arc<Semaphore>,
+}
+
+impl Services {
+    /// Services without vaults as yet.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        let workers = limits.workers.max(1);
+        Self(Arc::new(Inner {
+            vaults: Mutex::new(None),
+            limits,
+            places: Arc::new(Semaphore::new(workers.saturating_add(limits.max_waiting))),
+            workers: Arc::new(Semaphore::new(workers)),
+        }))
+    }
+
+    /// Answers over `vaults` from now on.
+    pub fn fill(&self, vaults: Arc<Vaults>) {
+        *self.slot() = Some(vaults);
+    }
+
+    /// Answers nothing any more. The writer ends, with what it holds published, when the last running question is over.
+    pub fn clear(&self) {
+        // The last hold may wait for the writer, so it must not be let go while the slot is locked.
+        let held = self.slot().take();
+        drop(held);
+    }
+
+    /// The services as one transport: for a server, or for clients of the same process.
+    #[must_use]
+    pub fn routes(&self) -> Routes {
+        let Limits { max_request_bytes, max_answer_bytes, .. } = self.0.limits;
+        macro_rules! limited {
+            ($server:ident) => {
+                $server::new(self.clone())
+                    .max_decoding_message_size(max_request_bytes)
+                    .max_encoding_message_size(max_answer_bytes)
+            };
+        }
+        Routes::new(limited!(SearchServiceServer))
+            .add_service(limited!(NoteServiceServer))
+            .add_service(limited!(GraphServiceServer))
+            .add_service(limited!(AdminServiceServer))
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Arc<Vaults>>> {
+        self.0.vaults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vaults(&self) -> Result<Arc<Vaults>, Status> {
+        self.slot().clone().ok_or_else(status::opening)
+    }
+
+    /// When the caller stops waiting: after its own `grpc-timeout`, or the configured time where that is less.
+    fn deadline(&self, metadata: &MetadataMap) -> Instant {
+        let asked = metadata.get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
+        let most = self.0.limits.timeout;
+        Instant::now() + asked.map_or(most, |asked| asked.min(most))
+    }
+
+    /// Computes an answer on a blocking thread as soon as a worker is free.
+    async fn compute<T: Send + 'static>(
+        &self,
+        deadline: Instant,
+        question: impl FnOnce(&Vaults) -> Result<T, weft_engine::EngineError> + Send + 'static,
+    ) -> Result<T, Status> {
+        let vaults = self.vaults()?;
+        let Inner { limits, places, workers, .. } = &*self.0;
+        let place = Arc::clone(places)
+            .try_acquire_owned()
+            .map_err(|_| status::crowded(limits.max_waiting))?;
+        let waiting = tokio::time::timeout_at(deadline.into(), Arc::clone(workers).acquire_owned());
+        let late = || status::of_engine(&weft_engine::EngineError::DeadlineExceeded);
+        let worker = waiting.await.map_err(|_| late())?.map_err(|_| status::opening())?;
+        let answer = blocking(move || {
+            let answer = question(&vaults);
+            drop((worker, place));
+            answer
+        });
+        answer.await?.map_err(|error| status::of_engine(&error))
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Status> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| status::broken())
+}
+
+/// A `grpc-timeout`: up to eight digits and a unit.
+fn timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let n: u64 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
+    match unit {
+        "H" => Some(Duration::from_secs(n * 3600)),
+        "M" => Some(Duration::from_secs(n * 60)),
+        "S" => Some(Duration::from_secs(n)),
+        "m" => Some(Duration::from_millis(n)),
+        "u" => Some(Duration::from_micros(n)),
+        "n" => Some(Duration::from_nanos(n)),
+        _ => None,
+    }
+}
+
+#[tonic::async_trait]
+impl SearchService for Services {
+    async fn search(
+        &self,
+        request: Request<wire::SearchRequest>,
+    ) -> Result<Response<wire::SearchResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let asked = convert::search_request(request.into_inner(), deadline)?;
+        let answer = self.compute(deadline, move |vaults| vaults.engine().search(&asked)).await?;
+        Ok(Response::new(convert::search_response(answer)))
+    }
+}
+
+#[tonic::async_trait]
+impl NoteService for Services {
+    async fn get_note(
+        &self,
+        request: Request<wire::GetNoteRequest>,
+    ) -> Result<Response<wire::GetNoteResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let wire::GetNoteRequest { name } = request.into_inner();
+        if name.trim().is_empty() {
+            return Err(status::invalid(
+                "name",
+                "say which note: a uri, path, title of its file or alias",
+            ));
+        }
+        let answer = self.compute(deadline, move |vaults| vaults.engine().note(&name)).await?;
+        Ok(Response::new(convert::note_response(answer)))
+    }
+
+    async fn list_notes(
+        &self,
+        request: Request<wire::ListNotesRequest>,
+    ) -> Result<Response<wire::ListNotesResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let asked = convert::list_request(request.into_inner())?;
+        let answer = self.compute(deadline, move |vaults| vaults.engine().list(&asked)).await?;
+        Ok(Response::new(convert::list_response(answer)))
+    }
+
+    async fn resolve_link(
+        &self,
+        request: Request<wire::ResolveLinkRequest>,
+    ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let wire::ResolveLinkRequest { target, from } = request.into_inner();
+        let asked = ResolveRequest { target, from };
+        let answer = self.compute(deadline, move |vaults| vaults.engine().resolve(&asked)).await?;
+        Ok(Response::new(convert::resolve_response(answer)))
+    }
+}
+
+/// Messages that are all known when the first is sent.
+type Pieces<T> = tokio_stream::Iter<std::vec::IntoIter<Result<T, Status>>>;
+
+/// Cuts `items` into messages; one empty message where there are none, for it still carries the generation.
+fn pieces<I, T>(items: Vec<I>, message: impl Fn(Vec<I>) -> T) -> Vec<Result<T, Status>> {
+    let mut pieces = Vec::new();
+    let mut items = items.into_iter().peekable();
+    while items.peek().is_some() {
+        pieces.push(Ok(message(items.by_ref().take(PIECE).collect())));
+    }
+    if pieces.is_empty() {
+        pieces.push(Ok(message(Vec::new())));
+    }
+    pieces
+}
+
+#[tonic::async_trait]
+impl GraphService for Services {
+    type ExportStream = Pieces<wire::ExportResponse>;
+
+    async fn export(
+        &self,
+        request: Request<wire::ExportRequest>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let filter = convert::filter(request.into_inner().filter)?;
+        let graph = self.compute(deadline, move |vaults| vaults.engine().export(&filter)).await?;
+        let weft_engine::Export { nodes, edges, generation } = graph;
+        let nodes = pieces(nodes, |nodes| wire::ExportResponse {
+            nodes: nodes.into_iter().map(convert::export_node).collect(),
+            edges: Vec::new(),
+            generation,
+        });
+        let edges = pieces(edges, |edges| wire::ExportResponse {
+            nodes: Vec::new(),
+            edges: edges.into_iter().map(convert::export_edge).collect(),
+            generation,
+        });
+        let all: Vec<_> = nodes.into_iter().chain(edges).collect();
+        Ok(Response::new(tokio_stream::iter(all)))
+    }
+}
+
+#[tonic::async_trait]
+impl AdminService for Services {
+    async fn status(
+        &self,
+        _request: Request<wire::StatusRequest>,
+    ) -> Result<Response<wire::StatusResponse>, Status> {
+        Ok(Response::new(convert::status_response(self.vaults()?.status())))
+    }
+
+    type CoverageStream = Pieces<wire::CoverageResponse>;
+
+    async fn coverage(
+        &self,
+        _request: Request<wire::CoverageRequest>,
+    ) -> Result<Response<Self::CoverageStream>, Status> {
+        let vaults = self.vaults()?;
+        let (files, generation) = blocking(move || {
+            let generation = vaults.status().generation;
+            (vaults.indexer().coverage(), generation)
+        })
+        .await?;
+        let pieces = pieces(files, |files| wire::CoverageResponse {
+            files: files.into_iter().map(convert::file_coverage).collect(),
+            generation,
+        });
+        Ok(Response::new(tokio_stream::iter(pieces)))
+    }
+
+    type ReindexStream = ReceiverStream<Result<wire::ReindexResponse, Status>>;
+
+    async fn reindex(
+        &self,
+        request: Request<wire::ReindexRequest>,
+    ) -> Result<Response<Self::ReindexStream>, Status> {
+        let wire::ReindexRequest { full, compact } = request.into_inner();
+        let vaults = self.vaults()?;
+        let (progress, messages) = mpsc::channel(4);
+        let scanned = Arc::clone(&vaults);
+        let work = blocking(move || scanned.indexer().rescan(Rescan { full, compact }));
+        tokio::spawn(async move {
+            tokio::pin!(work);
+            let mut pulse = tokio::time::interval(PROGRESS);
+            let end = loop {
+                tokio::select! {
+                    end = &mut work => break end,
+                    // The work goes on when nobody listens any more; there is only nothing to tell.
+                    _ = pulse.tick() => drop(progress.try_send(Ok(convert::progress(&vaults.status(), false)))),
+                }
+            };
+            let last = end.and_then(|end| match end {
+                Ok(generation) => Ok(wire::ReindexResponse {
+                    generation,
+                    ..convert::progress(&vaults.status(), true)
+                }),
+                Err(error) => Err(status::of_index(&error)),
+            });
+            drop(progress.send(last).await);
+        });
+        Ok(Response::new(ReceiverStream::new(messages)))
+    }
+
+    async fn flush(
+        &self,
+        _request: Request<wire::FlushRequest>,
+    ) -> Result<Response<wire::FlushResponse>, Status> {
+        let vaults = self.vaults()?;
+        let generation = blocking(move || vaults.indexer().flush()).await?;
+        let generation = generation.map_err(|error| status::of_index(&error))?;
+        Ok(Response::new(wire::FlushResponse { generation }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_read_as_the_protocol_writes_them() {
+        for (text, expected) in [
+            ("100m", Some(Duration::from_millis(100))),
+            ("2H", Some(Duration::from_secs(7200))),
+            ("99999999S", Some(Duration::from_secs(99_999_999))),
+            ("100000000S", None),
+            ("m", None),
+            ("", None),
+            ("5x", None),
+            ("5µ", None),
+        ] {
+            assert_eq!(timeout(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_one_piece_and_much_is_several() {
+        let sizes = |n: usize| -> Vec<usize> {
+            pieces((0..n).collect(), |items| items.len()).into_iter().map(Result::unwrap).collect()
+        };
+        assert_eq!(sizes(0), [0]);
+        assert_eq!(sizes(PIECE), [PIECE]);
+        assert_eq!(sizes(PIECE * 2 + 1), [PIECE, PIECE, 1]);
+    }
+}

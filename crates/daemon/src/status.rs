@@ -1,0 +1,117 @@
+//! Domain errors to gRPC statuses, with details that programs can read.
+
+use std::collections::HashMap;
+
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+use weft_engine::EngineError;
+use weft_index::StoreError;
+use weft_index::embedder::EmbedError;
+use weft_indexer::IndexError;
+
+/// The domain of every `ErrorInfo`.
+const DOMAIN: &str = "noteweft";
+
+/// Why a question has no answer, as the wire says it.
+///
+/// An unknown note's `ErrorInfo` carries the name and, as `near_1`, `near_2`, …, uris that resemble it, the nearest first.
+pub(crate) fn of_engine(error: &EngineError) -> Status {
+    let text = error.to_string();
+    match error {
+        EngineError::UnknownNote { name, near } => {
+            let near = (1..).zip(near).map(|(at, uri)| (format!("near_{at}"), uri.to_string()));
+            let metadata = near.chain([("name".to_owned(), name.clone())]);
+            let mut details = info("UNKNOWN_NOTE", metadata);
+            details.set_resource_info("noteweft.v1.Note", name, "", "no note answers to this name");
+            Status::with_error_details(Code::NotFound, text, details)
+        }
+        EngineError::InvalidArgument { field, reason } => invalid(field, reason),
+        EngineError::NoVectors => of(Code::FailedPrecondition, "NO_VECTORS", text),
+        EngineError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
+        EngineError::Vector(_) => of(Code::Internal, "VECTOR_INDEX", text),
+        EngineError::Embed(EmbedError::Unavailable { .. }) => {
+            of(Code::Unavailable, "MODEL_UNAVAILABLE", text)
+        }
+        EngineError::Embed(EmbedError::Failed { .. }) => of(Code::Internal, "MODEL_FAILED", text),
+        EngineError::DeadlineExceeded => of(Code::DeadlineExceeded, "DEADLINE", text),
+    }
+}
+
+/// Why the index could not do what was asked, as the wire says it.
+pub(crate) fn of_index(error: &IndexError) -> Status {
+    let text = error.to_string();
+    match error {
+        IndexError::Store(StoreError::Locked { .. }) => {
+            of(Code::FailedPrecondition, "STORE_LOCKED", text)
+        }
+        IndexError::Store(_) => of(Code::Internal, "STORE", text),
+        IndexError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
+        IndexError::Embed(_) => of(Code::Internal, "MODEL_FAILED", text),
+        IndexError::Vault { .. } => of(Code::FailedPrecondition, "VAULT", text),
+        IndexError::Stopped => of(Code::Unavailable, "STOPPING", text),
+    }
+}
+
+/// A field of a request that cannot be used.
+pub(crate) fn invalid(field: &str, reason: &str) -> Status {
+    let mut details = info("INVALID_ARGUMENT", [("field".to_owned(), field.to_owned())]);
+    details.add_bad_request_violation(field, reason);
+    Status::with_error_details(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
+}
+
+/// The index is still being opened.
+pub(crate) fn opening() -> Status {
+    of(
+        Code::Unavailable,
+        "OPENING",
+        "the index is still being opened; ask again in a moment".to_owned(),
+    )
+}
+
+/// Too many questions wait already.
+pub(crate) fn crowded(max_waiting: usize) -> Status {
+    let text = format!("{max_waiting} questions wait already; ask again later");
+    of(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+}
+
+/// A question's computation came to a sudden end.
+pub(crate) fn broken() -> Status {
+    of(
+        Code::Internal,
+        "PANIC",
+        "the question could not be computed; the daemon's log says more".to_owned(),
+    )
+}
+
+fn of(code: Code, reason: &str, text: String) -> Status {
+    Status::with_error_details(code, text, info(reason, []))
+}
+
+fn info(reason: &str, metadata: impl IntoIterator<Item = (String, String)>) -> ErrorDetails {
+    let metadata: HashMap<String, String> = metadata.into_iter().collect();
+    ErrorDetails::with_error_info(reason, DOMAIN, metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_model::Uri;
+
+    use super::*;
+
+    #[test]
+    fn near_matches_and_fields_travel_as_details() {
+        let near = vec![Uri::new("moss"), Uri::new("mess")];
+        let status = of_engine(&EngineError::UnknownNote { name: "mosss".into(), near });
+        assert_eq!(status.code(), Code::NotFound);
+        let info = status.get_details_error_info().unwrap();
+        assert_eq!(
+            (info.reason.as_str(), info.metadata["near_2"].as_str()),
+            ("UNKNOWN_NOTE", "mess")
+        );
+        let status =
+            of_engine(&EngineError::InvalidArgument { field: "limit", reason: "too much".into() });
+        let request = status.get_details_bad_request().unwrap();
+        assert_eq!(request.field_violations[0].field, "limit");
+        assert_eq!(status.code(), Code::InvalidArgument);
+    }
+}

@@ -1,0 +1,117 @@
+//! The index and the engine of some vaults, brought up from the settings.
+
+use std::path::{Path, PathBuf};
+
+use weft_engine::Engine;
+use weft_indexer::embed;
+use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings};
+
+use crate::config::{Config, Settings, Vault};
+use crate::paths::Paths;
+
+/// Why vaults cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// None is configured.
+    #[error(
+        "no vault is named: give the folder of your notes, or put `vaults` into the configuration"
+    )]
+    NoVault,
+    /// The model cannot be opened.
+    #[error("{0}; set embedding.model to \"none\" to search by words and links alone")]
+    Model(#[from] embed::OpenError),
+    /// The index cannot be opened.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// A running index with the engine that answers over it. Dropping it lets the writer publish what it holds.
+pub struct Vaults {
+    indexer: Indexer,
+    engine: Engine,
+    notices: Vec<String>,
+}
+
+impl Vaults {
+    /// The folder of the store for these settings.
+    ///
+    /// Fails where no vault is configured.
+    pub fn store(config: &Config, paths: &Paths) -> Result<PathBuf, OpenError> {
+        let Settings { store, vaults, .. } = &config.settings;
+        let roots: Vec<&Path> = vaults.iter().map(|vault| vault.root.as_path()).collect();
+        if roots.is_empty() {
+            return Err(OpenError::NoVault);
+        }
+        Ok(store.path.clone().unwrap_or_else(|| paths.store(&roots)))
+    }
+
+    /// Opens or creates the store and starts the writer, which looks at every file at once.
+    ///
+    /// What the store held before can be asked when this returns.
+    /// `address` tells processes that find the store locked where to ask; only with one are changes watched for.
+    /// Takes as long as reading the store; blocks.
+    pub fn open(config: &Config, paths: &Paths, address: Option<&str>) -> Result<Self, OpenError> {
+        let store = Self::store(config, paths)?;
+        let Settings {
+            server: _,
+            store: store_settings,
+            vaults,
+            watch,
+            scan,
+            parse,
+            chunks,
+            keyword,
+            vector,
+            embedding,
+            search,
+            log: _,
+        } = config.settings.clone();
+        let cache_dir = paths.cached(&embedding.cache_dir);
+        let opened = embed::open(&embed::EmbeddingSettings { cache_dir, ..embedding })?;
+        let mut chunks = chunks;
+        if let Some(embedder) = &opened.embedder {
+            chunks.max_tokens = chunks.max_tokens.min(embedder.window());
+            chunks.overlap_tokens = chunks.overlap_tokens.min(chunks.max_tokens / 2);
+        }
+        let settings = IndexSettings {
+            store,
+            vaults: vaults.iter().map(vault_settings).collect(),
+            scan,
+            parse,
+            chunks,
+            keyword,
+            vector,
+            watch: watch.enabled && address.is_some(),
+            debounce_ms: watch.debounce_ms,
+            keep_generations: store_settings.keep_generations,
+        };
+        let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
+        let engine = Engine::new(indexer.reader(), opened.embedder, search);
+        Ok(Self { indexer, engine, notices: opened.notes })
+    }
+
+    /// The engine.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The index's writer.
+    #[must_use]
+    pub const fn indexer(&self) -> &Indexer {
+        &self.indexer
+    }
+
+    /// How the index is, with what opening the model brought up.
+    #[must_use]
+    pub fn status(&self) -> IndexStatus {
+        let mut status = self.indexer.status();
+        status.notices.splice(0..0, self.notices.iter().cloned());
+        status
+    }
+}
+
+fn vault_settings(vault: &Vault) -> VaultSettings {
+    let root = vault.root.canonicalize().unwrap_or_else(|_| vault.root.clone());
+    VaultSettings { name: vault.name(), root }
+}

@@ -1,0 +1,145 @@
+//! The JSON of answers where it differs from what serde makes of the generated types.
+//!
+//! Field names are those of the contract, every field is written, and what is not known is `null`.
+//! Enums are written by the names that the design of each answer uses, and open frontmatter as plain JSON.
+
+use prost_types::value::Kind;
+use prost_types::{ListValue, Struct, Value};
+use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+
+use crate::noteweft::v1::{FileState, LinkSource, Origin, Phase, SearchMode, Severity};
+
+/// An enum of the contract.
+pub(crate) trait Named: TryFrom<i32> {
+    /// Its name in the contract without the enum's own: `ORIGIN_BOTH` is `BOTH`.
+    fn name(&self) -> &'static str;
+}
+
+macro_rules! named {
+    ($($type:ident $prefix:literal),+ $(,)?) => {$(
+        impl Named for $type {
+            fn name(&self) -> &'static str {
+                let name = self.as_str_name();
+                name.strip_prefix($prefix).unwrap_or(name)
+            }
+        }
+    )+};
+}
+
+named! {
+    FileState "FILE_STATE_",
+    LinkSource "LINK_SOURCE_",
+    Origin "ORIGIN_",
+    Phase "PHASE_",
+    SearchMode "SEARCH_MODE_",
+    Severity "SEVERITY_",
+}
+
+/// Writes an enum by its name in lower case; `null` where it is unspecified or of a later version.
+pub(crate) fn name<E: Named, S: Serializer>(
+    number: &i32,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match E::try_from(*number) {
+        Ok(value) if *number != 0 => serializer.serialize_str(&value.name().to_ascii_lowercase()),
+        Ok(_) | Err(_) => serializer.serialize_none(),
+    }
+}
+
+/// Writes an open structure as an object; an absent one as an empty object.
+pub(crate) fn object<S: Serializer>(
+    value: &Option<Struct>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(object) => Object(object).serialize(serializer),
+        None => serializer.serialize_map(Some(0))?.end(),
+    }
+}
+
+struct Object<'a>(&'a Struct);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.fields.len()))?;
+        for (key, value) in &self.0.fields {
+            map.serialize_entry(key, &Open(value))?;
+        }
+        map.end()
+    }
+}
+
+struct Open<'a>(&'a Value);
+
+impl Serialize for Open<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0.kind {
+            None | Some(Kind::NullValue(_)) => serializer.serialize_none(),
+            Some(Kind::BoolValue(value)) => serializer.serialize_bool(*value),
+            Some(Kind::NumberValue(value)) => number(*value, serializer),
+            Some(Kind::StringValue(text)) => serializer.serialize_str(text),
+            Some(Kind::StructValue(object)) => Object(object).serialize(serializer),
+            Some(Kind::ListValue(ListValue { values })) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                for value in values {
+                    list.serialize_element(&Open(value))?;
+                }
+                list.end()
+            }
+        }
+    }
+}
+
+/// Whole numbers without a fraction, as people write them.
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
+fn number<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Up to here every whole `f64` is exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        serializer.serialize_i64(value as i64)
+    } else {
+        serializer.serialize_f64(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noteweft::v1::{GetNoteResponse, Hit, SearchResponse, Signals};
+
+    #[test]
+    fn an_answer_is_written_whole_and_by_name() {
+        let hit = Hit {
+            uri: "a".into(),
+            score: 1.0,
+            signals: Some(Signals { similarity: 0.1, ..Signals::default() }),
+            origin: Origin::Expanded.into(),
+            ..Hit::default()
+        };
+        let answer = SearchResponse { hits: vec![hit], generation: 7, ..SearchResponse::default() };
+        assert_eq!(
+            serde_json::to_string(&answer).unwrap(),
+            concat!(
+                r#"{"hits":[{"uri":"a","path":"","vault":"","title":"","score":1.0,"#,
+                r#""signals":{"similarity":0.1,"centrality":0.0,"activation":0.0},"#,
+                r#""contributions":null,"vector_score":0.0,"keyword_score":0.0,"#,
+                r#""origin":"expanded","via":null,"fresh":false,"snippets":[]}],"#,
+                r#""generation":7,"truncated":false,"degraded":[]}"#
+            )
+        );
+    }
+
+    #[test]
+    fn open_properties_are_plain_json() {
+        let number = |value| Value { kind: Some(Kind::NumberValue(value)) };
+        let list = ListValue { values: vec![number(3.0), number(0.5), Value { kind: None }] };
+        let list = Value { kind: Some(Kind::ListValue(list)) };
+        let properties = Struct { fields: [("n".to_owned(), list)].into() };
+        let note = GetNoteResponse { properties: Some(properties), ..GetNoteResponse::default() };
+        let json = serde_json::to_value(&note).unwrap();
+        assert_eq!(json["properties"], serde_json::json!({"n": [3, 0.5, null]}));
+        assert_eq!(json["type"], serde_json::Value::Null);
+        let bare = serde_json::to_value(GetNoteResponse::default()).unwrap();
+        assert_eq!(bare["properties"], serde_json::json!({}));
+    }
+}

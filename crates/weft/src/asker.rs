@@ -1,0 +1,264 @@
+//! Where answers come from: a daemon, or the same services in this process.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::{BoxFuture, Service, StdError, http};
+use tonic::service::Routes;
+use tonic::transport::{Channel, Endpoint};
+use weft_daemon::config::{Config, Sources};
+use weft_daemon::{
+    Environment, IndexError, Limits, OpenError, Paths, Services, StoreError, Vaults,
+};
+use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
+use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
+use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
+use weft_proto::noteweft::v1::{CoverageRequest, CoverageResponse, ExportRequest, ExportResponse};
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::hint::Hint;
+use crate::progress::Progress;
+
+/// How long to wait for a daemon to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Answers questions. Both kinds speak the contract, so they give the same bytes.
+pub(crate) struct Asker {
+    transport: Transport,
+    services: Option<Services>,
+    /// How a next command asks the same.
+    pub(crate) hint: Hint,
+}
+
+impl Asker {
+    /// Opens what the flags name: the folders of `--vault`, or else a daemon.
+    ///
+    /// Folders are brought up to date first, with progress on standard error.
+    /// A daemon that holds their store is asked instead.
+    pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+        let (config, paths) = config(global, &global.vault, &[])?;
+        if global.vault.is_empty() {
+            let address = global.addr.clone().unwrap_or(config.settings.server.address);
+            return Self::connect(&address, Hint::daemon(global.addr.as_deref())).await;
+        }
+        Self::in_process(config, paths, !global.no_wait, Hint::vaults(&global.vault)).await
+    }
+
+    /// Opens the vaults of `config` in this process and brings them up to date, vectors only if `wait`.
+    pub(crate) async fn in_process(
+        config: Config,
+        paths: Paths,
+        wait: bool,
+        hint: Hint,
+    ) -> Result<Self, Failure> {
+        let limits = Limits::from(&config.settings.server);
+        let opening = tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, None));
+        let opened = opening.await.map_err(|_| Failure::other("opening came to a sudden end"))?;
+        let vaults = match opened {
+            Ok(vaults) => Arc::new(vaults),
+            Err(OpenError::Index(IndexError::Store(StoreError::Locked {
+                holder: Some(address),
+                ..
+            }))) => {
+                let hint = Hint::daemon(Some(&address));
+                return Self::connect(&address, hint).await;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let services = Services::new(limits);
+        services.fill(Arc::clone(&vaults));
+        let asker =
+            Self { transport: Transport::Here(services.routes()), services: Some(services), hint };
+        if let Err(failure) = bring_up_to_date(vaults, wait).await {
+            asker.close().await;
+            return Err(failure);
+        }
+        Ok(asker)
+    }
+
+    /// Connects to a daemon at `HOST:PORT` or `unix:PATH`.
+    pub(crate) async fn connect(address: &str, hint: Hint) -> Result<Self, Failure> {
+        let uri = if address.contains("://") || address.starts_with("unix:") {
+            address.to_owned()
+        } else {
+            format!("http://{address}")
+        };
+        let endpoint = Endpoint::from_shared(uri).map_err(|_| {
+            Failure::usage(format!("`{address}` is no address; it reads HOST:PORT or unix:PATH"))
+        })?;
+        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
+        let channel = endpoint.connect().await.map_err(|error| {
+            let mut cause: &dyn std::error::Error = &error;
+            while let Some(source) = cause.source() {
+                cause = source;
+            }
+            Failure::unreachable(address, &cause.to_string())
+        })?;
+        Ok(Self { transport: Transport::Channel(channel), services: None, hint })
+    }
+
+    /// The channel to the daemon; nothing where the process answers itself.
+    pub(crate) fn channel(&self) -> Option<Channel> {
+        match &self.transport {
+            Transport::Channel(channel) => Some(channel.clone()),
+            Transport::Here(_) => None,
+        }
+    }
+
+    pub(crate) fn search(&self) -> SearchServiceClient<Transport> {
+        SearchServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn notes(&self) -> NoteServiceClient<Transport> {
+        NoteServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn admin(&self) -> AdminServiceClient<Transport> {
+        AdminServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    /// The whole ledger, its pieces joined.
+    pub(crate) async fn coverage(&self) -> Result<CoverageResponse, Status> {
+        let mut pieces = self.admin().coverage(CoverageRequest {}).await?.into_inner();
+        let mut whole = CoverageResponse::default();
+        while let Some(CoverageResponse { files, generation }) = pieces.message().await? {
+            whole.files.extend(files);
+            whole.generation = generation;
+        }
+        Ok(whole)
+    }
+
+    /// The whole graph, its pieces joined.
+    pub(crate) async fn export(&self, request: ExportRequest) -> Result<ExportResponse, Status> {
+        let client = GraphServiceClient::new(self.transport.clone());
+        let mut client = client.max_decoding_message_size(usize::MAX);
+        let mut pieces = client.export(request).await?.into_inner();
+        let mut whole = ExportResponse::default();
+        while let Some(ExportResponse { nodes, edges, generation }) = pieces.message().await? {
+            whole.nodes.extend(nodes);
+            whole.edges.extend(edges);
+            whole.generation = generation;
+        }
+        Ok(whole)
+    }
+
+    /// Lets the writer of this process publish what it holds, and waits for it.
+    pub(crate) async fn close(self) {
+        let Self { transport, services, hint: _ } = self;
+        drop(transport);
+        if let Some(services) = services {
+            drop(tokio::task::spawn_blocking(move || services.clear()).await);
+        }
+    }
+}
+
+/// The settings under the flags, with the folders to serve.
+pub(crate) fn config(
+    global: &Global,
+    vaults: &[PathBuf],
+    more: &[(&str, String, &str)],
+) -> Result<(Config, Paths), Failure> {
+    let environment = Environment::read();
+    let set =
+        global.set.iter().map(|(key, value)| (key.clone(), value.clone(), "--set".to_owned()));
+    let store = global.store.iter().map(|path| {
+        let path = toml_text(&path.to_string_lossy());
+        ("store.path".to_owned(), path, "--store".to_owned())
+    });
+    let more = more
+        .iter()
+        .map(|(key, value, flag)| ((*key).to_owned(), toml_text(value), (*flag).to_owned()));
+    let sources = Sources {
+        file: global.config.clone(),
+        flags: set.chain(store).chain(more).collect(),
+        vaults: vaults.to_vec(),
+    };
+    let paths = Paths::new(&environment);
+    Ok((Config::load(&sources, &environment)?, paths))
+}
+
+/// A text as TOML, so that `8080` or `true` stay texts.
+fn toml_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Waits for words and links, and for vectors if `wait`; says how it goes on standard error.
+async fn bring_up_to_date(vaults: Arc<Vaults>, wait: bool) -> Result<(), Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let work = {
+        let (vaults, stop) = (Arc::clone(&vaults), Arc::clone(&stop));
+        tokio::task::spawn_blocking(move || {
+            let indexer = vaults.indexer();
+            if wait { indexer.wait_vectors(&stop, &mut |_| {}) } else { indexer.flush() }
+        })
+    };
+    tokio::pin!(work);
+    let mut progress = Progress::new();
+    let mut pulse = tokio::time::interval(Duration::from_millis(100));
+    loop {
+        tokio::select! {
+            done = &mut work => {
+                progress.end();
+                return match done {
+                    Ok(Ok(_)) => Ok(()),
+                    Ok(Err(error)) => Err(OpenError::Index(error).into()),
+                    Err(_) => Err(Failure::other("indexing came to a sudden end")),
+                };
+            }
+            _ = pulse.tick() => progress.show(&vaults.status().into()),
+            _ = tokio::signal::ctrl_c() => {
+                progress.end();
+                stop.store(true, Ordering::Relaxed);
+                // What was indexed is published and written down before the process ends.
+                drop((&mut work).await);
+                return Err(Failure::interrupted());
+            }
+        }
+    }
+}
+
+/// Carries questions to where they are answered.
+#[derive(Clone)]
+pub(crate) enum Transport {
+    /// To a daemon.
+    Channel(Channel),
+    /// To the services of this process.
+    Here(Routes),
+}
+
+impl Service<http::Request<Body>> for Transport {
+    type Response = http::Response<Body>;
+    type Error = StdError;
+    type Future = BoxFuture<Self::Response, Self::Error>;
+
+    fn poll_ready(
+        &mut self,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Self::Error>> {
+        match self {
+            Self::Channel(channel) => channel.poll_ready(context).map_err(Into::into),
+            Self::Here(routes) => {
+                Service::<http::Request<Body>>::poll_ready(routes, context).map_err(Into::into)
+            }
+        }
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        match self {
+            Self::Channel(channel) => {
+                let answer = channel.call(request);
+                Box::pin(async move { answer.await.map_err(Into::into) })
+            }
+            Self::Here(routes) => {
+                let answer = routes.call(request);
+                Box::pin(async move { answer.await.map_err(Into::into) })
+            }
+        }
+    }
+}

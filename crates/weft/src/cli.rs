@@ -1,0 +1,292 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use weft_proto::noteweft::v1::{Filter, PropertyMatch, SearchMode, Within};
+
+/// Find your notes by meaning, by word and by link.
+#[derive(Debug, Parser)]
+#[command(name = "weft", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Global {
+    /// Answer in this process from the folder DIR, brought up to date first; may be given several times.
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Where to ask")]
+    pub(crate) vault: Vec<PathBuf>,
+    /// With --vault: answer at once, without waiting for vectors.
+    #[arg(long, global = true, help_heading = "Where to ask")]
+    pub(crate) no_wait: bool,
+    /// The daemon to ask, or the address to serve at: HOST:PORT, or unix:PATH to ask.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_ADDR",
+        value_name = "ADDR",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) addr: Option<String>,
+    /// The folder of the index, instead of one in the user's data folder.
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Settings")]
+    pub(crate) store: Option<PathBuf>,
+    /// The configuration file, instead of the user's own.
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Settings")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set one setting, such as embedding.model=none; may be given several times.
+    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = pair, help_heading = "Settings")]
+    pub(crate) set: Vec<(String, String)>,
+    /// How the answer is written.
+    #[arg(long, global = true, value_enum, default_value_t, help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Human,
+    /// One object.
+    Json,
+    /// GraphML, of `export` alone.
+    Graphml,
+    /// Graphviz, of `export` alone.
+    Dot,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve folders of notes over gRPC until Ctrl-C.
+    Serve {
+        /// The folders; without any those of the configuration.
+        #[arg(value_name = "VAULT")]
+        vaults: Vec<PathBuf>,
+        /// Ask this question as soon as everything is indexed, and print the answer.
+        #[arg(long, value_name = "QUESTION")]
+        ask: Option<String>,
+        /// The path of a Unix socket, `auto` or `none`.
+        #[arg(long, value_name = "PATH")]
+        socket: Option<String>,
+    },
+    /// Bring the index of a folder up to date, with progress.
+    Index {
+        /// The folders; without any those of --vault or of the configuration.
+        #[arg(value_name = "VAULT")]
+        vaults: Vec<PathBuf>,
+    },
+    /// Find notes.
+    Search {
+        /// What to look for; "phrases", +must and -not are understood.
+        #[arg(required = true, allow_hyphen_values = true, value_name = "QUERY")]
+        query: String,
+        /// Hits at most.
+        #[arg(long, default_value_t = 10)]
+        limit: u32,
+        /// How to look.
+        #[arg(long, value_enum, default_value_t)]
+        mode: Mode,
+        /// Show the parts of each score.
+        #[arg(long)]
+        explain: bool,
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
+    /// Read a note, with its links and backlinks.
+    Get {
+        /// A uri, a path, or anything a link would resolve to.
+        note: String,
+    },
+    /// List notes.
+    List {
+        /// Notes at most.
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+        /// Continue where a page ended: its `next_page_token`.
+        #[arg(long, default_value = "", value_name = "TOKEN", hide_default_value = true)]
+        page_token: String,
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
+    /// Say what a link would find.
+    Resolve {
+        /// The target, as between [[ and ]].
+        target: String,
+        /// The note that holds the link.
+        #[arg(long, value_name = "NOTE")]
+        from: Option<String>,
+    },
+    /// Say how the index is.
+    Status,
+    /// Say what became of every file.
+    Coverage {
+        /// List the files that are in order, too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Write the whole graph to standard output: as JSON, or with --format graphml or dot.
+    Export {
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
+    /// Look at the files again.
+    Reindex {
+        /// Read every file, also where size and time are unchanged.
+        #[arg(long)]
+        full: bool,
+        /// Fold the parts of the index together afterwards.
+        #[arg(long)]
+        compact: bool,
+    },
+    /// Wait until all earlier changes are indexed and written down.
+    Flush,
+    /// Check settings, model, store and daemon.
+    Doctor,
+    /// Show the settings.
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show the settings in force.
+    Show {
+        /// Say where each value came from.
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print the annotated defaults, a start for a file of your own.
+    Default,
+}
+
+/// How to look.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Mode {
+    /// By meaning and by word.
+    #[default]
+    Hybrid,
+    /// By meaning.
+    Vector,
+    /// By word.
+    Keyword,
+}
+
+impl From<Mode> for SearchMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Hybrid => Self::Hybrid,
+            Mode::Vector => Self::Vector,
+            Mode::Keyword => Self::Keyword,
+        }
+    }
+}
+
+/// Which notes; every flag may be given several times.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Filter")]
+pub(crate) struct FilterArgs {
+    /// Under this path or glob; any of them.
+    #[arg(long, value_name = "GLOB")]
+    path: Vec<String>,
+    /// With this tag, or one nested below it; all of them.
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Of this type; any of them.
+    #[arg(long, value_name = "TYPE")]
+    note_type: Vec<String>,
+    /// With this property; all of them.
+    #[arg(long = "where", value_name = "KEY=VALUE", value_parser = pair)]
+    property: Vec<(String, String)>,
+    /// Dated then or later.
+    #[arg(long, value_name = "DATE")]
+    after: Option<String>,
+    /// Dated earlier.
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
+    /// Linking to this note.
+    #[arg(long, value_name = "NOTE")]
+    linked_to: Vec<String>,
+    /// Linked from this note.
+    #[arg(long, value_name = "NOTE")]
+    linked_from: Vec<String>,
+    /// At most K links away from this note.
+    #[arg(long, value_name = "NOTE:K", value_parser = within)]
+    within: Vec<(String, u32)>,
+}
+
+impl From<FilterArgs> for Filter {
+    fn from(args: FilterArgs) -> Self {
+        let FilterArgs {
+            path,
+            tag,
+            note_type,
+            property,
+            after,
+            before,
+            linked_to,
+            linked_from,
+            within,
+        } = args;
+        Self {
+            vaults: Vec::new(),
+            paths: path,
+            tags: tag,
+            types: note_type,
+            properties: property
+                .into_iter()
+                .map(|(key, value)| PropertyMatch { key, value })
+                .collect(),
+            after,
+            before,
+            linked_to,
+            linked_from,
+            within: within.into_iter().map(|(note, hops)| Within { note, hops }).collect(),
+        }
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is not KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn within(text: &str) -> Result<(String, u32), String> {
+    let (note, hops) = text.rsplit_once(':').ok_or("it is not NOTE:K")?;
+    let hops = hops.parse().map_err(|_| format!("`{hops}` is no number of links"))?;
+    Ok((note.to_owned(), hops))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_filter_is_read_whole() {
+        let args = ["weft", "list", "--path", "a/**", "--where", "k=v=w", "--within", "a:b:2"];
+        let Some(Command::List { filter, .. }) = Cli::try_parse_from(args).unwrap().command else {
+            panic!("another command")
+        };
+        let filter = Filter::from(filter);
+        assert_eq!(
+            (filter.properties[0].key.as_str(), filter.properties[0].value.as_str()),
+            ("k", "v=w")
+        );
+        assert_eq!((filter.within[0].note.as_str(), filter.within[0].hops), ("a:b", 2));
+        assert!(Cli::try_parse_from(["weft", "list", "--within", "a"]).is_err());
+    }
+}

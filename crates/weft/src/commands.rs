@@ -1,0 +1,225 @@
+//! One function per command.
+
+use std::io::Write as _;
+
+use serde::Serialize;
+use weft_graph::walk::export::Format as GraphFormat;
+use weft_proto::noteweft::v1::{
+    ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest, ReindexRequest,
+    ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest,
+};
+
+use crate::asker::{Asker, config};
+use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
+use crate::failure::Failure;
+use crate::hint::Hint;
+use crate::progress::Progress;
+use crate::{doctor, export, print, serve};
+
+/// Runs the command and prints its answer.
+pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+    let Cli { global, command } = cli;
+    match command {
+        None => write(&print::welcome()),
+        Some(Command::Serve { vaults, ask, socket }) => {
+            printable(global.format)?;
+            serve::run(&global, &vaults, ask.as_deref(), socket).await
+        }
+        Some(Command::Index { vaults }) => {
+            printable(global.format)?;
+            index(&global, vaults).await
+        }
+        Some(Command::Doctor) => doctor::run(&global).await,
+        Some(Command::Config { command }) => show_config(&global, &command),
+        Some(question) => {
+            if !matches!(question, Command::Export { .. }) {
+                printable(global.format)?;
+            }
+            let asker = Asker::open(&global).await?;
+            let answer = ask(&asker, question, global.format).await;
+            asker.close().await;
+            answer.and_then(|text| write(&text))
+        }
+    }
+}
+
+/// Asks and gives the answer as text.
+async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String, Failure> {
+    let hint = &asker.hint;
+    match question {
+        Command::Search { query, limit, mode, explain, filter } => {
+            let request = SearchRequest {
+                query: query.clone(),
+                limit: Some(limit),
+                mode: SearchMode::from(mode).into(),
+                filter: Some(filter.into()),
+            };
+            let answer = asker.search().search(request).await?.into_inner();
+            render(format, &answer, |answer| print::search(&query, answer, explain, hint))
+        }
+        Command::Get { note } => {
+            let answer = asker.notes().get_note(GetNoteRequest { name: note }).await?.into_inner();
+            render(format, &answer, |answer| print::note(answer, hint))
+        }
+        Command::List { limit, page_token, filter } => {
+            let request = ListNotesRequest {
+                filter: Some(filter.into()),
+                page_size: Some(limit),
+                page_token,
+            };
+            let answer = asker.notes().list_notes(request).await?.into_inner();
+            render(format, &answer, |answer| print::list(answer, hint))
+        }
+        Command::Resolve { target, from } => {
+            let request = ResolveLinkRequest { target, from };
+            let answer = asker.notes().resolve_link(request).await?.into_inner();
+            render(format, &answer, print::resolved)
+        }
+        Command::Status => {
+            let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
+            render(format, &answer, print::status)
+        }
+        Command::Coverage { all } => {
+            render(format, &asker.coverage().await?, |answer| print::coverage(answer, all))
+        }
+        Command::Export { filter } => {
+            let request = ExportRequest { filter: Some(filter.into()) };
+            let answer = asker.export(request).await?;
+            match format {
+                Format::Human | Format::Json => json(&answer),
+                Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
+                Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
+            }
+        }
+        Command::Reindex { full, compact } => {
+            reindex(asker, ReindexRequest { full, compact }, format).await
+        }
+        Command::Flush => {
+            let answer = asker.admin().flush(FlushRequest {}).await?.into_inner();
+            render(format, &answer, |answer| {
+                format!("everything is in generation {}\n", answer.generation)
+            })
+        }
+        Command::Serve { .. }
+        | Command::Index { .. }
+        | Command::Doctor
+        | Command::Config { .. } => Err(Failure::other("this command asks no question")),
+    }
+}
+
+async fn reindex(
+    asker: &Asker,
+    request: ReindexRequest,
+    format: Format,
+) -> Result<String, Failure> {
+    let mut messages = asker.admin().reindex(request).await?.into_inner();
+    let mut progress = Progress::new();
+    let mut last = None;
+    while let Some(message) = messages.message().await? {
+        progress.show(&(&message).into());
+        last = Some(message);
+    }
+    progress.end();
+    let last = last.ok_or_else(|| Failure::other("the daemon said nothing"))?;
+    render(format, &last, |last| {
+        format!(
+            "words and links are in: {} files, generation {}\n",
+            last.n_files_total, last.generation
+        )
+    })
+}
+
+/// Brings folders up to date and says what is in.
+async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), Failure> {
+    let vaults = if vaults.is_empty() { global.vault.clone() } else { vaults };
+    let (config, paths) = config(global, &vaults, &[])?;
+    let asker = Asker::in_process(config, paths, !global.no_wait, Hint::vaults(&vaults)).await?;
+    let answer = async {
+        if asker.channel().is_some() {
+            // A daemon holds the store and reads the files itself.
+            reindex(&asker, ReindexRequest::default(), Format::Human).await?;
+        }
+        let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
+        render(global.format, &answer, |answer| {
+            let hint = asker.hint.command(&["search", "a question in your own words"]);
+            format!("{}\n{}", print::status(answer), print::next(&[&hint]))
+        })
+    };
+    let answer = answer.await;
+    asker.close().await;
+    write(&answer?)
+}
+
+/// One setting of `config show`.
+#[derive(Serialize)]
+struct Setting {
+    key: String,
+    value: serde_json::Value,
+    origin: String,
+}
+
+fn show_config(global: &Global, command: &ConfigCommand) -> Result<(), Failure> {
+    match command {
+        ConfigCommand::Default => write(weft_daemon::config::DEFAULT_TOML),
+        ConfigCommand::Show { origin } => {
+            let address: Vec<_> =
+                global.addr.iter().map(|addr| ("server.address", addr.clone(), "--addr")).collect();
+            let (config, _) = config(global, &global.vault, &address)?;
+            let settings: Vec<Setting> = config
+                .entries()
+                .into_iter()
+                .map(|(key, value, origin)| Setting { key, value, origin: origin.to_string() })
+                .collect();
+            let rows = |settings: &Vec<Setting>| {
+                let rows = settings.iter().map(|Setting { key, value, origin }| {
+                    (key.as_str(), value.to_string(), origin.as_str())
+                });
+                print::settings(rows, *origin)
+            };
+            if global.format == Format::Human {
+                return write(&rows(&settings));
+            }
+            write(&json(&serde_json::json!({ "settings": settings }))?)
+        }
+    }
+}
+
+/// The answer in the form asked for.
+pub(crate) fn render<T: Serialize>(
+    format: Format,
+    answer: &T,
+    human: impl FnOnce(&T) -> String,
+) -> Result<String, Failure> {
+    match format {
+        Format::Human => Ok(human(answer)),
+        Format::Json | Format::Graphml | Format::Dot => json(answer),
+    }
+}
+
+/// Refuses the forms in which only a graph can be written.
+fn printable(format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Human | Format::Json => Ok(()),
+        Format::Graphml | Format::Dot => Err(Failure::usage(
+            "only `export` writes GraphML and DOT; here it is --format human or json",
+        )),
+    }
+}
+
+/// One object on one line.
+pub(crate) fn json(answer: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(answer);
+    text.map(|text| text + "\n").map_err(|error| Failure::other(error.to_string()))
+}
+
+/// Writes an answer to standard output; styles only where they can be seen.
+pub(crate) fn write(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => {
+            written.map_err(|error| Failure::other(format!("cannot write the answer: {error}")))
+        }
+    }
+}

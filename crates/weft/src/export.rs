@@ -1,0 +1,78 @@
+//! The graph as GraphML or DOT: the answer's lists become a graph again, and that is written.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weft_graph::walk::export::{Format, NoteFields, write};
+use weft_graph::{NodeSpec, NoteGraph};
+use weft_model::{LinkSource, NoteId};
+use weft_proto::noteweft::v1::{ExportEdge, ExportNode, ExportResponse, LinkSource as WireSource};
+
+/// `answer` in `format`.
+pub(crate) fn written(answer: &ExportResponse, format: Format) -> String {
+    let ExportResponse { nodes, edges, generation } = answer;
+    let at: HashMap<&str, NoteId> =
+        nodes.iter().map(|node| node.id.as_str()).zip((0..).map(NoteId::new)).collect();
+    let mut links: HashMap<&str, Vec<(NoteId, Arc<str>, LinkSource)>> = HashMap::new();
+    for edge in edges {
+        let source = match edge.source() {
+            WireSource::Typed => LinkSource::Typed,
+            WireSource::Inline | WireSource::Unspecified => LinkSource::Inline,
+        };
+        let ExportEdge { from, to, r#type, source: _ } = edge;
+        if let Some(to) = at.get(to.as_str()) {
+            links.entry(from).or_default().push((*to, r#type.as_str().into(), source));
+        }
+    }
+    let graph = NoteGraph::build((0..).map(NoteId::new).zip(nodes).map(|(id, node)| {
+        let ExportNode { id: uri, placeholder, .. } = node;
+        let links = links.remove(uri.as_str()).unwrap_or_default();
+        let spec = NodeSpec { links, placeholder: *placeholder, ..NodeSpec::note(uri) };
+        (id, spec)
+    }));
+    let fields = |id: NoteId| {
+        nodes.get(id.index()).map_or_else(NoteFields::default, |node| NoteFields {
+            title: Some(&node.title),
+            path: node.path.as_deref(),
+            note_type: node.r#type.as_deref(),
+            tags: &node.tags,
+        })
+    };
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(&graph, format, *generation, fields, &mut text);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_and_edges_are_kept() {
+        let node = |id: &str, placeholder| ExportNode {
+            id: id.into(),
+            title: id.to_uppercase(),
+            placeholder,
+            ..ExportNode::default()
+        };
+        let edge = ExportEdge {
+            from: "a".into(),
+            to: "b".into(),
+            r#type: "topics".into(),
+            source: WireSource::Typed.into(),
+        };
+        let answer = ExportResponse {
+            nodes: vec![node("a", false), node("b", true)],
+            edges: vec![edge],
+            generation: 3,
+        };
+        let dot = written(&answer, Format::Dot);
+        assert!(
+            dot.contains(r#""a" [label="A"];"#) && dot.contains(r#""a" -> "b" [label="topics"];"#),
+            "{dot}"
+        );
+        let xml = written(&answer, Format::GraphMl);
+        assert!(xml.contains(r#"<data key="placeholder">true</data>"#), "{xml}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Why a command has no answer, and the exit code that says so.
+
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+use weft_daemon::config::ConfigError;
+use weft_daemon::{IndexError, OpenError, ServeError, StoreError};
+
+/// The command line, the configuration or a request cannot be used.
+const USAGE: u8 = 2;
+/// What was named does not exist.
+const NOT_FOUND: u8 = 3;
+/// The daemon refused for another reason.
+const REFUSED: u8 = 4;
+/// No daemon could be reached.
+const UNREACHABLE: u8 = 5;
+/// Anything else.
+const OTHER: u8 = 1;
+
+/// An error for a person, with the exit code of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The exit code, the same whether a daemon answered or the process itself.
+    pub(crate) code: u8,
+    /// What went wrong.
+    pub(crate) message: String,
+    /// What to try, a line each.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hints: Vec::new() }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(USAGE, message)
+    }
+
+    pub(crate) fn other(message: impl Into<String>) -> Self {
+        Self::new(OTHER, message)
+    }
+
+    pub(crate) fn unreachable(address: &str, reason: &str) -> Self {
+        Self::new(UNREACHABLE, format!("no daemon answers at {address}: {reason}"))
+            .hint("start one with `weft serve DIR`, or answer from a folder with `--vault DIR`")
+    }
+
+    pub(crate) fn interrupted() -> Self {
+        Self::other("interrupted; what was indexed so far is kept")
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        let lost = std::error::Error::source(&status).is_some();
+        let code = match status.code() {
+            Code::InvalidArgument => USAGE,
+            Code::NotFound => NOT_FOUND,
+            // A status with a cause was made on this side: the connection broke.
+            Code::Unavailable if lost => UNREACHABLE,
+            Code::Ok
+            | Code::Cancelled
+            | Code::Unknown
+            | Code::DeadlineExceeded
+            | Code::AlreadyExists
+            | Code::PermissionDenied
+            | Code::ResourceExhausted
+            | Code::FailedPrecondition
+            | Code::Aborted
+            | Code::OutOfRange
+            | Code::Unimplemented
+            | Code::Internal
+            | Code::Unavailable
+            | Code::DataLoss
+            | Code::Unauthenticated => REFUSED,
+        };
+        let failure = Self::new(code, status.message());
+        match status.get_details_error_info() {
+            Some(info) if info.reason == "UNKNOWN_NOTE" => match info.metadata.get("near_1") {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None => failure.hint("`weft list` shows what there is"),
+            },
+            Some(_) | None => failure,
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error.to_string())
+            .hint("`weft config default` shows every setting with its range")
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let message = error.to_string();
+        match error {
+            OpenError::NoVault => Self::usage(message),
+            OpenError::Model(_) => Self::other(message),
+            OpenError::Index(error) => match error {
+                IndexError::Store(StoreError::Locked { holder, .. }) => {
+                    let failure = Self::new(REFUSED, message);
+                    match holder {
+                        Some(address) => {
+                            failure.hint(format!("ask it: weft search … --addr {address}"))
+                        }
+                        None => failure.hint("another weft is indexing it; wait until it is done"),
+                    }
+                }
+                IndexError::Vault { .. } => Self::usage(message),
+                IndexError::Store(_) => Self::other(message)
+                    .hint("the index can be deleted at any time; it comes back the same"),
+                IndexError::Keyword(_) | IndexError::Embed(_) | IndexError::Stopped => {
+                    Self::other(message)
+                }
+            },
+        }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        let message = error.to_string();
+        match error {
+            ServeError::Open(error) => error.into(),
+            ServeError::Refused(_) => Self::usage(message),
+            ServeError::AddressInUse { .. }
+            | ServeError::Listen { .. }
+            | ServeError::Transport(_)
+            | ServeError::Reflection(_)
+            | ServeError::Panicked => Self::other(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_follow_the_status() {
+        for (code, expected) in [
+            (Code::InvalidArgument, 2),
+            (Code::NotFound, 3),
+            (Code::FailedPrecondition, 4),
+            (Code::ResourceExhausted, 4),
+            (Code::Unavailable, 4),
+        ] {
+            assert_eq!(Failure::from(Status::new(code, "x")).code, expected, "{code:?}");
+        }
+        assert_eq!(Failure::unreachable("x", "y").code, 5);
+    }
+}

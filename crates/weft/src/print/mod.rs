@@ -1,0 +1,95 @@
+//! Answers as text for people. Pure: styles are always written, and taken out where they cannot be seen.
+
+mod index;
+mod notes;
+mod text;
+
+use std::fmt::Write as _;
+
+use crate::doctor::{Check, Outcome};
+use crate::failure::Failure;
+
+pub(crate) use index::{coverage, serving, status};
+pub(crate) use notes::{list, note, resolved, search};
+use text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, paint};
+
+/// What `weft` alone says.
+pub(crate) fn welcome() -> String {
+    let mut out =
+        format!("{} finds your notes by meaning, by word and by link.\n\n", paint(STRONG, "weft"));
+    for (command, what) in [
+        ("weft serve ~/notes", "index a folder, watch it, answer over gRPC"),
+        ("weft search \"why do cells age\"", "ask the running daemon"),
+        ("weft search \"…\" --vault ~/notes", "ask without a daemon"),
+        ("weft get NOTE", "read a note with its links"),
+        ("weft status", "how the index is"),
+        ("weft doctor", "what would stand in the way"),
+        ("weft help", "all commands; weft help COMMAND for one"),
+    ] {
+        let _ = writeln!(out, "  {}  {what}", paint(FAINT_TITLE, &text::padded(command, 34)));
+    }
+    out
+}
+
+/// An error with what to try.
+pub(crate) fn failure(failure: &Failure) -> String {
+    let Failure { code: _, message, hints } = failure;
+    let mut lines = message.lines();
+    let mut out = format!("{} {}\n", paint(BAD, "error:"), lines.next().unwrap_or_default());
+    for line in lines {
+        let _ = writeln!(out, "       {line}");
+    }
+    for hint in hints {
+        let _ = writeln!(out, "{}  {hint}", paint(DIM, "hint:"));
+    }
+    out
+}
+
+/// Commands to try next.
+pub(crate) fn next(commands: &[&str]) -> String {
+    let mut out = String::new();
+    for command in commands {
+        let _ = writeln!(out, "{} {command}", paint(DIM, "next:"));
+    }
+    out
+}
+
+/// What `serve --ask` says below its answer.
+pub(crate) fn stays(address: &str) -> String {
+    format!("{}\n", paint(DIM, &format!("Serving at {address} until Ctrl-C.")))
+}
+
+/// What `serve` says when a signal came.
+pub(crate) fn stopping() -> String {
+    format!("{}\n", paint(DIM, "Stopping: running questions finish, the index is written down."))
+}
+
+/// The checks of `doctor`.
+pub(crate) fn checks(checks: &[Check]) -> String {
+    let mut out = String::new();
+    for Check { name, outcome, message } in checks {
+        let mark = match outcome {
+            Outcome::Good => paint(GOOD, "✓"),
+            Outcome::Notice => paint(NOTICE, "!"),
+            Outcome::Bad => paint(BAD, "✗"),
+        };
+        let _ = writeln!(out, "{mark} {} {message}", text::padded(name, 9));
+    }
+    out
+}
+
+/// The settings of `config show`: key, value and origin.
+pub(crate) fn settings<'s>(
+    rows: impl Iterator<Item = (&'s str, String, &'s str)>,
+    with_origin: bool,
+) -> String {
+    let mut out = String::new();
+    for (key, value, origin) in rows {
+        let _ = write!(out, "{} = {value}", paint(FAINT_TITLE, key));
+        if with_origin {
+            let _ = write!(out, "  {}", paint(DIM, &format!("({origin})")));
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,153 @@
+//! Styles, columns and line breaks.
+
+use anstyle::{AnsiColor, Effects, Style};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+pub(super) const STRONG: Style = Style::new().effects(Effects::BOLD);
+pub(super) const DIM: Style = Style::new().effects(Effects::DIMMED);
+pub(super) const FAINT_TITLE: Style = AnsiColor::Cyan.on_default();
+pub(super) const MATCH: Style = AnsiColor::Yellow.on_default().effects(Effects::BOLD);
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const NOTICE: Style = AnsiColor::Yellow.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
+
+/// Columns of a line where the terminal does not say, and at most: longer lines are hard to read.
+const MAX_COLUMNS: usize = 100;
+
+/// `text` in `style`.
+pub(super) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// `text` with spaces up to `columns`.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// The columns to write in.
+pub(super) fn columns() -> usize {
+    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    width.unwrap_or(MAX_COLUMNS).clamp(40, MAX_COLUMNS)
+}
+
+/// A bar of ten cells for a share of `0.0..=1.0`, to an eighth of a cell.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the share is clamped, so the eighths are 0 to 80"
+)]
+pub(super) fn bar(share: f64) -> String {
+    const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let eighths = (share.clamp(0.0, 1.0) * 80.0).round() as usize;
+    let mut bar: String = "█".repeat(eighths / 8);
+    if eighths % 8 > 0 {
+        bar.push(PARTS[eighths % 8]);
+    }
+    padded(&bar, 10)
+}
+
+/// `n` with the word for one or for several.
+pub(super) fn counted(n: u64, one: &str, several: &str) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{grouped} {}", if n == 1 { one } else { several })
+}
+
+/// Breaks characters into lines of at most `columns`, each behind `indent`, the marked ones styled.
+///
+/// White space is one space; lines break there, and within a word only where it is wider than a line, as text without spaces is.
+pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> String {
+    let room = columns.saturating_sub(indent.width()).max(10);
+    let mut lines: Vec<Vec<(char, bool)>> = vec![Vec::new()];
+    let mut used = 0;
+    let words = marked.split(|(c, _)| c.is_whitespace()).filter(|word| !word.is_empty());
+    for word in words {
+        let width: usize = word.iter().map(|(c, _)| c.width().unwrap_or(0)).sum();
+        if used > 0 && used + 1 + width > room {
+            if width <= room {
+                lines.push(Vec::new());
+                used = 0;
+            } else if let Some(line) = lines.last_mut() {
+                line.push((' ', false));
+                used += 1;
+            }
+        } else if used > 0
+            && let Some(line) = lines.last_mut()
+        {
+            // A space between two marked words is marked with them.
+            let both = line.last().is_some_and(|(_, mark)| *mark) && word[0].1;
+            line.push((' ', both));
+            used += 1;
+        }
+        for &(c, mark) in word {
+            let width = c.width().unwrap_or(0);
+            if used + width > room {
+                lines.push(Vec::new());
+                used = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push((c, mark));
+            }
+            used += width;
+        }
+    }
+    let mut out = String::new();
+    for line in lines.iter().filter(|line| !line.is_empty()) {
+        out.push_str(indent);
+        for run in line.chunk_by(|a, b| a.1 == b.1) {
+            let text: String = run.iter().map(|(c, _)| *c).filter(|c| !c.is_control()).collect();
+            out.push_str(&if run[0].1 { paint(MATCH, &text) } else { text });
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Text of a note without what could steer a terminal; line breaks and tabs stay.
+pub(super) fn harmless(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> Vec<(char, bool)> {
+        text.chars().map(|c| (c, false)).collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_inside_long_ones() {
+        for (text, expected) in [
+            ("one two three four", "  one two\n  three four\n"),
+            ("  spaces \n fold ", "  spaces\n  fold\n"),
+            ("时间是什么呢谁知道", "  时间是什么\n  呢谁知道\n"),
+            ("", ""),
+        ] {
+            assert_eq!(wrap(&plain(text), 12, "  "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_are_styled_and_controls_are_not_sent() {
+        let marked = [('a', true), ('b', true), ('\u{1b}', false), ('c', false)];
+        assert_eq!(wrap(&marked, 40, ""), format!("{MATCH}ab{MATCH:#}c\n"));
+        assert_eq!(harmless("a\u{1b}[31mb\n"), "a[31mb\n");
+    }
+
+    #[test]
+    fn bars_and_counts_read_well() {
+        assert_eq!(bar(1.0), "██████████");
+        assert_eq!(bar(0.55), "█████▌    ");
+        assert_eq!(bar(0.0), "          ");
+        assert_eq!(counted(1_234_567, "note", "notes"), "1,234,567 notes");
+        assert_eq!(counted(1, "note", "notes"), "1 note");
+    }
+}

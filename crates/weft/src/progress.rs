@@ -1,0 +1,195 @@
+//! Progress on standard error: a bar on a terminal, a rare line elsewhere.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use weft_daemon::IndexStatus;
+use weft_proto::noteweft::v1::{Phase, ReindexResponse, StatusResponse};
+
+/// Between two lines where there is no terminal.
+const LINES_APART: Duration = Duration::from_secs(10);
+
+/// Work quicker than this shows no bar.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// One moment of the writer's work.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moment {
+    phase: Phase,
+    n_done: u64,
+    n_total: u64,
+    n_pending: u64,
+    n_chunks: u64,
+    per_second: f64,
+    seconds_left: Option<f64>,
+}
+
+impl From<IndexStatus> for Moment {
+    fn from(status: IndexStatus) -> Self {
+        Self {
+            phase: match status.phase {
+                weft_daemon::Phase::Opening => Phase::Opening,
+                weft_daemon::Phase::Scanning => Phase::Scanning,
+                weft_daemon::Phase::Indexing => Phase::Indexing,
+                weft_daemon::Phase::Embedding => Phase::Embedding,
+                weft_daemon::Phase::Ready => Phase::Ready,
+            },
+            n_done: status.n_files_done as u64,
+            n_total: status.n_files_total as u64,
+            n_pending: status.n_vectors_pending as u64,
+            n_chunks: status.n_chunks as u64,
+            per_second: status.vectors_per_second,
+            seconds_left: status.seconds_left,
+        }
+    }
+}
+
+impl From<&StatusResponse> for Moment {
+    fn from(status: &StatusResponse) -> Self {
+        Self {
+            phase: status.phase(),
+            n_done: status.n_files_done,
+            n_total: status.n_files_total,
+            n_pending: status.n_vectors_pending,
+            n_chunks: status.n_chunks,
+            per_second: status.vectors_per_second,
+            seconds_left: status.seconds_left,
+        }
+    }
+}
+
+impl From<&ReindexResponse> for Moment {
+    fn from(message: &ReindexResponse) -> Self {
+        Self {
+            phase: message.phase(),
+            n_done: message.n_files_done,
+            n_total: message.n_files_total,
+            n_pending: message.n_vectors_pending,
+            ..Self::default()
+        }
+    }
+}
+
+impl Moment {
+    /// What is done, of how much, and what it is; nothing when nothing is to be waited for.
+    fn measure(&self) -> Option<(u64, u64, &'static str)> {
+        match self.phase {
+            Phase::Opening => Some((0, 0, "opening the index")),
+            Phase::Scanning => Some((self.n_done, self.n_total, "looking at files")),
+            Phase::Indexing => Some((self.n_done, self.n_total, "reading notes")),
+            Phase::Embedding => {
+                let done = self.n_chunks.saturating_sub(self.n_pending);
+                Some((done, self.n_chunks, "understanding passages"))
+            }
+            Phase::Ready | Phase::Unspecified => None,
+        }
+    }
+
+    /// The rate and the time left, as far as they are known.
+    fn pace(&self) -> String {
+        let mut pace = String::new();
+        if self.per_second > 0.0 {
+            pace = format!("{:.0}/s", self.per_second);
+        }
+        if let Some(seconds) = self.seconds_left {
+            if !pace.is_empty() {
+                pace.push_str(", ");
+            }
+            pace.push_str(&format!("{} left", duration(seconds)));
+        }
+        pace
+    }
+}
+
+/// `seconds` as people say them.
+fn duration(seconds: f64) -> String {
+    match seconds.max(0.0).ceil() {
+        s if s < 60.0 => format!("{s:.0} s"),
+        s if s < 3600.0 => format!("{:.0} min {:.0} s", (s / 60.0).floor(), s % 60.0),
+        s => format!("{:.0} h {:.0} min", (s / 3600.0).floor(), (s % 3600.0 / 60.0).floor()),
+    }
+}
+
+/// Shows moments as they come.
+pub(crate) struct Progress {
+    started: Instant,
+    bar: Option<ProgressBar>,
+    is_terminal: bool,
+    last_line: Instant,
+}
+
+impl Progress {
+    /// Nothing is shown yet.
+    pub(crate) fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            started: now,
+            bar: None,
+            is_terminal: std::io::stderr().is_terminal(),
+            last_line: now,
+        }
+    }
+
+    /// Shows `moment` in place of the one before.
+    pub(crate) fn show(&mut self, moment: &Moment) {
+        let Some((done, total, what)) = moment.measure() else { return };
+        if self.started.elapsed() < PATIENCE {
+            return;
+        }
+        if self.is_terminal {
+            let bar = self.bar.get_or_insert_with(bar);
+            bar.set_length(total);
+            bar.set_position(done);
+            bar.set_prefix(what);
+            bar.set_message(moment.pace());
+        } else if self.last_line.elapsed() >= LINES_APART {
+            self.last_line = Instant::now();
+            let pace = moment.pace();
+            let pace = if pace.is_empty() { pace } else { format!(" ({pace})") };
+            // Progress is a courtesy: a closed standard error must not end the work.
+            drop(writeln!(std::io::stderr(), "{what}: {done} of {total}{pace}"));
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("  {prefix} {bar:24.cyan/dim} {pos}/{len} {msg:.dim}");
+    ProgressBar::no_length()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━─"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        for (seconds, expected) in
+            [(0.2, "1 s"), (59.5, "1 min 0 s"), (61.0, "1 min 1 s"), (3700.0, "1 h 1 min")]
+        {
+            assert_eq!(duration(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn vectors_count_down_with_rate_and_time() {
+        let moment = Moment {
+            phase: Phase::Embedding,
+            n_pending: 30,
+            n_chunks: 100,
+            per_second: 12.4,
+            seconds_left: Some(2.4),
+            ..Moment::default()
+        };
+        assert_eq!(moment.measure(), Some((70, 100, "understanding passages")));
+        assert_eq!(moment.pace(), "12/s, 3 s left");
+    }
+}

@@ -1,0 +1,147 @@
+//! The binary as scripts see it: exit codes, streams, and JSON.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/timekeeping")
+}
+
+/// Runs `weft` with nothing of the user's, without a model, on a port where nobody listens.
+fn weft(home: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_weft"))
+        .args(args)
+        .env_clear()
+        .env("HOME", home)
+        .env("WEFT__EMBEDDING__MODEL", "none")
+        .env("WEFT__SERVER__ADDRESS", "127.0.0.1:1")
+        .output()
+        .unwrap()
+}
+
+fn on_example(home: &TempDir, args: &[&str]) -> Output {
+    let example = example();
+    let vault = ["--vault", example.to_str().unwrap(), "--format", "json"];
+    weft(home.path(), &[args, &vault].concat())
+}
+
+#[test]
+fn exit_codes_tell_scripts_what_happened() {
+    let home = tempfile::tempdir().unwrap();
+    let example = example();
+    let vault = example.to_str().unwrap();
+    for (args, code) in [
+        (vec![], 0),
+        (vec!["search", "leap second", "--vault", vault], 0),
+        (vec!["search", "zzzyx", "--vault", vault], 0),
+        (vec!["nonsense"], 2),
+        (vec!["search", "x", "--limit", "0", "--vault", vault], 2),
+        (vec!["status", "--vault", "/no/such/folder"], 2),
+        (vec!["status", "--set", "server.timeout_ms=0"], 2),
+        (vec!["serve", vault, "--addr", "0.0.0.0:9338"], 2),
+        (vec!["get", "Leap secnd", "--vault", vault], 3),
+        (vec!["search", "x", "--mode", "vector", "--vault", vault], 4),
+        (vec!["search", "x"], 5),
+    ] {
+        let output = weft(home.path(), &args);
+        let (out, err) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{args:?}\n{out}\n{err}");
+        assert_eq!(out.is_empty(), code != 0, "{args:?}: standard output is for answers\n{out}");
+        assert_eq!(err.contains("error:"), code != 0, "{args:?}\n{err}");
+        assert!(
+            !out.contains('\u{1b}') && !err.contains('\u{1b}'),
+            "{args:?}: colour only on a terminal"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_note_brings_its_neighbour() {
+    let home = tempfile::tempdir().unwrap();
+    let output = on_example(&home, &["get", "Leap secnd"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("did you mean") && error.contains("Leap second"), "{error}");
+}
+
+#[test]
+fn json_is_one_object_with_every_field() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let output = on_example(&home, args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), 1, "{args:?}");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        (text, value)
+    };
+    let keys =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+
+    let (text, answer) = run(&["search", "leap second", "--limit", "2"]);
+    assert_eq!(keys(&answer), ["degraded", "generation", "hits", "truncated"]);
+    let hit = &answer["hits"][0];
+    assert_eq!(
+        keys(hit),
+        [
+            "contributions",
+            "fresh",
+            "keyword_score",
+            "origin",
+            "path",
+            "score",
+            "signals",
+            "snippets",
+            "title",
+            "uri",
+            "vault",
+            "vector_score",
+            "via"
+        ]
+    );
+    assert_eq!((hit["origin"].as_str(), &hit["via"]), (Some("keyword"), &Value::Null));
+    let sum: f64 = ["similarity", "centrality", "activation"]
+        .iter()
+        .map(|part| hit["contributions"][part].as_f64().unwrap())
+        .sum();
+    assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(
+        run(&["search", "leap second", "--limit", "2"]).0,
+        text,
+        "same question, same bytes"
+    );
+
+    let (_, graph) = run(&["export"]);
+    assert_eq!(keys(&graph), ["edges", "generation", "nodes"]);
+    assert_eq!(keys(&graph["nodes"][0]), ["id", "path", "placeholder", "tags", "title", "type"]);
+    assert_eq!(keys(&graph["edges"][0]), ["from", "source", "to", "type"]);
+    assert!(["typed", "inline"].contains(&graph["edges"][0]["source"].as_str().unwrap()));
+
+    let (_, coverage) = run(&["coverage"]);
+    assert_eq!(coverage["files"][0]["state"], "indexed");
+    let (_, status) = run(&["status"]);
+    assert_eq!((&status["phase"], &status["model"]), (&Value::from("ready"), &Value::Null));
+    let (_, note) = run(&["get", "Leap second"]);
+    assert!(note["properties"].is_object() && note["body"].as_str().is_some());
+    let (_, missing) = run(&["resolve", "no such note"]);
+    assert_eq!(missing["uri"], Value::Null);
+}
+
+#[test]
+fn settings_name_their_origin() {
+    let home = tempfile::tempdir().unwrap();
+    let output = weft(home.path(), &["config", "show", "--origin", "--set", "search.snippets=1"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "search.snippets = 1  (--set)",
+        "embedding.model = \"none\"  (environment WEFT__EMBEDDING__MODEL)",
+        "server.timeout_ms = 30000  (default)",
+    ] {
+        assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
+    }
+    let output = weft(home.path(), &["config", "default"]);
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("# Every setting"));
+}

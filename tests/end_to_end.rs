@@ -1,0 +1,258 @@
+//! Few cases that prove the wiring; depth belongs in the tests of each crate.
+
+use std::time::Duration;
+
+use tokio_stream::StreamExt as _;
+use tonic::Code;
+use tonic::transport::Channel;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_types::StatusExt as _;
+use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
+use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
+use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
+use weft_proto::noteweft::v1::{
+    CoverageRequest, ExportRequest, FileState, Filter, FlushRequest, GetNoteRequest,
+    ListNotesRequest, Origin, Phase, ReindexRequest, ResolveLinkRequest, SearchMode, SearchRequest,
+    StatusRequest, StatusResponse,
+};
+use weft_tests::{Failure, Running, example};
+
+const NO_MODEL: &[(&str, &str)] = &[("embedding.model", "none")];
+
+/// Starts a daemon over the example and waits until health says that it serves.
+async fn serving(settings: &[(&str, &str)]) -> Result<(Running, Channel), Failure> {
+    let daemon = Running::start(&example(), settings).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    Ok((daemon, channel))
+}
+
+async fn served(channel: &Channel) -> Result<(), Failure> {
+    let mut health = HealthClient::new(channel.clone());
+    let asked = HealthCheckRequest { service: "noteweft.v1.SearchService".to_owned() };
+    let mut states = health.watch(asked).await?.into_inner();
+    while let Some(state) = states.message().await? {
+        if state.status() == ServingStatus::Serving {
+            return Ok(());
+        }
+    }
+    Err("the daemon ended before it served".into())
+}
+
+async fn ready(channel: &Channel) -> Result<StatusResponse, Failure> {
+    let mut admin = AdminServiceClient::new(channel.clone());
+    loop {
+        let status = admin.status(StatusRequest {}).await?.into_inner();
+        if status.phase() == Phase::Ready && status.n_vectors_pending == 0 {
+            return Ok(status);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn query(text: &str, mode: SearchMode) -> SearchRequest {
+    SearchRequest { query: text.to_owned(), mode: mode.into(), ..SearchRequest::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_is_found_by_word_over_both_sockets() -> Result<(), Failure> {
+    let (daemon, channel) = serving(NO_MODEL).await?;
+    let asked = query("leap second", SearchMode::Hybrid);
+    let answer =
+        SearchServiceClient::new(channel.clone()).search(asked.clone()).await?.into_inner();
+    let best = &answer.hits[0];
+    assert_eq!((best.title.as_str(), best.origin()), ("Leap second", Origin::Keyword));
+    assert!(best.score > 0.0 && best.score <= 1.0 && answer.generation > 0);
+    assert!(answer.degraded.is_empty(), "no model is a choice, not a loss");
+    let matched = &best.snippets[0];
+    assert!(!matched.matches.is_empty() && matched.end > matched.start);
+
+    let over_socket = daemon.socket_channel().await?;
+    let again = SearchServiceClient::new(over_socket).search(asked.clone()).await?.into_inner();
+    assert_eq!(again, answer);
+
+    // The same store after a restart gives the same bytes.
+    let daemon = daemon.restart(&example(), NO_MODEL).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    ready(&channel).await?;
+    assert_eq!(SearchServiceClient::new(channel).search(asked).await?.into_inner(), answer);
+    let folder = daemon.stop().await?;
+    assert!(!folder.path().join("weft.sock").exists(), "the socket's file goes with the daemon");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_is_found_by_meaning() -> Result<(), Failure> {
+    let (daemon, channel) = serving(&[]).await?;
+    let status = ready(&channel).await?;
+    assert!(status.model.is_some() && status.n_chunks >= status.n_notes);
+    let asked = query("how did sailors find out where they were", SearchMode::Vector);
+    let answer = SearchServiceClient::new(channel).search(asked).await?.into_inner();
+    let best: Vec<&str> = answer.hits.iter().take(5).map(|hit| hit.path.as_str()).collect();
+    assert!(best.iter().any(|path| path.starts_with("The Longitude Problem/")), "{best:?}");
+    assert!(answer.hits[0].fresh && answer.hits[0].vector_score > 0.2);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_links_and_files_are_told() -> Result<(), Failure> {
+    let (daemon, channel) = serving(NO_MODEL).await?;
+    let mut notes = NoteServiceClient::new(channel.clone());
+    let note = notes.get_note(GetNoteRequest { name: "Leap second".into() }).await?.into_inner();
+    assert_eq!(note.path, "Agreed Time/Leap second.md");
+    assert!(!note.body.is_empty() && !note.links.is_empty() && !note.backlinks.is_empty());
+    assert!(note.parent.is_some_and(|parent| parent.uri.contains("Agreed Time")));
+
+    let whole = ListNotesRequest { page_size: Some(1000), ..ListNotesRequest::default() };
+    let whole = notes.list_notes(whole).await?.into_inner();
+    let mut paged = Vec::new();
+    let mut page_token = String::new();
+    loop {
+        let request = ListNotesRequest { page_size: Some(7), page_token, filter: None };
+        let page = notes.list_notes(request).await?.into_inner();
+        assert_eq!(page.total, whole.total);
+        paged.extend(page.notes);
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(paged, whole.notes);
+    let below = Filter { paths: vec!["Calendars".into()], ..Filter::default() };
+    let below = ListNotesRequest { filter: Some(below), ..ListNotesRequest::default() };
+    let below = notes.list_notes(below).await?.into_inner();
+    assert!(below.total > 0 && below.notes.iter().all(|note| note.path.starts_with("Calendars/")));
+
+    let request = ResolveLinkRequest { target: "leap SECOND".into(), from: None };
+    let found = notes.resolve_link(request).await?.into_inner();
+    assert_eq!(found.uri, Some(note.uri));
+
+    let pieces = GraphServiceClient::new(channel.clone()).export(ExportRequest::default()).await?;
+    let pieces: Vec<_> = pieces.into_inner().collect::<Result<_, _>>().await?;
+    let n_nodes: usize = pieces
+        .iter()
+        .map(|piece| piece.nodes.iter().filter(|node| !node.placeholder).count())
+        .sum();
+    assert_eq!(n_nodes as u64, whole.total);
+    assert!(pieces.iter().any(|piece| !piece.edges.is_empty()));
+
+    let mut admin = AdminServiceClient::new(channel);
+    let ledger: Vec<_> =
+        admin.coverage(CoverageRequest {}).await?.into_inner().collect::<Result<_, _>>().await?;
+    let files: Vec<_> = ledger.into_iter().flat_map(|piece| piece.files).collect();
+    assert_eq!(files.len() as u64, whole.total);
+    assert!(files.iter().all(|file| file.state() == FileState::Indexed), "{files:?}");
+    let progress: Vec<_> = admin
+        .reindex(ReindexRequest::default())
+        .await?
+        .into_inner()
+        .collect::<Result<_, _>>()
+        .await?;
+    assert!(progress.last().is_some_and(|last| last.done && last.generation == whole.generation));
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_saved_file_becomes_a_hit() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    std::fs::write(vault.path().join("fern.md"), "# Fern\nsee [[moss]]\n")?;
+    let daemon = Running::start(vault.path(), NO_MODEL).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft and green\n")?;
+    let mut admin = AdminServiceClient::new(channel.clone());
+    let mut rescan = admin.reindex(ReindexRequest::default()).await?.into_inner();
+    while rescan.message().await?.is_some() {}
+    let generation = admin.flush(FlushRequest {}).await?.into_inner().generation;
+    let answer =
+        SearchServiceClient::new(channel).search(query("soft green", SearchMode::Keyword)).await?;
+    let answer = answer.into_inner();
+    let uris: Vec<&str> = answer.hits.iter().map(|hit| hit.uri.as_str()).collect();
+    assert_eq!((answer.generation, uris), (generation, vec!["moss"]));
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_carry_details() -> Result<(), Failure> {
+    let (daemon, channel) = serving(NO_MODEL).await?;
+    let mut search = SearchServiceClient::new(channel.clone());
+    for (request, code, field) in [
+        (query(" ", SearchMode::Hybrid), Code::InvalidArgument, Some("query")),
+        (
+            SearchRequest { limit: Some(0), ..query("x", SearchMode::Hybrid) },
+            Code::InvalidArgument,
+            Some("limit"),
+        ),
+        (
+            SearchRequest { mode: 99, ..query("x", SearchMode::Hybrid) },
+            Code::InvalidArgument,
+            Some("mode"),
+        ),
+        (query("x", SearchMode::Vector), Code::FailedPrecondition, None),
+    ] {
+        let status = search.search(request.clone()).await.expect_err("it is refused");
+        assert_eq!(status.code(), code, "{request:?}: {status}");
+        let fields =
+            status.get_details_bad_request().map(|bad| bad.field_violations).unwrap_or_default();
+        assert_eq!(fields.first().map(|violation| violation.field.as_str()), field);
+        assert!(status.get_details_error_info().is_some_and(|info| info.domain == "noteweft"));
+    }
+    let request = GetNoteRequest { name: "Leap secnd".into() };
+    let status =
+        NoteServiceClient::new(channel).get_note(request).await.expect_err("it is unknown");
+    assert_eq!(status.code(), Code::NotFound);
+    let info = status.get_details_error_info().ok_or("no details")?;
+    assert!(info.metadata["near_1"].ends_with("Leap second"), "{info:?}");
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reflection_names_every_service() -> Result<(), Failure> {
+    use tonic_reflection::pb::{v1, v1alpha};
+    let (daemon, channel) = serving(NO_MODEL).await?;
+    let request = v1::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(v1::server_reflection_request::MessageRequest::ListServices(
+            String::new(),
+        )),
+    };
+    let mut client = v1::server_reflection_client::ServerReflectionClient::new(channel.clone());
+    let answers = client.server_reflection_info(tokio_stream::iter([request])).await?;
+    let answer = answers.into_inner().message().await?.and_then(|answer| answer.message_response);
+    let Some(v1::server_reflection_response::MessageResponse::ListServicesResponse(list)) = answer
+    else {
+        return Err("no list".into());
+    };
+    let names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
+    for service in ["Search", "Note", "Graph", "Admin"] {
+        let name = format!("noteweft.v1.{service}Service");
+        assert!(names.contains(&name.as_str()), "{name} is not in {names:?}");
+    }
+    assert!(names.contains(&"grpc.health.v1.Health"));
+
+    let request = v1alpha::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(
+            v1alpha::server_reflection_request::MessageRequest::FileContainingSymbol(
+                "noteweft.v1.SearchService".into(),
+            ),
+        ),
+    };
+    let mut client = v1alpha::server_reflection_client::ServerReflectionClient::new(channel);
+    let answers = client.server_reflection_info(tokio_stream::iter([request])).await?;
+    let answer = answers.into_inner().message().await?.and_then(|answer| answer.message_response);
+    assert!(matches!(
+        answer,
+        Some(v1alpha::server_reflection_response::MessageResponse::FileDescriptorResponse(_))
+    ));
+    daemon.stop().await?;
+    Ok(())
+}

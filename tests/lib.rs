@@ -1,0 +1,89 @@
+//! A daemon of its own for each test: a free port, an empty store, nothing of the user's.
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::transport::{Channel, Endpoint};
+use weft_daemon::config::{Config, Sources};
+use weft_daemon::{Daemon, Environment, Paths, ServeError};
+
+/// What goes wrong in a test, whatever it is.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// The folder of the example vault.
+#[must_use]
+pub fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/timekeeping")
+}
+
+/// A running daemon. Dropping it stops it.
+pub struct Running {
+    /// Its Unix socket.
+    pub socket: PathBuf,
+    address: String,
+    folder: TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<Result<(), ServeError>>,
+}
+
+impl Running {
+    /// Starts one over `vault` with these settings besides a free port and a store of its own.
+    pub async fn start(vault: &Path, settings: &[(&str, &str)]) -> Result<Self, Failure> {
+        Self::start_in(tempfile::tempdir()?, vault, settings).await
+    }
+
+    async fn start_in(
+        folder: TempDir,
+        vault: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<Self, Failure> {
+        let home = folder.path().to_string_lossy().into_owned();
+        let socket = folder.path().join("weft.sock");
+        let environment = Environment::from_pairs(&[("HOME", &home)]);
+        let own = [("server.address", "127.0.0.1:0"), ("server.socket", &socket.to_string_lossy())];
+        let flags = own
+            .iter()
+            .chain(settings)
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned(), "the test".to_owned()));
+        let sources =
+            Sources { file: None, flags: flags.collect(), vaults: vec![vault.to_owned()] };
+        let config = Config::load(&sources, &environment)?;
+        let daemon = Daemon::bind(config, Paths::new(&environment)).await?;
+        let address = format!("http://{}", daemon.address());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(daemon.run(async {
+            drop(stopped.await);
+        }));
+        Ok(Self { socket, address, folder, stop: Some(stop), task })
+    }
+
+    /// A new connection over TCP.
+    pub async fn channel(&self) -> Result<Channel, Failure> {
+        Ok(Endpoint::from_shared(self.address.clone())?.connect().await?)
+    }
+
+    /// A new connection over the Unix socket.
+    pub async fn socket_channel(&self) -> Result<Channel, Failure> {
+        let uri = format!("unix:{}", self.socket.display());
+        Ok(Endpoint::from_shared(uri)?.connect().await?)
+    }
+
+    /// Stops it and waits for its end; gives back the folder with its store.
+    pub async fn stop(mut self) -> Result<TempDir, Failure> {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        self.task.await??;
+        Ok(self.folder)
+    }
+
+    /// Stops it and starts another over the same store.
+    pub async fn restart(self, vault: &Path, settings: &[(&str, &str)]) -> Result<Self, Failure> {
+        let folder = self.stop().await?;
+        Self::start_in(folder, vault, settings).await
+    }
+}
