@@ -13,7 +13,7 @@ pub(crate) fn written(answer: &ExportResponse, format: Format) -> String {
     let ExportResponse { nodes, edges, generation } = answer;
     let at: HashMap<&str, NoteId> =
         nodes.iter().map(|node| node.id.as_str()).zip((0..).map(NoteId::new)).collect();
-    let mut links: HashMap<&str, Vec<(NoteId, Arc<str>, LinkSource)>> = HashMap::new();
+    let mut links: HashMap<&str, Vec<_>> = HashMap::new();
     for edge in edges {
         let source = match edge.source() {
             WireSource::Typed => LinkSource::Typed,
@@ -21,7 +21,7 @@ pub(crate) fn written(answer: &ExportResponse, format: Format) -> String {
         };
         let ExportEdge { from, to, r#type, source: _ } = edge;
         if let Some(to) = at.get(to.as_str()) {
-            links.entry(from).or_default().push((*to, r#type.as_str().into(), source));
+            links.entry(from).or_default().push((*to, Arc::<str>::from(r#type.as_str()), source));
         }
     }
     let graph = NoteGraph::build((0..).map(NoteId::new).zip(nodes).map(|(id, node)| {

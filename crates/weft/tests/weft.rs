@@ -19,12 +19,13 @@ fn weft(home: &Path, args: &[&str]) -> Output {
         .env("WEFT__EMBEDDING__MODEL", "none")
         .env("WEFT__SERVER__ADDRESS", "127.0.0.1:1")
         .output()
-        .unwrap()
+        .expect("the binary was built for this test")
 }
 
 fn on_example(home: &TempDir, args: &[&str]) -> Output {
     let example = example();
-    let vault = ["--vault", example.to_str().unwrap(), "--format", "json"];
+    let example = example.to_string_lossy();
+    let vault = ["--vault", &*example, "--format", "json"];
     weft(home.path(), &[args, &vault].concat())
 }
 

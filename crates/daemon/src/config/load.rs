@@ -79,7 +79,9 @@ pub enum ConfigError {
 fn list(problems: &[(Problem, Origin)]) -> String {
     let lines = problems.iter().map(|(Problem { key, reason }, origin)| match origin {
         Origin::Default => format!("`{key}`: {reason}"),
-        origin => format!("`{key}` ({origin}): {reason}"),
+        Origin::File(_) | Origin::Environment(_) | Origin::Flag(_) => {
+            format!("`{key}` ({origin}): {reason}")
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -302,14 +304,13 @@ fn beside(key: &str, value: Value, base: &std::path::Path) -> Value {
 }
 
 fn flatten(key: String, value: serde_json::Value, into: &mut Vec<(String, serde_json::Value)>) {
-    match value {
-        serde_json::Value::Object(below) if !below.is_empty() => {
-            for (part, value) in below {
-                let key = if key.is_empty() { part } else { format!("{key}.{part}") };
-                flatten(key, value, into);
-            }
+    if let serde_json::Value::Object(below) = value {
+        for (part, value) in below {
+            let key = if key.is_empty() { part } else { format!("{key}.{part}") };
+            flatten(key, value, into);
         }
-        value => into.push((key, value)),
+    } else {
+        into.push((key, value));
     }
 }
 

@@ -73,7 +73,15 @@ fn one_hit(rank: usize, hit: &Hit, top: f64, explain: bool) -> String {
     if explain {
         out.push_str(&explained(hit));
     }
+    // The title stands above already; the same headings need not be said twice.
+    let mut said: &[String] = std::slice::from_ref(&hit.title);
     for snippet in &hit.snippets {
+        if snippet.heading_path != said && !snippet.heading_path.is_empty() {
+            let path: Vec<String> =
+                snippet.heading_path.iter().map(|name| harmless(name)).collect();
+            let _ = writeln!(out, "    {}", paint(DIM, &path.join(" › ")));
+        }
+        said = &snippet.heading_path;
         out.push_str(&passage(snippet, columns));
     }
     out
@@ -102,19 +110,14 @@ fn explained(hit: &Hit) -> String {
     out
 }
 
-/// A passage with its headings above it and the matched words marked.
+/// A passage with the matched words marked, and dots where it begins inside a text.
 fn passage(snippet: &Snippet, columns: usize) -> String {
-    let Snippet { text, start, end: _, heading_path, matches } = snippet;
+    let Snippet { text, start, end: _, heading_path: _, matches } = snippet;
     let is_marked = |at: u32| matches.iter().any(|span| (span.start..span.end).contains(&at));
-    let marked: Vec<(char, bool)> =
-        (*start..).zip(text.chars()).map(|(at, c)| (c, is_marked(at))).collect();
-    let mut out = String::new();
-    if !heading_path.is_empty() {
-        let path: Vec<String> = heading_path.iter().map(|heading| harmless(heading)).collect();
-        let _ = writeln!(out, "    {}", paint(DIM, &path.join(" › ")));
-    }
-    out.push_str(&wrap(&marked, columns, "    "));
-    out
+    let dots = (*start > 0).then_some(('…', false));
+    let text = (*start..).zip(text.chars()).map(|(at, c)| (c, is_marked(at)));
+    let marked: Vec<(char, bool)> = dots.into_iter().chain(text).collect();
+    wrap(&marked, columns, "    ")
 }
 
 /// A note: where it stands, what it says, what it is linked with.
@@ -283,7 +286,7 @@ mod tests {
             "{plain}"
         );
         assert_eq!(lines[1], "    plants/moss · by meaning and word");
-        assert_eq!(lines[2..4], ["    Ground", "    soft moss"]);
+        assert_eq!(lines[2..4], ["    Ground", "    …soft moss"]);
         assert!(lines.last().unwrap().ends_with("get plants/moss"), "{plain}");
         assert!(text.contains(&paint(super::super::text::MATCH, "moss")));
     }

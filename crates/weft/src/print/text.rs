@@ -41,8 +41,8 @@ pub(super) fn bar(share: f64) -> String {
     const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let eighths = (share.clamp(0.0, 1.0) * 80.0).round() as usize;
     let mut bar: String = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
-        bar.push(PARTS[eighths % 8]);
+    if let part @ 1.. = eighths % 8 {
+        bar.push(PARTS[part]);
     }
     padded(&bar, 10)
 }
