@@ -171,6 +171,7 @@ impl Writer {
                 Ok(Event::Touched) => self.look_again(),
                 Ok(Event::Rescan(options, reply)) => {
                     let result = self.rescan(options).map(|()| self.generation());
+                    self.show_phase();
                     let _ = reply.send(result);
                 }
                 Ok(Event::Flush(reply)) => {
@@ -178,6 +179,7 @@ impl Writer {
                         .rescan(Rescan::default())
                         .and_then(|()| self.checkpoint())
                         .map(|()| self.generation());
+                    self.show_phase();
                     let _ = reply.send(result);
                 }
                 Ok(Event::Embedded(texts, result)) => self.embedded(&texts, result),
