@@ -26,9 +26,9 @@ pub struct Filter {
     pub after: Option<String>,
     /// The first date that is too late.
     pub before: Option<String>,
-    /// Notes that the wanted ones link to, any of them.
+    /// Notes that the wanted ones link to, all of them.
     pub linked_to: Vec<String>,
-    /// Notes that link to the wanted ones, any of them.
+    /// Notes that link to the wanted ones, all of them.
     pub linked_from: Vec<String>,
     /// Notes and how many links away from them the wanted ones are at most, all of them.
     pub within: Vec<(String, u32)>,
@@ -105,18 +105,15 @@ impl<'f> Matcher<'f> {
             reason: error.to_string(),
         })?;
         let graph = notes.graph();
-        let mut near = Vec::new();
+        let mut near: Vec<HashSet<NoteId>> = Vec::new();
         let mut linked = |names: &[String], inbound: bool| -> Result<(), EngineError> {
-            if names.is_empty() {
-                return Ok(());
-            }
-            let mut set = HashSet::new();
             for name in names {
                 let id = note_named(snapshot, name)?;
                 let halves = if inbound { graph.inbound(id) } else { graph.outgoing(id) };
-                set.extend(halves.iter().map(|half| half.other).filter(|other| *other != id));
+                near.push(
+                    halves.iter().map(|half| half.other).filter(|other| *other != id).collect(),
+                );
             }
-            near.push(set);
             Ok(())
         };
         linked(&filter.linked_to, true)?;

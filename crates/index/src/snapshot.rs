@@ -36,7 +36,6 @@ pub struct Vectors {
 
 impl Vectors {
     /// The rows of a note's chunks; none for a note without any.
-    #[must_use]
     pub fn rows_of(&self, note: NoteId) -> impl Iterator<Item = Option<RowId>> + '_ {
         self.rows.get(&note).into_iter().flatten().copied()
     }

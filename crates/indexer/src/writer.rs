@@ -239,12 +239,12 @@ impl Writer {
 
     /// Does what is due by time: publishing vectors, writing checkpoints.
     fn tend(&mut self) {
+        let due = self.last_published.elapsed() >= PUBLISH_EVERY || self.waiting.is_empty();
         if self.unpublished
-            && (self.last_published.elapsed() >= PUBLISH_EVERY || self.waiting.is_empty())
+            && due
+            && let Err(error) = self.publish_vectors()
         {
-            if let Err(error) = self.publish_vectors() {
-                self.report(&error);
-            }
+            self.report(&error);
         }
         if self.rescan_at.is_some_and(|at| Instant::now() >= at) {
             self.look_again();
@@ -252,13 +252,14 @@ impl Writer {
         self.build_graph();
         let idle = self.last_change.elapsed() >= CHECKPOINT_IDLE && self.in_flight == 0;
         let overdue = self.dirty_since.is_some_and(|since| since.elapsed() >= CHECKPOINT_AT_LEAST);
-        if self.dirty_since.is_some() && (idle || overdue) {
-            if let Err(error) = self.checkpoint() {
-                self.report(&error);
-                // A full disk is not asked again at every turn.
-                self.dirty_since = Some(Instant::now());
-                self.last_change = Instant::now();
-            }
+        if self.dirty_since.is_some()
+            && (idle || overdue)
+            && let Err(error) = self.checkpoint()
+        {
+            self.report(&error);
+            // A full disk is not asked again at every turn.
+            self.dirty_since = Some(Instant::now());
+            self.last_change = Instant::now();
         }
     }
 
