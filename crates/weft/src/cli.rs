@@ -116,7 +116,7 @@ pub(crate) enum Command {
     },
     /// Say what a link would find.
     Resolve {
-        /// The target, as between [[ and ]].
+        /// The target, as between `[[` and `]]`.
         target: String,
         /// The note that holds the link.
         #[arg(long, value_name = "NOTE")]

@@ -526,9 +526,13 @@ impl Edit {
                 self.table.claims.get(key).into_iter().flat_map(|group| group.values().copied()),
             );
             // A note that lost its claim may stand on its path, which another may now want.
+            let bare = weft_model::id::without_markdown_extension(&key.1);
             let at_path =
-                self.table.names.answering(&(key.0, fold(last_segment(&key.1)))).iter().copied();
-            touched.extend(at_path.filter(|id| self.table.bare_path(*id) == Some(key.1.as_str())));
+                self.table.names.answering(&(key.0, fold(last_segment(bare)))).iter().copied();
+            touched.extend(at_path.filter(|id| {
+                self.table.bare_path(*id) == Some(key.1.as_str())
+                    || self.table.path_of(*id).as_str() == key.1
+            }));
         }
         for id in touched {
             let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned()
@@ -663,10 +667,14 @@ impl NoteTable {
             .map(|other| self.path_of(*other))
             .min();
         if claimed(bare).is_none() && first == Some(path) {
-            bare.to_owned()
-        } else {
-            path.as_str().to_owned()
+            return bare.to_owned();
         }
+        // Somebody may claim even the whole path; `./` says that it is one.
+        let mut uri = path.as_str().to_owned();
+        while claimed(&uri).is_some() {
+            uri.insert_str(0, "./");
+        }
+        uri
     }
 
     /// What the graph is told of a slot; nothing for a free one.
