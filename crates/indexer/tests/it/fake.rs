@@ -51,7 +51,7 @@ impl Embedder for FakeEmbedder {
 }
 
 fn vector(text: &str) -> Vec<f32> {
-    let mut sum = vec![1e-3_f32; DIMENSION];
+    let mut sum = [1e-3_f32; DIMENSION];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let hash = word
             .to_lowercase()
