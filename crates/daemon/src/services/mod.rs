@@ -1,32 +1,30 @@
-//! The services of the contract over some vaults.
+//! The services of the contract over some vaults, one file per service.
+
+mod admin;
+mod graph;
+mod notes;
+mod search;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Semaphore, mpsc};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::sync::Semaphore;
+use tonic::Status;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
-use tonic::{Request, Response, Status};
-use weft_engine::ResolveRequest;
-use weft_indexer::Rescan;
-use weft_proto::noteweft::v1 as wire;
-use weft_proto::noteweft::v1::admin_service_server::{AdminService, AdminServiceServer};
-use weft_proto::noteweft::v1::graph_service_server::{GraphService, GraphServiceServer};
-use weft_proto::noteweft::v1::note_service_server::{NoteService, NoteServiceServer};
-use weft_proto::noteweft::v1::search_service_server::{SearchService, SearchServiceServer};
+use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
+use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
+use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
+use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
 use crate::config::ServerSettings;
+use crate::status;
 use crate::vaults::Vaults;
-use crate::{convert, status};
 
 /// Nodes, edges or files in one message of a stream.
 ///
 /// A few hundred bytes each, so a message stays far below every client's default limit of 4 MiB.
 const PIECE: usize = 1000;
-
-/// Between two messages of progress.
-const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Bounds on the work of [`Services`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,59 +169,6 @@ fn timeout(text: &str) -> Option<Duration> {
     }
 }
 
-#[tonic::async_trait]
-impl SearchService for Services {
-    async fn search(
-        &self,
-        request: Request<wire::SearchRequest>,
-    ) -> Result<Response<wire::SearchResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let asked = convert::search_request(request.into_inner(), deadline)?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().search(&asked)).await?;
-        Ok(Response::new(convert::search_response(answer)))
-    }
-}
-
-#[tonic::async_trait]
-impl NoteService for Services {
-    async fn get_note(
-        &self,
-        request: Request<wire::GetNoteRequest>,
-    ) -> Result<Response<wire::GetNoteResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let wire::GetNoteRequest { name } = request.into_inner();
-        if name.trim().is_empty() {
-            return Err(status::invalid(
-                "name",
-                "say which note: a uri, path, title of its file or alias",
-            ));
-        }
-        let answer = self.compute(deadline, move |vaults| vaults.engine().note(&name)).await?;
-        Ok(Response::new(convert::note_response(answer)))
-    }
-
-    async fn list_notes(
-        &self,
-        request: Request<wire::ListNotesRequest>,
-    ) -> Result<Response<wire::ListNotesResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let asked = convert::list_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().list(&asked)).await?;
-        Ok(Response::new(convert::list_response(answer)))
-    }
-
-    async fn resolve_link(
-        &self,
-        request: Request<wire::ResolveLinkRequest>,
-    ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let wire::ResolveLinkRequest { target, from } = request.into_inner();
-        let asked = ResolveRequest { target, from };
-        let answer = self.compute(deadline, move |vaults| vaults.engine().resolve(&asked)).await?;
-        Ok(Response::new(convert::resolve_response(answer)))
-    }
-}
-
 /// Messages that are all known when the first is sent.
 type Pieces<T> = tokio_stream::Iter<std::vec::IntoIter<Result<T, Status>>>;
 
@@ -238,105 +183,6 @@ fn pieces<I, T>(items: Vec<I>, message: impl Fn(Vec<I>) -> T) -> Vec<Result<T, S
         pieces.push(Ok(message(Vec::new())));
     }
     pieces
-}
-
-#[tonic::async_trait]
-impl GraphService for Services {
-    type ExportStream = Pieces<wire::ExportResponse>;
-
-    async fn export(
-        &self,
-        request: Request<wire::ExportRequest>,
-    ) -> Result<Response<Self::ExportStream>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let filter = convert::filter(request.into_inner().filter)?;
-        let graph = self.compute(deadline, move |vaults| vaults.engine().export(&filter)).await?;
-        let weft_engine::Export { nodes, edges, generation } = graph;
-        let nodes = pieces(nodes, |nodes| wire::ExportResponse {
-            nodes: nodes.into_iter().map(convert::export_node).collect(),
-            edges: Vec::new(),
-            generation,
-        });
-        let edges = pieces(edges, |edges| wire::ExportResponse {
-            nodes: Vec::new(),
-            edges: edges.into_iter().map(convert::export_edge).collect(),
-            generation,
-        });
-        let all: Vec<_> = nodes.into_iter().chain(edges).collect();
-        Ok(Response::new(tokio_stream::iter(all)))
-    }
-}
-
-#[tonic::async_trait]
-impl AdminService for Services {
-    async fn status(
-        &self,
-        _request: Request<wire::StatusRequest>,
-    ) -> Result<Response<wire::StatusResponse>, Status> {
-        Ok(Response::new(convert::status_response(self.vaults()?.status())))
-    }
-
-    type CoverageStream = Pieces<wire::CoverageResponse>;
-
-    async fn coverage(
-        &self,
-        _request: Request<wire::CoverageRequest>,
-    ) -> Result<Response<Self::CoverageStream>, Status> {
-        let vaults = self.vaults()?;
-        let (files, generation) = blocking(move || {
-            let generation = vaults.status().generation;
-            (vaults.indexer().coverage(), generation)
-        })
-        .await?;
-        let pieces = pieces(files, |files| wire::CoverageResponse {
-            files: files.into_iter().map(convert::file_coverage).collect(),
-            generation,
-        });
-        Ok(Response::new(tokio_stream::iter(pieces)))
-    }
-
-    type ReindexStream = ReceiverStream<Result<wire::ReindexResponse, Status>>;
-
-    async fn reindex(
-        &self,
-        request: Request<wire::ReindexRequest>,
-    ) -> Result<Response<Self::ReindexStream>, Status> {
-        let wire::ReindexRequest { full, compact } = request.into_inner();
-        let vaults = self.vaults()?;
-        let (progress, messages) = mpsc::channel(4);
-        let scanned = Arc::clone(&vaults);
-        let work = blocking(move || scanned.indexer().rescan(Rescan { full, compact }));
-        tokio::spawn(async move {
-            tokio::pin!(work);
-            let mut pulse = tokio::time::interval(PROGRESS);
-            let end = loop {
-                tokio::select! {
-                    end = &mut work => break end,
-                    // The work goes on when nobody listens any more; there is only nothing to tell.
-                    _ = pulse.tick() => drop(progress.try_send(Ok(convert::progress(&vaults.status(), false)))),
-                }
-            };
-            let last = end.and_then(|end| match end {
-                Ok(generation) => Ok(wire::ReindexResponse {
-                    generation,
-                    ..convert::progress(&vaults.status(), true)
-                }),
-                Err(error) => Err(status::of_index(&error)),
-            });
-            drop(progress.send(last).await);
-        });
-        Ok(Response::new(ReceiverStream::new(messages)))
-    }
-
-    async fn flush(
-        &self,
-        _request: Request<wire::FlushRequest>,
-    ) -> Result<Response<wire::FlushResponse>, Status> {
-        let vaults = self.vaults()?;
-        let generation = blocking(move || vaults.indexer().flush()).await?;
-        let generation = generation.map_err(|error| status::of_index(&error))?;
-        Ok(Response::new(wire::FlushResponse { generation }))
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,142 @@
+//! Messages of AdminService.
+
+use weft_index::embedder::ModelIdentity;
+use weft_indexer as indexer;
+use weft_model::Severity;
+use weft_proto::noteweft::v1 as wire;
+
+use super::count;
+
+pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusResponse {
+    let indexer::IndexStatus {
+        generation,
+        phase: at,
+        vaults,
+        n_notes,
+        n_placeholders,
+        n_links,
+        n_unresolved,
+        n_chunks,
+        n_vectors_pending,
+        vectors_per_second,
+        seconds_left,
+        n_files_done,
+        n_files_total,
+        embedder,
+        notices,
+        last_error,
+        store,
+        store_bytes,
+    } = status;
+    let vaults = vaults.into_iter().map(|vault| {
+        let indexer::VaultStatus {
+            name,
+            root,
+            n_notes,
+            n_links,
+            n_resolved,
+            n_ambiguous,
+            n_skipped,
+            n_failed,
+        } = vault;
+        wire::VaultStatus {
+            name,
+            root,
+            n_notes: count(n_notes),
+            n_links: count(n_links),
+            n_resolved: count(n_resolved),
+            n_ambiguous: count(n_ambiguous),
+            n_skipped: count(n_skipped),
+            n_failed: count(n_failed),
+        }
+    });
+    wire::StatusResponse {
+        generation,
+        phase: phase(at).into(),
+        vaults: vaults.collect(),
+        n_notes: count(n_notes),
+        n_placeholders: count(n_placeholders),
+        n_links: count(n_links),
+        n_unresolved: count(n_unresolved),
+        n_chunks: count(n_chunks),
+        n_vectors_pending: count(n_vectors_pending),
+        vectors_per_second,
+        seconds_left,
+        n_files_done: count(n_files_done),
+        n_files_total: count(n_files_total),
+        model: embedder.map(|identity| {
+            let ModelIdentity { model, dimension, runner, pooling } = identity;
+            let dimension = u32::try_from(dimension).unwrap_or(u32::MAX);
+            wire::Model { name: model, dimension, runner, pooling }
+        }),
+        notices,
+        last_error,
+        store: store.display().to_string(),
+        store_bytes,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+const fn phase(phase: indexer::Phase) -> wire::Phase {
+    match phase {
+        indexer::Phase::Opening => wire::Phase::Opening,
+        indexer::Phase::Scanning => wire::Phase::Scanning,
+        indexer::Phase::Indexing => wire::Phase::Indexing,
+        indexer::Phase::Embedding => wire::Phase::Embedding,
+        indexer::Phase::Ready => wire::Phase::Ready,
+    }
+}
+
+pub(crate) fn progress(status: &indexer::IndexStatus, done: bool) -> wire::ReindexResponse {
+    wire::ReindexResponse {
+        phase: phase(status.phase).into(),
+        n_files_done: count(status.n_files_done),
+        n_files_total: count(status.n_files_total),
+        n_vectors_pending: count(status.n_vectors_pending),
+        done,
+        generation: status.generation,
+    }
+}
+
+pub(crate) fn file_coverage(file: indexer::FileCoverage) -> wire::FileCoverage {
+    let indexer::FileCoverage {
+        vault,
+        path,
+        state,
+        reason,
+        uri,
+        hash,
+        modified_ns,
+        n_chunks,
+        n_links,
+        unresolved,
+        diagnostics,
+    } = file;
+    let state = match state {
+        indexer::FileState::Indexed => wire::FileState::Indexed,
+        indexer::FileState::Pending => wire::FileState::Pending,
+        indexer::FileState::Skipped => wire::FileState::Skipped,
+        indexer::FileState::Failed => wire::FileState::Failed,
+    };
+    let diagnostics = diagnostics.into_iter().map(|diagnostic| {
+        let weft_model::Diagnostic { severity, code, message, line } = diagnostic;
+        let severity = match severity {
+            Severity::Notice => wire::Severity::Notice,
+            Severity::Warning => wire::Severity::Warning,
+        };
+        wire::Diagnostic { severity: severity.into(), code, message, line }
+    });
+    wire::FileCoverage {
+        vault,
+        path,
+        state: state.into(),
+        reason,
+        uri,
+        hash: hash.map(|hash| format!("{hash:?}")),
+        modified_ns,
+        n_chunks: count(n_chunks),
+        n_links: count(n_links),
+        unresolved,
+        diagnostics: diagnostics.collect(),
+    }
+}

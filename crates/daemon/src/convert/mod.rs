@@ -1,0 +1,64 @@
+//! Domain types to messages of the contract, and requests back, one file per service.
+//!
+//! Every conversion names every field, so a new one asks here for its place on the wire.
+
+pub(crate) mod admin;
+pub(crate) mod graph;
+pub(crate) mod notes;
+pub(crate) mod search;
+
+use tonic::Status;
+use weft_engine as engine;
+use weft_model::LinkSource;
+use weft_proto::noteweft::v1 as wire;
+
+use crate::status::invalid;
+
+pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Status> {
+    let wire::Filter {
+        vaults,
+        paths,
+        tags,
+        types,
+        properties,
+        after,
+        before,
+        linked_to,
+        linked_from,
+        within,
+    } = filter.unwrap_or_default();
+    if let Some(place) = within.iter().find(|place| place.hops == 0) {
+        let reason = format!("`{}` needs at least 1 hop", place.note);
+        return Err(invalid("filter.within.hops", &reason));
+    }
+    Ok(engine::Filter {
+        vaults,
+        paths,
+        tags,
+        types,
+        properties: properties
+            .into_iter()
+            .map(|wire::PropertyMatch { key, value }| (key, value))
+            .collect(),
+        after,
+        before,
+        linked_to,
+        linked_from,
+        within: within.into_iter().map(|wire::Within { note, hops }| (note, hops)).collect(),
+    })
+}
+
+fn size(n: u32) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+const fn source(source: LinkSource) -> wire::LinkSource {
+    match source {
+        LinkSource::Typed => wire::LinkSource::Typed,
+        LinkSource::Inline => wire::LinkSource::Inline,
+    }
+}
+
+const fn count(n: usize) -> u64 {
+    n as u64
+}

@@ -1,0 +1,136 @@
+//! Messages of NoteService.
+
+use std::collections::BTreeMap;
+
+use prost_types::value::Kind;
+use prost_types::{ListValue, Struct};
+use tonic::Status;
+use weft_engine as engine;
+use weft_model::{Span, Value};
+use weft_proto::noteweft::v1 as wire;
+
+use super::{count, filter, size, source};
+use crate::status::invalid;
+
+pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::ListRequest, Status> {
+    let wire::ListNotesRequest { filter: restriction, page_size, page_token } = request;
+    if page_size == Some(0) {
+        return Err(invalid("page_size", "a page has at least 1 note"));
+    }
+    let page_size = size(page_size.unwrap_or_default());
+    Ok(engine::ListRequest { filter: filter(restriction)?, page_size, page_token })
+}
+
+pub(crate) fn list_response(answer: engine::ListAnswer) -> wire::ListNotesResponse {
+    let engine::ListAnswer { notes, next_page_token, total, generation } = answer;
+    let notes = notes.into_iter().map(|note| {
+        let engine::NoteSummary { uri, vault, path, title, note_type, tags } = note;
+        wire::NoteSummary { uri: uri.to_string(), vault, path, title, r#type: note_type, tags }
+    });
+    wire::ListNotesResponse {
+        notes: notes.collect(),
+        next_page_token,
+        total: count(total),
+        generation,
+    }
+}
+
+pub(crate) fn resolve_response(answer: engine::ResolveAnswer) -> wire::ResolveLinkResponse {
+    let engine::ResolveAnswer { target, uri, path, rule, candidates, near, generation } = answer;
+    wire::ResolveLinkResponse {
+        target,
+        uri: uri.map(|uri| uri.to_string()),
+        path,
+        rule,
+        candidates: candidates.into_iter().map(reference).collect(),
+        near: near.iter().map(ToString::to_string).collect(),
+        generation,
+    }
+}
+
+pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse {
+    let engine::NoteAnswer {
+        uri,
+        vault,
+        path,
+        title,
+        aliases,
+        tags,
+        note_type,
+        properties,
+        order,
+        parent,
+        object,
+        contextual_path,
+        children,
+        headings,
+        links,
+        backlinks,
+        body,
+        fresh,
+        generation,
+    } = answer;
+    let headings = headings.into_iter().map(|heading| {
+        let weft_model::Heading { level, text, span: Span { start, end } } = heading;
+        wire::Heading { level: u32::from(level), text, start, end }
+    });
+    wire::GetNoteResponse {
+        uri: uri.to_string(),
+        vault,
+        path,
+        title,
+        aliases,
+        tags,
+        r#type: note_type,
+        properties: Some(object_of(properties)),
+        order,
+        parent: parent.map(reference),
+        object: object.map(reference),
+        contextual_path: contextual_path.into_iter().map(reference).collect(),
+        children: children.into_iter().map(reference).collect(),
+        headings: headings.collect(),
+        links: links.into_iter().map(link).collect(),
+        backlinks: backlinks.into_iter().map(link).collect(),
+        body,
+        fresh,
+        generation,
+    }
+}
+
+fn reference(note: engine::NoteRef) -> wire::NoteRef {
+    let engine::NoteRef { uri, title } = note;
+    wire::NoteRef { uri: uri.to_string(), title }
+}
+
+fn link(link: engine::LinkView) -> wire::LinkView {
+    let engine::LinkView { kind, source: origin, target, uri, resolved, fragment, display, span } =
+        link;
+    wire::LinkView {
+        r#type: kind,
+        source: source(origin).into(),
+        target,
+        uri: uri.map(|uri| uri.to_string()),
+        resolved,
+        fragment,
+        display,
+        span: span.map(|Span { start, end }| wire::Span { start, end }),
+    }
+}
+
+fn object_of(fields: BTreeMap<String, Value>) -> Struct {
+    Struct { fields: fields.into_iter().map(|(key, value)| (key, open(value))).collect() }
+}
+
+fn open(value: Value) -> prost_types::Value {
+    let kind = match value {
+        Value::Null => Kind::NullValue(0),
+        Value::Bool(value) => Kind::BoolValue(value),
+        Value::Number { text: _, value } => Kind::NumberValue(value),
+        Value::Text(text) => Kind::StringValue(text),
+        Value::List(items) => {
+            Kind::ListValue(ListValue { values: items.into_iter().map(open).collect() })
+        }
+        Value::Map(fields) => Kind::StructValue(object_of(fields)),
+    };
+    prost_types::Value { kind: Some(kind) }
+}

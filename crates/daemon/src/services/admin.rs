@@ -1,0 +1,89 @@
+//! AdminService.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use weft_indexer::Rescan;
+use weft_proto::noteweft::v1 as wire;
+use weft_proto::noteweft::v1::admin_service_server::AdminService;
+
+use super::{Pieces, Services, blocking, pieces};
+use crate::{convert, status};
+
+/// Between two messages of progress.
+const PROGRESS: Duration = Duration::from_millis(200);
+
+#[tonic::async_trait]
+impl AdminService for Services {
+    async fn status(
+        &self,
+        _request: Request<wire::StatusRequest>,
+    ) -> Result<Response<wire::StatusResponse>, Status> {
+        Ok(Response::new(convert::admin::status_response(self.vaults()?.status())))
+    }
+
+    type CoverageStream = Pieces<wire::CoverageResponse>;
+
+    async fn coverage(
+        &self,
+        _request: Request<wire::CoverageRequest>,
+    ) -> Result<Response<Self::CoverageStream>, Status> {
+        let vaults = self.vaults()?;
+        let (files, generation) = blocking(move || {
+            let generation = vaults.status().generation;
+            (vaults.indexer().coverage(), generation)
+        })
+        .await?;
+        let pieces = pieces(files, |files| wire::CoverageResponse {
+            files: files.into_iter().map(convert::admin::file_coverage).collect(),
+            generation,
+        });
+        Ok(Response::new(tokio_stream::iter(pieces)))
+    }
+
+    type ReindexStream = ReceiverStream<Result<wire::ReindexResponse, Status>>;
+
+    async fn reindex(
+        &self,
+        request: Request<wire::ReindexRequest>,
+    ) -> Result<Response<Self::ReindexStream>, Status> {
+        let wire::ReindexRequest { full, compact } = request.into_inner();
+        let vaults = self.vaults()?;
+        let (progress, messages) = mpsc::channel(4);
+        let scanned = Arc::clone(&vaults);
+        let work = blocking(move || scanned.indexer().rescan(Rescan { full, compact }));
+        tokio::spawn(async move {
+            tokio::pin!(work);
+            let mut pulse = tokio::time::interval(PROGRESS);
+            let end = loop {
+                tokio::select! {
+                    end = &mut work => break end,
+                    // The work goes on when nobody listens any more; there is only nothing to tell.
+                    _ = pulse.tick() => drop(progress.try_send(Ok(convert::admin::progress(&vaults.status(), false)))),
+                }
+            };
+            let last = end.and_then(|end| match end {
+                Ok(generation) => Ok(wire::ReindexResponse {
+                    generation,
+                    ..convert::admin::progress(&vaults.status(), true)
+                }),
+                Err(error) => Err(status::of_index(&error)),
+            });
+            drop(progress.send(last).await);
+        });
+        Ok(Response::new(ReceiverStream::new(messages)))
+    }
+
+    async fn flush(
+        &self,
+        _request: Request<wire::FlushRequest>,
+    ) -> Result<Response<wire::FlushResponse>, Status> {
+        let vaults = self.vaults()?;
+        let generation = blocking(move || vaults.indexer().flush()).await?;
+        let generation = generation.map_err(|error| status::of_index(&error))?;
+        Ok(Response::new(wire::FlushResponse { generation }))
+    }
+}

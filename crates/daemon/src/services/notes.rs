@@ -1,0 +1,49 @@
+//! NoteService.
+
+use tonic::{Request, Response, Status};
+use weft_engine::ResolveRequest;
+use weft_proto::noteweft::v1 as wire;
+use weft_proto::noteweft::v1::note_service_server::NoteService;
+
+use super::Services;
+use crate::{convert, status};
+
+#[tonic::async_trait]
+impl NoteService for Services {
+    async fn get_note(
+        &self,
+        request: Request<wire::GetNoteRequest>,
+    ) -> Result<Response<wire::GetNoteResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let wire::GetNoteRequest { name } = request.into_inner();
+        if name.trim().is_empty() {
+            return Err(status::invalid(
+                "name",
+                "say which note: a uri, path, title of its file or alias",
+            ));
+        }
+        let answer = self.compute(deadline, move |vaults| vaults.engine().note(&name)).await?;
+        Ok(Response::new(convert::notes::note_response(answer)))
+    }
+
+    async fn list_notes(
+        &self,
+        request: Request<wire::ListNotesRequest>,
+    ) -> Result<Response<wire::ListNotesResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let asked = convert::notes::list_request(request.into_inner())?;
+        let answer = self.compute(deadline, move |vaults| vaults.engine().list(&asked)).await?;
+        Ok(Response::new(convert::notes::list_response(answer)))
+    }
+
+    async fn resolve_link(
+        &self,
+        request: Request<wire::ResolveLinkRequest>,
+    ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let wire::ResolveLinkRequest { target, from } = request.into_inner();
+        let asked = ResolveRequest { target, from };
+        let answer = self.compute(deadline, move |vaults| vaults.engine().resolve(&asked)).await?;
+        Ok(Response::new(convert::notes::resolve_response(answer)))
+    }
+}
