@@ -44,6 +44,7 @@ fn within_a_budget(criterion: &mut Criterion) {
             filter: &NoteSet::All,
             options: Options { body_links: true, ..Options::default() },
             resume: None,
+            stop: &|| false,
         };
         let answer = doughnut(&graph, &texts, &estimator, &request).expect("the focus is a note");
         assert!(answer.used <= BUDGET && answer.related_notes.len() > 10, "{answer:?}");

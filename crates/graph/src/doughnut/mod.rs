@@ -27,6 +27,7 @@
 //!     filter: &NoteSet::All,
 //!     options: Options::default(),
 //!     resume: None,
+//!     stop: &|| false,
 //! };
 //! let answer = doughnut(&graph, &Untitled, &Unit, &request)?;
 //! let found: Vec<_> = answer.related_notes.iter().map(|note| (note.note, note.relation)).collect();

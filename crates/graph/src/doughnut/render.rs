@@ -1,8 +1,10 @@
 //! An answer as text for a language model: the focus note, then the related notes, best first.
 //!
-//! Note text cannot break out of its place: in Markdown it stands in fences longer than any in it, in XML it is escaped.
+//! Note text cannot break out of its place: in Markdown it stands in fences longer than any in it, in XML and JSON it is escaped.
 
 use std::fmt::{self, Write as _};
+
+use serde::Serialize;
 
 use super::view::{FocusView, LinkView, NoteView, View};
 
@@ -113,6 +115,95 @@ fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
         writeln!(out, "<details{truncated}>{}</details>\n</note>", Escaped(&note.details))?;
     }
     writeln!(out, "</related_notes>\n</context>")
+}
+
+/// The answer as JSON: one object, with every link written `[title](uri)` and a line for each note; what is empty is left out.
+#[must_use]
+pub fn json(view: &View<'_>) -> String {
+    let View { focus_note: focus, related_notes, .. } = view;
+    let FocusView {
+        link,
+        details,
+        parent,
+        object,
+        relation: _,
+        contextual_path,
+        children,
+        referrings,
+        prior_siblings,
+        younger_siblings,
+    } = focus;
+    let links = |links: &[LinkView<'_>]| links.iter().map(written).collect();
+    let focus = JsonFocus {
+        note: written(link),
+        parent: parent.as_ref().map(written),
+        object: object.as_ref().map(written),
+        contextual_path: links(contextual_path),
+        children: links(children),
+        referrings: links(referrings),
+        prior_siblings: links(prior_siblings),
+        younger_siblings: links(younger_siblings),
+        details,
+    };
+    let notes = related_notes.iter().map(|note| {
+        let NoteView { link, details, truncated, parent, object, .. } = note;
+        let note = JsonNote {
+            note: written(link),
+            relation: relations(note),
+            parent: parent.as_ref().map(written),
+            object: object.as_ref().map(written),
+            truncated: *truncated,
+            details,
+        };
+        format!("\n{}", as_json(&note))
+    });
+    format!(
+        "{{\"explanation\":{},\n\"focus_note\":{},\n\"related_notes\":[{}\n]}}\n",
+        as_json(EXPLANATION),
+        as_json(&focus),
+        notes.collect::<Vec<_>>().join(",")
+    )
+}
+
+#[derive(Serialize)]
+struct JsonFocus<'v> {
+    note: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    contextual_path: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    referrings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    prior_siblings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    younger_siblings: Vec<String>,
+    details: &'v str,
+}
+
+#[derive(Serialize)]
+struct JsonNote<'v> {
+    note: String,
+    relation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    details: &'v str,
+}
+
+fn written(link: &LinkView<'_>) -> String {
+    MarkdownLink(link).to_string()
+}
+
+fn as_json(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).expect("strings, flags and lists of them are always JSON")
 }
 
 const PATH: &str = "contextual_path";

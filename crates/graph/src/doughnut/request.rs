@@ -2,11 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use serde::{Deserialize, Serialize};
 use weft_model::{NoteId, NoteSet, Tokens};
 
 /// A question about one focus note.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The note in the middle.
     pub focus: NoteId,
@@ -18,6 +17,8 @@ pub struct Request<'a> {
     pub options: Options,
     /// Where an earlier page left off; nothing for the first.
     pub resume: Option<&'a Resume>,
+    /// Asked before each note is looked at; once it says true the run ends without an answer.
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 /// A number of tokens to spend.
@@ -52,9 +53,9 @@ impl Default for Options {
 /// Where a run stands after some pages: their budgets.
 ///
 /// The next page replays them and goes on, so it holds on the same graph, texts, estimator, filter and options only; whoever hands it out binds it to them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resume {
-    pub(super) budgets: Vec<Tokens>,
+    budgets: Vec<Tokens>,
 }
 
 impl Resume {
@@ -62,6 +63,18 @@ impl Resume {
     ///
     /// Keeps what a forged value can ask for within a fraction of a second.
     pub const MAX_PAGES: usize = 1000;
+
+    /// The budgets of the pages so far, the first one first.
+    #[must_use]
+    pub fn budgets(&self) -> &[Tokens] {
+        &self.budgets
+    }
+}
+
+impl FromIterator<Tokens> for Resume {
+    fn from_iter<I: IntoIterator<Item = Tokens>>(budgets: I) -> Self {
+        Self { budgets: budgets.into_iter().collect() }
+    }
 }
 
 /// Why a question has no answer.
@@ -82,4 +95,7 @@ pub enum DoughnutError {
         /// Pages asked to replay.
         n_pages: usize,
     },
+    /// [`Request::stop`] said so.
+    #[error("the run was stopped before it was complete")]
+    Stopped,
 }

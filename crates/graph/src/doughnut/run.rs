@@ -19,7 +19,7 @@ use crate::NoteGraph;
 ///
 /// # Errors
 ///
-/// When the focus is no note of the graph, or when too many pages came before.
+/// When the focus is no note of the graph, when too many pages came before, or when it was stopped.
 pub fn doughnut(
     graph: &NoteGraph,
     texts: &dyn Texts,
@@ -30,14 +30,14 @@ pub fn doughnut(
     if !graph.contains(focus) || graph.is_placeholder(focus) {
         return Err(DoughnutError::UnknownFocus { focus });
     }
-    let earlier = request.resume.map_or(&[][..], |resume| &resume.budgets);
+    let earlier = request.resume.map_or(&[][..], Resume::budgets);
     if earlier.len() > Resume::MAX_PAGES {
         return Err(DoughnutError::TooManyPages { n_pages: earlier.len() });
     }
 
     let mut run = Run::new(graph, texts, estimator, request);
     for budget in earlier {
-        run.page(*budget);
+        run.page(*budget)?;
     }
     let mut contextual_path: Vec<NoteId> = graph.ancestors(focus).collect();
     contextual_path.reverse();
@@ -49,7 +49,7 @@ pub fn doughnut(
         }
     };
     let n_earlier = run.delivered.len();
-    run.page(budget);
+    run.page(budget)?;
 
     let Page { remaining, n_skips, refused: _ } = run.page;
     let mut answer = Doughnut {
@@ -72,13 +72,13 @@ pub fn doughnut(
         skipped_more: false,
         resume: None,
     };
-    let more_unseen = run.comes_to_others_than(&answer.skipped);
+    let more_unseen = run.comes_to_others_than(&answer.skipped)?;
     answer.skipped_more = more_unseen && n_skips >= request.options.max_skips.get();
     // The same budget would get nowhere again: without a next page, a loop over pages ends.
     let stuck = asked > Tokens::ZERO && answer.related_notes.is_empty() && n_skips == 0;
     if !stuck && (more_unseen || !answer.skipped.is_empty()) {
         let this = (budget > Tokens::ZERO).then_some(budget);
-        answer.resume = Some(Resume { budgets: earlier.iter().copied().chain(this).collect() });
+        answer.resume = Some(earlier.iter().copied().chain(this).collect());
     }
     Ok(answer)
 }
@@ -87,6 +87,7 @@ pub fn doughnut(
 struct Run<'a> {
     focus: NoteId,
     max_skips: usize,
+    stop: &'a dyn Fn() -> bool,
     /// Below it no note fits.
     least: Tokens,
     rings: Rings<'a>,
@@ -128,6 +129,7 @@ impl<'a> Run<'a> {
         Self {
             focus: request.focus,
             max_skips: request.options.max_skips.get(),
+            stop: request.stop,
             least: costs.least(),
             rings: Rings::new(graph, request.filter, request.focus, &request.options),
             costs,
@@ -140,7 +142,7 @@ impl<'a> Run<'a> {
     }
 
     /// Goes on where the last page stopped, at any point within a turn: first with what was refused, then in rounds.
-    fn page(&mut self, budget: Tokens) {
+    fn page(&mut self, budget: Tokens) -> Result<(), DoughnutError> {
         self.page = Page { remaining: budget, n_skips: 0, refused: false };
         for offer in std::mem::take(&mut self.refused) {
             if !self.met_again(offer.member) && !self.deliver(&offer) {
@@ -149,10 +151,16 @@ impl<'a> Run<'a> {
             }
         }
         while !self.is_over()
-            && let Some(member) = self.rings.next()
+            && let Some(member) = self.next()?
         {
             self.meet(member);
         }
+        Ok(())
+    }
+
+    /// The next member in turn, unless the run is to stop.
+    fn next(&mut self) -> Result<Option<Member>, DoughnutError> {
+        if (self.stop)() { Err(DoughnutError::Stopped) } else { Ok(self.rings.next()) }
     }
 
     /// Too little for any note ends a page only after one was refused, so that the answer names what was too large.
@@ -216,15 +224,15 @@ impl<'a> Run<'a> {
     }
 
     /// Whether notes would be met that are neither delivered nor `skipped`. Ends the run.
-    fn comes_to_others_than(mut self, skipped: &[SkippedNote]) -> bool {
+    fn comes_to_others_than(mut self, skipped: &[SkippedNote]) -> Result<bool, DoughnutError> {
         let known: HashSet<NoteId> =
             skipped.iter().map(|skipped| skipped.note).chain([self.focus]).collect();
-        while let Some(member) = self.rings.next() {
+        while let Some(member) = self.next()? {
             if !known.contains(&member.note) && !self.met_again(member) {
-                return true;
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
     }
 
     /// Pays for a note and adds it; returns false and changes nothing when too little is left.

@@ -86,6 +86,7 @@ impl<'n> Ask<'n> {
             filter: &filter,
             options,
             resume: resume.as_ref(),
+            stop: &|| false,
         };
         let answer = doughnut(&graph, notebook, estimator, &request).expect("the focus exists");
         let uri = |note: NoteId| graph.uri(note).to_string();

@@ -41,6 +41,7 @@ fn reads(
         filter: &NoteSet::All,
         options: Options::default(),
         resume: None,
+        stop: &|| false,
     };
     doughnut(graph, &counted, estimator, &request).expect("the focus exists");
     counted.reads.into_inner()

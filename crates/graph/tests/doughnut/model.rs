@@ -83,6 +83,7 @@ fn answered(
                 sibling_of_target: setup.sibling_of_target,
             },
             resume: resume.flatten(),
+            stop: &|| false,
         };
         answers.push(doughnut(&graph, notebook, estimator, &request).expect("the focus exists"));
     }

@@ -66,25 +66,27 @@ fn entries_of_earlier_pages_count_with_the_focus_note() {
 }
 
 #[test]
-fn a_resume_is_a_small_value_that_can_be_written_down() {
+fn a_resume_is_the_budgets_of_the_pages() {
     let notebook = Notebook::drawn("p\n  focus\n    a\n    b");
     let first = around(&notebook, "focus").budget(1).told();
     let second = around(&notebook, "focus").budget(1).after(&first).told();
     let resume = second.answer.resume.expect("more is there");
-    let text = serde_json::to_string(&resume).expect("a value of numbers");
-    assert_eq!(text, r#"{"budgets":[1,1]}"#);
-    assert_eq!(serde_json::from_str::<Resume>(&text).expect("its own text"), resume);
+    assert_eq!(resume.budgets(), [Tokens::new(1), Tokens::new(1)]);
+    assert_eq!(resume.budgets().iter().copied().collect::<Resume>(), resume);
 
-    let forged = format!(r#"{{"budgets":[{}1]}}"#, "1,".repeat(Resume::MAX_PAGES));
-    let forged: Resume = serde_json::from_str(&forged).expect("numbers");
+    let n_pages = Resume::MAX_PAGES + 1;
+    let forged: Resume = std::iter::repeat_n(Tokens::new(1), n_pages).collect();
     let request = Request {
         focus: notebook.id(0),
         budget: Budget::Related(Tokens::new(1)),
         filter: &NoteSet::All,
         options: Options::default(),
         resume: Some(&forged),
+        stop: &|| false,
     };
     let refused = doughnut(&notebook.graph(), &notebook, &Unit, &request);
-    let n_pages = Resume::MAX_PAGES + 1;
     assert_eq!(refused, Err(DoughnutError::TooManyPages { n_pages }));
+    let stopped = Request { resume: None, stop: &|| true, ..request };
+    let stopped = doughnut(&notebook.graph(), &notebook, &Unit, &stopped);
+    assert_eq!(stopped, Err(DoughnutError::Stopped));
 }

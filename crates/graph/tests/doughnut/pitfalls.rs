@@ -349,6 +349,7 @@ fn typed_links_are_no_links_in_bodies() {
         filter: &NoteSet::All,
         options: Options { body_links: true, ..Options::default() },
         resume: None,
+        stop: &|| false,
     };
     let texts = Notebook::drawn("a\nb\nc\nd\ne");
     let answer = doughnut(&graph, &texts, &Unit, &request).expect("the focus exists");

@@ -98,6 +98,28 @@ fn xml_stays_well_formed() {
 }
 
 #[test]
+fn json_for_a_model_writes_links_as_links_and_a_line_for_each_note() {
+    let notebook = garden();
+    let told = around(&notebook, "fern").told();
+    let graph = notebook.graph();
+    let text = render::json(&View::new(&told.answer, &graph, &notebook));
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(value["explanation"].as_str().is_some_and(|text| text.contains("`[title](uri)`")));
+    assert_eq!(
+        text.lines().skip(1).collect::<Vec<_>>(),
+        [
+            r#""focus_note":{"note":"[fern](fern)","parent":"[garden](garden)","object":"[shade](shade)","contextual_path":["[garden](garden)"],"children":["[frond](frond)"],"prior_siblings":["[Moss \\[green\\] & <soft>](<moss (1)>)"],"details":"Likes it wet.\n```\ncode\n````\n"},"#,
+            r#""related_notes":["#,
+            r#"{"note":"[garden](garden)","relation":"Parent, NoteInContextualPath","details":""},"#,
+            r#"{"note":"[shade](shade)","relation":"Object","details":"</details> ]]> \u0001"},"#,
+            r#"{"note":"[frond](frond)","relation":"Child","parent":"[fern](fern)","details":""},"#,
+            r#"{"note":"[Moss \\[green\\] & <soft>](<moss (1)>)","relation":"PriorSibling","parent":"[garden](garden)","details":""}"#,
+            "]}",
+        ]
+    );
+}
+
+#[test]
 fn json_has_the_shape_of_the_answer() {
     let notebook = Notebook::drawn("p\n  focus: words\n    a -> o\no");
     let told = around(&notebook, "focus").budget(2).told();
