@@ -38,6 +38,16 @@ pub enum EngineError {
         "this index has no vectors: the embedding model is `none`; use the keyword or hybrid mode"
     )]
     NoVectors,
+    /// A resume token belongs to a generation that is gone.
+    #[error(
+        "generation {asked}, to which the token belongs, is no longer held, the newest is {newest}: ask again without the token"
+    )]
+    Stale {
+        /// The generation of the token.
+        asked: u64,
+        /// The newest generation.
+        newest: u64,
+    },
     /// The caller's time ran out.
     #[error("the deadline passed before the answer was complete")]
     DeadlineExceeded,

@@ -5,9 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod estimators;
 mod export;
 mod filter;
+mod held;
 mod notes;
+mod related;
+mod resume;
 mod search;
 mod snippet;
 
@@ -18,15 +22,21 @@ use weft_index::embedder::Embedder;
 use weft_index::{Reader, Snapshot};
 use weft_model::NoteId;
 
+use held::Held;
+
 pub use error::EngineError;
+pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};
 pub use filter::Filter;
 pub use notes::{
     LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteSummary, ResolveAnswer,
     ResolveRequest,
 };
+pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{Hit, Origin, SearchAnswer, SearchMode, SearchRequest, Signals};
 pub use snippet::Snippet;
+pub use weft_accordion::Rendering;
+pub use weft_graph::doughnut;
 
 /// How questions are answered. `config/default.toml` repeats the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +64,9 @@ pub struct Engine {
     reader: Reader,
     embedder: Option<Arc<dyn Embedder>>,
     settings: EngineSettings,
+    related: RelatedSettings,
+    held: Arc<Held>,
+    estimators: Estimators,
 }
 
 /// Near matches named beside an unknown note.
@@ -62,12 +75,27 @@ const NEAR_MATCHES: usize = 5;
 impl Engine {
     /// An engine over what `reader` gives out; without an embedder it answers by words and links.
     #[must_use]
-    pub const fn new(
+    pub fn new(
         reader: Reader,
         embedder: Option<Arc<dyn Embedder>>,
         settings: EngineSettings,
     ) -> Self {
-        Self { reader, embedder, settings }
+        let related = RelatedSettings::default();
+        let held = Arc::new(Held::new(related.held_generations));
+        Self { reader, embedder, settings, related, held, estimators: Estimators::default() }
+    }
+
+    /// The same with these settings for related notes.
+    #[must_use]
+    pub fn with_related(self, related: RelatedSettings) -> Self {
+        let held = Arc::new(Held::new(related.held_generations));
+        Self { related, held, ..self }
+    }
+
+    /// The same with these ways to count tokens.
+    #[must_use]
+    pub fn with_estimators(self, estimators: Estimators) -> Self {
+        Self { estimators, ..self }
     }
 
     /// The newest snapshot, for questions that belong together.

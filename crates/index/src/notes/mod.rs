@@ -8,6 +8,7 @@ mod hierarchy;
 mod names;
 mod resolve;
 mod table;
+mod texts;
 
 pub use entry::{Body, FileFacts, NoteEntry, VaultId, VaultInfo};
 pub use resolve::Resolution;

@@ -1,0 +1,189 @@
+//! Related notes: what is most worth reading around one note, within a budget.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use weft_accordion::Rendering;
+use weft_graph::doughnut::{
+    Budget, Doughnut, DoughnutError, Options, Request, View, doughnut, render,
+};
+use weft_index::Snapshot;
+use weft_model::Tokens;
+
+use crate::resume::{ResumeToken, question};
+use crate::{Engine, EngineError, Filter, note_named};
+
+/// The most tokens of one page; a resume token goes on from there.
+pub(crate) const MAX_BUDGET: Tokens = Tokens::new(1_000_000);
+
+/// How related notes are found. `config/default.toml` repeats the defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RelatedSettings {
+    /// Notes too large for what is left after which a page ends.
+    pub max_skips: NonZeroUsize,
+    /// Generations kept for runs over several pages, besides the newest; 0 to 64.
+    ///
+    /// Each keeps in memory what later generations have replaced.
+    pub held_generations: usize,
+}
+
+impl Default for RelatedSettings {
+    fn default() -> Self {
+        Self { max_skips: Options::default().max_skips, held_generations: 4 }
+    }
+}
+
+/// Asks for the notes around one note.
+#[derive(Clone, Debug)]
+pub struct RelatedRequest {
+    /// The note in the middle, by any name a link could use.
+    pub focus: String,
+    /// What one page may cost, at most 1,000,000 tokens.
+    pub budget: Budget,
+    /// How tokens are counted: a name that [`Estimators`](crate::Estimators) know; nothing for their default.
+    pub estimator: Option<String>,
+    /// Which notes there are; the focus note, its parent, object and path stay.
+    pub filter: Filter,
+    /// Whether links in bodies make referring notes.
+    pub body_links: bool,
+    /// Whether other notes with the same object are related.
+    pub sibling_of_target: bool,
+    /// Where an earlier page left off; empty for the first. All but the budget and the rendering stay as they were then.
+    pub resume_token: String,
+    /// In which form the answer is written as one text.
+    pub rendering: Rendering,
+    /// When the caller stops waiting.
+    pub deadline: Option<Instant>,
+}
+
+/// The focus note and what surrounds it, of one snapshot.
+#[derive(Clone)]
+pub struct RelatedAnswer {
+    /// What was found, in ids of [`snapshot`](Self::snapshot).
+    pub found: Doughnut,
+    /// The snapshot it was found in: that of the first page.
+    pub snapshot: Arc<Snapshot>,
+    /// Asks for the next page; nothing on the last.
+    pub resume_token: Option<String>,
+    /// The answer as one text, if one was asked for.
+    pub rendered: Option<String>,
+}
+
+impl RelatedAnswer {
+    /// What was found, with its texts.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        view(&self.found, &self.snapshot)
+    }
+}
+
+impl Engine {
+    /// The state of a note and the notes most worth reading around it, best first, within a budget.
+    ///
+    /// Deterministic. Pages that follow one another by their tokens are one run over the snapshot of the first.
+    ///
+    /// Fails on an unknown note, estimator or token, on a token of another question, and on one whose snapshot is gone.
+    pub fn related(&self, request: &RelatedRequest) -> Result<RelatedAnswer, EngineError> {
+        if request.resume_token.is_empty() {
+            return self.related_in(self.snapshot(), request, None);
+        }
+        let token = ResumeToken::read(&request.resume_token)?;
+        let newest = self.snapshot();
+        let (asked, newest_generation) = (token.generation, newest.generation);
+        let snapshot = Some(newest).filter(|newest| newest.generation == asked);
+        let snapshot = snapshot.or_else(|| self.held.at(asked));
+        let snapshot = snapshot.ok_or(EngineError::Stale { asked, newest: newest_generation })?;
+        self.related_in(snapshot, request, Some(&token))
+    }
+
+    /// The same over a snapshot at hand.
+    pub(crate) fn related_in(
+        &self,
+        snapshot: Arc<Snapshot>,
+        request: &RelatedRequest,
+        token: Option<&ResumeToken>,
+    ) -> Result<RelatedAnswer, EngineError> {
+        let RelatedRequest {
+            focus: name,
+            budget,
+            estimator: estimator_name,
+            filter,
+            body_links,
+            sibling_of_target,
+            resume_token: _,
+            rendering,
+            deadline,
+        } = request;
+        within_bounds(*budget)?;
+        let estimator = self.estimators.find(estimator_name.as_deref())?;
+        let focus = note_named(&snapshot, name)?;
+        let passing = filter.notes(&snapshot)?;
+        let options = Options {
+            max_skips: self.related.max_skips,
+            body_links: *body_links,
+            sibling_of_target: *sibling_of_target,
+        };
+        let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
+        let question = question(&(graph.uri(focus), filter, options, estimator_name));
+        let stop = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let run = Request {
+            focus,
+            budget: *budget,
+            filter: &passing,
+            options,
+            resume: token.map(|token| token.of(question)).transpose()?,
+            stop: &stop,
+        };
+        let found =
+            doughnut(graph, notes, estimator, &run).map_err(|error| refused(&error, name))?;
+        let generation = snapshot.generation;
+        let resume_token = found.resume.clone().map(|resume| {
+            self.held.keep(&snapshot);
+            ResumeToken { generation, question, resume }.to_string()
+        });
+        let rendered = rendered(*rendering, &view(&found, &snapshot));
+        Ok(RelatedAnswer { found, snapshot, resume_token, rendered })
+    }
+}
+
+fn view<'s>(found: &Doughnut, snapshot: &'s Snapshot) -> View<'s> {
+    View::new(found, snapshot.notes.graph(), &snapshot.notes)
+}
+
+fn rendered(rendering: Rendering, view: &View<'_>) -> Option<String> {
+    match rendering {
+        Rendering::None => None,
+        Rendering::Markdown => Some(render::markdown(view)),
+        Rendering::Xml => Some(render::xml(view)),
+        Rendering::Json => Some(render::json(view)),
+    }
+}
+
+fn within_bounds(budget: Budget) -> Result<(), EngineError> {
+    let (field, tokens) = match budget {
+        Budget::Related(tokens) => ("budget", tokens),
+        Budget::Window(tokens) => ("window", tokens),
+    };
+    if tokens <= MAX_BUDGET {
+        return Ok(());
+    }
+    let (tokens, most) = (tokens.get(), MAX_BUDGET.get());
+    let reason =
+        format!("{tokens} tokens are more than {most}; go on after them with the resume token");
+    Err(EngineError::InvalidArgument { field, reason })
+}
+
+fn refused(error: &DoughnutError, name: &str) -> EngineError {
+    match error {
+        DoughnutError::UnknownFocus { focus: _ } => {
+            EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() }
+        }
+        DoughnutError::TooManyPages { n_pages: _ } => {
+            EngineError::InvalidArgument { field: "resume_token", reason: error.to_string() }
+        }
+        DoughnutError::Stopped => EngineError::DeadlineExceeded,
+    }
+}
