@@ -15,8 +15,8 @@ use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     CoverageRequest, ExportRequest, FileCoverage, FileState, Filter, FlushRequest, GetNoteRequest,
-    ListNotesRequest, Origin, Phase, ReindexRequest, ResolveLinkRequest, SearchMode, SearchRequest,
-    StatusRequest, StatusResponse,
+    ListNotesRequest, Origin, Phase, ReindexRequest, RelatedRequest, RelatedResponse, Relation,
+    Rendering, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, StatusResponse,
 };
 use weft_tests::{Failure, Running, example};
 
@@ -180,6 +180,146 @@ async fn a_saved_file_becomes_a_hit() -> Result<(), Failure> {
     let uris: Vec<&str> = answer.hits.iter().map(|hit| hit.uri.as_str()).collect();
     assert_eq!((answer.generation, uris), (generation, vec!["moss"]));
     daemon.stop().await?;
+    Ok(())
+}
+
+fn around(focus: &str, n_notes: i64) -> RelatedRequest {
+    RelatedRequest {
+        focus: focus.to_owned(),
+        budget: Some(n_notes),
+        estimator: Some("unit".to_owned()),
+        ..RelatedRequest::default()
+    }
+}
+
+async fn related(channel: &Channel, request: RelatedRequest) -> Result<RelatedResponse, Failure> {
+    Ok(GraphServiceClient::new(channel.clone()).related(request).await?.into_inner())
+}
+
+fn named(answer: &RelatedResponse) -> Vec<(String, Relation)> {
+    answer.related_notes.iter().map(|note| (note.uri.clone(), note.relation())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_surrounds_a_note_comes_whole_or_page_by_page() -> Result<(), Failure> {
+    let (daemon, channel) = serving(NO_MODEL).await?;
+    let statement = "Chronometer solved longitude";
+    let text = RelatedRequest { rendering: Rendering::Markdown.into(), ..around(statement, 1000) };
+    let whole = related(&channel, text).await?;
+    let focus = whole.focus_note.clone().ok_or("no focus note")?;
+    assert_eq!((focus.title.as_str(), focus.relation()), ("solved", Relation::Self_));
+    let about = focus.object.as_ref().ok_or("no object")?;
+    let first: Vec<_> = whole
+        .related_notes
+        .iter()
+        .take(2)
+        .map(|note| (note.relation(), note.title.as_str()))
+        .collect();
+    let expected =
+        [(Relation::Parent, "Marine chronometer"), (Relation::Object, about.title.as_str())];
+    assert_eq!(first, expected);
+    assert_eq!((whole.used + whole.remaining, whole.resume_token.as_ref()), (1000, None));
+    let rendered = whole.rendered.as_deref().ok_or("no text")?;
+    assert!(
+        rendered.contains(&format!("- object: [{}]({})", about.title, about.uri)),
+        "{rendered}"
+    );
+    assert_eq!(rendered.matches("\n- relation: ").count(), whole.related_notes.len());
+
+    let (mut joined, mut resume_token) = (Vec::new(), String::new());
+    loop {
+        let page =
+            related(&channel, RelatedRequest { resume_token, ..around(statement, 7) }).await?;
+        joined.extend(named(&page));
+        assert_eq!((page.generation, page.rendered), (whole.generation, None));
+        match page.resume_token {
+            Some(token) => resume_token = token,
+            None => break,
+        }
+    }
+    assert_eq!(joined, named(&whole));
+
+    let alone = related(&channel, around(statement, 0)).await?;
+    assert!(
+        alone.related_notes.is_empty()
+            && alone.focus_note.is_some_and(|note| note.parent.is_some())
+    );
+    for (request, code, field) in [
+        (around(statement, -1), Code::InvalidArgument, Some("budget")),
+        (around(statement, 1_000_001), Code::InvalidArgument, Some("budget")),
+        (
+            RelatedRequest { window: Some(9), ..around(statement, 9) },
+            Code::InvalidArgument,
+            Some("window"),
+        ),
+        (around(" ", 9), Code::InvalidArgument, Some("focus")),
+        (
+            RelatedRequest { estimator: Some("words".into()), ..around(statement, 9) },
+            Code::InvalidArgument,
+            Some("estimator"),
+        ),
+        (
+            RelatedRequest { rendering: 99, ..around(statement, 9) },
+            Code::InvalidArgument,
+            Some("rendering"),
+        ),
+        (
+            RelatedRequest { resume_token: "no token".into(), ..around(statement, 9) },
+            Code::InvalidArgument,
+            Some("resume_token"),
+        ),
+        (around("Marine chronometr", 9), Code::NotFound, None),
+    ] {
+        let answer = GraphServiceClient::new(channel.clone()).related(request.clone()).await;
+        let status = answer.expect_err("it is refused");
+        assert_eq!(status.code(), code, "{request:?}: {status}");
+        let fields =
+            status.get_details_bad_request().map(|bad| bad.field_violations).unwrap_or_default();
+        assert_eq!(fields.first().map(|violation| violation.field.as_str()), field, "{status}");
+    }
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_over_the_generation_it_began_on() -> Result<(), Failure> {
+    for (held, goes_on) in [("1", true), ("0", false)] {
+        let vault = tempfile::tempdir()?;
+        for name in ["index", "fern", "moss", "stone"] {
+            std::fs::write(vault.path().join(format!("{name}.md")), name)?;
+        }
+        let settings = [NO_MODEL, &[("related.held_generations", held)]].concat();
+        let daemon = Running::start(vault.path(), &settings).await?;
+        let channel = daemon.channel().await?;
+        served(&channel).await?;
+        ready(&channel).await?;
+        let first = related(&channel, around("index", 1)).await?;
+        std::fs::write(vault.path().join("liverwort.md"), "flat and wet")?;
+        let mut admin = AdminServiceClient::new(channel.clone());
+        let mut rescan = admin.reindex(ReindexRequest::default()).await?.into_inner();
+        while rescan.message().await?.is_some() {}
+        admin.flush(FlushRequest {}).await?;
+
+        let resume_token = first.resume_token.ok_or("there is more")?;
+        let asked = RelatedRequest { resume_token: resume_token.clone(), ..around("index", 9) };
+        let next = GraphServiceClient::new(channel.clone()).related(asked).await;
+        if goes_on {
+            let next = next?.into_inner();
+            assert_eq!(next.generation, first.generation);
+            let uris: Vec<_> = next.related_notes.iter().map(|note| note.uri.as_str()).collect();
+            assert_eq!(uris, ["moss", "stone"], "the new note belongs to a later generation");
+            let other = RelatedRequest { resume_token, ..around("moss", 9) };
+            let status =
+                GraphServiceClient::new(channel).related(other).await.expect_err("another");
+            assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+        } else {
+            let status = next.expect_err("it is gone");
+            assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+            let info = status.get_details_error_info().ok_or("no details")?;
+            assert_eq!(info.metadata["asked"], first.generation.to_string());
+        }
+        daemon.stop().await?;
+    }
     Ok(())
 }
 

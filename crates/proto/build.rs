@@ -9,6 +9,11 @@ use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 const PACKAGE: &str = "noteweft.v1";
 const FILES: [&str; 5] = ["admin", "common", "graph", "note", "search"];
 
+/// The fields that JSON leaves out where they are not known; every other one is written as `null` then.
+///
+/// The text of an answer belongs to it only when it was asked for.
+const ONLY_WHEN_ASKED_FOR: [&str; 1] = ["RelatedResponse.rendered"];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
     println!("cargo::rerun-if-changed={}", root.display());
@@ -25,6 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .message_attribute(".", "#[derive(serde::Serialize)]");
     for (field, with) in fields_with_own_json(&files)? {
         builder = builder.field_attribute(field, format!("#[serde(serialize_with = \"{with}\")]"));
+    }
+    for field in ONLY_WHEN_ASKED_FOR {
+        let skipped = "#[serde(skip_serializing_if = \"Option::is_none\")]";
+        builder = builder.field_attribute(format!(".{PACKAGE}.{field}"), skipped);
     }
     builder.compile_fds(files)?;
     Ok(())
@@ -51,12 +60,13 @@ fn own_json(
 ) -> Result<Option<String>, String> {
     match (field.r#type(), field.type_name()) {
         (Type::Enum, name) => {
-            if field.label() == Label::Repeated || field.proto3_optional() {
+            if field.proto3_optional() {
                 let (message, field) = (message.name(), field.name());
-                return Err(format!("{message}.{field}: only single enums are written as JSON"));
+                return Err(format!("{message}.{field}: no optional enum is written as JSON"));
             }
+            let writer = if field.label() == Label::Repeated { "names" } else { "name" };
             let name = name.rsplit('.').next().unwrap_or_default();
-            Ok(Some(format!("crate::json::name::<crate::noteweft::v1::{name}, _>")))
+            Ok(Some(format!("crate::json::{writer}::<crate::noteweft::v1::{name}, _>")))
         }
         (Type::Message, ".google.protobuf.Struct") => Ok(Some("crate::json::object".to_owned())),
         _ => Ok(None),

@@ -33,6 +33,12 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             of(Code::Unavailable, "MODEL_UNAVAILABLE", text)
         }
         EngineError::Embed(EmbedError::Failed { .. }) => of(Code::Internal, "MODEL_FAILED", text),
+        EngineError::Stale { asked, newest } => {
+            let numbers = [("asked", asked), ("newest", newest)];
+            let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
+            let details = info("STALE_TOKEN", numbers);
+            Status::with_error_details(Code::FailedPrecondition, text, details)
+        }
         EngineError::DeadlineExceeded => of(Code::DeadlineExceeded, "DEADLINE", text),
     }
 }

@@ -64,6 +64,7 @@ impl Vaults {
             vector,
             embedding,
             search,
+            related,
             log: _,
         } = config.settings.clone();
         let cache_dir = paths.cached(&embedding.cache_dir);
@@ -86,7 +87,7 @@ impl Vaults {
             keep_generations: store_settings.keep_generations,
         };
         let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
-        let engine = Engine::new(indexer.reader(), opened.embedder, search);
+        let engine = Engine::new(indexer.reader(), opened.embedder, search).with_related(related);
         Ok(Self { indexer, engine, notices: opened.notes })
     }
 

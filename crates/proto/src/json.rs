@@ -7,43 +7,67 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
-use crate::noteweft::v1::{FileState, LinkSource, Origin, Phase, SearchMode, Severity};
+use crate::noteweft::v1::{
+    FileState, LinkSource, Origin, Phase, Relation, Rendering, SearchMode, Severity,
+};
 
 /// An enum of the contract.
 pub(crate) trait Named: TryFrom<i32> {
-    /// Its name in the contract without the enum's own: `ORIGIN_BOTH` is `BOTH`.
-    fn name(&self) -> &'static str;
+    /// The name that answers use, made of the one in the contract without the enum's own: `ORIGIN_BOTH` is `both`.
+    fn name(&self) -> String;
 }
 
 macro_rules! named {
-    ($($type:ident $prefix:literal),+ $(,)?) => {$(
+    ($($type:ident $prefix:literal $case:ident),+ $(,)?) => {$(
         impl Named for $type {
-            fn name(&self) -> &'static str {
+            fn name(&self) -> String {
                 let name = self.as_str_name();
-                name.strip_prefix($prefix).unwrap_or(name)
+                $case(name.strip_prefix($prefix).unwrap_or(name))
             }
         }
     )+};
 }
 
 named! {
-    FileState "FILE_STATE_",
-    LinkSource "LINK_SOURCE_",
-    Origin "ORIGIN_",
-    Phase "PHASE_",
-    SearchMode "SEARCH_MODE_",
-    Severity "SEVERITY_",
+    FileState "FILE_STATE_" lower,
+    LinkSource "LINK_SOURCE_" lower,
+    Origin "ORIGIN_" lower,
+    Phase "PHASE_" lower,
+    Relation "RELATION_" pascal,
+    Rendering "RENDERING_" lower,
+    SearchMode "SEARCH_MODE_" lower,
+    Severity "SEVERITY_" lower,
 }
 
-/// Writes an enum by its name in lower case; `null` where it is unspecified or of a later version.
+/// `PRIOR_SIBLING` as `prior_sibling`.
+fn lower(name: &str) -> String {
+    name.to_ascii_lowercase()
+}
+
+/// `PRIOR_SIBLING` as `PriorSibling`.
+fn pascal(name: &str) -> String {
+    let words = name.split('_').filter_map(|word| word.split_at_checked(1));
+    words.map(|(first, rest)| first.to_owned() + &rest.to_ascii_lowercase()).collect()
+}
+
+/// Writes an enum by its name; `null` where it is unspecified or of a later version.
 pub(crate) fn name<E: Named, S: Serializer>(
     number: &i32,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    match E::try_from(*number) {
-        Ok(value) if *number != 0 => serializer.serialize_str(&value.name().to_ascii_lowercase()),
-        Ok(_) | Err(_) => serializer.serialize_none(),
-    }
+    name_of::<E>(*number).serialize(serializer)
+}
+
+/// Writes a list of enums by their names.
+pub(crate) fn names<E: Named, S: Serializer>(
+    numbers: &[i32],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(numbers.iter().map(|number| name_of::<E>(*number)))
+}
+
+fn name_of<E: Named>(number: i32) -> Option<String> {
+    E::try_from(number).ok().filter(|_| number != 0).map(|value| value.name())
 }
 
 /// Writes an open structure as an object; an absent one as an empty object.
@@ -105,7 +129,9 @@ fn number<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noteweft::v1::{GetNoteResponse, Hit, SearchResponse, Signals};
+    use crate::noteweft::v1::{
+        GetNoteResponse, Hit, RelatedNote, RelatedResponse, SearchResponse, Signals,
+    };
 
     #[test]
     fn an_answer_is_written_whole_and_by_name() {
@@ -127,6 +153,28 @@ mod tests {
                 r#""generation":7,"truncated":false,"degraded":[]}"#
             )
         );
+    }
+
+    #[test]
+    fn relations_have_the_names_of_their_design() {
+        let note = RelatedNote {
+            relation: Relation::PriorSibling.into(),
+            also_relations: vec![Relation::NoteInContextualPath.into(), 0],
+            ..RelatedNote::default()
+        };
+        let answer = RelatedResponse { related_notes: vec![note], ..RelatedResponse::default() };
+        assert_eq!(
+            serde_json::to_string(&answer).unwrap(),
+            concat!(
+                r#"{"focus_note":null,"related_notes":[{"uri":"","title":"","details":"","truncated":false,"#,
+                r#""parent":null,"object":null,"relation":"PriorSibling","#,
+                r#""also_relations":["NoteInContextualPath",null],"tokens":0}],"#,
+                r#""budget":0,"used":0,"remaining":0,"focus_tokens":0,"skipped":[],"skipped_more":false,"#,
+                r#""resume_token":null,"generation":0}"#
+            ),
+            "the text of an answer is written only where there is one"
+        );
+        assert_eq!(Relation::Self_.name(), "Self");
     }
 
     #[test]

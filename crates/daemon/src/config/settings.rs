@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weft_engine::EngineSettings;
+use weft_engine::{EngineSettings, RelatedSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::IndexSettings;
@@ -42,6 +42,8 @@ pub struct Settings {
     pub embedding: EmbeddingSettings,
     /// How questions are answered.
     pub search: EngineSettings,
+    /// How related notes are found.
+    pub related: RelatedSettings,
     /// What is written to standard error.
     pub log: LogSettings,
 }
@@ -187,6 +189,7 @@ impl Settings {
             vector,
             embedding: _,
             search,
+            related,
             log: _,
         } = self;
         let mut problems = Vec::new();
@@ -266,6 +269,7 @@ impl Settings {
             "search.snippet_chars",
             "must be 1 to 100000",
         );
+        check(related.held_generations <= 64, "related.held_generations", "must be 0 to 64");
         problems
     }
 }

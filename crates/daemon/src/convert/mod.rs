@@ -5,6 +5,7 @@
 pub(crate) mod admin;
 pub(crate) mod graph;
 pub(crate) mod notes;
+pub(crate) mod related;
 pub(crate) mod search;
 
 use tonic::Status;
@@ -46,6 +47,16 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         linked_from,
         within: within.into_iter().map(|wire::Within { note, hops }| (note, hops)).collect(),
     })
+}
+
+fn rendering(number: i32) -> Result<engine::Rendering, Status> {
+    match wire::Rendering::try_from(number) {
+        Ok(wire::Rendering::Unspecified | wire::Rendering::None) => Ok(engine::Rendering::None),
+        Ok(wire::Rendering::Markdown) => Ok(engine::Rendering::Markdown),
+        Ok(wire::Rendering::Xml) => Ok(engine::Rendering::Xml),
+        Ok(wire::Rendering::Json) => Ok(engine::Rendering::Json),
+        Err(_) => Err(invalid("rendering", &format!("{number} is no rendering"))),
+    }
 }
 
 fn size(n: u32) -> usize {

@@ -9,6 +9,16 @@ use crate::convert;
 
 #[tonic::async_trait]
 impl GraphService for Services {
+    async fn related(
+        &self,
+        request: Request<wire::RelatedRequest>,
+    ) -> Result<Response<wire::RelatedResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let asked = convert::related::related_request(request.into_inner(), deadline)?;
+        let answer = self.compute(deadline, move |vaults| vaults.engine().related(&asked)).await?;
+        Ok(Response::new(convert::related::related_response(&answer)))
+    }
+
     type ExportStream = Pieces<wire::ExportResponse>;
 
     async fn export(

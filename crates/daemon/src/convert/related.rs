@@ -1,0 +1,178 @@
+//! Messages of GraphService about related notes.
+
+use std::time::Instant;
+
+use tonic::Status;
+use weft_engine as engine;
+use weft_engine::doughnut::{Budget, FocusView, LinkView, NoteView, Relation, SkippedView, View};
+use weft_model::Tokens;
+use weft_proto::noteweft::v1 as wire;
+
+use super::{filter, rendering};
+use crate::status::invalid;
+
+/// Tokens for related notes where the request does not say.
+const BUDGET: Tokens = Tokens::new(2000);
+
+pub(crate) fn related_request(
+    request: wire::RelatedRequest,
+    deadline: Instant,
+) -> Result<engine::RelatedRequest, Status> {
+    let wire::RelatedRequest {
+        focus,
+        budget,
+        window,
+        estimator,
+        filter: restriction,
+        body_links,
+        sibling_of_target,
+        resume_token,
+        rendering: form,
+    } = request;
+    if focus.trim().is_empty() {
+        let reason = "say around which note: a uri, a path, or anything a link would resolve to";
+        return Err(invalid("focus", reason));
+    }
+    let budget = match (budget, window) {
+        (None, None) => Budget::Related(BUDGET),
+        (Some(budget), None) => Budget::Related(tokens("budget", budget)?),
+        (None, Some(window)) => Budget::Window(tokens("window", window)?),
+        (Some(_), Some(_)) => {
+            return Err(invalid("window", "it stands instead of `budget`; give one of the two"));
+        }
+    };
+    Ok(engine::RelatedRequest {
+        focus,
+        budget,
+        estimator,
+        filter: filter(restriction)?,
+        body_links,
+        sibling_of_target,
+        resume_token,
+        rendering: rendering(form)?,
+        deadline: Some(deadline),
+    })
+}
+
+fn tokens(field: &str, number: i64) -> Result<Tokens, Status> {
+    let tokens = u64::try_from(number).map(Tokens::new);
+    tokens
+        .map_err(|_| invalid(field, &format!("{number} tokens are less than none; 0 is the least")))
+}
+
+pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedResponse {
+    let View {
+        focus_note: focus,
+        related_notes,
+        budget,
+        used,
+        remaining,
+        focus_tokens,
+        skipped,
+        skipped_more,
+    } = answer.view();
+    let engine::RelatedAnswer { found: _, snapshot, resume_token, rendered } = answer;
+    wire::RelatedResponse {
+        focus_note: Some(focus_note(focus)),
+        related_notes: related_notes.into_iter().map(related_note).collect(),
+        budget: budget.get(),
+        used: used.get(),
+        remaining: remaining.get(),
+        focus_tokens: focus_tokens.get(),
+        skipped: skipped.into_iter().map(skipped_note).collect(),
+        skipped_more,
+        resume_token: resume_token.clone(),
+        generation: snapshot.generation,
+        rendered: rendered.clone(),
+    }
+}
+
+fn focus_note(focus: FocusView<'_>) -> wire::FocusNote {
+    let FocusView {
+        link: LinkView { uri, title },
+        details,
+        parent,
+        object,
+        relation: own,
+        contextual_path,
+        children,
+        referrings,
+        prior_siblings,
+        younger_siblings,
+    } = focus;
+    let links = |links: Vec<LinkView<'_>>| links.into_iter().map(link).collect();
+    wire::FocusNote {
+        uri: uri.to_owned(),
+        title: title.into_owned(),
+        details: details.into_owned(),
+        parent: parent.map(link),
+        object: object.map(link),
+        relation: relation(own).into(),
+        contextual_path: links(contextual_path),
+        children: links(children),
+        referrings: links(referrings),
+        prior_siblings: links(prior_siblings),
+        younger_siblings: links(younger_siblings),
+    }
+}
+
+fn related_note(note: NoteView<'_>) -> wire::RelatedNote {
+    let NoteView {
+        link: LinkView { uri, title },
+        details,
+        truncated,
+        parent,
+        object,
+        relation: first,
+        also_relations,
+        tokens,
+    } = note;
+    wire::RelatedNote {
+        uri: uri.to_owned(),
+        title: title.into_owned(),
+        details: details.into_owned(),
+        truncated,
+        parent: parent.map(link),
+        object: object.map(link),
+        relation: relation(first).into(),
+        also_relations: also_relations.into_iter().map(|also| relation(also).into()).collect(),
+        tokens: tokens.get(),
+    }
+}
+
+fn skipped_note(skipped: SkippedView<'_>) -> wire::SkippedNote {
+    let SkippedView { uri, relation: first, tokens } = skipped;
+    wire::SkippedNote {
+        uri: uri.to_owned(),
+        relation: relation(first).into(),
+        tokens: tokens.get(),
+    }
+}
+
+fn link(link: LinkView<'_>) -> wire::NoteRef {
+    let LinkView { uri, title } = link;
+    wire::NoteRef { uri: uri.to_owned(), title: title.into_owned() }
+}
+
+const fn relation(relation: Relation) -> wire::Relation {
+    match relation {
+        Relation::Focus => wire::Relation::Self_,
+        Relation::Parent => wire::Relation::Parent,
+        Relation::Object => wire::Relation::Object,
+        Relation::Child => wire::Relation::Child,
+        Relation::PriorSibling => wire::Relation::PriorSibling,
+        Relation::YoungerSibling => wire::Relation::YoungerSibling,
+        Relation::ReferringNote => wire::Relation::ReferringNote,
+        Relation::NoteInContextualPath => wire::Relation::NoteInContextualPath,
+        Relation::NoteInObjectContextualPath => wire::Relation::NoteInObjectContextualPath,
+        Relation::ReifiedChildObject => wire::Relation::ReifiedChildObject,
+        Relation::ParentSibling => wire::Relation::ParentSibling,
+        Relation::ObjectParentSibling => wire::Relation::ObjectParentSibling,
+        Relation::ReferringSubject => wire::Relation::ReferringSubject,
+        Relation::SiblingOfTarget => wire::Relation::SiblingOfTarget,
+        Relation::ParentSiblingChild => wire::Relation::ParentSiblingChild,
+        Relation::ObjectParentSiblingChild => wire::Relation::ObjectParentSiblingChild,
+        Relation::NoteInReferringContextualPath => wire::Relation::NoteInReferringContextualPath,
+        Relation::ReferringCousin => wire::Relation::ReferringCousin,
+    }
+}
