@@ -1,5 +1,7 @@
 //! Few cases that prove the wiring; depth belongs in the tests of each crate.
 
+mod web;
+
 use std::time::Duration;
 
 use tokio_stream::StreamExt as _;

@@ -61,6 +61,12 @@ impl Running {
         Ok(Self { socket, address, folder, stop: Some(stop), task })
     }
 
+    /// The host and port it listens on.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.address.trim_start_matches("http://")
+    }
+
     /// A new connection over TCP.
     pub async fn channel(&self) -> Result<Channel, Failure> {
         Ok(Endpoint::from_shared(self.address.clone())?.connect().await?)

@@ -23,6 +23,7 @@ use crate::config::{Config, ServerSettings};
 use crate::paths::Paths;
 use crate::services::{Limits, Services};
 use crate::vaults::{OpenError, Vaults};
+use crate::web::WebLayer;
 
 /// Why the daemon does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -143,7 +144,9 @@ impl Daemon {
             drop(ended.wait_for(|over| *over).await);
         };
         let incoming = TcpIncoming::from(tcp).with_nodelay(Some(true));
-        let router = Server::builder().add_routes(routes.clone());
+        // Browsers speak HTTP/1.1 where there is no TLS.
+        let router =
+            Server::builder().accept_http1(true).layer(WebLayer).add_routes(routes.clone());
         servers.spawn(router.serve_with_incoming_shutdown(incoming, over(ended.clone())));
         let socket = socket.map(|socket| socket.serve(routes, over(ended), &mut servers));
 

@@ -11,6 +11,7 @@ mod paths;
 mod services;
 mod status;
 mod vaults;
+mod web;
 
 pub use daemon::{Daemon, ServeError};
 pub use paths::{Environment, Paths};

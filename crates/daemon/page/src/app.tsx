@@ -1,0 +1,167 @@
+// The frame around the views: navigation, state of the index, keys, help, and the login where one is wanted.
+
+import { useEffect, useRef } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { address, place, visit, VIEWS, type View } from "./address";
+import { setToken, tokenWanted } from "./daemon";
+import { away, phaseName, status } from "./pulse";
+import { count } from "./text";
+import { theme, turn } from "./theme";
+import { Phase } from "./contract/noteweft/v1/admin_pb";
+import { IndexView } from "./views/index";
+import { NoteView } from "./views/note";
+import { SearchView } from "./views/search";
+
+const NAMES: Record<View, string> = { search: "Search", note: "Note", index: "Index" };
+
+/** Where each view was when it was left, so that the navigation comes back to it. */
+const left = new Map<View, string>();
+place.subscribe(({ view, asked }) => left.set(view, address(view, asked)));
+
+const helping = signal(false);
+
+export function App() {
+  const { view } = place.value;
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  useEffect(() => {
+    document.title = view === "search" ? "Noteweft" : `${NAMES[view]} · Noteweft`;
+  }, [view]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the view
+      </a>
+      <header class="top">
+        <a class="name" href="#/search">
+          <img src="/icon.svg" alt="" width="22" height="22" />
+          Noteweft
+        </a>
+        <nav aria-label="Views">
+          {VIEWS.map((name) => (
+            <a key={name} href={left.get(name) ?? address(name, {})} aria-current={name === view ? "page" : undefined}>
+              {NAMES[name]}
+            </a>
+          ))}
+        </nav>
+        <Pill />
+        <button class="quiet" type="button" onClick={turn} aria-label={`Colours: ${theme.value}. Change`} title={`Colours: ${theme.value}`}>
+          {theme.value === "dark" ? "☾" : theme.value === "light" ? "☀" : "◐"}
+        </button>
+        <button class="quiet" type="button" onClick={() => (helping.value = true)} aria-label="Keys" title="Keys">
+          ?
+        </button>
+      </header>
+      {away.value !== undefined && away.value.kind !== "token" && (
+        <p class="banner" role="status">
+          {away.value.text}
+        </p>
+      )}
+      <main id="main" tabIndex={-1}>
+        {view === "search" ? <SearchView /> : view === "note" ? <NoteView /> : <IndexView />}
+      </main>
+      <Help />
+      <Login />
+    </>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+/** The index in one line. */
+function Pill() {
+  const known = status.value;
+  const lost = away.value !== undefined;
+  const busy = known !== undefined && known.phase !== Phase.READY;
+  const text = known === undefined ? "…" : lost ? "no answer" : busy ? phaseName(known.phase) : `${count(known.nNotes)} notes`;
+  return (
+    <a class={`pill ${lost ? "lost" : busy ? "busy" : "ready"}`} href="#/index" aria-label={`Index: ${text}`}>
+      <span class="dot" aria-hidden="true" />
+      {text}
+    </a>
+  );
+}
+
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
+  const nth = VIEWS[Number(event.key) - 1];
+  if (event.key === "/") {
+    if (place.value.view !== "search") visit(left.get("search") ?? "#/search");
+    requestAnimationFrame(() => document.querySelector<HTMLInputElement>("#query")?.focus());
+  } else if (event.key === "?") {
+    helping.value = true;
+  } else if (nth !== undefined) {
+    visit(left.get(nth) ?? address(nth, {}));
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["/", "to the search box"],
+  ["↓ ↑", "next and previous hit"],
+  ["Enter", "open the hit"],
+  ["Esc", "leave a box, close a window"],
+  [`1 – ${VIEWS.length}`, "the views, in order"],
+  ["Alt ←", "back, as in any page"],
+  ["?", "these keys"],
+];
+
+function Help() {
+  const dialog = useDialog(helping.value);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys" onClose={() => (helping.value = false)}>
+      <h2 id="keys">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
+  );
+}
+
+function Login() {
+  const dialog = useDialog(tokenWanted.value);
+  const field = useRef<HTMLInputElement>(null);
+  const take = (event: Event) => {
+    event.preventDefault();
+    setToken(field.current?.value ?? "");
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="login" onCancel={(event) => event.preventDefault()}>
+      <h2 id="login">This daemon asks for a token</h2>
+      <p>It is kept until this tab is closed, and sent to this daemon alone.</p>
+      <form onSubmit={take} class="row">
+        <input ref={field} type="password" autocomplete="off" aria-label="Token" required />
+        <button>Enter</button>
+      </form>
+    </dialog>
+  );
+}
+
+function useDialog(open: boolean) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open && !dialog.current?.open) dialog.current?.showModal();
+    else if (!open) dialog.current?.close();
+  }, [open]);
+  return dialog;
+}

@@ -1,0 +1,8 @@
+import { render } from "preact";
+import { App } from "./app";
+import { begin } from "./pulse";
+import "./style.css";
+
+const root = document.getElementById("page");
+if (root !== null) render(<App />, root);
+begin();

@@ -1,0 +1,94 @@
+// A note's text as a part of the page. A note may hold anything; what comes out runs nothing and loads nothing.
+
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+import { noteAddress } from "./address";
+import type { LinkView } from "./contract/noteweft/v1/note_pb";
+
+/** Stands for the address of the note's n-th link until its real one is put in. */
+const LINK = "weft:";
+
+const escaped = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-.!|<>~&]/g, "\\$&");
+const markup = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+const reader = new Marked({ gfm: true, async: false });
+reader.use({
+  renderer: {
+    // Images would tell their host who reads what; they become links.
+    image({ href, text }) {
+      return `<a href="${markup(href)}">${markup(text || href)}</a>`;
+    },
+    checkbox({ checked }) {
+      return checked ? "☑ " : "☐ ";
+    },
+  },
+});
+
+const TAGS =
+  "a abbr b blockquote br caption cite code dd del details dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var".split(
+    " ",
+  );
+
+/** The text with each link that the index found in it put as a link by number. */
+function numbered(body: string, links: readonly LinkView[]): string {
+  const characters = Array.from(body);
+  const pieces: string[] = [];
+  let at = 0;
+  links.forEach((link, nth) => {
+    const { span } = link;
+    if (span === undefined || span.start < at || span.end > characters.length) return;
+    const shown = link.display ?? (link.fragment ? `${link.target} › ${link.fragment}` : link.target);
+    pieces.push(characters.slice(at, span.start).join(""), `[${escaped(shown)}](<${LINK}${nth}>)`);
+    at = span.end;
+  });
+  pieces.push(characters.slice(at).join(""));
+  return pieces.join("");
+}
+
+/** Draws a note's text. A first heading that repeats `title` is left out. */
+export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
+  const html = reader.parse(numbered(body, links)) as string;
+  const fragment = DOMPurify.sanitize(html, {
+    RETURN_DOM_FRAGMENT: true,
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ["href", "align", "colspan", "rowspan", "start", "open"],
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,
+  });
+  for (const anchor of fragment.querySelectorAll("a")) connect(anchor, links);
+  for (const table of fragment.querySelectorAll("table")) {
+    // Wide tables scroll by themselves, also by keyboard.
+    const frame = document.createElement("div");
+    frame.className = "scrolls";
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", "Table");
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  for (const block of fragment.querySelectorAll("pre")) block.tabIndex = 0;
+  const first = fragment.firstElementChild;
+  if (first?.tagName === "H1" && first.textContent?.trim() === title) first.remove();
+  return fragment;
+}
+
+function connect(anchor: HTMLAnchorElement, links: readonly LinkView[]): void {
+  const href = anchor.getAttribute("href");
+  if (href === null) {
+    anchor.replaceWith(...anchor.childNodes);
+  } else if (href.startsWith(LINK)) {
+    const link = links[Number(href.slice(LINK.length))];
+    if (link?.uri !== undefined && link.resolved) {
+      anchor.href = noteAddress(link.uri);
+    } else {
+      anchor.removeAttribute("href");
+      anchor.className = "unresolved";
+      anchor.title = "No note answers to this name yet";
+    }
+  } else {
+    anchor.className = "outside";
+    anchor.rel = "noopener noreferrer";
+    anchor.target = "_blank";
+  }
+}

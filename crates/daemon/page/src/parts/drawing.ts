@@ -1,0 +1,263 @@
+// Notes and links drawn by the graphics card. This file and what it needs are loaded when the first graph is shown.
+
+import { createNodeBorderProgram } from "@sigma/node-border";
+import Graph from "graphology";
+import layout, { inferSettings } from "graphology-layout-forceatlas2";
+import Sigma from "sigma";
+import { createEdgeCompoundProgram, EdgeArrowHeadProgram, EdgeArrowProgram, EdgeProgram, type ProgramInfo } from "sigma/rendering";
+import type { EdgeDisplayData, NodeDisplayData, RenderParams } from "sigma/types";
+import { floatColor } from "sigma/utils";
+import { colour } from "../theme";
+
+/** A note, or a placeholder for one. */
+export interface Dot {
+  readonly id: string;
+  readonly title: string;
+  /** Links from the focus. */
+  readonly hop: number;
+  readonly placeholder: boolean;
+}
+
+/** A link. */
+export interface Line {
+  readonly from: string;
+  readonly to: string;
+  readonly type: string;
+  readonly typed: boolean;
+  /** Whether it leads to a note that was reached before. */
+  readonly seen: boolean;
+}
+
+/** What is drawn. */
+export interface Picture {
+  readonly focus: string;
+  readonly dots: readonly Dot[];
+  readonly lines: readonly Line[];
+  /** The notes of a path, in order, drawn before all others. */
+  readonly path: readonly string[];
+  /** A note chosen as the start of a path. */
+  readonly start?: string;
+}
+
+/** What happens on the drawing. */
+export interface Events {
+  /** A note was clicked. */
+  walk(id: string): void;
+  /** A note was clicked with the shift key held. */
+  choose(id: string): void;
+}
+
+/** Steps of the layout, and the milliseconds of one frame they may take. */
+const STEPS = 240;
+const FRAME = 7;
+
+/** A straight line of dashes. */
+class DashedLine extends EdgeProgram<"u_matrix" | "u_viewport"> {
+  getDefinition() {
+    const { FLOAT, UNSIGNED_BYTE } = WebGLRenderingContext;
+    return {
+      VERTICES: 6,
+      METHOD: WebGLRenderingContext.TRIANGLES,
+      VERTEX_SHADER_SOURCE: `
+        attribute vec2 a_from;
+        attribute vec2 a_to;
+        attribute float a_width;
+        attribute vec4 a_color;
+        attribute vec4 a_id;
+        attribute vec2 a_corner;
+        uniform mat3 u_matrix;
+        uniform vec2 u_viewport;
+        varying vec4 v_color;
+        varying float v_along;
+        void main() {
+          vec2 from = (u_matrix * vec3(a_from, 1.0)).xy * u_viewport;
+          vec2 to = (u_matrix * vec3(a_to, 1.0)).xy * u_viewport;
+          vec2 way = to - from;
+          float far = max(length(way), 0.001);
+          vec2 aside = vec2(-way.y, way.x) / far * a_width * a_corner.y;
+          gl_Position = vec4((mix(from, to, a_corner.x) + aside) / u_viewport, 0.0, 1.0);
+          v_along = far * a_corner.x;
+          #ifdef PICKING_MODE
+          v_color = a_id;
+          #else
+          v_color = vec4(a_color.rgb * a_color.a, a_color.a);
+          #endif
+        }`,
+      FRAGMENT_SHADER_SOURCE: `
+        precision mediump float;
+        varying vec4 v_color;
+        varying float v_along;
+        void main() {
+          if (mod(v_along, 9.0) > 5.0) discard;
+          gl_FragColor = v_color;
+        }`,
+      UNIFORMS: ["u_matrix", "u_viewport"] as const,
+      ATTRIBUTES: [
+        { name: "a_from", size: 2, type: FLOAT },
+        { name: "a_to", size: 2, type: FLOAT },
+        { name: "a_width", size: 1, type: FLOAT },
+        { name: "a_color", size: 4, type: UNSIGNED_BYTE, normalized: true },
+        { name: "a_id", size: 4, type: UNSIGNED_BYTE, normalized: true },
+      ],
+      CONSTANT_ATTRIBUTES: [{ name: "a_corner", size: 2, type: FLOAT }],
+      CONSTANT_DATA: [
+        [0, 1],
+        [0, -1],
+        [1, 1],
+        [1, 1],
+        [0, -1],
+        [1, -1],
+      ],
+    };
+  }
+
+  processVisibleItem(edge: number, at: number, from: NodeDisplayData, to: NodeDisplayData, data: EdgeDisplayData): void {
+    this.array.set([from.x, from.y, to.x, to.y, (data.size || 1) / 2, floatColor(data.color), edge], at);
+  }
+
+  setUniforms({ matrix, width, height }: RenderParams, { gl, uniformLocations }: ProgramInfo): void {
+    gl.uniformMatrix3fv(uniformLocations.u_matrix!, false, matrix);
+    // From the middle to the edges, in pixels of the page.
+    gl.uniform2f(uniformLocations.u_viewport!, width / 2, height / 2);
+  }
+}
+
+/** A graph on the page. */
+export class Drawing {
+  readonly #graph = new Graph({ multi: true, type: "directed" });
+  readonly #sigma: Sigma;
+  #picture: Picture | undefined;
+  #hovered: string | undefined;
+  #frame = 0;
+
+  constructor(home: HTMLElement, events: Events) {
+    this.#sigma = new Sigma(this.#graph, home, {
+      defaultNodeType: "ring",
+      defaultEdgeType: "arrow",
+      nodeProgramClasses: {
+        ring: createNodeBorderProgram({
+          borders: [
+            { size: { attribute: "ring", defaultValue: 0 }, color: { attribute: "edge" } },
+            { size: { fill: true }, color: { attribute: "color" } },
+          ],
+        }),
+      },
+      edgeProgramClasses: { arrow: EdgeArrowProgram, dashed: createEdgeCompoundProgram([DashedLine, EdgeArrowHeadProgram]) },
+      labelFont: "system-ui, sans-serif",
+      edgeLabelFont: "system-ui, sans-serif",
+      labelSize: 13,
+      edgeLabelSize: 11,
+      renderEdgeLabels: true,
+      labelRenderedSizeThreshold: 5,
+      labelDensity: 0.7,
+      stagePadding: 40,
+      zIndex: true,
+      allowInvalidContainer: true,
+      minCameraRatio: 0.1,
+      maxCameraRatio: 4,
+      defaultDrawNodeHover: () => undefined,
+      nodeReducer: (id, data) => this.#node(id, data),
+      edgeReducer: (id, data) => this.#edge(id, data),
+    });
+    this.#sigma.on("clickNode", ({ node, event }) => {
+      const mouse = event.original;
+      if ("shiftKey" in mouse && mouse.shiftKey) events.choose(node);
+      else events.walk(node);
+    });
+    this.#sigma.on("enterNode", ({ node }) => this.#hover(node));
+    this.#sigma.on("leaveNode", () => this.#hover(undefined));
+    this.recolour();
+  }
+
+  /** Takes the colours of the page as they are now. */
+  recolour(): void {
+    this.#sigma.setSetting("labelColor", { color: colour("ink") });
+    this.#sigma.setSetting("edgeLabelColor", { color: colour("faint") });
+    if (this.#picture !== undefined) this.show(this.#picture);
+  }
+
+  /** Draws `picture`; what was there before keeps its place as far as it can. */
+  show(picture: Picture): void {
+    const fresh = this.#picture?.focus !== picture.focus || this.#picture.dots !== picture.dots;
+    this.#picture = picture;
+    const graph = this.#graph;
+    const kept = new Set(picture.dots.map((dot) => dot.id));
+    for (const id of graph.nodes()) if (!kept.has(id)) graph.dropNode(id);
+    graph.clearEdges();
+    const paper = colour("paper");
+    const shades = [colour("accent"), colour("near"), colour("mid"), colour("far")];
+    const placed = picture.dots.length;
+    picture.dots.forEach((dot, nth) => {
+      const tint = shades[Math.min(dot.hop, shades.length - 1)];
+      // A sunflower's spiral: whatever the number, no two dots begin at one place, and the same picture begins the same.
+      const [angle, far] = [nth * 2.399963, Math.sqrt(nth / Math.max(1, placed))];
+      const attributes = { label: dot.title, color: dot.placeholder ? paper : tint, edge: tint, ring: dot.placeholder ? 0.25 : 0, hop: dot.hop };
+      if (graph.hasNode(dot.id)) graph.mergeNodeAttributes(dot.id, attributes);
+      else graph.addNode(dot.id, { ...attributes, x: far * Math.cos(angle), y: far * Math.sin(angle) });
+    });
+    const plain = colour("line");
+    const typed = colour("typed");
+    const strong = colour("accent");
+    const onPath = new Map(picture.path.map((id, nth) => [id, nth]));
+    for (const line of picture.lines) {
+      if (!graph.hasNode(line.from) || !graph.hasNode(line.to)) continue;
+      const [a, b] = [onPath.get(line.from), onPath.get(line.to)];
+      const walked = a !== undefined && b !== undefined && Math.abs(a - b) === 1;
+      graph.addDirectedEdge(line.from, line.to, {
+        type: line.seen ? "dashed" : "arrow",
+        color: walked ? strong : line.typed ? typed : plain,
+        size: walked ? 4 : line.typed ? 2 : 1.4,
+        label: line.typed && placed <= 60 ? line.type : "",
+      });
+    }
+    graph.forEachNode((id) => {
+      const size = id === picture.focus ? 12 : 4.5 + 1.6 * Math.sqrt(graph.degree(id));
+      graph.setNodeAttribute(id, "size", Math.min(12, size));
+    });
+    if (fresh) this.#settle();
+    else this.#sigma.refresh();
+  }
+
+  /** Takes the drawing off the page. */
+  end(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#sigma.kill();
+  }
+
+  /** Lays the graph out, a few milliseconds in each frame, so that typing is never held up. */
+  #settle(): void {
+    cancelAnimationFrame(this.#frame);
+    const settings = { ...inferSettings(this.#graph), adjustSizes: false, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    let left = this.#graph.order > 1 ? STEPS : 0;
+    const step = () => {
+      const until = performance.now() + FRAME;
+      while (left > 0 && performance.now() < until) {
+        layout.assign(this.#graph, { iterations: 4, settings });
+        left -= 4;
+      }
+      if (!still || left <= 0) this.#sigma.refresh();
+      if (left > 0) this.#frame = requestAnimationFrame(step);
+    };
+    this.#sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio: 1 });
+    step();
+  }
+
+  #hover(id: string | undefined): void {
+    this.#hovered = id;
+    this.#sigma.getContainer().style.cursor = id === undefined ? "" : "pointer";
+    this.#sigma.refresh({ skipIndexation: true });
+  }
+
+  #node(id: string, data: Record<string, unknown>): Partial<NodeDisplayData> {
+    const picture = this.#picture;
+    const stands = id === picture?.focus || id === picture?.start || picture?.path.includes(id) || id === this.#hovered;
+    const dimmed = this.#hovered !== undefined && id !== this.#hovered && !this.#graph.areNeighbors(id, this.#hovered);
+    return { ...data, forceLabel: stands || (this.#graph.order <= 24 && !dimmed), label: dimmed && !stands ? "" : String(data["label"]), zIndex: stands ? 1 : 0 };
+  }
+
+  #edge(id: string, data: Record<string, unknown>): Partial<EdgeDisplayData> {
+    const dimmed = this.#hovered !== undefined && !this.#graph.hasExtremity(id, this.#hovered);
+    return { ...data, hidden: dimmed && this.#graph.size > 40 };
+  }
+}

@@ -1,0 +1,69 @@
+// Which notes may be found: the common filter of the contract as fields, kept in the address.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { amend } from "../address";
+import type { FilterSchema } from "../contract/noteweft/v1/common_pb";
+
+type FilterInit = MessageInitShape<typeof FilterSchema>;
+
+/** One row per field: its name in the address, its label, an example. Lists are written with commas. */
+const FIELDS = [
+  ["path", "Folder or glob", "Calendars/**"],
+  ["tag", "Tags", "physics, clocks"],
+  ["type", "Type", "essay"],
+  ["where", "Property", "status=draft"],
+  ["after", "Dated from", "2024-01-01"],
+  ["before", "Dated before", "2025-01-01"],
+  ["to", "Links to", "a note"],
+  ["from", "Linked from", "a note"],
+  ["within", "Near", "a note:2"],
+] as const;
+
+const list = (text: string | null): string[] => (text ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "");
+
+/** The filter that an address holds. */
+export function filterOf(asked: URLSearchParams): FilterInit {
+  const text = (name: string) => asked.get(name)?.trim() || undefined;
+  return {
+    paths: list(asked.get("path")),
+    tags: list(asked.get("tag")).map((tag) => tag.replace(/^#/, "")),
+    types: list(asked.get("type")),
+    properties: list(asked.get("where")).map((pair) => {
+      const at = pair.indexOf("=");
+      return at < 0 ? { key: pair, value: "" } : { key: pair.slice(0, at), value: pair.slice(at + 1) };
+    }),
+    after: text("after"),
+    before: text("before"),
+    linkedTo: list(asked.get("to")),
+    linkedFrom: list(asked.get("from")),
+    within: list(asked.get("within")).map((near) => {
+      const [, note = near, hops = "1"] = /^(.*):(\d+)$/.exec(near) ?? [];
+      return { note, hops: Number(hops) };
+    }),
+  };
+}
+
+/** Whether an address holds a filter. */
+export const isFiltered = (asked: URLSearchParams): boolean => FIELDS.some(([name]) => asked.has(name));
+
+export function Filters({ asked }: { asked: URLSearchParams }) {
+  const n = FIELDS.filter(([name]) => asked.has(name)).length;
+  return (
+    <details class="filters">
+      <summary>Filter{n > 0 && <b> {n}</b>}</summary>
+      <div class="fields">
+        {FIELDS.map(([name, label, example]) => (
+          <label key={name}>
+            <span>{label}</span>
+            <input value={asked.get(name) ?? ""} placeholder={example} autocomplete="off" spellcheck={false} onInput={(event) => amend({ [name]: event.currentTarget.value })} />
+          </label>
+        ))}
+        {n > 0 && (
+          <button type="button" onClick={() => amend(Object.fromEntries(FIELDS.map(([name]) => [name, null])))}>
+            Clear the filter
+          </button>
+        )}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,56 @@
+// Numbers and texts as people read them.
+
+const whole = new Intl.NumberFormat("en");
+
+/** A count with thousands set apart. */
+export const count = (n: number | bigint): string => whole.format(n);
+
+/** A count with its noun. */
+export const counted = (n: number | bigint, one: string, many = `${one}s`): string => `${count(n)} ${Number(n) === 1 ? one : many}`;
+
+/** A part of a score, to two places. */
+export const part = (value: number): string => value.toFixed(2);
+
+/** A share as a percentage; only the whole reads as 100 %. */
+export const percent = (share: number): string => (share === 1 || share === 0 ? `${100 * share} %` : `${(Math.floor(1000 * share) / 10).toFixed(1)} %`);
+
+/** Bytes in the unit that suits them. */
+export function bytes(n: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const at = n < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(n) / 3));
+  return `${(n / 1000 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
+}
+
+/** A span of time in the unit that suits it. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  if (seconds < 5400) return `${Math.ceil(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** The folders of a path, outermost first, without the file. */
+export const folders = (path: string): string[] => path.split("/").slice(0, -1);
+
+/** A piece of text, marked or not. */
+export interface Piece {
+  readonly text: string;
+  readonly marked: boolean;
+}
+
+/** Cuts `text`, which starts at character `start` of its body, along spans of the same body, ascending. Characters are Unicode scalar values. */
+export function marked(text: string, start: number, spans: readonly { start: number; end: number }[]): Piece[] {
+  const characters = Array.from(text);
+  const pieces: Piece[] = [];
+  let at = 0;
+  const push = (to: number, isMarked: boolean) => {
+    const end = Math.min(Math.max(to, at), characters.length);
+    if (end > at) pieces.push({ text: characters.slice(at, end).join(""), marked: isMarked });
+    at = end;
+  };
+  for (const span of spans) {
+    push(span.start - start, false);
+    push(span.end - start, true);
+  }
+  push(characters.length, false);
+  return pieces;
+}

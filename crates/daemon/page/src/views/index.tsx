@@ -1,0 +1,255 @@
+// How the index is: what is in, what waits, what was left out and why, which links lead nowhere.
+
+import { useMemo } from "preact/hooks";
+import { amend, noteAddress, place } from "../address";
+import { gather, useAnswer } from "../asking";
+import { admin } from "../daemon";
+import { FileState, Phase, Severity, type FileCoverage, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
+import { Failed, Waiting } from "../parts/failure";
+import { generation, phaseName, status } from "../pulse";
+import { bytes, count, counted, duration, percent } from "../text";
+
+export function IndexView() {
+  const known = status.value;
+  const { answer, failure, again } = useAnswer(known === undefined ? null : `files ${generation.value}`, async (signal) =>
+    (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
+  );
+  if (known === undefined) return <Waiting lines={8} />;
+  return (
+    <div class="index">
+      <h1 class="unseen">Index</h1>
+      <Numbers known={known} />
+      <Backlog known={known} />
+      {known.notices.map((notice) => (
+        <p key={notice} class="notice">
+          {notice}
+        </p>
+      ))}
+      {known.lastError !== undefined && (
+        <p class="notice bad" role="alert">
+          {known.lastError}
+        </p>
+      )}
+      {failure !== undefined && <Failed failure={failure} again={again} />}
+      {answer === undefined && failure === undefined && <Waiting lines={6} />}
+      {answer !== undefined && <Unresolved files={answer} />}
+      {answer !== undefined && <Files files={answer} />}
+      <Vaults known={known} />
+    </div>
+  );
+}
+
+function Numbers({ known }: { known: StatusResponse }) {
+  const links = known.vaults.reduce((sum, vault) => sum + Number(vault.nLinks), 0);
+  const resolved = known.vaults.reduce((sum, vault) => sum + Number(vault.nResolved), 0);
+  const vectors = Number(known.nChunks - known.nVectorsPending);
+  const cells: [string, string, string][] = [
+    ["Notes", count(known.nNotes), phaseName(known.phase)],
+    ["Links", count(links), links === 0 ? "none" : `${percent(resolved / links)} lead somewhere`],
+    ["Vectors", known.model === undefined ? "none" : count(vectors), known.model === undefined ? "words and links alone" : `of ${counted(known.nChunks, "piece")} of text`],
+    ["Generation", count(known.generation), `${bytes(Number(known.storeBytes))} on disk`],
+  ];
+  return (
+    <dl class="numbers">
+      {cells.map(([name, value, more]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <b>{value}</b>
+            <span>{more}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What is still to be done, with rate and time left. */
+function Backlog({ known }: { known: StatusResponse }) {
+  if (known.phase === Phase.READY && known.nVectorsPending === 0n) return null;
+  const embedding = known.nVectorsPending > 0n && known.nChunks > 0n;
+  const [done, total] = embedding ? [Number(known.nChunks - known.nVectorsPending), Number(known.nChunks)] : [Number(known.nFilesDone), Number(known.nFilesTotal)];
+  return (
+    <div class="backlog">
+      <label>
+        <span>
+          {phaseName(known.phase)}: {count(done)} of {count(total)} {embedding ? "pieces of text" : "files"}
+        </span>
+        <progress max={Math.max(1, total)} value={done} />
+      </label>
+      <p class="faint">
+        {known.vectorsPerSecond > 0 && `${known.vectorsPerSecond.toFixed(0)} a second`}
+        {known.secondsLeft !== undefined && `, ${duration(known.secondsLeft)} left`}
+        {embedding && " · words and links can be searched already"}
+      </p>
+    </div>
+  );
+}
+
+function Unresolved({ files }: { files: readonly FileCoverage[] }) {
+  const targets = useMemo(() => {
+    const found = new Map<string, FileCoverage[]>();
+    for (const file of files) for (const target of new Set(file.unresolved)) found.set(target, [...(found.get(target) ?? []), file]);
+    return [...found].sort(([a, of], [b, others]) => others.length - of.length || (a < b ? -1 : 1));
+  }, [files]);
+  return (
+    <section>
+      <h2>
+        Links that lead nowhere <small>{count(targets.length)}</small>
+      </h2>
+      {targets.length === 0 ? (
+        <p class="faint">Every link finds its note.</p>
+      ) : (
+        <ul class="plain unresolveds">
+          {targets.slice(0, SHOWN).map(([target, origins]) => (
+            <li key={target}>
+              <span class="unresolved">{target}</span>
+              <small>
+                {" in "}
+                {origins.slice(0, 4).map((file, at) => (
+                  <>
+                    {at > 0 && ", "}
+                    <a href={noteAddress(file.uri ?? file.path)}>{file.path.replace(/\.\w+$/, "")}</a>
+                  </>
+                ))}
+                {origins.length > 4 && ` and ${origins.length - 4} more`}
+              </small>
+            </li>
+          ))}
+        </ul>
+      )}
+      {targets.length > SHOWN && <p class="faint">and {count(targets.length - SHOWN)} more</p>}
+    </section>
+  );
+}
+
+const STATES = [
+  ["all", "All", undefined],
+  ["indexed", "Indexed", FileState.INDEXED],
+  ["pending", "Waiting", FileState.PENDING],
+  ["skipped", "Left out", FileState.SKIPPED],
+  ["failed", "Unreadable", FileState.FAILED],
+  ["odd", "With remarks", undefined],
+] as const;
+
+/** Rows drawn at once: more would hold up typing. */
+const SHOWN = 300;
+
+function Files({ files }: { files: readonly FileCoverage[] }) {
+  const { asked } = place.value;
+  const chosen = STATES.find(([name]) => name === asked.get("state")) ?? STATES[0];
+  const words = (asked.get("file") ?? "").toLowerCase();
+  const fits = ([name, , state]: (typeof STATES)[number], file: FileCoverage) =>
+    name === "odd" ? file.diagnostics.length > 0 : state === undefined || file.state === state;
+  const rows = files.filter((file) => fits(chosen, file) && file.path.toLowerCase().includes(words));
+  return (
+    <section>
+      <h2>Files</h2>
+      <div class="row">
+        <fieldset class="choice">
+          <legend class="unseen">Which files</legend>
+          {STATES.map((row) => {
+            const n = files.filter((file) => fits(row, file)).length;
+            return (
+              <label key={row[0]} class={n === 0 ? "none" : ""}>
+                <input type="radio" name="state" checked={row === chosen} onChange={() => amend({ state: row[0] === "all" ? null : row[0] })} />
+                <span>
+                  {row[1]} <small>{count(n)}</small>
+                </span>
+              </label>
+            );
+          })}
+        </fieldset>
+        <input type="search" class="narrow" value={asked.get("file") ?? ""} placeholder="Part of a path" aria-label="Part of a path" onInput={(event) => amend({ file: event.currentTarget.value })} />
+      </div>
+      <div class="scrolls" tabIndex={0} role="region" aria-label="Files">
+        <table class="files">
+          <thead>
+            <tr>
+              <th scope="col">File</th>
+              <th scope="col">State</th>
+              <th scope="col">Pieces</th>
+              <th scope="col">Links</th>
+              <th scope="col">Remarks</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, SHOWN).map((file) => (
+              <tr key={`${file.vault}/${file.path}`}>
+                <th scope="row">{file.uri === undefined ? file.path : <a href={noteAddress(file.uri)}>{file.path}</a>}</th>
+                <td>{stateName(file.state)}</td>
+                <td>{count(file.nChunks)}</td>
+                <td>{count(file.nLinks)}</td>
+                <td>
+                  {file.reason}
+                  {file.diagnostics.map((said) => (
+                    <span key={`${said.code} ${said.line} ${said.message}`} class={said.severity === Severity.WARNING ? "warning" : ""}>
+                      {said.line !== undefined && `line ${said.line}: `}
+                      {said.message}{" "}
+                    </span>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > SHOWN && <p class="faint">and {count(rows.length - SHOWN)} more; write part of a path to narrow the list</p>}
+      {rows.length === 0 && <p class="faint">No such file.</p>}
+    </section>
+  );
+}
+
+function stateName(state: FileState): string {
+  switch (state) {
+    case FileState.INDEXED:
+      return "indexed";
+    case FileState.PENDING:
+      return "waits for vectors";
+    case FileState.SKIPPED:
+      return "left out";
+    case FileState.FAILED:
+      return "unreadable";
+    case FileState.UNSPECIFIED:
+      return "unknown";
+  }
+}
+
+function Vaults({ known }: { known: StatusResponse }) {
+  return (
+    <section>
+      <h2>Where</h2>
+      <dl class="where-list">
+        {known.vaults.map((vault) => (
+          <div key={vault.name}>
+            <dt>{vault.name}</dt>
+            <dd>
+              <code>{vault.root}</code> {counted(vault.nNotes, "note")}
+              {vault.nAmbiguous > 0n && `, ${counted(vault.nAmbiguous, "ambiguous link")}`}
+              {vault.nSkipped > 0n && `, ${counted(vault.nSkipped, "file")} left out`}
+              {vault.nFailed > 0n && `, ${counted(vault.nFailed, "file")} unreadable`}
+            </dd>
+          </div>
+        ))}
+        <div>
+          <dt>Store</dt>
+          <dd>
+            <code>{known.store}</code>
+          </dd>
+        </div>
+        {known.model !== undefined && (
+          <div>
+            <dt>Model</dt>
+            <dd>
+              {known.model.name}, {known.model.dimension} dimensions, {known.model.pooling}, in {known.model.runner}
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Program</dt>
+          <dd>weft {known.version}</dd>
+        </div>
+      </dl>
+    </section>
+  );
+}

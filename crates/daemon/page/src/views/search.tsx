@@ -1,0 +1,210 @@
+// A query and what was found, each hit with the parts of its score.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { amend, noteAddress, place, visit } from "../address";
+import { useAnswer } from "../asking";
+import { notes, search } from "../daemon";
+import { Origin, SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
+import { Body } from "../parts/body";
+import { Failed, Waiting } from "../parts/failure";
+import { Filters, filterOf, isFiltered } from "../parts/filters";
+import { originName, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
+import { generation } from "../pulse";
+import { counted, folders, marked } from "../text";
+
+const MODES = [
+  ["hybrid", "Meaning and words", SearchMode.HYBRID],
+  ["vector", "Meaning", SearchMode.VECTOR],
+  ["keyword", "Words", SearchMode.KEYWORD],
+] as const;
+
+/** Hits asked for at first, and how many more each time; the contract's most. */
+const STEP = 10;
+const MOST = 1000;
+
+/** How long typing must rest before a question goes out, in milliseconds. */
+const PAUSE = 120;
+
+export function SearchView() {
+  const { asked } = place.value;
+  const query = asked.get("q") ?? "";
+  const [, , mode] = MODES.find(([name]) => name === asked.get("mode")) ?? MODES[0];
+  const limit = Math.min(MOST, Number(asked.get("limit")) || STEP);
+  const filter = filterOf(asked);
+  const blank = query.trim() === "";
+  const key = blank ? null : JSON.stringify([query, mode, limit, filter, generation.value]);
+  const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search({ query, mode, limit, filter }, { signal }), PAUSE);
+
+  const hits = blank ? [] : (answer?.hits ?? []);
+  const [chosen, setChosen] = useState(0);
+  useEffect(() => setChosen(0), [query, mode]);
+  const nth = Math.min(chosen, Math.max(0, hits.length - 1));
+  const hit = hits[nth];
+
+  const onKey = (event: KeyboardEvent) => {
+    if (event.target instanceof Element && event.target.closest("details, fieldset, table") !== null) return;
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0 && hits.length > 0) {
+      const next = Math.min(hits.length - 1, Math.max(0, nth + step));
+      setChosen(next);
+      document.querySelectorAll(".hit")[next]?.scrollIntoView({ block: "nearest" });
+      event.preventDefault();
+    } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && hit !== undefined && !waiting) {
+      visit(noteAddress(hit.uri));
+    } else if (event.key === "Escape" && event.target instanceof HTMLElement) {
+      event.target.blur();
+    }
+  };
+  useEffect(() => {
+    // The arrows walk the hits wherever the focus is.
+    const onAnyKey = (event: KeyboardEvent) => {
+      const free = event.target === document.body || (event.target instanceof Element && event.target.closest(".search") === null);
+      if (free && !document.querySelector("dialog[open]")) {
+        onKey(event);
+        if (event.key === "Enter" && event.target === document.body && hit !== undefined) visit(noteAddress(hit.uri));
+      }
+    };
+    addEventListener("keydown", onAnyKey);
+    return () => removeEventListener("keydown", onAnyKey);
+  });
+
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+
+  return (
+    <div class={`search ${blank ? "blank" : ""}`} onKeyDown={onKey}>
+      <section class="results" aria-label="Search">
+        <form role="search" class="ask" onSubmit={(event) => event.preventDefault()}>
+          <input
+            id="query"
+            ref={field}
+            type="search"
+            value={query}
+            placeholder="Ask your notes"
+            aria-label="Query"
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => amend({ q: event.currentTarget.value, limit: null })}
+          />
+          <div class="options">
+            <fieldset class="choice">
+              <legend class="unseen">Look by</legend>
+              {MODES.map(([name, label, value]) => (
+                <label key={name}>
+                  <input type="radio" name="mode" checked={mode === value} onChange={() => amend({ mode: name === "hybrid" ? null : name })} />
+                  <span>{label}</span>
+                </label>
+              ))}
+            </fieldset>
+            <Filters asked={asked} />
+          </div>
+        </form>
+        {blank && <Welcome />}
+        {failure !== undefined && !blank && <Failed failure={failure} again={again} />}
+        {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
+        {!blank && answer !== undefined && (
+          <>
+            <p class="summary" role="status" aria-live="polite">
+              {hits.length === 0
+                ? `Nothing found${isFiltered(asked) ? " that passes the filter" : ""}.`
+                : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
+              {answer.degraded.map((what) => (
+                <span key={what} class="degraded">
+                  without {what}
+                </span>
+              ))}
+              {hits.length > 0 && <Legend />}
+            </p>
+            <ol class={`hits ${waiting ? "stale" : ""}`}>
+              {hits.map((found, at) => (
+                <Found key={found.uri} hit={found} chosen={at === nth} choose={() => setChosen(at)} />
+              ))}
+            </ol>
+            {answer.truncated && limit < MOST && (
+              <button type="button" class="more" onClick={() => amend({ limit: String(Math.min(MOST, limit + STEP)) })}>
+                More
+              </button>
+            )}
+          </>
+        )}
+      </section>
+      {hit !== undefined && <Preview uri={hit.uri} />}
+    </div>
+  );
+}
+
+function Welcome() {
+  return (
+    <div class="welcome">
+      <p>Write a question in your own words. Notes are found by what they mean, by the words in them, and by their links.</p>
+      <p class="faint">
+        <kbd>"a phrase"</kbd> <kbd>+must</kbd> <kbd>-not</kbd> narrow the words; <kbd>?</kbd> shows the keys.
+      </p>
+    </div>
+  );
+}
+
+function Legend() {
+  return (
+    <span class="legend" aria-hidden="true">
+      {SIGNALS.map((name) => (
+        <span key={name}>
+          <span class={`swatch ${name}`} />
+          {name}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Found({ hit, chosen, choose }: { hit: Hit; chosen: boolean; choose: () => void }) {
+  const [why, setWhy] = useState(false);
+  return (
+    <li class="hit" aria-current={chosen ? "true" : undefined} onClick={choose} onFocusIn={choose}>
+      <div class="head">
+        <a href={noteAddress(hit.uri)}>{hit.title}</a>
+        <ScoreBar hit={hit} />
+      </div>
+      <p class="where">
+        <span>{folders(hit.path).join(" › ") || hit.vault}</span>
+        <span>by {originName(hit.origin)}</span>
+        {hit.origin === Origin.EXPANDED && hit.via !== undefined && (
+          <span>
+            from <a href={noteAddress(hit.via)}>{hit.via}</a>
+          </span>
+        )}
+        {!hit.fresh && <span class="degraded">text newer than its vectors</span>}
+        <button type="button" class="link" aria-expanded={why} onClick={() => setWhy(!why)}>
+          why
+        </button>
+      </p>
+      {hit.snippets.map((snippet) => (
+        <p key={snippet.start} class="snippet">
+          <Headings path={snippet.headingPath} title={hit.title} />
+          {marked(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
+        </p>
+      ))}
+      {why && <ScoreTable hit={hit} />}
+    </li>
+  );
+}
+
+/** The headings above a passage, but for one that repeats the title. */
+function Headings({ path, title }: { path: readonly string[]; title: string }) {
+  const rest = path[0] === title ? path.slice(1) : path;
+  return rest.length === 0 ? null : <small>{rest.join(" › ")}</small>;
+}
+
+/** The chosen hit's note, beside the list where there is room. */
+function Preview({ uri }: { uri: string }) {
+  const { answer } = useAnswer(`${uri} ${generation.value}`, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
+  if (answer === undefined) return <aside class="preview" aria-label="Preview" />;
+  return (
+    <aside class="preview" aria-label={`Preview of ${answer.title}`} tabIndex={0}>
+      <h2>
+        <a href={noteAddress(answer.uri)}>{answer.title}</a>
+      </h2>
+      <Body note={answer} />
+    </aside>
+  );
+}

@@ -1,0 +1,24 @@
+import { defineConfig } from "vite";
+
+// The daemon embeds the built files under these very names (src/web/page.rs), so the names hold no hashes;
+// its answers carry marks by which a browser knows what it holds.
+export default defineConfig({
+  build: {
+    outDir: "built",
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: false,
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    rollupOptions: {
+      output: {
+        entryFileNames: "page.js",
+        chunkFileNames: "[name].js",
+        assetFileNames: (asset) => (asset.names.some((name) => name.endsWith(".css")) ? "page.css" : "[name][extname]"),
+      },
+    },
+  },
+  oxc: { jsx: { importSource: "preact" } },
+  // While the page is worked on, questions go to a running daemon.
+  server: { proxy: { "/noteweft.v1": { target: "http://127.0.0.1:9338", headers: { origin: "http://127.0.0.1:9338" }, changeOrigin: true } } },
+});

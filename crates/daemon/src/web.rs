@@ -1,0 +1,54 @@
+//! What a browser meets on the daemon's port: the explorer page, and the contract as gRPC-web.
+//!
+//! Whoever reaches the port may read the notes, and a browser reaches it on behalf of any site it shows.
+//! So each request is looked at before anything else: it must name this machine as its host, which a name that a foreign site bends to this address does not (DNS rebinding), and where it says from which site it comes, that must be this one.
+
+mod guard;
+mod page;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::{Method, Request, Response};
+use tonic::body::Body;
+use tonic::service::{AxumBody, Routes};
+use tonic_web::{GrpcWebLayer, GrpcWebService};
+use tower::{Layer, Service};
+
+/// Puts the page and gRPC-web before the services, and refuses what comes from foreign sites.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WebLayer;
+
+impl Layer<Routes> for WebLayer {
+    type Service = Web;
+
+    fn layer(&self, routes: Routes) -> Web {
+        Web(GrpcWebLayer::new().layer(routes))
+    }
+}
+
+/// The page for browsers, gRPC-web for the page, gRPC for all others.
+#[derive(Clone, Debug)]
+pub(crate) struct Web(GrpcWebService<Routes>);
+
+impl Service<Request<Body>> for Web {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Service::<Request<Body>>::poll_ready(&mut self.0, context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let immediate = if let Err(refusal) = guard::admit(&request) {
+            refusal.response()
+        } else if [Method::GET, Method::HEAD].contains(request.method()) {
+            page::answer(request.uri().path(), request.headers())
+        } else {
+            return Box::pin(self.0.call(request));
+        };
+        Box::pin(std::future::ready(Ok(immediate.map(|bytes| Body::new(AxumBody::from(bytes))))))
+    }
+}

@@ -1,0 +1,121 @@
+//! Who may ask: requests to this machine by its own name, from no other site.
+
+use http::uri::Authority;
+use http::{HeaderMap, Request, Response, StatusCode, header};
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It names no host, or one that is not this machine.
+    Host,
+    /// A page of another site sent it.
+    Origin,
+}
+
+impl Refusal {
+    /// Says it to whoever asked: 403 and one sentence.
+    pub(super) fn response(self) -> Response<&'static [u8]> {
+        let text = match self {
+            Self::Host => {
+                "The host of the request is not this machine: use localhost, 127.0.0.1 or [::1].\n"
+            }
+            Self::Origin => "The request comes from a page of another site.\n",
+        };
+        let mut response = Response::new(text.as_bytes());
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        let kind = header::HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        response
+    }
+}
+
+/// Passes requests whose host is a loopback name, and whose origin, where they have one, is that host.
+///
+/// Browsers send `Origin` with every request that can ask for a note; programs send none.
+pub(super) fn admit<B>(request: &Request<B>) -> Result<(), Refusal> {
+    let headers = request.headers();
+    let host = match request.uri().authority() {
+        Some(authority) => Some(authority.clone()),
+        None => only(headers, &header::HOST).and_then(|host| host.parse().ok()),
+    };
+    let host = host.filter(is_loopback).ok_or(Refusal::Host)?;
+    if !headers.contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    let origin = only(headers, &header::ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
+    match origin {
+        Some(origin) if origin.eq_ignore_ascii_case(host.as_str()) => Ok(()),
+        _ => Err(Refusal::Origin),
+    }
+}
+
+/// The value of a header that stands once and is text.
+fn only<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Whether an authority without user names this machine, at whichever port.
+fn is_loopback(authority: &Authority) -> bool {
+    if authority.as_str().contains('@') {
+        return false;
+    }
+    let host = authority.host();
+    let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost")
+        || literal.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_origins_are_told_apart() {
+        let host = Some(Refusal::Host);
+        let origin = Some(Refusal::Origin);
+        for (name, hosts, origins, expected) in [
+            ("a program", &["127.0.0.1:9338"][..], &[][..], None),
+            ("by name, another port", &["LocalHost:80"], &[], None),
+            ("no port", &["localhost"], &[], None),
+            ("another loopback address", &["127.8.9.1:1"], &[], None),
+            ("of the sixth version", &["[::1]:9338"], &["http://[::1]:9338"], None),
+            ("the page itself", &["localhost:9338"], &["http://localhost:9338"], None),
+            ("no host", &[], &[], host),
+            ("two hosts", &["localhost:1", "localhost:1"], &[], host),
+            ("a name bent to this address", &["evil.example:9338"], &[], host),
+            ("the same, as itself", &["evil.example"], &["http://evil.example"], host),
+            ("a name that begins well", &["localhost.evil.example:9338"], &[], host),
+            ("an address that begins well", &["127.0.0.1.evil.example"], &[], host),
+            ("a user", &["localhost@evil.example"], &[], host),
+            ("a user before us", &["evil@localhost"], &[], host),
+            ("every address", &["0.0.0.0:9338"], &[], host),
+            ("no text", &["not a host"], &[], host),
+            ("another site", &["localhost:9338"], &["https://evil.example"], origin),
+            ("another port", &["localhost:9338"], &["http://localhost:8000"], origin),
+            ("another name for us", &["localhost:9338"], &["http://127.0.0.1:9338"], origin),
+            ("a page without origin", &["localhost:9338"], &["null"], origin),
+            ("a file", &["localhost:9338"], &["file://"], origin),
+            ("two origins", &["localhost:1"], &["http://localhost:1", "http://a"], origin),
+        ] {
+            let mut request = Request::builder().uri("/");
+            for value in hosts {
+                request = request.header(header::HOST, *value);
+            }
+            for value in origins {
+                request = request.header(header::ORIGIN, *value);
+            }
+            assert_eq!(admit(&request.body(()).unwrap()).err(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_authority_of_http_2_counts_before_a_header() {
+        let asked = |uri: &str| {
+            admit(&Request::builder().uri(uri).header(header::HOST, "localhost").body(()).unwrap())
+        };
+        assert_eq!(asked("http://127.0.0.1:9338/a.B/C"), Ok(()));
+        assert_eq!(asked("http://evil.example/a.B/C"), Err(Refusal::Host));
+    }
+}

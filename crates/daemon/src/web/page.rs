@@ -1,0 +1,124 @@
+//! The explorer page: the built files of `page/`, embedded.
+
+use std::sync::LazyLock;
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+
+/// A file of the page.
+struct File {
+    path: &'static str,
+    kind: HeaderValue,
+    bytes: &'static [u8],
+}
+
+macro_rules! file {
+    ($path:literal, $name:literal, $kind:literal) => {
+        File {
+            path: $path,
+            kind: HeaderValue::from_static($kind),
+            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/page/built/", $name)),
+        }
+    };
+}
+
+/// One row per file of `page/built`.
+static FILES: [File; 5] = [
+    file!("/", "index.html", "text/html; charset=utf-8"),
+    file!("/page.js", "page.js", "text/javascript; charset=utf-8"),
+    file!("/drawing.js", "drawing.js", "text/javascript; charset=utf-8"),
+    file!("/page.css", "page.css", "text/css; charset=utf-8"),
+    file!("/icon.svg", "icon.svg", "image/svg+xml"),
+];
+
+/// The mark of each file's content, by which a browser knows that its copy is still good.
+static MARKS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| {
+    let mark = |file: &File| {
+        let text = format!("\"{}\"", blake3::hash(file.bytes).to_hex());
+        HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+    };
+    FILES.iter().map(mark).collect()
+});
+
+/// What every answer tells the browser: run and load nothing but these files, ask nobody else, be no part of another page.
+///
+/// A note's text reaches the page only through the sanitiser, the one policy that may make markup of text.
+const RULES: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types dompurify",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-cache"),
+];
+
+/// The file at `path`, 304 where the browser holds it already, or 404.
+pub(super) fn answer(path: &str, asked: &HeaderMap) -> Response<&'static [u8]> {
+    let mut response = Response::new(&b"There is nothing here; the page is at /\n"[..]);
+    let headers = response.headers_mut();
+    for (name, value) in RULES {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let Some((file, mark)) = FILES.iter().zip(&*MARKS).find(|(file, _)| file.path == path) else {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
+    };
+    headers.insert(header::CONTENT_TYPE, file.kind.clone());
+    headers.insert(header::ETAG, mark.clone());
+    if asked.get(header::IF_NONE_MATCH) == Some(mark) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = b"";
+    } else {
+        *response.body_mut() = file.bytes;
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_built_file_is_served_and_refers_to_no_other_host() {
+        let built = concat!(env!("CARGO_MANIFEST_DIR"), "/page/built");
+        let built: BTreeSet<String> = std::fs::read_dir(built)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let served = FILES.iter().map(|file| file.path[1..].to_owned());
+        let served =
+            served.map(|name| if name.is_empty() { "index.html".to_owned() } else { name });
+        assert_eq!(served.collect::<BTreeSet<_>>(), built);
+        let page = std::str::from_utf8(FILES[0].bytes).unwrap();
+        assert!(!page.contains("://") && !page.contains("<style") && !page.contains(" on"));
+        for script in page.split("<script").skip(1) {
+            assert!(script.contains(" src=\"/") && script.contains("></script>"), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_browser_that_holds_a_file_is_not_sent_it_again() {
+        let first = answer("/page.js", &HeaderMap::new());
+        assert_eq!((first.status(), first.body().is_empty()), (StatusCode::OK, false));
+        assert!(
+            first.headers()["content-security-policy"]
+                .to_str()
+                .unwrap()
+                .contains("default-src 'none'")
+        );
+        let mut asked = HeaderMap::new();
+        asked.insert(header::IF_NONE_MATCH, first.headers()[header::ETAG].clone());
+        let second = answer("/page.js", &asked);
+        assert_eq!((second.status(), second.body().len()), (StatusCode::NOT_MODIFIED, 0));
+        assert_eq!(answer("/page.css", &asked).status(), StatusCode::OK, "another file's mark");
+        assert_eq!(answer("/../Cargo.toml", &asked).status(), StatusCode::NOT_FOUND);
+    }
+}
