@@ -123,6 +123,10 @@ impl Asker {
         AdminServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
     }
 
+    pub(crate) fn graph(&self) -> GraphServiceClient<Transport> {
+        GraphServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
+    }
+
     /// The whole ledger, its pieces joined.
     pub(crate) async fn coverage(&self) -> Result<CoverageResponse, Status> {
         let mut pieces = self.admin().coverage(CoverageRequest {}).await?.into_inner();
@@ -136,9 +140,7 @@ impl Asker {
 
     /// The whole graph, its pieces joined.
     pub(crate) async fn export(&self, request: ExportRequest) -> Result<ExportResponse, Status> {
-        let client = GraphServiceClient::new(self.transport.clone());
-        let mut client = client.max_decoding_message_size(usize::MAX);
-        let mut pieces = client.export(request).await?.into_inner();
+        let mut pieces = self.graph().export(request).await?.into_inner();
         let mut whole = ExportResponse::default();
         while let Some(ExportResponse { nodes, edges, generation }) = pieces.message().await? {
             whole.nodes.extend(nodes);

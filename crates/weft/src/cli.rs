@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, SearchMode, Within};
 
+use crate::related::RelatedArgs;
+
 /// Find your notes by meaning, by word and by link.
 #[derive(Debug, Parser)]
 #[command(name = "weft", version, about, max_term_width = 100)]
@@ -98,6 +100,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         filter: FilterArgs,
     },
+    /// Read what surrounds a note, best first, within a budget.
+    Related(RelatedArgs),
     /// Read a note, with its links and backlinks.
     Get {
         /// A uri, a path, or anything a link would resolve to.

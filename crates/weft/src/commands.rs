@@ -14,7 +14,7 @@ use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::{doctor, export, print, serve};
+use crate::{doctor, export, print, related, serve};
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -57,6 +57,7 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
             let answer = asker.search().search(request).await?.into_inner();
             render(format, &answer, |answer| print::search(&query, answer, explain, hint))
         }
+        Command::Related(args) => related::ask(asker, args, format).await,
         Command::Get { note } => {
             let answer = asker.notes().get_note(GetNoteRequest { name: note }).await?.into_inner();
             render(format, &answer, |answer| print::note(answer, hint))
@@ -210,6 +211,12 @@ fn printable(format: Format) -> Result<(), Failure> {
 pub(crate) fn json(answer: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(answer);
     text.map(|text| text + "\n").map_err(|error| Failure::other(error.to_string()))
+}
+
+/// Writes what goes with an answer to standard error.
+pub(crate) fn aside(text: &str) {
+    // The answer is out; nobody is left to tell when standard error is closed.
+    drop(anstream::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// Writes an answer to standard output; styles only where they can be seen.

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 pub(crate) struct Hint {
     program: String,
     place: String,
+    /// What followed the program's name this time.
+    words: Vec<String>,
 }
 
 impl Hint {
     fn new(place: String) -> Self {
-        let program = std::env::args().next().unwrap_or_else(|| "weft".to_owned());
-        Self { program: quoted(&program), place }
+        let mut words = std::env::args();
+        let program = words.next().unwrap_or_else(|| "weft".to_owned());
+        Self { program: quoted(&program), place, words: words.collect() }
     }
 
     /// Asks the daemon at `address`, or the usual one.
@@ -31,6 +34,27 @@ impl Hint {
     pub(crate) fn command(&self, words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         format!("{} {}{}", self.program, words.join(" "), self.place)
+    }
+}
+
+impl Hint {
+    /// This same command once more, with `value` for `flag`.
+    pub(crate) fn again(&self, flag: &str, value: &str) -> String {
+        let mut words = Vec::new();
+        let mut rest = self.words.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            let with_value = word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='));
+            if word == flag {
+                rest.next();
+            } else if !with_value {
+                words.push(word);
+            }
+        }
+        // Past `--` nothing is a flag.
+        let at = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+        words.splice(at..at, [flag, value]);
+        let words: Vec<String> = words.into_iter().map(quoted).collect();
+        format!("{} {}", self.program, words.join(" "))
     }
 }
 
@@ -54,7 +78,13 @@ mod tests {
         {
             assert_eq!(quoted(word), expected);
         }
-        let hint = Hint { program: "weft".into(), place: " --vault 'my notes'".into() };
+        let words = ["related", "a b", "--resume=x", "--budget", "9", "--resume", "y", "--", "-c"];
+        let hint = Hint {
+            program: "weft".into(),
+            place: " --vault 'my notes'".into(),
+            words: words.map(String::from).to_vec(),
+        };
         assert_eq!(hint.command(&["get", "a b"]), "weft get 'a b' --vault 'my notes'");
+        assert_eq!(hint.again("--resume", "z"), "weft related 'a b' --budget 9 --resume z -- -c");
     }
 }

@@ -10,6 +10,7 @@ mod failure;
 mod hint;
 mod print;
 mod progress;
+mod related;
 mod serve;
 
 use std::io::Write as _;

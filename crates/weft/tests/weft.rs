@@ -38,6 +38,12 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec![], 0),
         (vec!["search", "leap second", "--vault", vault], 0),
         (vec!["search", "zzzyx", "--vault", vault], 0),
+        (vec!["related", "Leap second", "--budget", "0", "--vault", vault], 0),
+        (vec!["related", "Leap second", "--budget", "-1", "--vault", vault], 2),
+        (vec!["related", "Leap second", "--resume", "x", "--vault", vault], 2),
+        (vec!["related", "Leap second", "--budget", "9", "--window", "9", "--vault", vault], 2),
+        (vec!["related", "Leap second", "--resume", "0.ab.9", "--vault", vault], 4),
+        (vec!["related", "Leap secnd", "--vault", vault], 3),
         (vec!["nonsense"], 2),
         (vec!["search", "x", "--limit", "0", "--vault", vault], 2),
         (vec!["status", "--vault", "/no/such/folder"], 2),
@@ -129,6 +135,55 @@ fn json_is_one_object_with_every_field() {
     assert!(note["properties"].is_object() && note["body"].as_str().is_some());
     let (_, missing) = run(&["resolve", "no such note"]);
     assert_eq!(missing["uri"], Value::Null);
+}
+
+#[test]
+fn what_surrounds_a_note_has_the_shape_of_its_design() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| -> Value {
+        let output = on_example(&home, args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let statement = "Chronometer solved longitude";
+    let answer = run(&["related", statement, "--budget", "300"]);
+    let fields = [
+        (
+            &answer,
+            "budget,focus_note,focus_tokens,generation,related_notes,remaining,resume_token,skipped,skipped_more,used",
+        ),
+        (
+            &answer["focus_note"],
+            "children,contextual_path,details,object,parent,prior_siblings,referrings,relation,title,uri,younger_siblings",
+        ),
+        (
+            &answer["related_notes"][0],
+            "also_relations,details,object,parent,relation,title,tokens,truncated,uri",
+        ),
+        (&answer["skipped"][0], "relation,tokens,uri"),
+        (&answer["focus_note"]["parent"], "title,uri"),
+    ];
+    for (value, expected) in fields {
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys.join(","), expected);
+    }
+    assert_eq!(answer["focus_note"]["relation"], "Self");
+    assert_eq!(answer["related_notes"][0]["relation"], "Parent");
+    assert!(answer["used"].as_u64() <= Some(300));
+
+    let token = answer["resume_token"].as_str().unwrap();
+    let next = run(&["related", statement, "--budget", "2000", "--resume", token]);
+    assert_ne!(next["related_notes"][0]["uri"], answer["related_notes"][0]["uri"]);
+
+    // The text alone goes where it can be piped, the account to the person.
+    let example = example();
+    let vault = example.to_str().unwrap();
+    let args = ["related", statement, "--rendering", "xml", "--vault", vault];
+    let output = weft(home.path(), &args);
+    let (text, account) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(text.starts_with("<context>") && text.ends_with("</context>\n"), "{text}");
+    assert!(account.contains("of 2,000 tokens"), "{account}");
 }
 
 #[test]

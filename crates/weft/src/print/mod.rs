@@ -2,6 +2,7 @@
 
 mod index;
 mod notes;
+mod related;
 mod text;
 
 use std::fmt::Write as _;
@@ -11,6 +12,8 @@ use crate::failure::Failure;
 
 pub(crate) use index::{coverage, serving, status};
 pub(crate) use notes::{list, note, resolved, search};
+pub(crate) use related::{account, related};
+pub(crate) use text::harmless;
 use text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, paint};
 
 /// What `weft` alone says.
@@ -21,6 +24,7 @@ pub(crate) fn welcome() -> String {
         ("weft serve ~/notes", "index a folder, watch it, answer over gRPC"),
         ("weft search \"why do cells age\"", "ask the running daemon"),
         ("weft search \"…\" --vault ~/notes", "ask without a daemon"),
+        ("weft related NOTE", "read what surrounds a note, within a budget"),
         ("weft get NOTE", "read a note with its links"),
         ("weft status", "how the index is"),
         ("weft doctor", "what would stand in the way"),

@@ -214,7 +214,7 @@ pub(crate) fn list(answer: &ListNotesResponse, hint: &Hint) -> String {
     };
     let _ = writeln!(out, "{}", paint(DIM, &summary));
     if !next_page_token.is_empty() {
-        out.push_str(&next(&[&hint.command(&["list", "--page-token", next_page_token])]));
+        out.push_str(&next(&[&hint.again("--page-token", next_page_token)]));
     }
     out
 }

@@ -47,8 +47,8 @@ pub(super) fn bar(share: f64) -> String {
     padded(&bar, 10)
 }
 
-/// `n` with the word for one or for several.
-pub(super) fn counted(n: u64, one: &str, several: &str) -> String {
+/// `n` with a comma after each thousand.
+pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.char_indices() {
@@ -57,7 +57,12 @@ pub(super) fn counted(n: u64, one: &str, several: &str) -> String {
         }
         grouped.push(digit);
     }
-    format!("{grouped} {}", if n == 1 { one } else { several })
+    grouped
+}
+
+/// `n` with the word for one or for several.
+pub(super) fn counted(n: u64, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { several })
 }
 
 /// Breaks characters into lines of at most `columns`, each behind `indent`, the marked ones styled.
@@ -111,7 +116,7 @@ pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> Str
 }
 
 /// Text of a note without what could steer a terminal; line breaks and tabs stay.
-pub(super) fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 

@@ -1,0 +1,276 @@
+//! What surrounds a note.
+
+use std::fmt::Write as _;
+
+use weft_proto::noteweft::v1::{FocusNote, RelatedNote, RelatedResponse, Relation, SkippedNote};
+
+use super::next;
+use super::text::{
+    DIM, FAINT_TITLE, STRONG, bar, columns, counted, grouped, harmless, padded, paint, wrap,
+};
+use crate::hint::Hint;
+
+/// Lines of a note's text that are shown.
+const EXCERPT_LINES: usize = 2;
+
+/// Notes too large for what was left that are named before the rest is counted.
+const SHOWN_SKIPPED: usize = 5;
+
+/// The focus note, then the related notes, best first.
+pub(crate) fn related(answer: &RelatedResponse) -> String {
+    let mut out = answer.focus_note.as_ref().map(focus).unwrap_or_default();
+    for (rank, note) in (1..).zip(&answer.related_notes) {
+        out.push('\n');
+        out.push_str(&one(rank, note));
+    }
+    out
+}
+
+fn focus(note: &FocusNote) -> String {
+    let mut out = format!("{}\n", paint(STRONG, &harmless(&note.title)));
+    let dim = |line: &str| format!("{}\n", paint(DIM, line));
+    out.push_str(&dim(&harmless(&note.uri)));
+    if !note.contextual_path.is_empty() {
+        let path: Vec<String> =
+            note.contextual_path.iter().map(|above| harmless(&above.title)).collect();
+        out.push_str(&dim(&format!("in {}", path.join(" › "))));
+    }
+    if let Some(object) = &note.object {
+        out.push_str(&dim(&format!("about {}", harmless(&object.title))));
+    }
+    out.push_str(&excerpt(&note.title, &note.details, ""));
+    for (name, notes) in [
+        ("before it", &note.prior_siblings),
+        ("after it", &note.younger_siblings),
+        ("below it", &note.children),
+        ("about it", &note.referrings),
+    ] {
+        let titles: Vec<String> = notes.iter().map(|note| harmless(&note.title)).collect();
+        out.push_str(&listed(name, &titles));
+    }
+    out
+}
+
+/// A name with what belongs to it, on as many lines as that takes; nothing where that is nothing.
+fn listed(name: &str, items: &[String]) -> String {
+    const INDENT: &str = "           ";
+    if items.is_empty() {
+        return String::new();
+    }
+    let plain: Vec<(char, bool)> = items.join(" · ").chars().map(|c| (c, false)).collect();
+    let lines = wrap(&plain, columns(), INDENT);
+    format!("{}{}", paint(FAINT_TITLE, &padded(name, INDENT.len())), lines.trim_start())
+}
+
+fn one(rank: usize, note: &RelatedNote) -> String {
+    let mut out = format!(
+        "{} {}\n",
+        paint(DIM, &format!("{rank:>2}.")),
+        paint(STRONG, &harmless(&note.title))
+    );
+    let mut about = vec![harmless(&note.uri)];
+    about.extend(note.object.iter().map(|object| format!("about {}", harmless(&object.title))));
+    about.extend(note.also_relations().map(|also| format!("also {}", words(also))));
+    about.push(counted(note.tokens, "token", "tokens"));
+    if note.truncated {
+        about.push("cut".to_owned());
+    }
+    let _ = writeln!(
+        out,
+        "    {} {}",
+        paint(FAINT_TITLE, words(note.relation())),
+        paint(DIM, &format!("· {}", about.join(" · ")))
+    );
+    out.push_str(&excerpt(&note.title, &note.details, "    "));
+    out
+}
+
+/// The beginning of a text, without a heading that only repeats the title.
+fn excerpt(title: &str, details: &str, indent: &str) -> String {
+    let text = harmless(details);
+    let text = text.trim_start();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let repeats = first.strip_prefix("# ").is_some_and(|heading| heading.trim() == title);
+    let text = if repeats { rest } else { text };
+    let columns = columns();
+    // One line more than is shown tells whether there is more.
+    let beginning = text.chars().take((EXCERPT_LINES + 1) * columns);
+    let plain: Vec<(char, bool)> = beginning.map(|c| (c, false)).collect();
+    let wrapped = wrap(&plain, columns.saturating_sub(2), indent);
+    let mut lines = wrapped.lines();
+    let shown: Vec<&str> = lines.by_ref().take(EXCERPT_LINES).collect();
+    match (shown.is_empty(), lines.next()) {
+        (true, _) => String::new(),
+        (false, None) => shown.join("\n") + "\n",
+        (false, Some(_)) => shown.join("\n") + " …\n",
+    }
+}
+
+/// What it cost, what did not fit, and how to go on.
+pub(crate) fn account(answer: &RelatedResponse, hint: &Hint) -> String {
+    let RelatedResponse {
+        focus_note,
+        related_notes,
+        budget,
+        used,
+        remaining: _,
+        focus_tokens,
+        skipped,
+        skipped_more,
+        resume_token,
+        generation: _,
+        rendered: _,
+    } = answer;
+    let share = if *budget == 0 { 0.0 } else { *used as f64 / *budget as f64 };
+    let notes = counted(related_notes.len() as u64, "related note", "related notes");
+    let mut out = format!(
+        "\n{} {notes}, {} of {}; {} more for the note itself\n",
+        paint(FAINT_TITLE, &bar(share)),
+        grouped(*used),
+        counted(*budget, "token", "tokens"),
+        grouped(*focus_tokens),
+    );
+    let mut too_large: Vec<String> = skipped
+        .iter()
+        .take(SHOWN_SKIPPED)
+        .map(|SkippedNote { uri, tokens, relation: _ }| {
+            format!("{} ({})", harmless(uri), grouped(*tokens))
+        })
+        .collect();
+    if let Some(more @ 1..) = skipped.len().checked_sub(SHOWN_SKIPPED) {
+        too_large.push(format!("{more} more"));
+    }
+    out.push_str(&listed("too large", &too_large));
+    if *skipped_more {
+        let _ =
+            writeln!(out, "{}", paint(DIM, "There are more notes; the page ended after these."));
+    }
+    match (resume_token, related_notes.first(), focus_note) {
+        (Some(token), _, _) => out.push_str(&next(&[&hint.again("--resume", token)])),
+        (None, Some(RelatedNote { uri, .. }), _) | (None, None, Some(FocusNote { uri, .. })) => {
+            out.push_str(&next(&[&hint.command(&["get", uri])]));
+        }
+        (None, None, None) => {}
+    }
+    out
+}
+
+/// A relation as a person would say it of the note.
+const fn words(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Unspecified => "related",
+        Relation::Self_ => "itself",
+        Relation::Parent => "parent",
+        Relation::Object => "object",
+        Relation::Child => "child",
+        Relation::PriorSibling => "sibling before",
+        Relation::YoungerSibling => "sibling after",
+        Relation::ReferringNote => "refers to it",
+        Relation::NoteInContextualPath => "above it",
+        Relation::NoteInObjectContextualPath => "above its object",
+        Relation::ReifiedChildObject => "object of a child",
+        Relation::ParentSibling => "sibling of its parent",
+        Relation::ObjectParentSibling => "sibling of its object's parent",
+        Relation::ReferringSubject => "parent of a referring note",
+        Relation::SiblingOfTarget => "has the same object",
+        Relation::ParentSiblingChild => "cousin",
+        Relation::ObjectParentSiblingChild => "cousin of its object",
+        Relation::NoteInReferringContextualPath => "above a referring note",
+        Relation::ReferringCousin => "sibling of a referring note",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_proto::noteweft::v1::NoteRef;
+
+    use super::*;
+
+    fn reference(title: &str) -> NoteRef {
+        NoteRef { uri: title.to_lowercase(), title: title.to_owned() }
+    }
+
+    fn answer() -> RelatedResponse {
+        let focus = FocusNote {
+            uri: "fern".into(),
+            title: "Fern".into(),
+            details: "# Fern\nLikes it wet.\n".into(),
+            object: Some(reference("Shade")),
+            contextual_path: vec![reference("Garden"), reference("Bed")],
+            prior_siblings: vec![reference("Moss"), reference("Ivy")],
+            ..FocusNote::default()
+        };
+        let moss = RelatedNote {
+            uri: "moss".into(),
+            title: "Moss".into(),
+            details: "soft ".repeat(300),
+            truncated: true,
+            relation: Relation::PriorSibling.into(),
+            also_relations: vec![Relation::ReferringNote.into()],
+            tokens: 1270,
+            ..RelatedNote::default()
+        };
+        RelatedResponse {
+            focus_note: Some(focus),
+            related_notes: vec![moss],
+            budget: 2540,
+            used: 1270,
+            remaining: 1270,
+            focus_tokens: 30,
+            ..RelatedResponse::default()
+        }
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn a_note_stands_above_what_surrounds_it() {
+        let text = plain(&related(&answer()));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..8],
+            [
+                "Fern",
+                "fern",
+                "in Garden › Bed",
+                "about Shade",
+                "Likes it wet.",
+                "before it  Moss · Ivy",
+                "",
+                " 1. Moss",
+            ]
+        );
+        assert_eq!(lines[8], "    sibling before · moss · also refers to it · 1,270 tokens · cut");
+        assert_eq!(lines.len(), 11, "{text}");
+        assert!(lines[10].ends_with("soft …") && lines[10].chars().count() <= columns(), "{text}");
+    }
+
+    #[test]
+    fn the_account_says_what_did_not_fit_and_how_to_go_on() {
+        let skipped =
+            |n: usize| SkippedNote { uri: format!("n{n}"), tokens: 9, ..SkippedNote::default() };
+        let hint = Hint::daemon(None);
+        let whole = plain(&account(&answer(), &hint));
+        assert!(
+            whole.contains("█████      1 related note, 1,270 of 2,540 tokens; 30 more for"),
+            "{whole}"
+        );
+        assert!(whole.ends_with("get moss\n"), "{whole}");
+        let cut = RelatedResponse {
+            skipped: (0..7).map(skipped).collect(),
+            resume_token: Some("3.ab.9".into()),
+            ..answer()
+        };
+        let cut = plain(&account(&cut, &hint));
+        assert!(
+            cut.contains("\ntoo large  n0 (9) · n1 (9)")
+                && cut.contains("n4 (9) · 2 more\n")
+                && cut.ends_with(" --resume 3.ab.9\n"),
+            "{cut}"
+        );
+        let empty = plain(&account(&RelatedResponse::default(), &hint));
+        assert!(empty.contains("0 related notes, 0 of 0 tokens"), "{empty}");
+    }
+}

@@ -1,0 +1,113 @@
+//! `weft related`: flags to a request.
+
+use clap::{Args, ValueEnum};
+use weft_proto::noteweft::v1::{RelatedRequest, Rendering};
+
+use crate::asker::Asker;
+use crate::cli::{FilterArgs, Format};
+use crate::commands::{aside, json};
+use crate::failure::Failure;
+use crate::print;
+
+/// Around which note, and how much.
+#[derive(Debug, Args)]
+pub(crate) struct RelatedArgs {
+    /// A uri, a path, or anything a link would resolve to.
+    #[arg(value_name = "NOTE")]
+    focus: String,
+    /// Tokens that related notes may cost; the note itself comes on top.
+    #[arg(long, value_name = "TOKENS", default_value_t = 2000, allow_negative_numbers = true)]
+    budget: i64,
+    /// Tokens of the whole answer instead, the note itself included.
+    #[arg(long, value_name = "TOKENS", conflicts_with = "budget", allow_negative_numbers = true)]
+    window: Option<i64>,
+    /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
+    #[arg(long, value_name = "MODEL")]
+    estimator: Option<String>,
+    /// Continue where a page ended: its `resume_token`. All else but the budget stays the same.
+    #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
+    resume: String,
+    /// Count notes that link here in their text as referring notes.
+    #[arg(long)]
+    body_links: bool,
+    /// Add other notes with the same object.
+    #[arg(long)]
+    sibling_of_target: bool,
+    /// Write the answer as one text for a language model, and its account to standard error.
+    #[arg(long, value_enum, value_name = "FORM", default_value_t, help_heading = "Output")]
+    rendering: Form,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+/// The form of the text.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Form {
+    /// No text.
+    #[default]
+    None,
+    /// Headings, with note texts in fences.
+    Markdown,
+    /// An element for each note.
+    Xml,
+    /// An object for each note.
+    Json,
+}
+
+impl From<Form> for Rendering {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::None => Self::None,
+            Form::Markdown => Self::Markdown,
+            Form::Xml => Self::Xml,
+            Form::Json => Self::Json,
+        }
+    }
+}
+
+impl From<RelatedArgs> for RelatedRequest {
+    fn from(args: RelatedArgs) -> Self {
+        let RelatedArgs {
+            focus,
+            budget,
+            window,
+            estimator,
+            resume,
+            body_links,
+            sibling_of_target,
+            rendering,
+            filter,
+        } = args;
+        Self {
+            focus,
+            budget: window.is_none().then_some(budget),
+            window,
+            estimator,
+            filter: Some(filter.into()),
+            body_links,
+            sibling_of_target,
+            resume_token: resume,
+            rendering: Rendering::from(rendering).into(),
+        }
+    }
+}
+
+/// Asks what surrounds a note and gives the answer as text.
+pub(crate) async fn ask(
+    asker: &Asker,
+    args: RelatedArgs,
+    format: Format,
+) -> Result<String, Failure> {
+    let answer = asker.graph().related(RelatedRequest::from(args)).await?.into_inner();
+    if format != Format::Human {
+        return json(&answer);
+    }
+    let account = print::account(&answer, &asker.hint);
+    Ok(match &answer.rendered {
+        Some(text) => {
+            aside(&account);
+            print::harmless(text)
+        }
+        None => print::related(&answer) + &account,
+    })
+}
