@@ -12,9 +12,9 @@ use crate::{Link, NotePath, Span};
 pub struct Note {
     /// Where the file lies in its vault.
     pub path: NotePath,
-    /// The frontmatter's `uri`, else its `id`, as written; without one the path serves.
+    /// The frontmatter's `uri`, else its `id` or `note_id`, as written; without one the path serves.
     pub claimed_uri: Option<String>,
-    /// Frontmatter `title`, else the first H1, else the file's (or, for a folder note, the folder's) name.
+    /// Frontmatter `title`, else the `relation` of a `type: Relationship`, else the first H1, else the file's (or, for a folder note, the folder's) name.
     pub title: String,
     /// Other names by which links find the note, in the order written, without repeats.
     pub aliases: Vec<String>,

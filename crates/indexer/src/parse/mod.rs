@@ -6,6 +6,22 @@
 //! The body begins after the frontmatter's closing mark; without frontmatter it is the whole file.
 //! A byte order mark says how a file is encoded and belongs to neither.
 //!
+//! # Doughnut notebooks
+//!
+//! Both forms in which Doughnut writes a notebook to files are vaults as they are:
+//!
+//! | a note's | export with ids | portable tree |
+//! |---|---|---|
+//! | file | `Title.md`; with children `Title/__index.md` | `Title.md`; a folder's `README.md`, `type: Readme` |
+//! | uri | `note_id` | the path without extension |
+//! | title | the first H1 | the file's or folder's name; of a `type: Relationship` its `relation` |
+//! | parent | the note of its folder | likewise; of a `type: Relationship` its `source` |
+//! | object | `target` or `object`, by uri or name | `target` |
+//! | order | `order`, else the file's name | likewise |
+//! | details | the body, H1 included | the body |
+//!
+//! `uri` and `id` come before `note_id`, and a written `title` before `relation`.
+//!
 //! # Diagnostics
 //!
 //! | code | severity | meaning |
@@ -19,7 +35,7 @@
 //! | `broken-frontmatter` | warning | the YAML is broken; each key was read for itself |
 //! | `duplicate-key` | warning | a key stands there twice; the last counts |
 //! | `link-entry` | notice | an entry of `links` names no target |
-//! | `no-scalar` | notice | `uri`, `id` or `title` holds a list or map, which names nothing |
+//! | `no-scalar` | notice | `uri`, `id`, `note_id` or `title` holds a list or map, which names nothing |
 //! | `open-comment` | notice | a `%%` at the front of a line is never closed and hides nothing |
 
 mod body;
@@ -70,6 +86,12 @@ pub mod code {
 /// Stems of files that stand for their folder, the first that exists winning; compared with case folded.
 pub const FOLDER_NOTES: &[&str] = &["index", "README", "_index", "__index"];
 
+/// Where a note says its uri; the first that is there counts.
+const URI: &[&str] = &["uri", "id", "note_id"];
+
+/// The `type` of a note that states a relation, and the property that says which: its title, as the predicate.
+const RELATIONSHIP: (&str, &str) = ("Relationship", "relation");
+
 /// The property that keeps a note out of the index when it is `false`.
 const INDEXED: &str = "indexed";
 
@@ -116,7 +138,7 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
         let message = "The comment that `%%` begins here is never closed; it was read as text.";
         diagnostics.push(notice(code::OPEN_COMMENT, message, u32::try_from(line).ok()));
     }
-    for key in ["uri", "id", "title"] {
+    for key in URI.iter().chain(&["title"]) {
         if matches!(properties::value(&entries, key), Some(Value::List(_) | Value::Map(_))) {
             let message =
                 format!("`{key}` is a list or map, which names nothing; it was left out.");
@@ -144,17 +166,24 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
     }
     let heading =
         || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
+    let note_type = properties::names(&entries, &["type"]).into_iter().next();
+    let predicate = || {
+        let (wanted, relation) = RELATIONSHIP;
+        let states = note_type.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
+        properties::scalar(&entries, &[relation]).filter(|_| states)
+    };
     let title = written_title
+        .or_else(predicate)
         .or_else(|| heading().filter(|_| !options.logseq).map(|heading| heading.text.clone()))
         .unwrap_or_else(|| name_of(path, options));
 
     let note = Note {
         path: path.clone(),
-        claimed_uri: properties::scalar(&entries, &["uri", "id"]),
+        claimed_uri: properties::scalar(&entries, URI),
         title,
         aliases,
         tags: without_repeats(tags),
-        note_type: properties::names(&entries, &["type"]).into_iter().next(),
+        note_type,
         order: properties::order(&entries),
         properties: entries
             .into_iter()

@@ -265,6 +265,14 @@ fn a_title_comes_from_the_first_that_has_one() {
         ("folder, in capitals", "a/README.md", "text", "a"),
         ("no folder", "README.md", "text", "README"),
         ("a list", "a/b.md", "---\ntitle: [x]\n---\n", "b"),
+        ("a relation", "a/b.md", "---\ntype: Relationship\nrelation: part of\n---\n# H", "part of"),
+        (
+            "a relation with a title",
+            "a/b.md",
+            "---\ntype: relationship\nrelation: r\ntitle: T\n---\n",
+            "T",
+        ),
+        ("a relation of another type", "a/b.md", "---\ntype: Note\nrelation: r\n---\n", "b"),
     ];
     for (name, path, text, title) in cases {
         assert_eq!(read_as(path, text, &ParseOptions::default()).0.title, title, "{name}");
@@ -289,6 +297,8 @@ fn names_tags_and_order_come_from_the_frontmatter() {
         ("a truth value", "id: true", Some("true")),
         ("nothing", "id:", None),
         ("any case", "ID: a", Some("a")),
+        ("a number of another program", "note_id: 12", Some("12")),
+        ("id before it", "note_id: 12\nid: a", Some("a")),
     ];
     for (name, yaml, uri) in cases {
         let note = read(&format!("---\n{yaml}\n---\n"));

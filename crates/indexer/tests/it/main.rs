@@ -3,3 +3,4 @@
 mod fake;
 mod hostile;
 mod living;
+mod notebooks;

@@ -1,0 +1,159 @@
+//! Doughnut notebooks: written to files in both forms, and read back as they were.
+
+use std::collections::BTreeMap;
+
+use weft_index::notes::NoteTable;
+use weft_indexer::Indexer;
+use weft_testkit::Random;
+use weft_testkit::notebook::{Entry, Notebook};
+
+use crate::fake::Place;
+
+/// A note as it was written or read, with uris for links.
+#[derive(Debug, PartialEq)]
+struct Told {
+    title: String,
+    parent: Option<String>,
+    object: Option<String>,
+    order: Option<f64>,
+    /// In sibling order.
+    children: Vec<String>,
+}
+
+/// A form of notebook on disk.
+struct Form {
+    name: &'static str,
+    /// The note of a folder.
+    folder_note: &'static str,
+    /// The uri that a note at this path without extension gets.
+    uri: fn(&Entry, &str) -> String,
+    /// The text of a file: the note, the uri of its parent, and that of its object.
+    text: fn(&Entry, Option<&str>, Option<&str>) -> String,
+}
+
+const FORMS: [Form; 2] = [
+    Form {
+        name: "export with ids",
+        folder_note: "__index",
+        uri: |note, _| note.uri.clone(),
+        text: |note, _, object| {
+            let Entry { uri, title, details, .. } = note;
+            let order = order(note);
+            let object = object.map(|uri| format!("target: {uri}\n")).unwrap_or_default();
+            format!(
+                "---\nnote_id: {uri}\ncreated_at: 2024-05-01 10:00:00.0\n{order}{object}---\n# {title}\n{details}"
+            )
+        },
+    },
+    Form {
+        name: "portable tree",
+        folder_note: "README",
+        uri: |_, path| path.to_owned(),
+        text: |note, parent, object| {
+            let Entry { title, details, .. } = note;
+            let order = order(note);
+            let Some(object) = object else {
+                return format!("---\ntype: Note\n{order}---\n{details}");
+            };
+            let source = parent.map(|parent| format!("source: \"[[{parent}]]\"\n"));
+            let source = source.unwrap_or_default();
+            format!(
+                "---\ntype: Relationship\nrelation: {title}\n{source}target: \"[[{object}]]\"\n{order}---\n{details}"
+            )
+        },
+    },
+];
+
+fn order(note: &Entry) -> String {
+    note.order.map(|order| format!("order: {order}\n")).unwrap_or_default()
+}
+
+/// A notebook that folders can hold: no loops, and a file name of its own for every note.
+fn notebook(seed: u64) -> Notebook {
+    let mut random = Random::new(seed);
+    let mut notebook = Notebook::random(&mut random, 24);
+    for (at, note) in notebook.notes.iter_mut().enumerate() {
+        note.parent = note.parent.filter(|parent| *parent < at);
+        note.uri = (100 + at).to_string();
+        note.title = format!("{} {}", note.title, at + 1).trim().to_owned();
+    }
+    notebook
+}
+
+/// The path of each note's file without extension.
+fn paths(notebook: &Notebook, form: &Form) -> Vec<String> {
+    let has_children = |at| notebook.notes.iter().any(|note| note.parent == Some(at));
+    let mut folders: Vec<String> = Vec::new();
+    for note in &notebook.notes {
+        let above = note.parent.map(|parent| format!("{}/", folders[parent]));
+        folders.push(above.unwrap_or_default() + &note.title);
+    }
+    let path = |(at, folder): (usize, String)| {
+        if has_children(at) { format!("{folder}/{}", form.folder_note) } else { folder }
+    };
+    folders.into_iter().enumerate().map(path).collect()
+}
+
+fn written(notebook: &Notebook, form: &Form, paths: &[String]) -> BTreeMap<String, Told> {
+    let uri = |at: usize| (form.uri)(&notebook.notes[at], &paths[at]);
+    let told = |(at, note): (usize, &Entry)| {
+        let mut children: Vec<usize> = (0..notebook.notes.len())
+            .filter(|child| notebook.notes[*child].parent == Some(at))
+            .collect();
+        // Where no order decides, the names of the files do: a word, then the number of the note.
+        children.sort_by(|a, b| {
+            let order = |at: usize| notebook.notes[at].order.unwrap_or(f64::INFINITY);
+            let word = |at: usize| notebook.notes[at].title.trim_end_matches(char::is_numeric);
+            order(*a).total_cmp(&order(*b)).then_with(|| (word(*a), a).cmp(&(word(*b), b)))
+        });
+        let told = Told {
+            title: note.title.clone(),
+            parent: note.parent.map(uri),
+            object: note.object.map(uri),
+            order: note.order,
+            children: children.into_iter().map(uri).collect(),
+        };
+        (uri(at), told)
+    };
+    notebook.notes.iter().enumerate().map(told).collect()
+}
+
+fn read(notes: &NoteTable) -> BTreeMap<String, Told> {
+    let graph = notes.graph();
+    let uri = |id| graph.uri(id).to_string();
+    let all = notes.by_path().map(|(id, entry)| {
+        let told = Told {
+            title: entry.note.title.clone(),
+            parent: graph.parent(id).map(uri),
+            object: graph.object(id).map(uri),
+            order: entry.note.order,
+            children: graph.children(id).iter().copied().map(uri).collect(),
+        };
+        (uri(id), told)
+    });
+    all.collect()
+}
+
+#[test]
+fn a_notebook_is_read_as_it_was_written() {
+    let mut n_objects = 0;
+    for (form, seed) in FORMS.iter().flat_map(|form| (0..10).map(move |seed| (form, seed))) {
+        let notebook = notebook(seed);
+        let paths = paths(&notebook, form);
+        let place = Place::new(&[]);
+        for (note, path) in notebook.notes.iter().zip(&paths) {
+            let uri = |at: usize| (form.uri)(&notebook.notes[at], &paths[at]);
+            let (parent, object) = (note.parent.map(uri), note.object.map(uri));
+            let text = (form.text)(note, parent.as_deref(), object.as_deref());
+            place.write(&format!("{path}.md"), text.as_bytes());
+        }
+        let indexer = Indexer::open(place.settings(), None, None).expect("an index");
+        indexer.flush().expect("a generation");
+        let snapshot = indexer.reader().snapshot();
+        let expected = written(&notebook, form, &paths);
+        assert_eq!(read(&snapshot.notes), expected, "{} {seed}", form.name);
+        n_objects += expected.values().filter(|note| note.object.is_some()).count();
+        indexer.stop();
+    }
+    assert!(n_objects > 50, "{n_objects}");
+}
