@@ -1,6 +1,6 @@
 //! Related notes around a focus note within a token budget: the Graph RAG of the Doughnut design.
 //!
-//! [`doughnut`] answers in ids; [`View`] adds the texts, for answers in JSON and for [`render`]ing to a language model.
+//! [`doughnut`] answers in ids; [`View`] adds the texts, for answers and for [`render`]ing to a language model.
 //! The relations are rows of [`STRATEGIES`]; turns, quotas, budget and lists belong to the driver alone.
 //!
 //! ```

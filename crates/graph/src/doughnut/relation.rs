@@ -2,16 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 /// How a note stands to the focus note.
 ///
 /// A *reification* is a note with an object: its parent is the subject, its title the predicate.
-/// Serialised by [`name`](Self::name).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// The focus note itself; `Self` in answers.
-    #[serde(rename = "Self")]
     Focus,
     /// Its parent.
     Parent,

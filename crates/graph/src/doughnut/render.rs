@@ -8,11 +8,22 @@ use serde::Serialize;
 
 use super::view::{FocusView, LinkView, NoteView, View};
 
+/// How notes are named in Markdown and JSON.
+const BY_LINK: &str = "a link of the form `[title](uri)`";
+
+/// How notes are named in XML.
+const BY_ATTRIBUTES: &str = "its title and uri, the two parts of a link `[title](uri)`";
+
 /// What a reader needs to know to read the list.
-const EXPLANATION: &str = "The notes below surround one focus note, the most relevant first. \
-Every note is named by a link of the form `[title](uri)`: how notes relate to one another can be inferred from these links, \
-as a note's parent and object are given by theirs. \
-A note with an object states a relation: its parent is the subject, its title the predicate.";
+fn explanation(named_by: &str) -> String {
+    format!(
+        "The notes below surround one focus note, the most relevant first. \
+         Every note is named by {named_by}: how notes relate to one another can be inferred from these links, \
+         as a note's parent and object are given by theirs. \
+         A note with an object states a relation: its parent is the subject, its title the predicate. \
+         The relation of a note says how it was reached from the focus note."
+    )
+}
 
 /// The answer as Markdown.
 #[must_use]
@@ -24,7 +35,7 @@ pub fn markdown(view: &View<'_>) -> String {
 
 fn write_markdown(out: &mut String, view: &View<'_>) -> fmt::Result {
     let View { focus_note: focus, related_notes, .. } = view;
-    writeln!(out, "{EXPLANATION}\n\n# Focus note: {}\n", MarkdownLink(&focus.link))?;
+    writeln!(out, "{}\n\n# Focus note: {}\n", explanation(BY_LINK), MarkdownLink(&focus.link))?;
     for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
         writeln!(out, "- {name}: {}", MarkdownLink(link))?;
     }
@@ -85,7 +96,11 @@ pub fn xml(view: &View<'_>) -> String {
 
 fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
     let View { focus_note: focus, related_notes, .. } = view;
-    writeln!(out, "<context>\n<explanation>{}</explanation>", Escaped(EXPLANATION))?;
+    writeln!(
+        out,
+        "<context>\n<explanation>{}</explanation>",
+        Escaped(&explanation(BY_ATTRIBUTES))
+    )?;
     writeln!(out, "<focus_note{}>", XmlLink(&focus.link))?;
     for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
         writeln!(out, "<{name}{}/>", XmlLink(link))?;
@@ -159,7 +174,7 @@ pub fn json(view: &View<'_>) -> String {
     });
     format!(
         "{{\"explanation\":{},\n\"focus_note\":{},\n\"related_notes\":[{}\n]}}\n",
-        as_json(EXPLANATION),
+        as_json(&explanation(BY_LINK)),
         as_json(&focus),
         notes.collect::<Vec<_>>().join(",")
     )

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
 use weft_model::{NoteId, Tokens};
 
 use super::answer::{Doughnut, FocusNote};
@@ -10,10 +9,10 @@ use super::cost::{Texts, delivered_details};
 use super::relation::Relation;
 use crate::NoteGraph;
 
-/// An answer with uris and texts; serialised, it has the fields of the answer to people and programs.
+/// An answer with uris and texts.
 ///
 /// Resume token and generation are added by whoever knows the snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View<'t> {
     /// The note in the middle.
     pub focus_note: FocusView<'t>,
@@ -34,7 +33,7 @@ pub struct View<'t> {
 }
 
 /// A uri with its title: `[title](uri)`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkView<'t> {
     /// The stable name.
     pub uri: &'t str,
@@ -43,10 +42,9 @@ pub struct LinkView<'t> {
 }
 
 /// The focus note with its whole details.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FocusView<'t> {
     /// The note.
-    #[serde(flatten)]
     pub link: LinkView<'t>,
     /// Never cut.
     pub details: Cow<'t, str>,
@@ -69,10 +67,9 @@ pub struct FocusView<'t> {
 }
 
 /// A related note with its details as delivered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteView<'t> {
     /// The note.
-    #[serde(flatten)]
     pub link: LinkView<'t>,
     /// Cut as [`delivered_details`] says.
     pub details: Cow<'t, str>,
@@ -91,7 +88,7 @@ pub struct NoteView<'t> {
 }
 
 /// A note that did not fit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedView<'t> {
     /// The stable name.
     pub uri: &'t str,
