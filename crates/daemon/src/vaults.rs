@@ -17,9 +17,6 @@ pub enum OpenError {
         "no vault is named: give the folder of your notes, or put `vaults` into the configuration"
     )]
     NoVault,
-    /// The model cannot be opened.
-    #[error("{0}; set embedding.model to \"none\" to search by words and links alone")]
-    Model(#[from] embed::OpenError),
     /// The index cannot be opened.
     #[error(transparent)]
     Index(#[from] IndexError),
@@ -48,6 +45,7 @@ impl Vaults {
     /// Opens or creates the store and starts the writer, which looks at every file at once.
     ///
     /// What the store held before can be asked when this returns.
+    /// A model that cannot be opened leaves words and links, and a notice in the status; its vectors stay for when it is back.
     /// `address` tells processes that find the store locked where to ask; only with one are changes watched for.
     /// Takes as long as reading the store; blocks.
     pub fn open(config: &Config, paths: &Paths, address: Option<&str>) -> Result<Self, OpenError> {
@@ -68,7 +66,11 @@ impl Vaults {
             log: _,
         } = config.settings.clone();
         let cache_dir = paths.cached(&embedding.cache_dir);
-        let opened = embed::open(&embed::EmbeddingSettings { cache_dir, ..embedding })?;
+        let opened = embed::open(&embed::EmbeddingSettings { cache_dir, ..embedding });
+        let opened = opened.unwrap_or_else(|error| embed::Opened {
+            embedder: None,
+            notes: vec![format!("{error}. Notes are found by words and links alone.")],
+        });
         let mut chunks = chunks;
         if let Some(embedder) = &opened.embedder {
             chunks.max_tokens = chunks.max_tokens.min(embedder.window());

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jiff::Timestamp;
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
 use weft_model::{NoteId, NoteSet, Value, fold};
 
-use crate::{EngineError, note_named};
+use crate::{EngineError, date, note_named};
 
 /// Which notes a question is about. Every part given must hold; an empty one restricts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,13 +19,13 @@ pub struct Filter {
     pub paths: Vec<String>,
     /// Tags, all of them, with or without `#`; a tag holds for those nested below it.
     pub tags: Vec<String>,
-    /// Values of `type`, any of them, compared with case folded.
+    /// Values of `type`, any of them, compared with case folded; a note with several types has each.
     pub types: Vec<String>,
     /// Properties and the values they must have, all of them; a list has each of its items.
     pub properties: Vec<(String, String)>,
-    /// The least `date` (or `created`, `modified`, `updated`), as text that sorts: `2024-05-01`.
+    /// The least `date` (or `created`, `modified`, `updated`): `YYYY-MM-DD`, or RFC 3339 with a time; UTC where it names no offset.
     pub after: Option<String>,
-    /// The first date that is too late.
+    /// The first date that is too late, in the same forms.
     pub before: Option<String>,
     /// Notes that the wanted ones link to, all of them.
     pub linked_to: Vec<String>,
@@ -46,7 +47,7 @@ impl Filter {
 
     /// The notes that pass. `O(notes)`; nothing is looked at when the filter is empty.
     ///
-    /// Fails on an unknown vault or note and on a glob that is none.
+    /// Fails on an unknown vault or note, and on a glob or date that is none.
     pub fn notes(&self, snapshot: &Snapshot) -> Result<NoteSet, EngineError> {
         if self.is_empty() {
             return Ok(NoteSet::All);
@@ -68,6 +69,8 @@ struct Matcher<'f> {
     prefixes: Vec<String>,
     tags: Vec<String>,
     types: Vec<String>,
+    after: Option<Timestamp>,
+    before: Option<Timestamp>,
     near: Vec<HashSet<NoteId>>,
 }
 
@@ -90,8 +93,7 @@ impl<'f> Matcher<'f> {
         let mut prefixes = Vec::new();
         for path in &filter.paths {
             if path.contains(['*', '?', '[', '{']) {
-                let glob =
-                    GlobBuilder::new(path).literal_separator(true).case_insensitive(true).build();
+                let glob = GlobBuilder::new(&fold(path)).literal_separator(true).build();
                 globs.add(glob.map_err(|error| EngineError::InvalidArgument {
                     field: "filter.paths",
                     reason: format!("`{path}` is no glob: {}", error.kind()),
@@ -133,8 +135,18 @@ impl<'f> Matcher<'f> {
             near.push(seen);
         }
         let folded = |list: &[String]| list.iter().map(|item| fold(item)).collect();
-        let tags = filter.tags.iter().map(|tag| fold(tag.trim_start_matches('#'))).collect();
-        Ok(Self { filter, vaults, globs, prefixes, tags, types: folded(&filter.types), near })
+        let bare = |tag: &String| fold(tag.trim_start_matches('#').trim_matches('/'));
+        Ok(Self {
+            filter,
+            vaults,
+            globs,
+            prefixes,
+            tags: filter.tags.iter().map(bare).collect(),
+            types: folded(&filter.types),
+            after: moment("filter.after", filter.after.as_deref())?,
+            before: moment("filter.before", filter.before.as_deref())?,
+            near,
+        })
     }
 
     fn passes(&self, id: NoteId, entry: &NoteEntry) -> bool {
@@ -145,8 +157,7 @@ impl<'f> Matcher<'f> {
                 .tags
                 .iter()
                 .all(|wanted| note.tags.iter().any(|tag| is_below(&fold(tag), wanted)))
-            && (self.types.is_empty()
-                || note.note_type.as_ref().is_some_and(|kind| self.types.contains(&fold(kind))))
+            && (self.types.is_empty() || self.passes_type(entry))
             && self.filter.properties.iter().all(|(key, value)| has_property(entry, key, value))
             && self.passes_date(entry)
             && self.near.iter().all(|set| set.contains(&id))
@@ -158,21 +169,37 @@ impl<'f> Matcher<'f> {
         self.prefixes
             .iter()
             .any(|prefix| prefix.is_empty() || is_below(&folded, prefix) || bare == prefix)
-            || self.globs.is_match(path)
+            || self.globs.is_match(&folded)
+    }
+
+    fn passes_type(&self, entry: &NoteEntry) -> bool {
+        let first = entry.note.note_type.as_deref();
+        let written = property(entry, "type").map_or(&[][..], Value::items);
+        let mut all = first.into_iter().chain(written.iter().filter_map(Value::as_written));
+        all.any(|kind| self.types.contains(&fold(kind)))
     }
 
     fn passes_date(&self, entry: &NoteEntry) -> bool {
-        let Filter { after, before, .. } = self.filter;
+        let Self { after, before, .. } = self;
         if after.is_none() && before.is_none() {
             return true;
         }
-        let date =
-            DATE_PROPERTIES.iter().find_map(|name| entry.note.properties.get(*name)?.as_written());
+        let date = DATE_PROPERTIES
+            .iter()
+            .find_map(|name| date::written(property(entry, name)?.as_written()?));
         date.is_some_and(|date| {
-            after.as_ref().is_none_or(|after| date >= after.as_str())
-                && before.as_ref().is_none_or(|before| date < before.as_str())
+            after.is_none_or(|after| date >= after) && before.is_none_or(|before| date < before)
         })
     }
+}
+
+fn moment(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, EngineError> {
+    let Some(text) = text else { return Ok(None) };
+    let found = date::moment(text).ok_or_else(|| EngineError::InvalidArgument {
+        field,
+        reason: format!("`{text}` is no date; write 2024-05-01 or 2024-05-01T12:00:00Z"),
+    })?;
+    Ok(Some(found))
 }
 
 /// Whether `name` is `above` or lies below it, by whole segments.
@@ -180,15 +207,18 @@ fn is_below(name: &str, above: &str) -> bool {
     name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// The value of a property, whatever the case of its name.
+fn property<'e>(entry: &'e NoteEntry, key: &str) -> Option<&'e Value> {
+    let key = fold(key);
+    let properties = &entry.note.properties;
+    properties
+        .get(&key)
+        .or_else(|| properties.iter().find(|(name, _)| fold(name) == key).map(|(_, value)| value))
+}
+
 fn has_property(entry: &NoteEntry, key: &str, wanted: &str) -> bool {
     let wanted = fold(wanted);
-    let value = entry
-        .note
-        .properties
-        .iter()
-        .find(|(name, _)| fold(name) == fold(key))
-        .map(|(_, value)| value);
-    value.is_some_and(|value| {
+    property(entry, key).is_some_and(|value| {
         value.items().iter().filter_map(Value::as_written).any(|written| fold(written) == wanted)
     })
 }

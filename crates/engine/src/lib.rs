@@ -4,6 +4,7 @@
 //! Everything here is synchronous and pure but for the embedding of the query.
 #![forbid(unsafe_code)]
 
+mod date;
 mod error;
 mod estimators;
 mod export;

@@ -61,8 +61,13 @@ pub struct Block {
 pub enum Value {
     /// `null`, `~` or nothing.
     Null,
-    /// `true` or `false`.
-    Bool(bool),
+    /// A truth value, with the text it was written as: `TRUE` may name something too.
+    Bool {
+        /// As written: `true`, `True`, `TRUE`, or the same of `false`.
+        text: String,
+        /// What it says.
+        value: bool,
+    },
     /// A number, with the text it was written as: `1.10` is no `1.1` where it names something.
     Number {
         /// As written.
@@ -83,9 +88,7 @@ impl Value {
     #[must_use]
     pub fn as_written(&self) -> Option<&str> {
         match self {
-            Self::Bool(true) => Some("true"),
-            Self::Bool(false) => Some("false"),
-            Self::Number { text, .. } | Self::Text(text) => Some(text),
+            Self::Bool { text, .. } | Self::Number { text, .. } | Self::Text(text) => Some(text),
             Self::Null | Self::List(_) | Self::Map(_) => None,
         }
     }
@@ -96,7 +99,7 @@ impl Value {
         match self {
             Self::Null => &[],
             Self::List(items) => items,
-            Self::Bool(_) | Self::Number { .. } | Self::Text(_) | Self::Map(_) => {
+            Self::Bool { .. } | Self::Number { .. } | Self::Text(_) | Self::Map(_) => {
                 std::slice::from_ref(self)
             }
         }

@@ -102,7 +102,6 @@ impl From<OpenError> for Failure {
         let message = error.to_string();
         match error {
             OpenError::NoVault => Self::usage(message),
-            OpenError::Model(_) => Self::other(message),
             OpenError::Index(error) => match error {
                 IndexError::Store(StoreError::Locked { holder, .. }) => {
                     let failure = Self::new(REFUSED, message);

@@ -67,6 +67,58 @@ fn exit_codes_tell_scripts_what_happened() {
 }
 
 #[test]
+fn a_missing_model_leaves_words_and_links() {
+    let home = tempfile::tempdir().unwrap();
+    let asked = ["--set", "embedding.model=no/such/model"];
+    let search = on_example(&home, &[&["search", "leap second"], &asked[..]].concat());
+    assert!(search.status.success(), "{}", String::from_utf8_lossy(&search.stderr));
+    let answer: Value = serde_json::from_slice(&search.stdout).unwrap();
+    assert!(!answer["hits"].as_array().unwrap().is_empty());
+    let status = on_example(&home, &[&["status"], &asked[..]].concat());
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    let notice = status["notices"][0].as_str().unwrap();
+    assert!(notice.contains("no/such/model") && notice.contains("words and links"), "{notice}");
+}
+
+#[test]
+fn a_filter_compares_names_and_dates_by_what_they_mean() {
+    let home = tempfile::tempdir().unwrap();
+    let vault = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("caf\u{e9}.md", "---\nDate: 2024-05-01\ntype: [Book, Essay]\n---\n#x/y"),
+        ("late.md", "---\ndate: 2024-5-20\n---\n"),
+        ("none.md", ""),
+    ] {
+        std::fs::write(vault.path().join(name), text).unwrap();
+    }
+    let root = vault.path().to_string_lossy();
+    for (flags, expected) in [
+        (["--path", "CAFE\u{301}*"], &["caf\u{e9}"][..]),
+        (["--after", "2024-05-01T00:00:00Z"], &["caf\u{e9}", "late"]),
+        (["--after", "2024-05-01T01:00:00+02:00"], &["caf\u{e9}", "late"]),
+        (["--after", "2024-05-02"], &["late"]),
+        (["--before", "2024-05-20"], &["caf\u{e9}"]),
+        (["--note-type", "essay"], &["caf\u{e9}"]),
+        (["--tag", "#X/"], &["caf\u{e9}"]),
+    ] {
+        let arguments = [&["list", "--vault", &root, "--format", "json"], &flags[..]].concat();
+        let output = weft(home.path(), &arguments);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let uris: Vec<&str> = answer["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|note| note["uri"].as_str())
+            .collect();
+        assert_eq!(uris, expected, "{flags:?}");
+    }
+    for date in ["yesterday", "2024-13-45"] {
+        let output = weft(home.path(), &["list", "--vault", &root, "--after", date]);
+        assert_eq!(output.status.code(), Some(2), "{date}");
+    }
+}
+
+#[test]
 fn an_unknown_note_brings_its_neighbour() {
     let home = tempfile::tempdir().unwrap();
     let output = on_example(&home, &["get", "Leap secnd"]);

@@ -124,7 +124,7 @@ fn object_of(fields: BTreeMap<String, Value>) -> Struct {
 fn open(value: Value) -> prost_types::Value {
     let kind = match value {
         Value::Null => Kind::NullValue(0),
-        Value::Bool(value) => Kind::BoolValue(value),
+        Value::Bool { text: _, value } => Kind::BoolValue(value),
         Value::Number { text: _, value } => Kind::NumberValue(value),
         Value::Text(text) => Kind::StringValue(text),
         Value::List(items) => {

@@ -2,6 +2,7 @@
 //!
 //! One walk over the events of a CommonMark parser, which knows what is code and HTML.
 //! Comments (`%%`) and math are not left to it: both may span blocks, and a price (`$5`) is no math.
+//! Nor is `<code>` within a line, of which it knows the tags alone.
 //! Their marks are gathered on the way, and what lies between them is dropped at the end.
 
 use std::collections::HashSet;
@@ -100,6 +101,10 @@ struct Walk<'b> {
     links: Vec<Found<Link>>,
     tags: Vec<Found<&'b str>>,
     marks: Vec<Mark>,
+    /// What stands between the tags of an element whose content is code, within a run of text.
+    code: Vec<Range<usize>>,
+    /// The element of that kind that is open: its name, its first byte, its run of text.
+    code_element: Option<(&'static str, usize, usize)>,
     /// Passages that the parser does not look into though they hold prose, and what makes it readable.
     passed_over: Vec<(Range<usize>, Mask)>,
     open: Vec<OpenLink<'b>>,
@@ -128,6 +133,8 @@ impl<'b> Walk<'b> {
             links: Vec::new(),
             tags: Vec::new(),
             marks: Vec::new(),
+            code: Vec::new(),
+            code_element: None,
             passed_over: Vec::new(),
             open: Vec::new(),
             heading: None,
@@ -163,14 +170,32 @@ impl<'b> Walk<'b> {
                 self.inline(range.start);
                 self.say(" ");
             }
-            Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
+            Event::InlineHtml(tag) => {
                 self.inline(range.start);
+                self.inline_html(&tag, range);
             }
+            Event::FootnoteReference(_) | Event::TaskListMarker(_) => self.inline(range.start),
             Event::Html(_) | Event::Rule => self.block_boundary(),
         }
     }
 
-    /// Adds the links and tags of a passage, read through `mask`.
+    /// Notes code between two HTML tags of one run of text; a tag that nothing closes hides nothing.
+    fn inline_html(&mut self, tag: &str, range: Range<usize>) {
+        match (masks::code_tag(tag), self.code_element) {
+            (Some((name, false)), open) if open.is_none_or(|(_, _, leaf)| leaf != self.leaf) => {
+                self.code_element = Some((name, range.start, self.leaf));
+            }
+            (Some((name, true)), Some((opened, start, leaf)))
+                if (opened, leaf) == (name, self.leaf) =>
+            {
+                self.code.push(start..range.end);
+                self.code_element = None;
+            }
+            (_, _) => {}
+        }
+    }
+
+    /// Adds the links, tags and marks of a passage, read through `mask`.
     fn take_masked(&mut self, passage: Range<usize>, mask: Mask) {
         let text = mask(&self.body[passage.clone()]);
         let text = depth::bounded(&text);
@@ -188,6 +213,10 @@ impl<'b> Walk<'b> {
             let bytes = moved(&tag.bytes);
             Found { item: &self.body[bytes.start + 1..bytes.end], bytes }
         }));
+        self.code.extend(walk.code.iter().map(moved));
+        let (bytes, leaves) = (passage.start, self.leaf + 1);
+        self.marks.extend(walk.marks.into_iter().map(|mark| mark.moved(bytes, leaves)));
+        self.leaf = leaves + walk.leaf;
     }
 
     fn start(&mut self, tag: Tag<'b>, range: Range<usize>) {
@@ -405,7 +434,7 @@ impl<'b> Walk<'b> {
 
     fn finish(mut self) -> Body {
         self.block_boundary();
-        let hidden = hidden::ranges(self.body, &self.marks);
+        let hidden = hidden::ranges(self.body, self.marks, self.code);
         let offsets = Offsets::new(self.body);
         let seen = |bytes: &Range<usize>| !hidden.covers(bytes.start);
         // A link within the text of another ends first.

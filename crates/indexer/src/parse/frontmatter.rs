@@ -11,7 +11,7 @@ use super::{code, notice, warning};
 pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Entry>> {
     let entries = match yaml::read(yaml) {
         Ok(Root::Mapping(entries)) => entries,
-        Ok(Root::Value(Value::Null)) => Vec::new(),
+        Ok(Root::Value(Value::Null)) if !holds_heading(yaml) => Vec::new(),
         Ok(Root::Value(_)) => {
             let message = "The text between the first two `---` is no mapping; it was read as part of the body.";
             diagnostics.push(notice(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
@@ -27,6 +27,11 @@ pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<
         }
     };
     Some(without_repeats(entries, diagnostics))
+}
+
+/// Whether text that YAML takes for comments alone has a Markdown heading, and so is prose between two rules.
+fn holds_heading(yaml: &str) -> bool {
+    yaml.lines().any(|line| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#'))
 }
 
 /// Keeps the last value of a repeated key, in the place of that value.
@@ -166,6 +171,10 @@ mod tests {
         let mut diagnostics = Vec::new();
         assert_eq!(read("Some prose\nover two lines\n", &mut diagnostics), None);
         assert_eq!(diagnostics[0].code, code::FRONTMATTER_NO_MAPPING);
-        assert_eq!(read("", &mut diagnostics).map(|entries| entries.len()), Some(0));
+        assert_eq!(read("# My heading\n", &mut diagnostics), None);
+        for nothing in ["", "\n", "#comment\n"] {
+            let entries = read(nothing, &mut diagnostics).map(|entries| entries.len());
+            assert_eq!(entries, Some(0), "{nothing}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Comments (`%%`) and math (`$`, `$$`): stretches of a body in which nothing counts.
+//! Comments (`%%`), math (`$`, `$$`) and HTML code: stretches of a body in which nothing counts.
 
 use std::ops::Range;
 
@@ -21,6 +21,14 @@ pub(super) enum MarkKind {
     Display,
     /// `$`.
     Inline,
+}
+
+impl Mark {
+    /// The same mark `bytes` and `leaves` further on: found in a passage that was read for itself.
+    pub(super) const fn moved(self, bytes: usize, leaves: usize) -> Self {
+        let Self { kind, at, leaf } = self;
+        Self { kind, at: at + bytes, leaf: leaf + leaves }
+    }
 }
 
 /// Adds the delimiters of the text in `range`, which belongs to the run `leaf`.
@@ -68,12 +76,15 @@ impl Hidden {
     }
 }
 
-/// Pairs the delimiters, which ascend. `O(delimiters)`.
+/// Pairs the delimiters that do not stand in `code`, stretches of the body. `O(n log n)`.
 ///
 /// A pair lies in one run of text; `%%` and `$$` at the front of a line may also end in a later one.
 /// One that nothing ends hides nothing.
-pub(super) fn ranges(body: &str, marks: &[Mark]) -> Hidden {
-    let next = next_of_kind(marks);
+pub(super) fn ranges(body: &str, mut marks: Vec<Mark>, code: Vec<Range<usize>>) -> Hidden {
+    let code = Hidden { ranges: apart(code), open_comment: None };
+    marks.retain(|mark| !code.covers(mark.at));
+    marks.sort_by_key(|mark| mark.at);
+    let next = next_of_kind(&marks);
     let mut hidden = Hidden::default();
     let mut i = 0;
     while let Some(&mark) = marks.get(i) {
@@ -95,7 +106,22 @@ pub(super) fn ranges(body: &str, marks: &[Mark]) -> Hidden {
             None => i += 1,
         }
     }
+    hidden.ranges.extend(code.ranges);
+    hidden.ranges = apart(hidden.ranges);
     hidden
+}
+
+/// The same stretches ascending and apart from each other.
+fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, range| {
+        let touch = next.start <= range.end;
+        if touch {
+            range.end = range.end.max(next.end);
+        }
+        touch
+    });
+    ranges
 }
 
 /// For each mark the index of the next one of its kind.

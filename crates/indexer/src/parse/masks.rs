@@ -66,6 +66,15 @@ pub(super) fn quotation(code: &str) -> String {
     code.replace('`', ".")
 }
 
+/// The name of the element that an HTML tag begins, or ends (`true`), if its content is code.
+pub(super) fn code_tag(tag: &str) -> Option<(&'static str, bool)> {
+    let rest = tag.strip_prefix('<')?;
+    let (rest, ends) = rest.strip_prefix('/').map_or((rest, false), |rest| (rest, true));
+    let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    let known = CODE_ELEMENTS.iter().find(|known| known.eq_ignore_ascii_case(name))?;
+    (!tag.ends_with("/>")).then_some((known, ends))
+}
+
 /// `html` with tags, comments and code turned into dots, so that what stands between them is prose.
 pub(super) fn html(html: &str) -> String {
     let lower = html.to_ascii_lowercase();

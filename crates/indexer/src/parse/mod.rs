@@ -53,6 +53,7 @@ mod yaml;
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use weft_model::text::nfc;
 use weft_model::{Diagnostic, Note, NotePath, Severity, Value};
 
 use yaml::Entry;
@@ -182,7 +183,7 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
         claimed_uri: properties::scalar(&entries, URI),
         title,
         aliases,
-        tags: without_repeats(tags),
+        tags: without_repeats(tags.iter().map(|tag| nfc(tag)).collect()),
         note_type,
         order: properties::order(&entries),
         properties: entries

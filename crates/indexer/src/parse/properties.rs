@@ -63,7 +63,7 @@ pub(super) fn order(entries: &[Entry]) -> Option<f64> {
     ORDER.iter().find_map(|key| match value(entries, key)? {
         Value::Number { value, .. } => Some(*value),
         Value::Text(text) => yaml::number(text.trim()),
-        Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => None,
+        Value::Null | Value::Bool { .. } | Value::List(_) | Value::Map(_) => None,
     })
 }
 
@@ -119,7 +119,11 @@ fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
         Value::Number { text, .. } if tentative => {
             links.extend(named(kind, text, TargetSyntax::Tentative));
         }
-        Value::Null | Value::Bool(_) | Value::Number { .. } | Value::List(_) | Value::Map(_) => {}
+        Value::Null
+        | Value::Bool { .. }
+        | Value::Number { .. }
+        | Value::List(_)
+        | Value::Map(_) => {}
     }
 }
 
@@ -134,9 +138,11 @@ fn listed(list: &str, item: &Value, links: &mut Vec<Link>) -> Option<()> {
             let kind = field(&["type"]).and_then(Value::as_written).map(shown);
             (kind.filter(|kind| !kind.is_empty()).unwrap_or(list), field(&["id", "target", "to"])?)
         }
-        Value::Null | Value::Bool(_) | Value::Number { .. } | Value::Text(_) | Value::List(_) => {
-            (list, item)
-        }
+        Value::Null
+        | Value::Bool { .. }
+        | Value::Number { .. }
+        | Value::Text(_)
+        | Value::List(_) => (list, item),
     };
     for target in target.items() {
         let text = target.as_written()?;

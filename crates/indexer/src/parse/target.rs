@@ -60,8 +60,7 @@ pub(super) fn wikilink(inner: &str) -> Option<Destination> {
     if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
         return None;
     }
-    let destination = destination(inner.trim(), |text| Cow::Borrowed(text))?;
-    (!has_extension(&destination.name, ATTACHMENTS)).then_some(destination)
+    destination(inner.trim(), |text| Cow::Borrowed(text), &[ATTACHMENTS])
 }
 
 /// The destination of a Markdown link, whose escapes are already undone.
@@ -76,9 +75,7 @@ pub(super) fn markdown(written: &str) -> Option<Destination> {
     if has_scheme(written) || written.starts_with("//") || written.starts_with("((") {
         return None;
     }
-    let destination = destination(written, percent_decoded)?;
-    let is_file = [ATTACHMENTS, SOURCES].iter().any(|list| has_extension(&destination.name, list));
-    (!is_file).then_some(destination)
+    destination(written, percent_decoded, &[ATTACHMENTS, SOURCES])
 }
 
 /// What a plain string of the frontmatter may name.
@@ -95,8 +92,7 @@ pub(super) fn plain(text: &str) -> Option<Plain> {
     if is_address(text) || has_scheme(text) {
         return Some(Plain::Address(nfc(text)));
     }
-    let destination = destination(text, |text| Cow::Borrowed(text))?;
-    (!has_extension(&destination.name, ATTACHMENTS)).then_some(Plain::Name(destination))
+    destination(text, |text| Cow::Borrowed(text), &[ATTACHMENTS]).map(Plain::Name)
 }
 
 /// Whether `text` is an address, also in places where a name with a colon may stand.
@@ -117,10 +113,21 @@ fn is_scheme(scheme: &str) -> bool {
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-fn destination(written: &str, decoded: fn(&str) -> Cow<'_, str>) -> Option<Destination> {
+/// A name and a fragment; nothing for a bare folder walk, or for a file of one of the kinds in `files`.
+fn destination(
+    written: &str,
+    decoded: fn(&str) -> Cow<'_, str>,
+    files: &[&[&str]],
+) -> Option<Destination> {
     let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
-    let name = nfc(&decoded(name)).replace('\\', "/");
-    let name = without_markdown_extension(name.trim()).trim_end_matches('/').trim_end();
+    let path = nfc(&decoded(name)).replace('\\', "/");
+    let path = path.trim();
+    let name = without_markdown_extension(path);
+    // `paper.pdf.md` is a note about a file, and says so.
+    if name == path && files.iter().any(|kinds| has_extension(name, kinds)) {
+        return None;
+    }
+    let name = name.trim_end_matches('/').trim_end();
     if name.chars().all(|c| matches!(c, '.' | '/')) {
         return None;
     }
@@ -184,6 +191,7 @@ mod tests {
             ("https://example.org", None),
             ("mailto:a@example.org", None),
             ("photo.PNG", None),
+            ("photo.PNG.md", Some(("photo.PNG", ""))),
             ("board.canvas", None),
             ("../Moss", Some(("../Moss", ""))),
             ("/plants/Moss", Some(("/plants/Moss", ""))),
@@ -216,6 +224,7 @@ mod tests {
             ("//example.org/moss.md", None),
             ("image.png#moss", None),
             ("../src/main.rs", None),
+            ("../src/main.rs.md", Some(("../src/main.rs", ""))),
             ("release-v1.2", Some(("release-v1.2", ""))),
             ("note.md?raw=1", Some(("note.md?raw=1", ""))),
             ("[[Moss#Soil]]", Some(("Moss", "Soil"))),

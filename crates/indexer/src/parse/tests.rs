@@ -81,6 +81,13 @@ fn inline_links_are_found_where_readers_see_them() {
         ("over two lines", "[[Fern\nMoss]]", &[]),
         ("inline code", "`[[Fern]]` ``[[Moss]] ` [a](b.md)``", &[]),
         ("quotes as TeX writes them", "``so'' [[Fern]] the``so''", &["Fern"]),
+        (
+            "HTML code",
+            "a <code>[[Fern]]</code> <pre>[[Moss]]</pre> [[Yew]] <code>[[Oak]]",
+            &["Yew", "Oak"],
+        ),
+        ("within an HTML block", "<div>\n%% [[Fern]] %%\n$[[Moss]]$ [[Yew]]\n</div>", &["Yew"]),
+        ("signs in HTML code", "<code>%%</code> [[Fern]] <code>%%</code>", &["Fern"]),
         ("fenced code", "```\n[[Fern]]\n```\n~~~md\n[[Moss]]\n~~~", &[]),
         ("a fence never closed", "```\n[[Fern]]", &[]),
         ("indented code", "text\n\n    [[Fern]]\n", &[]),
@@ -289,12 +296,13 @@ fn names_tags_and_order_come_from_the_frontmatter() {
     assert_eq!(note.tags, ["x", "y/z", "w", "v"]);
     assert_eq!(note.note_type.as_deref(), Some("Person"));
     assert_eq!(note.order, Some(2.5));
+    assert_eq!(read("---\ntags: caf\u{e9}\n---\n#cafe\u{301}").tags, ["caf\u{e9}"]);
     let cases = [
         ("uri before id", "id: a\nuri: b", Some("b")),
         ("an empty uri", "id: a\nuri: ''", Some("a")),
         ("a date", "id: 2024-01-05", Some("2024-01-05")),
         ("leading zeros", "id: 007", Some("007")),
-        ("a truth value", "id: true", Some("true")),
+        ("a truth value", "id: TRUE", Some("TRUE")),
         ("nothing", "id:", None),
         ("any case", "ID: a", Some("a")),
         ("a number of another program", "note_id: 12", Some("12")),
@@ -319,6 +327,8 @@ fn inline_tags_are_words_of_any_script() {
         ("not after a letter", "a#b (#c) x#", &[]),
         ("at the front", "#a\n#b\n> #c\n>#d\n\n- #e\n- **#f**", &["a", "b", "c", "d", "e", "f"]),
         ("headings are none", "# a\n## #b", &["b"]),
+        ("in HTML code", "<code>#a</code>", &[]),
+        ("in a comment within HTML", "<div>\n%% #a %% #b\n</div>", &["b"]),
         ("in code", "`#a` \n\n```\n#b\n```\n\n    #c", &[]),
         (
             "in links and addresses",

@@ -226,7 +226,7 @@ fn measure(value: &Value) -> (usize, usize) {
         (n + n_inner, depth.max(depth_inner + 1))
     };
     match value {
-        Value::Null | Value::Bool(_) | Value::Number { .. } | Value::Text(_) => (1, 0),
+        Value::Null | Value::Bool { .. } | Value::Number { .. } | Value::Text(_) => (1, 0),
         Value::List(items) => items.iter().fold((1, 1), sum),
         Value::Map(map) => map.values().fold((1, 1), sum),
     }
@@ -243,15 +243,15 @@ fn is_wikilink(written: &str, items: &[Value]) -> bool {
     !inner.trim().is_empty() && !inner.contains(['[', ']', '\n']) && !is_row
 }
 
-/// A scalar by the core schema of YAML 1.2; its text is kept wherever it is not plain `null` or a truth value.
+/// A scalar by the core schema of YAML 1.2; its text is kept wherever it is not plain `null`.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     if style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str")) {
         return Value::Text(text.to_owned());
     }
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
+        "true" | "True" | "TRUE" => Value::Bool { text: text.to_owned(), value: true },
+        "false" | "False" | "FALSE" => Value::Bool { text: text.to_owned(), value: false },
         text => match number(text) {
             Some(value) => Value::Number { text: text.to_owned(), value },
             None => Value::Text(text.to_owned()),
@@ -300,7 +300,7 @@ mod tests {
             ("'true'", "true"),
             ("!!str 5", "5"),
             ("1_000", "1_000"),
-            ("True", "true"),
+            ("True", "True"),
         ] {
             assert_eq!(value(yaml).as_written(), Some(expected), "{yaml}");
         }

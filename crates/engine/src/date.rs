@@ -1,0 +1,58 @@
+//! Dates as people write them, as moments that can be compared.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// The moment that `text` names: `YYYY-MM-DD`, with a time, with an offset (RFC 3339).
+///
+/// A date without a time is its first moment; a time without an offset is taken as UTC.
+pub(crate) fn moment(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    let local = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+    text.parse().ok().or_else(|| local().map(|zoned| zoned.timestamp()))
+}
+
+/// The same for what a note says, where `2024/5/9` and `2024-5-9` are dates too.
+pub(crate) fn written(text: &str) -> Option<Timestamp> {
+    moment(text).or_else(|| {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '-' | '/' | '.'));
+        let (day, time) = text.split_at(end.unwrap_or(text.len()));
+        let mut parts = day.split(['-', '/', '.']);
+        let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+        let whole = parts.next().is_none() && year.len() == 4;
+        moment(&format!("{year}-{month:0>2}-{day:0>2}{time}")).filter(|_| whole)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_moment_has_many_spellings() {
+        let expected = moment("2024-05-09");
+        assert!(expected.is_some());
+        for text in [
+            "2024-05-09T00:00",
+            "2024-05-09T00:00:00Z",
+            "2024-05-09 00:00:00",
+            "2024-05-09T02:00:00+02:00",
+            " 2024-05-09 ",
+        ] {
+            assert_eq!(moment(text), expected, "{text}");
+        }
+        for text in ["2024-5-9", "2024/05/09", "2024.5.9", "2024-5-9T00:00"] {
+            assert_eq!(moment(text), None, "{text}");
+            assert_eq!(written(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in ["", "yesterday", "2024-13-45", "2024-02-30", "9.5.2024", "2024", "1.2.3.4"] {
+            assert_eq!(written(text), None, "{text}");
+        }
+    }
+}
