@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weft_engine::Engine;
 use weft_indexer::embed;
-use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings};
+use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
 
 use crate::config::{Config, Settings, Vault};
 use crate::paths::Paths;
@@ -84,8 +84,7 @@ impl Vaults {
             chunks,
             keyword,
             vector,
-            watch: watch.enabled && address.is_some(),
-            debounce_ms: watch.debounce_ms,
+            watch: WatchOptions { enabled: watch.enabled && address.is_some(), ..watch },
             keep_generations: store_settings.keep_generations,
         };
         let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;

@@ -13,4 +13,4 @@ mod store;
 pub mod vector;
 
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
-pub use store::{Checkpoint, Shelf, ShelfReport, Store, StoreError};
+pub use store::{Checkpoint, Checkpoints, Shelf, ShelfReport, Store, StoreError};

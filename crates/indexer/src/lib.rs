@@ -16,17 +16,25 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod board;
 pub mod chunk;
+mod coverage;
 mod depth;
 pub mod embed;
+mod hash;
 mod indexer;
 mod offsets;
+mod open;
 pub mod parse;
 mod plain;
 pub mod scan;
+mod settings;
 mod status;
+mod vaults;
 mod watch;
 mod writer;
 
-pub use indexer::{IndexError, IndexSettings, Indexer, Rescan, VaultSettings};
-pub use status::{FileCoverage, FileState, IndexStatus, Phase, VaultStatus};
+pub use indexer::Indexer;
+pub use settings::{IndexError, IndexSettings, Rescan, VaultSettings};
+pub use status::{FileCoverage, FileState, IndexStatus, Phase, VaultStatus, WatchState};
+pub use watch::{WatchMode, WatchOptions};

@@ -6,8 +6,11 @@
 //!
 //! The folders are walked here and not by the `ignore` crate's walker, whose rules are used, because that one is silent about what it passes over.
 
+mod area;
+
 use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -21,11 +24,19 @@ use weft_model::NotePath;
 use weft_model::id::MARKDOWN_EXTENSIONS;
 use weft_model::text::nfc;
 
+pub use area::Area;
+use area::{Part, spelled};
+
 /// Files that hold rules, those that win first.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
 
 /// A folder that no vault means, whatever its rules say.
 const NEVER: &str = "node_modules";
+
+/// Whether files and folders of this name are never looked at.
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") || name == NEVER
+}
 
 /// Which files are read. Globs are written like lines of `.gitignore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,13 +78,17 @@ pub struct Skipped {
     pub failed: bool,
 }
 
-/// What lies in a vault, sorted by path.
+/// What lies in a vault, or in the area that was looked at, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// Files to be read.
     pub found: Vec<Found>,
     /// Markdown files and folders that are not, each with its reason.
     pub skipped: Vec<Skipped>,
+    /// Whether one file can be seen under several paths, by links or by spellings of Unicode.
+    ///
+    /// Then a change under one path may show under another, so only a look at everything tells.
+    pub entangled: bool,
 }
 
 /// Why a vault or a file cannot be read.
@@ -109,11 +124,11 @@ pub enum ScanError {
     },
 }
 
-/// Looks through the vault at `root`.
+/// Looks through `area` of the vault at `root`.
 ///
-/// The same files give the same answer in the same order.
+/// The same files give the same answer in the same order; the answer about an area is the part of the whole answer that lies in it.
 /// Fails when the root itself cannot be read; a file or folder below it that cannot is listed and the rest goes on.
-pub fn scan(root: &Path, options: &ScanOptions) -> Result<Scan, ScanError> {
+pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, ScanError> {
     let root = real(root)?;
     let mut walk = Walk {
         include: globs(&root, &options.include)?,
@@ -122,23 +137,34 @@ pub fn scan(root: &Path, options: &ScanOptions) -> Result<Scan, ScanError> {
         linked: HashSet::new(),
         found: BTreeMap::new(),
         skipped: Vec::new(),
+        entangled: false,
         root,
     };
-    let top = Folder { path: walk.root.clone(), above: vec![walk.root.clone()], rules: None };
+    let top = Folder {
+        path: walk.root.clone(),
+        above: vec![walk.root.clone()],
+        rules: None,
+        part: area.part(),
+    };
     let mut folders =
         walk.folder(&top).map_err(|source| ScanError::Read { path: walk.root.clone(), source })?;
     while let Some(folder) = folders.pop() {
         match walk.folder(&folder) {
             Ok(inner) => folders.extend(inner),
             // It was there a moment ago; the next scan will not see it.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if is_gone(&error) => {}
             Err(error) => {
                 walk.skip(&folder.path, true, format!("it cannot be read: {error}"), true)
             }
         }
     }
-    walk.skipped.sort();
-    Ok(Scan { found: walk.found.into_values().collect(), skipped: walk.skipped })
+    let Walk { found, mut skipped, entangled, .. } = walk;
+    skipped.sort();
+    Ok(Scan { found: found.into_values().collect(), skipped, entangled })
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 /// The bytes of a found file.
@@ -167,6 +193,16 @@ struct Folder {
     above: Vec<PathBuf>,
     /// The rules of the folders above it.
     rules: Option<Rc<Rules>>,
+    /// What of it is looked at.
+    part: Part,
+}
+
+/// A name in a folder.
+struct Named {
+    path: PathBuf,
+    is_link: bool,
+    /// What is looked at if it is a folder.
+    part: Part,
 }
 
 /// The rules of one folder and of those above it.
@@ -185,35 +221,37 @@ struct Walk {
     linked: HashSet<PathBuf>,
     found: BTreeMap<NotePath, Found>,
     skipped: Vec<Skipped>,
+    entangled: bool,
 }
 
 impl Walk {
     /// Takes in the files of `folder` and gives the folders within it that are to be entered.
     fn folder(&mut self, folder: &Folder) -> std::io::Result<Vec<Folder>> {
-        let mut paths = std::fs::read_dir(&folder.path)?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<Vec<_>, _>>()?;
-        paths.sort();
+        let names = self.names(folder)?;
         let rules = self.rules(folder);
         let mut inner = Vec::new();
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-            if name.starts_with(b".") || name == NEVER.as_bytes() {
+        for named in names {
+            let path = &named.path;
+            if is_hidden(path.file_name().unwrap_or_default()) {
                 continue;
             }
             match path.metadata() {
                 Ok(facts) if facts.is_dir() => {
-                    inner.extend(self.enter(folder, path, rules.as_ref()));
+                    inner.extend(self.enter(folder, named, rules.as_ref()));
                 }
-                Ok(facts) if is_markdown(&path) => self.file(path, &facts, rules.as_deref()),
-                Err(error) if is_markdown(&path) => {
-                    let is_link = path.is_symlink();
-                    let reason = if is_link {
+                Ok(facts) if is_markdown(path) => {
+                    self.entangled |= named.is_link || has_other_names(&facts);
+                    self.file(named, &facts, rules.as_deref());
+                }
+                // It went since the folder was listed, or before it was asked for.
+                Err(error) if is_gone(&error) && !named.is_link => {}
+                Err(error) if is_markdown(path) => {
+                    let reason = if named.is_link {
                         "it is a symbolic link that leads nowhere".to_owned()
                     } else {
                         format!("it cannot be read: {error}")
                     };
-                    self.skip(&path, false, reason, !is_link);
+                    self.skip(path, false, reason, !named.is_link);
                 }
                 Ok(_) | Err(_) => {}
             }
@@ -221,22 +259,47 @@ impl Walk {
         Ok(inner)
     }
 
-    /// The folder at `path`, unless it is kept out.
+    /// The names to look at in `folder`, in order.
+    fn names(&mut self, folder: &Folder) -> std::io::Result<Vec<Named>> {
+        let Part::Names(names) = &folder.part else {
+            let mut all = std::fs::read_dir(&folder.path)?
+                .map(|entry| {
+                    let entry = entry?;
+                    let is_link = entry.file_type()?.is_symlink();
+                    Ok(Named { path: entry.path(), is_link, part: Part::All })
+                })
+                .collect::<std::io::Result<Vec<_>>>()?;
+            all.sort_by(|a, b| a.path.cmp(&b.path));
+            return Ok(all);
+        };
+        let named = |(name, part): (&std::ffi::OsString, &Part)| {
+            let path = folder.path.join(name);
+            let is_link = path.is_symlink();
+            // Where case or spelling of names does not count, a folder's listing alone says how they are written.
+            self.entangled |= !is_link && path.canonicalize().is_ok_and(|real| real != path);
+            Named { path, is_link, part: part.clone() }
+        };
+        Ok(names.iter().map(named).collect())
+    }
+
+    /// The folder `named`, unless it is kept out.
     fn enter(
         &mut self,
         parent: &Folder,
-        path: PathBuf,
+        named: Named,
         rules: Option<&Rc<Rules>>,
     ) -> Option<Folder> {
+        let Named { path, is_link, part } = named;
         let mut above = parent.above.clone();
         let reason = if let Some(rule) = self.kept_out(&path, true, rules.map(Rc::as_ref)) {
             rule
         } else if path.to_str().is_none() {
             "its name is no Unicode".to_owned()
-        } else if !path.is_symlink() {
+        } else if !is_link {
             above.extend(path.file_name().and_then(|name| Some(above.last()?.join(name))));
-            return Some(Folder { path, above, rules: rules.cloned() });
+            return Some(Folder { path, above, rules: rules.cloned(), part });
         } else {
+            self.entangled = true;
             match path.canonicalize() {
                 Ok(real) if !real.starts_with(&self.root) => {
                     "it is a symbolic link that leaves the vault".to_owned()
@@ -250,7 +313,7 @@ impl Walk {
                 }
                 Ok(real) => {
                     above.push(real);
-                    return Some(Folder { path, above, rules: rules.cloned() });
+                    return Some(Folder { path, above, rules: rules.cloned(), part });
                 }
                 Err(error) => format!("it cannot be read: {error}"),
             }
@@ -259,12 +322,12 @@ impl Walk {
         None
     }
 
-    fn file(&mut self, file: PathBuf, facts: &std::fs::Metadata, rules: Option<&Rules>) {
+    fn file(&mut self, named: Named, facts: &std::fs::Metadata, rules: Option<&Rules>) {
+        let Named { path: file, is_link, part: _ } = named;
         let included = self.include.is_empty()
             || self.include.matched_path_or_any_parents(&file, false).is_ignore();
-        let leaves = || {
-            file.is_symlink() && !file.canonicalize().is_ok_and(|real| real.starts_with(&self.root))
-        };
+        let leaves =
+            || is_link && !file.canonicalize().is_ok_and(|real| real.starts_with(&self.root));
         let (reason, failed) = if let Some(rule) = self.kept_out(&file, false, rules) {
             (rule, false)
         } else if !included {
@@ -344,16 +407,18 @@ impl Walk {
     }
 
     fn skip(&mut self, path: &Path, is_dir: bool, reason: String, failed: bool) {
-        let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy();
-        let path = nfc(&path) + if is_dir { "/" } else { "" };
+        let path = spelled(path.strip_prefix(&self.root).unwrap_or(path));
+        let path = path + if is_dir { "/" } else { "" };
         self.skipped.push(Skipped { path, reason, failed });
     }
 
     /// The path in the vault: `/` between segments, NFC; nothing for a name that is no Unicode.
-    fn vault_path(&self, path: &Path) -> Option<NotePath> {
-        let segments = path.strip_prefix(&self.root).ok()?.components();
-        let segments = segments.map(|segment| segment.as_os_str().to_str());
-        Some(NotePath::new(nfc(&segments.collect::<Option<Vec<_>>>()?.join("/"))))
+    fn vault_path(&mut self, path: &Path) -> Option<NotePath> {
+        let path = path.strip_prefix(&self.root).ok()?;
+        let written = path.to_str()?;
+        let spelled = spelled(path);
+        self.entangled |= nfc(written) != written;
+        Some(NotePath::new(spelled))
     }
 }
 
@@ -374,6 +439,14 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|extension| {
         MARKDOWN_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
     })
+}
+
+/// Whether the file can be reached by another name that is no symbolic link.
+fn has_other_names(facts: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(facts) > 1;
+    #[cfg(not(unix))]
+    return false;
 }
 
 fn real(path: &Path) -> Result<PathBuf, ScanError> {

@@ -40,9 +40,11 @@ impl Phase {
 pub struct IndexStatus {
     /// The newest published generation.
     pub generation: u64,
+    /// The sum of a hash of each note's uri, path and content: equal sums mean equal notes, whatever led to them.
+    pub digest: u128,
     /// What the writer is doing.
     pub phase: Phase,
-    /// The vaults, in the order of the settings.
+    /// The vaults, by name.
     pub vaults: Vec<VaultStatus>,
     /// Notes.
     pub n_notes: usize,
@@ -95,6 +97,20 @@ pub struct VaultStatus {
     pub n_skipped: usize,
     /// Files that could not be read.
     pub n_failed: usize,
+    /// How changes of its files are noticed.
+    pub watching: WatchState,
+}
+
+/// How changes of a vault's files are noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WatchState {
+    /// Not by themselves.
+    #[default]
+    Off,
+    /// The system announces them.
+    Announced,
+    /// All files are looked at from time to time.
+    Polled,
 }
 
 /// What became of a file.

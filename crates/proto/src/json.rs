@@ -8,7 +8,7 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    FileState, LinkSource, Origin, Phase, Relation, Rendering, SearchMode, Severity,
+    FileState, LinkSource, Origin, Phase, Relation, Rendering, SearchMode, Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -37,6 +37,7 @@ named! {
     Rendering "RENDERING_" lower,
     SearchMode "SEARCH_MODE_" lower,
     Severity "SEVERITY_" lower,
+    WatchState "WATCH_STATE_" lower,
 }
 
 /// `PRIOR_SIBLING` as `prior_sibling`.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use weft_engine::{EngineSettings, RelatedSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
-use weft_indexer::IndexSettings;
 use weft_indexer::chunk::ChunkLimits;
 use weft_indexer::embed::EmbeddingSettings;
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::ScanOptions;
+use weft_indexer::{IndexSettings, WatchOptions};
 
 use super::Problem;
 
@@ -27,7 +27,7 @@ pub struct Settings {
     /// The folders of notes to serve.
     pub vaults: Vec<Vault>,
     /// How changed files are noticed.
-    pub watch: WatchSettings,
+    pub watch: WatchOptions,
     /// Which files are read.
     pub scan: ScanOptions,
     /// Which dialects are read.
@@ -143,23 +143,6 @@ impl Vault {
     }
 }
 
-/// How changed files are noticed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WatchSettings {
-    /// Whether `serve` notices changes by itself.
-    pub enabled: bool,
-    /// How long a burst of changes must be over before it is read, in milliseconds.
-    pub debounce_ms: u64,
-}
-
-impl Default for WatchSettings {
-    fn default() -> Self {
-        let IndexSettings { watch, debounce_ms, .. } = IndexSettings::default();
-        Self { enabled: watch, debounce_ms }
-    }
-}
-
 /// What is written to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -181,7 +164,7 @@ impl Settings {
             server,
             store,
             vaults,
-            watch: WatchSettings { enabled: _, debounce_ms },
+            watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms },
             scan: _,
             parse: _,
             chunks,
@@ -212,6 +195,8 @@ impl Settings {
             check(bytes.contains(&value), key, "must be 1024 to 1073741824");
         }
         check(store.keep_generations >= 1, "store.keep_generations", "must be at least 1");
+        let poll = 100..=3_600_000;
+        check(poll.contains(poll_ms), "watch.poll_ms", "must be 100 to 3600000");
         check(*debounce_ms <= 60_000, "watch.debounce_ms", "must be 0 to 60000");
         let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();
         names.sort_unstable();

@@ -10,6 +10,7 @@ use super::count;
 pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusResponse {
     let indexer::IndexStatus {
         generation,
+        digest,
         phase: at,
         vaults,
         n_notes,
@@ -38,6 +39,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
             n_ambiguous,
             n_skipped,
             n_failed,
+            watching,
         } = vault;
         wire::VaultStatus {
             name,
@@ -48,6 +50,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
             n_ambiguous: count(n_ambiguous),
             n_skipped: count(n_skipped),
             n_failed: count(n_failed),
+            watching: watch_state(watching).into(),
         }
     });
     wire::StatusResponse {
@@ -74,6 +77,15 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         store: store.display().to_string(),
         store_bytes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        digest: format!("{digest:032x}"),
+    }
+}
+
+const fn watch_state(state: indexer::WatchState) -> wire::WatchState {
+    match state {
+        indexer::WatchState::Off => wire::WatchState::Off,
+        indexer::WatchState::Announced => wire::WatchState::Announced,
+        indexer::WatchState::Polled => wire::WatchState::Polled,
     }
 }
 

@@ -88,6 +88,8 @@ pub struct KeywordWriter {
     writer: Option<IndexWriter>,
     /// Notes added since the last commit.
     pending: NoteBits,
+    /// Whether the last commit may hold more than the reader knows.
+    reader_lags: bool,
     encoders: Vec<Encoder>,
     /// Held as long as the writer lives.
     _lock: DirectoryLock,
@@ -187,6 +189,7 @@ impl KeywordWriter {
             reader: reader.clone(),
             writer: None,
             pending: NoteBits::default(),
+            reader_lags: false,
             encoders: Vec::new(),
             _lock: lock,
         };
@@ -195,8 +198,13 @@ impl KeywordWriter {
 
     /// Takes in changes, in order; a later change of a note overrides an earlier one.
     ///
-    /// Nothing is visible before the next commit. After an error, nothing since the last commit may be relied on: open anew.
+    /// Nothing is visible before the next commit. After an error everything since the last commit is forgotten.
     pub fn apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
+        let outcome = self.try_apply(changes);
+        self.forget_unless(outcome)
+    }
+
+    fn try_apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -214,7 +222,24 @@ impl KeywordWriter {
     /// Makes everything applied so far visible and durable as `generation`, and gives the reader that sees it.
     ///
     /// Cost: mostly waiting for the disk.
+    /// After an error everything since the last commit is forgotten; if the commit itself came about, the next one shows it too.
     pub fn commit(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        let outcome = self.try_commit(generation);
+        self.forget_unless(outcome)
+    }
+
+    /// Forgets everything since the last commit where something failed.
+    fn forget_unless<T>(&mut self, outcome: Result<T, KeywordError>) -> Result<T, KeywordError> {
+        if outcome.is_err() {
+            self.writer = None;
+            self.pending = NoteBits::default();
+            // The last commit may be newer than the reader knows.
+            self.reader_lags = true;
+        }
+        outcome
+    }
+
+    fn try_commit(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
         self.start()?;
         let payload = format!("{generation} {}", analysis_of(self.settings.language));
         if let Some(writer) = &mut self.writer {
@@ -284,7 +309,16 @@ impl KeywordWriter {
             &self.place,
         )?;
         self.reader = reader.clone();
+        self.reader_lags = false;
         Ok(reader)
+    }
+
+    /// The reader of the last commit, read anew where an error may have left it behind.
+    pub fn refresh(&mut self) -> Result<KeywordReader, KeywordError> {
+        if self.reader_lags {
+            self.reload(self.reader.0.generation)?;
+        }
+        Ok(self.reader.clone())
     }
 
     fn start(&mut self) -> Result<(), KeywordError> {
@@ -358,7 +392,7 @@ impl KeywordWriter {
             KeywordChange::Upsert(note) => note.note,
             KeywordChange::Delete(note) => *note,
         };
-        if self.reader.contains(note) || self.pending.contains(note) {
+        if self.reader_lags || self.reader.contains(note) || self.pending.contains(note) {
             writer.delete_term(Term::from_field_u64(self.fields.note, u64::from(note.get())));
         }
         if let Some(document) = document {

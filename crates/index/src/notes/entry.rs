@@ -32,6 +32,23 @@ pub struct FileFacts {
     pub inode: u64,
     /// Hash of the bytes.
     pub hash: TextHash,
+    /// When it was read, nanoseconds since 1970; 0 while it was not.
+    pub read_ns: i64,
+}
+
+/// A change within this time of another may leave a file with the same size and time.
+const SAME_TIME_NS: i64 = 2_000_000_000;
+
+impl FileFacts {
+    /// Whether a file of which the file system now says `now` certainly holds what was read.
+    ///
+    /// Size, time and inode must be the same, and the file must have been at rest when it was read: two seconds is the coarsest clock of a file system.
+    #[must_use]
+    pub const fn still_hold(&self, now: &Self) -> bool {
+        let same =
+            self.size == now.size && self.modified_ns == now.modified_ns && self.inode == now.inode;
+        same && self.modified_ns.saturating_add(SAME_TIME_NS) < self.read_ns
+    }
 }
 
 /// A body, shared by all who hold it.

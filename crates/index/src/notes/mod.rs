@@ -3,13 +3,19 @@
 //! A [`NoteTable`] is an immutable value.
 //! [`NoteTable::edited`] gives the table after a batch of changes; it shares what did not change, re-resolves only the links that asked for a name that changed, and always equals the table built at once from the same notes (slots aside).
 
+mod edit;
 mod entry;
 mod hierarchy;
 mod names;
 mod resolve;
+mod stored;
 mod table;
+mod tally;
 mod texts;
 
+pub use edit::{Change, Delta};
 pub use entry::{Body, FileFacts, NoteEntry, VaultId, VaultInfo};
 pub use resolve::Resolution;
-pub use table::{Change, Delta, Issue, NoteTable, Resolved, StoredNotes};
+pub use stored::StoredNotes;
+pub use table::{Issue, NoteTable, Resolved};
+pub use tally::Tally;

@@ -1,44 +1,18 @@
-//! The table itself and its one operation: applying a batch of changes.
+//! The table itself: what it holds and what can be asked of it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap as StdMap};
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{HashMap, OrdMap, Vector};
 use serde::{Deserialize, Serialize};
-use weft_graph::{ColumnsError, GraphColumns, NodeSpec, NoteGraph};
+use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{NoteId, NotePath, NoteSet, Target, TargetSyntax, Uri, fold};
 
 use super::names::{Key, Names, asked_keys, last_segment};
 use super::resolve::{From, Resolution, is_relative, joined};
+use super::tally::Tally;
 use super::{NoteEntry, VaultId, VaultInfo};
-
-/// One change of a batch.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// The file at the entry's path now says this.
-    Upsert(Arc<NoteEntry>),
-    /// The note moved from this path and says this; it keeps its slot.
-    Move(NotePath, Arc<NoteEntry>),
-    /// There is no note at this path any more.
-    Remove(VaultId, NotePath),
-}
-
-/// What a batch did to the slots.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Delta {
-    /// Notes whose entry is new or changed, by slot.
-    pub upserted: Vec<NoteId>,
-    /// Slots that no longer hold the note they held.
-    pub removed: Vec<NoteId>,
-}
-
-impl Delta {
-    /// Whether the batch changed nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.upserted.is_empty() && self.removed.is_empty()
-    }
-}
 
 /// What the rest of the vault makes of a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,44 +50,61 @@ pub enum Issue {
 }
 
 #[derive(Clone, Debug)]
-enum Slot {
+pub(super) enum Slot {
     Free,
     Note(Arc<NoteEntry>, Arc<Resolved>),
     Placeholder(Arc<Placeholder>),
 }
 
 #[derive(Clone, Debug)]
-struct Placeholder {
-    key: Key,
+pub(super) struct Placeholder {
+    pub(super) key: Key,
     /// How each linking note spells the name; the lowest path's spelling is the id.
-    spellings: OrdMap<NotePath, String>,
+    pub(super) spellings: OrdMap<NotePath, String>,
 }
 
 /// Every note and placeholder of a snapshot. Cloning is cheap and shares everything.
 #[derive(Clone, Debug, Default)]
 pub struct NoteTable {
-    vaults: Vector<Arc<VaultInfo>>,
-    slots: Vector<Slot>,
-    free: Vector<NoteId>,
-    by_path: OrdMap<(VaultId, NotePath), NoteId>,
-    by_uri: OrdMap<Uri, NoteId>,
+    /// By [`VaultId`]; nothing where a vault was taken out.
+    pub(super) vaults: Vector<Option<Arc<VaultInfo>>>,
+    pub(super) slots: Vector<Slot>,
+    pub(super) free: Vector<NoteId>,
+    pub(super) by_path: OrdMap<(VaultId, NotePath), NoteId>,
+    pub(super) by_uri: OrdMap<Uri, NoteId>,
     /// By the uri a note would have if no other claimed it.
-    claims: HashMap<Key, OrdMap<NotePath, NoteId>>,
-    placeholders: HashMap<Key, NoteId>,
+    pub(super) claims: HashMap<Key, OrdMap<NotePath, NoteId>>,
+    pub(super) placeholders: HashMap<Key, NoteId>,
     pub(super) names: Names,
-    graph: NoteGraph,
+    pub(super) graph: NoteGraph,
+    /// By [`VaultId`].
+    pub(super) tallies: Vector<Tally>,
 }
 
 impl NoteTable {
     /// An empty table over these vaults.
     #[must_use]
     pub fn new(vaults: impl IntoIterator<Item = VaultInfo>) -> Self {
-        Self { vaults: vaults.into_iter().map(Arc::new).collect(), ..Self::default() }
+        let vaults = vaults.into_iter().map(|info| Some(Arc::new(info)));
+        Self { vaults: vaults.collect(), ..Self::default() }
     }
 
     /// The vaults, by [`VaultId`].
     pub fn vaults(&self) -> impl Iterator<Item = (VaultId, &VaultInfo)> {
-        self.vaults.iter().zip(0..).map(|(vault, id)| (VaultId(id), &**vault))
+        let vaults = self.vaults.iter().zip(0..);
+        vaults.filter_map(|(vault, id)| Some((VaultId(id), &**vault.as_ref()?)))
+    }
+
+    /// A vault; nothing where it was taken out or never was.
+    #[must_use]
+    pub fn vault(&self, id: VaultId) -> Option<&VaultInfo> {
+        self.vaults.get(usize::from(id.0))?.as_deref()
+    }
+
+    /// The least number that no vault has: for the next one.
+    #[must_use]
+    pub fn next_vault(&self) -> VaultId {
+        (0..).map(VaultId).find(|id| self.vault(*id).is_none()).unwrap_or(VaultId(u16::MAX))
     }
 
     /// The graph of notes and placeholders.
@@ -157,9 +148,26 @@ impl NoteTable {
         self.by_path.values().filter_map(|id| Some((*id, self.entry(*id)?)))
     }
 
+    /// The note at `path`, and those in the folder `path`, by path; all notes of the vault where it is empty.
+    pub fn at_or_below(
+        &self,
+        vault: VaultId,
+        path: &str,
+    ) -> impl Iterator<Item = (NoteId, &Arc<NoteEntry>)> {
+        let itself = self.at(vault, &NotePath::new(path));
+        let folder = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let from = (vault, NotePath::new(folder.as_str()));
+        let below = self.by_path.range((Bound::Included(from), Bound::Unbounded));
+        let below = below
+            .take_while(move |((other, path), _)| {
+                *other == vault && path.as_str().starts_with(&folder)
+            })
+            .map(|(_, id)| *id);
+        itself.into_iter().chain(below).filter_map(|id| Some((id, self.entry(id)?)))
+    }
+
     /// All notes by uri, from the first that is greater than `after`.
     pub fn by_uri_after(&self, after: Option<&Uri>) -> impl Iterator<Item = (&Uri, NoteId)> {
-        use std::ops::Bound;
         let from = after.map_or(Bound::Unbounded, |uri| Bound::Excluded(uri.clone()));
         self.by_uri.range((from, Bound::Unbounded)).map(|(uri, id)| (uri, *id))
     }
@@ -301,322 +309,14 @@ impl NoteTable {
     }
 
     /// What stands before the uris of a vault: nothing while it is the only one.
-    fn prefix(&self, vault: VaultId) -> Option<String> {
-        let several = self.vaults.len() > 1;
-        self.vaults
-            .get(usize::from(vault.0))
-            .filter(|_| several)
-            .map(|info| format!("{}:", info.name))
-    }
-
-    /// This table after `changes`, applied in order, and what they did to the slots.
-    ///
-    /// Cost: the changed notes, the notes that asked for a name that changed, and the lists of the graph they touch.
-    #[must_use]
-    pub fn edited(&self, changes: &[Change]) -> (Self, Delta) {
-        let mut edit = Edit { table: self.clone(), ..Edit::default() };
-        for change in changes {
-            edit.apply(change);
-        }
-        edit.finish(self)
-    }
-}
-
-/// A batch on its way through: the table so far and what is still to be brought in line.
-#[derive(Default)]
-struct Edit {
-    table: NoteTable,
-    upserted: BTreeSet<NoteId>,
-    removed: BTreeSet<NoteId>,
-    /// Names that came, went or changed their meaning.
-    keys: BTreeSet<Key>,
-    /// Uris that notes would have, to be given out again.
-    claims: BTreeSet<Key>,
-    /// Folders whose note may have changed.
-    folders: BTreeSet<(VaultId, String)>,
-    /// Nodes of the graph that may have changed.
-    nodes: BTreeSet<NoteId>,
-}
-
-impl Edit {
-    fn apply(&mut self, change: &Change) {
-        match change {
-            Change::Upsert(entry) => {
-                let slot = self.table.at(entry.vault, &entry.note.path);
-                self.put(slot, entry);
-            }
-            Change::Move(from, entry) => {
-                if let Some(other) = self.table.at(entry.vault, &entry.note.path) {
-                    self.remove(other);
-                }
-                let slot = self.table.at(entry.vault, from);
-                self.put(slot, entry);
-            }
-            Change::Remove(vault, path) => {
-                if let Some(id) = self.table.at(*vault, path) {
-                    self.remove(id);
-                }
-            }
-        }
-    }
-
-    fn put(&mut self, slot: Option<NoteId>, entry: &Arc<NoteEntry>) {
-        let old = slot.and_then(|id| self.table.slots.get(id.index()).cloned());
-        let id = match (slot, old) {
-            // Nobody else can notice an edit that leaves the note's names alone.
-            (Some(id), Some(Slot::Note(old, resolved))) if same_names(&old, entry) => {
-                self.unlink(id, &old, &resolved);
-                let resolved = Resolved {
-                    targets: Vec::new(),
-                    ambiguous: Vec::new(),
-                    ..Resolved::clone(&resolved)
-                };
-                self.table.slots.set(id.index(), Slot::Note(Arc::clone(entry), Arc::new(resolved)));
-                id
-            }
-            (slot, _) => {
-                slot.into_iter().for_each(|id| self.withdraw(id));
-                let id = slot.unwrap_or_else(|| self.table.allocate());
-                let resolved =
-                    Resolved { uri: Uri::new(""), targets: Vec::new(), ambiguous: Vec::new() };
-                self.table.slots.set(id.index(), Slot::Note(Arc::clone(entry), Arc::new(resolved)));
-                self.announce(id, entry);
-                id
-            }
-        };
-        for link in &entry.note.links {
-            for key in link_keys(entry, &link.target) {
-                self.table.names.ask(key, id);
-            }
-        }
-        self.upserted.insert(id);
-        self.removed.remove(&id);
-        self.nodes.insert(id);
-    }
-
-    /// Tells the table the names under which a note is to be found; its uri follows when all claims are known.
-    fn announce(&mut self, id: NoteId, entry: &NoteEntry) {
-        let path = &entry.note.path;
-        self.table.by_path.insert((entry.vault, path.clone()), id);
-        for key in own_keys(entry) {
-            self.table.names.answer(key.clone(), id);
-            self.keys.insert(key);
-        }
-        let claim = (entry.vault, wanted_uri(entry).to_owned());
-        self.table.claims.entry(claim).or_default().insert(path.clone(), id);
-        self.touch_place(entry);
-    }
-
-    /// Marks what depends on where a note lies and what uri it wants.
-    fn touch_place(&mut self, entry: &NoteEntry) {
-        let path = &entry.note.path;
-        self.claims.insert((entry.vault, wanted_uri(entry).to_owned()));
-        self.claims.insert((entry.vault, path.without_extension().to_owned()));
-        self.folders
-            .extend(NoteTable::stands_for(path).into_iter().map(|folder| (entry.vault, folder)));
-    }
-
-    fn remove(&mut self, id: NoteId) {
-        self.withdraw(id);
-        self.table.slots.set(id.index(), Slot::Free);
-        self.upserted.remove(&id);
-        self.removed.insert(id);
-        self.nodes.insert(id);
-    }
-
-    /// Takes back everything that the note in a slot told the table.
-    fn withdraw(&mut self, id: NoteId) {
-        let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned() else {
-            return;
-        };
-        let path = entry.note.path.clone();
-        self.table.by_path.remove(&(entry.vault, path.clone()));
-        self.release_uri(id, &entry, &resolved.uri);
-        for key in own_keys(&entry) {
-            self.table.names.silence(&key, id);
-            self.keys.insert(key);
-        }
-        let claim = (entry.vault, wanted_uri(&entry).to_owned());
-        if let Some(group) = self.table.claims.get_mut(&claim) {
-            group.remove(&path);
-            if group.is_empty() {
-                self.table.claims.remove(&claim);
-            }
-        }
-        self.touch_place(&entry);
-        self.unlink(id, &entry, &resolved);
-    }
-
-    /// Takes back the links of a note.
-    fn unlink(&mut self, id: NoteId, entry: &NoteEntry, resolved: &Resolved) {
-        for link in &entry.note.links {
-            for key in link_keys(entry, &link.target) {
-                self.table.names.unask(&key, id);
-            }
-        }
-        self.forget_targets(id, &entry.note.path, resolved);
-    }
-
-    fn release_uri(&mut self, id: NoteId, entry: &NoteEntry, uri: &Uri) {
-        if self.table.by_uri.get(uri) == Some(&id) {
-            self.table.by_uri.remove(uri);
-        }
-        if let Some(local) = self.table.local_uri(id).map(fold) {
-            let key = (entry.vault, local);
-            self.table.names.silence(&key, id);
-            self.keys.insert(key);
-        }
-        // A uri may read like another of the note's own names.
-        for key in own_keys(entry) {
-            self.table.names.answer(key, id);
-        }
-    }
-
-    /// Takes the note's spelling off the placeholders it links to; those nobody spells any more go.
-    fn forget_targets(&mut self, id: NoteId, path: &NotePath, resolved: &Resolved) {
-        for target in resolved.targets.iter().flatten() {
-            let Some(Slot::Placeholder(placeholder)) =
-                self.table.slots.get(target.index()).cloned()
-            else {
-                continue;
-            };
-            let mut placeholder = Arc::unwrap_or_clone(placeholder);
-            placeholder.spellings.remove(path);
-            self.nodes.insert(*target);
-            if placeholder.spellings.is_empty() {
-                self.table.placeholders.remove(&placeholder.key);
-                self.table.slots.set(target.index(), Slot::Free);
-            } else {
-                self.table.slots.set(target.index(), Slot::Placeholder(Arc::new(placeholder)));
-            }
-        }
-        self.nodes.insert(id);
-    }
-
-    fn finish(mut self, before: &NoteTable) -> (NoteTable, Delta) {
-        self.give_out_uris();
-        let mut to_resolve = self.upserted.clone();
-        for key in &self.keys {
-            to_resolve.extend(self.table.names.askers(key));
-        }
-        for id in to_resolve {
-            self.resolve(id);
-        }
-        self.place_below_folders();
-        self.reclaim();
-        let specs = self.nodes.iter().map(|id| (*id, self.table.spec(*id))).collect::<Vec<_>>();
-        // An empty graph is built at once, which costs far less than editing every list into it.
-        self.table.graph = if before.graph.n_nodes() == 0 {
-            NoteGraph::build(specs.into_iter().filter_map(|(id, spec)| Some((id, spec?))))
-        } else {
-            before.graph.edited(specs)
-        };
-        let delta = Delta {
-            upserted: self.upserted.into_iter().collect(),
-            removed: self.removed.into_iter().collect(),
-        };
-        (self.table, delta)
-    }
-
-    /// Gives every note around the touched claims its uri: the lowest path has the uri it wants, others fall back to their path.
-    fn give_out_uris(&mut self) {
-        let mut touched: BTreeSet<NoteId> = self.upserted.clone();
-        for key in &self.claims {
-            touched.extend(
-                self.table.claims.get(key).into_iter().flat_map(|group| group.values().copied()),
-            );
-            // A note that lost its claim may stand on its path, which another may now want.
-            let bare = weft_model::id::without_markdown_extension(&key.1);
-            let at_path =
-                self.table.names.answering(&(key.0, fold(last_segment(bare)))).iter().copied();
-            touched.extend(at_path.filter(|id| {
-                self.table.bare_path(*id) == Some(key.1.as_str())
-                    || self.table.path_of(*id).as_str() == key.1
-            }));
-        }
-        for id in touched {
-            let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned()
-            else {
-                continue;
-            };
-            let local = self.table.due_uri(id, &entry);
-            let uri =
-                Uri::new(format!("{}{local}", self.table.prefix(entry.vault).unwrap_or_default()));
-            if uri != resolved.uri {
-                if !resolved.uri.as_str().is_empty() {
-                    self.release_uri(id, &entry, &resolved.uri);
-                }
-                let key = (entry.vault, fold(&local));
-                self.table.names.answer(key.clone(), id);
-                self.keys.insert(key);
-                let resolved = Resolved { uri: uri.clone(), ..Arc::unwrap_or_clone(resolved) };
-                self.table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
-            }
-            self.table.by_uri.insert(uri, id);
-            self.nodes.insert(id);
-        }
-    }
-
-    fn resolve(&mut self, id: NoteId) {
-        let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned() else {
-            return;
-        };
-        self.forget_targets(id, &entry.note.path, &resolved);
-        let from = From { vault: entry.vault, folder: entry.note.path.folder() };
-        // A note often links to the same target many times.
-        let mut known: StdMap<&Target, (Option<NoteId>, bool)> = StdMap::new();
-        let mut targets = Vec::with_capacity(entry.note.links.len());
-        let mut ambiguous = Vec::new();
-        for (link, at) in entry.note.links.iter().zip(0..) {
-            let (target, several) = *known.entry(&link.target).or_insert_with(|| {
-                let found = self.table.resolution(&link.target, from);
-                let several = found.is_ambiguous();
-                let target = found.note.or_else(|| match link.target.syntax {
-                    TargetSyntax::Tentative => None,
-                    TargetSyntax::Wikilink | TargetSyntax::Markdown | TargetSyntax::Listed => {
-                        let place = self.table.placeholder(&entry, &link.target);
-                        self.nodes.insert(place);
-                        Some(place)
-                    }
-                });
-                (target, several)
-            });
-            targets.push(target);
-            if several {
-                ambiguous.push(at);
-            }
-        }
-        let resolved = Resolved { uri: resolved.uri.clone(), targets, ambiguous };
-        self.table.slots.set(id.index(), Slot::Note(Arc::clone(&entry), Arc::new(resolved)));
-        self.nodes.insert(id);
-    }
-
-    /// A folder's note that came or went moves the notes below it.
-    fn place_below_folders(&mut self) {
-        for (vault, folder) in &self.folders {
-            let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-            let from = (*vault, NotePath::new(start.as_str()));
-            let below = self
-                .table
-                .by_path
-                .range(from..)
-                .take_while(|((v, path), _)| v == vault && path.as_str().starts_with(&start));
-            self.nodes.extend(below.map(|(_, id)| *id));
-        }
-    }
-
-    /// Touched slots that hold nothing any more can be given out again, from the next batch on.
-    fn reclaim(&mut self) {
-        for id in &self.nodes {
-            if matches!(self.table.slots.get(id.index()), Some(Slot::Free)) {
-                self.table.free.push_back(*id);
-            }
-        }
+    pub(super) fn prefix(&self, vault: VaultId) -> Option<String> {
+        let several = self.vaults().nth(1).is_some();
+        self.vault(vault).filter(|_| several).map(|info| format!("{}:", info.name))
     }
 }
 
 impl NoteTable {
-    fn allocate(&mut self) -> NoteId {
+    pub(super) fn allocate(&mut self) -> NoteId {
         if let Some(id) = self.free.pop_front() {
             return id;
         }
@@ -627,7 +327,7 @@ impl NoteTable {
     }
 
     /// The placeholder for an unresolved target of `entry`, spelled by it too.
-    fn placeholder(&mut self, entry: &NoteEntry, target: &Target) -> NoteId {
+    pub(super) fn placeholder(&mut self, entry: &NoteEntry, target: &Target) -> NoteId {
         let name = spelled(entry, target);
         let key = (entry.vault, fold(&name));
         let id = match self.placeholders.get(&key) {
@@ -650,7 +350,7 @@ impl NoteTable {
     }
 
     /// The uri a note is due, within its vault.
-    fn due_uri(&self, id: NoteId, entry: &NoteEntry) -> String {
+    pub(super) fn due_uri(&self, id: NoteId, entry: &NoteEntry) -> String {
         let wanted = wanted_uri(entry);
         let claimed = |uri: &str| self.claims.get(&(entry.vault, uri.to_owned()));
         if claimed(wanted)
@@ -677,8 +377,14 @@ impl NoteTable {
         uri
     }
 
+    /// What the graph is told of every slot that holds something.
+    pub(super) fn graph_of_all(&self) -> impl Iterator<Item = (NoteId, NodeSpec)> {
+        let ids = (0..).map(NoteId::new).take(self.slots.len());
+        ids.filter_map(|id| Some((id, self.spec(id)?)))
+    }
+
     /// What the graph is told of a slot; nothing for a free one.
-    fn spec(&self, id: NoteId) -> Option<NodeSpec> {
+    pub(super) fn spec(&self, id: NoteId) -> Option<NodeSpec> {
         match self.slots.get(id.index())? {
             Slot::Free => None,
             Slot::Placeholder(placeholder) => {
@@ -711,12 +417,12 @@ impl NoteTable {
 }
 
 /// The uri a note would have if no other wanted it.
-fn wanted_uri(entry: &NoteEntry) -> &str {
+pub(super) fn wanted_uri(entry: &NoteEntry) -> &str {
     entry.note.claimed_uri.as_deref().unwrap_or(entry.note.path.without_extension())
 }
 
 /// Whether two versions of a note are found under the same names at the same place.
-fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
+pub(super) fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
     let names = |entry: &'_ NoteEntry| {
         (entry.vault, entry.note.path.clone(), entry.note.claimed_uri.clone())
     };
@@ -724,103 +430,22 @@ fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
 }
 
 /// The names a note answers to besides its uri: its last path segment and its aliases.
-fn own_keys(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
+pub(super) fn own_keys(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
     let names = std::iter::once(entry.note.path.stem())
         .chain(entry.note.aliases.iter().map(String::as_str));
     names.map(|name| (entry.vault, fold(name)))
 }
 
-fn link_keys(entry: &NoteEntry, target: &Target) -> [Key; 2] {
+pub(super) fn link_keys(entry: &NoteEntry, target: &Target) -> [Key; 2] {
     asked_keys(entry.vault, &spelled(entry, target))
 }
 
 /// The name of a target: as written, or seen from the vault's root where it is relative.
-fn spelled(entry: &NoteEntry, target: &Target) -> String {
+pub(super) fn spelled(entry: &NoteEntry, target: &Target) -> String {
     let name = target.name.as_str();
     if is_relative(name) {
         joined(entry.note.path.folder(), name).unwrap_or_else(|| name.to_owned())
     } else {
         name.trim_start_matches('/').to_owned()
-    }
-}
-
-/// A table as it is written down: slots, so that other parts of a store may refer to them, and the graph.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct StoredNotes {
-    vaults: Vec<VaultInfo>,
-    n_slots: u32,
-    notes: Vec<(NoteId, Arc<NoteEntry>, Resolved)>,
-}
-
-impl NoteTable {
-    /// This table for writing down, and its graph's columns beside it.
-    #[must_use]
-    pub fn stored(&self) -> (StoredNotes, GraphColumns) {
-        let notes = self
-            .by_path()
-            .filter_map(|(id, entry)| Some((id, Arc::clone(entry), self.resolved(id)?.clone())));
-        let stored = StoredNotes {
-            vaults: self.vaults.iter().map(|vault| VaultInfo::clone(vault)).collect(),
-            n_slots: u32::try_from(self.slots.len())
-                .expect("a snapshot holds fewer than 2^32 slots"),
-            notes: notes.collect(),
-        };
-        (stored, self.graph.columns())
-    }
-
-    /// The table that was written down: the same slots, without resolving a link again.
-    pub fn restored(stored: StoredNotes, graph: GraphColumns) -> Result<Self, ColumnsError> {
-        let StoredNotes { vaults, n_slots, notes } = stored;
-        let graph = NoteGraph::from_columns(graph)?;
-        let mut table = Self::new(vaults);
-        table.slots = (0..n_slots).map(|_| Slot::Free).collect();
-        for (id, entry, resolved) in notes {
-            let known = |target: &NoteId| graph.contains(*target) && target.get() < n_slots;
-            if !known(&id) || !resolved.targets.iter().flatten().all(known) {
-                return Err(ColumnsError::Inconsistent {
-                    what: "notes and graph do not name the same slots",
-                });
-            }
-            for key in own_keys(&entry) {
-                table.names.answer(key, id);
-            }
-            let claim = (entry.vault, wanted_uri(&entry).to_owned());
-            table.claims.entry(claim).or_default().insert(entry.note.path.clone(), id);
-            for (link, target) in entry.note.links.iter().zip(&resolved.targets) {
-                for key in link_keys(&entry, &link.target) {
-                    table.names.ask(key, id);
-                }
-                if let Some(place) = target.filter(|target| graph.is_placeholder(*target)) {
-                    let name = spelled(&entry, &link.target);
-                    let key = (entry.vault, fold(&name));
-                    table.placeholders.insert(key.clone(), place);
-                    let mut placeholder = match table.slots.get(place.index()) {
-                        Some(Slot::Placeholder(placeholder)) => Placeholder::clone(placeholder),
-                        Some(Slot::Free | Slot::Note(..)) | None => {
-                            Placeholder { key, spellings: OrdMap::new() }
-                        }
-                    };
-                    placeholder.spellings.entry(entry.note.path.clone()).or_insert(name);
-                    table.slots.set(place.index(), Slot::Placeholder(Arc::new(placeholder)));
-                }
-            }
-            table.by_path.insert((entry.vault, entry.note.path.clone()), id);
-            table.by_uri.insert(resolved.uri.clone(), id);
-            table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
-        }
-        let notes: Vec<(NoteId, Key)> = table
-            .by_uri
-            .values()
-            .filter_map(|id| Some((*id, (table.entry(*id)?.vault, fold(table.local_uri(*id)?)))))
-            .collect();
-        for (id, key) in notes {
-            table.names.answer(key, id);
-        }
-        let free = (0..n_slots)
-            .map(NoteId::new)
-            .filter(|id| matches!(table.slots.get(id.index()), Some(Slot::Free)));
-        table.free = free.collect();
-        table.graph = graph;
-        Ok(table)
     }
 }

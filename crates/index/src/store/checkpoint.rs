@@ -19,6 +19,25 @@ pub struct Checkpoint {
     pub recipe: u64,
 }
 
+/// Writes checkpoints into a store. Valid as long as the store is open.
+#[derive(Clone, Debug)]
+pub struct Checkpoints {
+    pub(super) root: PathBuf,
+}
+
+impl Checkpoints {
+    /// Writes `checkpoint` down durably and makes it the one to open; older ones go, `keep` of them in all stay.
+    pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
+        write(&self.root, checkpoint, keep)
+    }
+
+    /// Bytes of all files of the store. `O(files)`.
+    #[must_use]
+    pub fn store_bytes(&self) -> u64 {
+        files::n_bytes(&self.root)
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     format: u32,
@@ -95,7 +114,7 @@ fn decoded<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreErr
         .map_err(|error| StoreError::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
 
-pub(super) fn write(root: &Path, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
+fn write(root: &Path, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
     let Checkpoint { generation, notes, recipe } = checkpoint;
     let temporary = root.join("gen-new");
     let _ = std::fs::remove_dir_all(&temporary);

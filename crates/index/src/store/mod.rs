@@ -20,7 +20,7 @@ mod shelf;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Checkpoints};
 pub use shelf::{Shelf, ShelfReport};
 
 /// The newest format of the store's files that this release writes and reads.
@@ -143,9 +143,10 @@ impl Store {
         checkpoint::read(&self.root)
     }
 
-    /// Writes `checkpoint` down durably and makes it the one to open; older ones go, `keep` of them in all stay.
-    pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
-        checkpoint::write(&self.root, checkpoint, keep)
+    /// Where checkpoints are written: a handle that another thread may have.
+    #[must_use]
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints { root: self.root.clone() }
     }
 
     /// Makes sure that `generation` was never published by an earlier run and will not be by a later one.
@@ -170,11 +171,5 @@ impl Store {
             files::replace(&self.root.join("ISSUED"), generation.to_string().as_bytes())?;
         }
         Ok(())
-    }
-
-    /// Bytes of all files in the folder. `O(files)`.
-    #[must_use]
-    pub fn n_bytes(&self) -> u64 {
-        files::n_bytes(&self.root)
     }
 }

@@ -1,7 +1,7 @@
 //! The shelf: vectors by the hash of their text, kept across restarts, renames and edits.
 
 use std::collections::HashMap;
-use std::io::Write as _;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +31,9 @@ pub struct Shelf {
     texts: Vec<TextHash>,
     /// A row that holds the vector of a text; rows of deleted notes too, until compaction.
     by_text: HashMap<TextHash, RowId>,
-    /// Hashes of rows that are not yet durable.
+    /// Rows that are durable.
+    n_logged: usize,
+    /// Text and checksum of the rows that are not.
     unlogged: Vec<(TextHash, u32)>,
     model: Arc<ModelIdentity>,
 }
@@ -98,14 +100,9 @@ impl Shelf {
             .open(&log_path)
             .map_err(StoreError::io("open", &log_path))?;
         // An entry that was cut in the middle goes, so that later ones stand where they belong.
-        let whole = (shelf.writer.publish().n_rows() * ENTRY_BYTES) as u64;
-        let settle = || {
-            use std::io::Seek as _;
-            let mut log = &log;
-            log.set_len(whole)?;
-            log.seek(std::io::SeekFrom::End(0))
-        };
-        settle().map_err(StoreError::io("write", &log_path))?;
+        shelf.n_logged = shelf.texts.len();
+        log.set_len((shelf.n_logged * ENTRY_BYTES) as u64)
+            .map_err(StoreError::io("write", &log_path))?;
         let graph_path = folder.join(GRAPH_FILE);
         if graph_path.exists() {
             // A graph that does not fit is built again when it is worth it.
@@ -174,6 +171,7 @@ impl Shelf {
             rows: imbl::HashMap::new(),
             texts: Vec::new(),
             by_text: HashMap::new(),
+            n_logged: 0,
             unlogged: Vec::new(),
             model: Arc::new(model),
         }
@@ -182,27 +180,32 @@ impl Shelf {
     /// Brings the rows of `note` in line with its chunks: texts known are served at once, the rest is returned by position.
     ///
     /// Without chunks the note's rows go.
-    pub fn arrange(&mut self, note: NoteId, texts: &[TextHash]) -> Result<Vec<usize>, StoreError> {
+    /// What cannot be written is among the rest, and the error beside it.
+    pub fn arrange(
+        &mut self,
+        note: NoteId,
+        texts: &[TextHash],
+    ) -> (Vec<usize>, Result<(), StoreError>) {
         let mut old: HashMap<TextHash, Vec<RowId>> = HashMap::new();
         for row in self.rows.get(&note).into_iter().flatten().flatten() {
             old.entry(self.texts[row.index()]).or_default().push(*row);
         }
-        let index = self.writer.publish();
-        let mut rows: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
-        let mut copies: Vec<(usize, Vec<f32>)> = Vec::new();
-        for (at, text) in texts.iter().enumerate() {
-            // The note's own row stays where the text stays; otherwise the vector is copied from whoever has it.
-            let own = old.get_mut(text).and_then(Vec::pop);
-            let known = self.by_text.get(text).filter(|_| own.is_none());
-            if let Some(vector) = known.and_then(|known| index.vector(*known)) {
-                copies.push((at, vector.to_vec()));
-            }
-            rows.push(own);
-        }
+        // The note's own row stays where the text stays; otherwise the vector is copied from whoever has it.
+        let mut rows: Vec<Option<RowId>> =
+            texts.iter().map(|text| old.get_mut(text).and_then(Vec::pop)).collect();
         let gone: Vec<RowId> = old.into_values().flatten().collect();
-        self.writer.delete(&gone)?;
-        for (at, vector) in copies {
-            rows[at] = Some(self.add(note, texts[at], &vector)?);
+        let mut outcome = self.writer.delete(&gone).map(|_| ()).map_err(StoreError::from);
+        if rows.contains(&None) {
+            let index = self.writer.publish();
+            for (row, text) in rows.iter_mut().zip(texts).filter(|(row, _)| row.is_none()) {
+                let known = self.by_text.get(text).and_then(|known| index.vector(*known));
+                if let Some(vector) = known {
+                    match self.add(note, *text, vector) {
+                        Ok(added) => *row = Some(added),
+                        Err(error) => outcome = Err(error),
+                    }
+                }
+            }
         }
         let waiting =
             rows.iter().enumerate().filter(|(_, row)| row.is_none()).map(|(at, _)| at).collect();
@@ -211,7 +214,7 @@ impl Shelf {
         } else {
             self.rows.insert(note, rows.into_iter().collect());
         }
-        Ok(waiting)
+        (waiting, outcome)
     }
 
     /// Keeps the vector of a text and gives it to the chunks that wait for it.
@@ -253,9 +256,14 @@ impl Shelf {
             .iter()
             .flat_map(|(hash, crc)| hash.0.to_le_bytes().into_iter().chain(crc.to_le_bytes()))
             .collect();
-        log.write_all(&bytes)
-            .and_then(|()| log.sync_data())
-            .map_err(StoreError::io("write", path))?;
+        // Written where it belongs, whatever an attempt that failed has left there.
+        let mut write = || {
+            log.seek(SeekFrom::Start((self.n_logged * ENTRY_BYTES) as u64))?;
+            log.write_all(&bytes)?;
+            log.sync_data()
+        };
+        write().map_err(StoreError::io("write", path))?;
+        self.n_logged += self.unlogged.len();
         self.unlogged.clear();
         Ok(())
     }

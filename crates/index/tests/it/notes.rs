@@ -85,7 +85,7 @@ fn dump(table: &NoteTable) -> String {
     let mut nodes: Vec<_> =
         graph.ids().map(|id| (uri(id), graph.is_placeholder(id), graph.degrees(id))).collect();
     nodes.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    writeln!(text, "{nodes:?}").expect("writing to a string");
+    writeln!(text, "{nodes:?} {:?}", table.total()).expect("writing to a string");
     writeln!(
         text,
         "{:?}",
@@ -267,6 +267,36 @@ fn uris_carry_their_vault_where_there_are_several() {
     assert_eq!(found("two:X.md").as_deref(), Some("two:x"));
     assert_eq!(found("y").as_deref(), Some("two:y"));
     assert_eq!(found("three:y"), None);
+}
+
+#[test]
+fn vaults_come_and_go_and_uris_follow() {
+    let info = |name: &str| VaultInfo { name: name.into(), root: format!("/{name}") };
+    let at = |vault, path: &str, links| {
+        let note = Note { links, ..note(path) };
+        let file = FileFacts::default();
+        Change::Upsert(Arc::new(NoteEntry::new(vault, note, Vec::new(), file, 0)))
+    };
+    let (one, two) = (VaultId(0), VaultId(1));
+    let first = [at(one, "x.md", vec![wiki("y"), wiki("gone")]), at(one, "y.md", vec![])];
+    let second = [at(two, "x.md", vec![wiki("gone")])];
+    let alone = NoteTable::new([info("one")]).edited(&first).0;
+    assert_eq!(alone.next_vault(), two);
+
+    let together = alone.edited(&[Change::Vault(two, Some(info("two")))]).0.edited(&second).0;
+    let built = NoteTable::new([info("one"), info("two")]);
+    let built = built.edited(&first).0.edited(&second).0;
+    assert_eq!(dump(&together), dump(&built));
+    assert_eq!(meanings(&together, "x.md"), ["one:y", "?one:gone"]);
+
+    let (apart, delta) = together.edited(&[Change::Vault(two, None)]);
+    assert_eq!(dump(&apart), dump(&alone));
+    assert_eq!((delta.removed.len(), delta.upserted.len()), (1, 0));
+    assert_eq!((apart.next_vault(), apart.total()), (two, apart.tally(one)));
+
+    let renamed = together.edited(&[Change::Vault(one, Some(info("uno")))]).0;
+    assert_eq!(meanings(&renamed, "x.md"), ["uno:y", "?uno:gone"]);
+    assert!(renamed.find("uno:x").note.is_some() && renamed.find("one:x").note.is_none());
 }
 
 fn any_note() -> impl Strategy<Value = Note> {

@@ -4,21 +4,20 @@ use std::fs;
 
 use super::*;
 
-/// A vault from `path: text` pairs; a path that ends in `/` is an empty folder.
+/// A vault from `path: text` pairs.
 fn vault(files: &[(&str, &str)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a folder can be made");
     for (path, text) in files {
         let path = root.path().join(path);
-        let folder =
-            if text.is_empty() && path.ends_with("/") { Some(&*path) } else { path.parent() };
-        fs::create_dir_all(folder.expect("paths have parents")).expect("folders can be made");
+        fs::create_dir_all(path.parent().expect("paths have parents")).expect("folders");
         fs::write(&path, text).expect("files can be written");
     }
     root
 }
 
 fn look(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
-    let Scan { found, skipped } = scan(root.path(), options).expect("the root can be read");
+    let Scan { found, skipped, entangled: _ } =
+        scan(root.path(), options, &Area::WHOLE).expect("the root can be read");
     (
         found.iter().map(|file| file.path.as_str().to_owned()).collect(),
         skipped.iter().map(|file| file.path.clone()).collect(),
@@ -74,7 +73,8 @@ fn rules_keep_files_out_and_say_so() {
     let expected =
         ["drafts/", "ignored.md", "top.md", "x.tmp.md", "x/drafts/", "x/local.md", "y/weft.md"];
     assert_eq!(skipped, expected);
-    let all = scan(root.path(), &ScanOptions::default()).expect("the root can be read");
+    let all =
+        scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
     assert_eq!(all.skipped[0].reason, "the rule `drafts/` of a `.gitignore` names it");
 }
 
@@ -100,17 +100,21 @@ fn settings_narrow_what_is_read() {
     assert_eq!(only(&[], &["deep", "/z.md"]), ["b/x.md"]);
     let broken = ScanOptions { include: vec!["a[".to_owned()], ..ScanOptions::default() };
     assert!(
-        matches!(scan(root.path(), &broken), Err(ScanError::Glob { glob, .. }) if glob == "a[")
+        matches!(scan(root.path(), &broken, &Area::WHOLE), Err(ScanError::Glob { glob, .. }) if glob == "a[")
     );
-    let nowhere = scan(&root.path().join("nowhere"), &ScanOptions::default());
+    let nowhere = scan(&root.path().join("nowhere"), &ScanOptions::default(), &Area::WHOLE);
     assert!(matches!(nowhere, Err(ScanError::Read { .. })));
 }
 
 #[test]
 fn facts_tell_one_version_of_a_file_from_another() {
     let root = vault(&[("a.md", "one")]);
-    let facts =
-        || scan(root.path(), &ScanOptions::default()).expect("the root can be read").found[0].facts;
+    let facts = || {
+        scan(root.path(), &ScanOptions::default(), &Area::WHOLE)
+            .expect("the root can be read")
+            .found[0]
+            .facts
+    };
     let before = facts();
     assert_eq!(before, facts());
     assert_eq!(before.size, 3);
@@ -165,7 +169,8 @@ mod unix {
         let other = vault(&[]);
         let linked = other.path().join("vault");
         symlink(root.path(), &linked).expect("links can be made");
-        let scan = scan(&linked, &ScanOptions::default()).expect("the root can be read");
+        let scan =
+            scan(&linked, &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         assert_eq!(scan.found[0].path.as_str(), "a/x.md");
         assert_eq!(read(&linked, &scan.found[0]).expect("the file is there"), b"text");
     }
@@ -175,7 +180,8 @@ mod unix {
         let root = vault(&[("e\u{301}.md", "decomposed"), ("a\u{308}/x.md", "")]);
         assert_eq!(found(&root), ["\u{e4}/x.md", "\u{e9}.md"]);
         fs::write(root.path().join("\u{e9}.md"), "composed").expect("files can be written");
-        let scan = scan(root.path(), &ScanOptions::default()).expect("the root can be read");
+        let scan =
+            scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         let winner = scan.found.iter().find(|file| file.path.as_str() == "\u{e9}.md");
         assert_eq!(
             read(root.path(), winner.expect("one is kept")).expect("it is there"),
@@ -200,7 +206,8 @@ mod unix {
     fn a_file_that_has_left_is_not_read() {
         let outside = vault(&[("secret.md", "secret")]);
         let root = vault(&[("a.md", ""), ("b.md", ""), ("c.md", "")]);
-        let scan = scan(root.path(), &ScanOptions::default()).expect("the root can be read");
+        let scan =
+            scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         for name in ["a.md", "b.md", "c.md"] {
             fs::remove_file(root.path().join(name)).expect("files can be removed");
         }
@@ -212,5 +219,81 @@ mod unix {
         assert!(matches!(errors[0], ScanError::Outside { .. }), "{:?}", errors[0]);
         assert!(matches!(errors[1], ScanError::NoFile { .. }), "{:?}", errors[1]);
         assert!(matches!(errors[2], ScanError::Read { .. }), "{:?}", errors[2]);
+    }
+}
+
+#[test]
+fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
+    let root = vault(&[
+        (".gitignore", "/x.md\n"),
+        ("a/.ignore", "drafts/\n!x.md\n"),
+        ("a/drafts/one.md", ""),
+        ("a/b/c/deep.md", ""),
+        ("a/b/two.md", ""),
+        ("a/x.md", ""),
+        ("a/picture.png", ""),
+        ("b.md", ""),
+        ("x.md", ""),
+    ]);
+    let options = ScanOptions { exclude: vec!["two.md".into()], ..ScanOptions::default() };
+    let whole = scan(root.path(), &options, &Area::WHOLE).expect("the root can be read");
+    assert!(!whole.entangled);
+    let real = root.path().canonicalize().expect("it is there");
+    let cases: [&[&str]; 9] = [
+        &["a/b/c/deep.md"],
+        &["a"],
+        &["a/b", "b.md", "x.md"],
+        &["a/drafts/one.md"],
+        &["a/drafts"],
+        &["a/picture.png", "nowhere.md", "nowhere/at/all.md"],
+        &["b.md/no/folder.md"],
+        &["a/b/two.md", "a/b/c"],
+        &["a/.ignore"],
+    ];
+    for touched in cases {
+        let mut area = Area::NOTHING;
+        touched.iter().for_each(|path| area.touch(&real, &real.join(path)));
+        let part = scan(root.path(), &options, &area).expect("the root can be read");
+        let paths = area.paths();
+        let lies_in = |path: &str| {
+            paths.iter().any(|top| path == top || path.starts_with(&format!("{top}/")))
+        };
+        let expected: Vec<&Found> =
+            whole.found.iter().filter(|file| lies_in(file.path.as_str())).collect();
+        let got: Vec<&Found> =
+            part.found.iter().filter(|file| lies_in(file.path.as_str())).collect();
+        assert_eq!(got, expected, "{touched:?}");
+        let skipped = |scan: &Scan| -> Vec<Skipped> {
+            scan.skipped.iter().filter(|file| lies_in(&file.path)).cloned().collect()
+        };
+        assert_eq!(skipped(&part), skipped(&whole), "{touched:?}");
+        assert!(!part.entangled, "{touched:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_seen_under_several_paths_are_told_of() {
+    let cases: [(&str, fn(&Path)); 5] = [
+        ("a link to a file", |root| {
+            std::os::unix::fs::symlink(root.join("a.md"), root.join("b.md")).expect("a link");
+        }),
+        ("a link to a folder", |root| {
+            std::os::unix::fs::symlink(root.join("f"), root.join("g")).expect("a link");
+        }),
+        ("two names of one file", |root| {
+            fs::hard_link(root.join("a.md"), root.join("b.md")).expect("a link");
+        }),
+        ("another spelling", |root| {
+            fs::write(root.join("cafe\u{301}.md"), "").expect("a file");
+        }),
+        ("nothing of the kind", |_| {}),
+    ];
+    for (name, tangle) in cases {
+        let root = vault(&[("a.md", ""), ("f/x.md", "")]);
+        tangle(root.path());
+        let scan = scan(root.path(), &ScanOptions::default(), &Area::WHOLE);
+        let scan = scan.expect("the root can be read");
+        assert_eq!(scan.entangled, name != "nothing of the kind", "{name}");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use weft_engine::{Engine, EngineSettings, SearchAnswer, SearchMode, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_indexer::{IndexSettings, Indexer, VaultSettings};
+use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 
 /// Floats per vector.
 const DIMENSION: usize = 32;
@@ -100,7 +100,7 @@ impl Place {
         IndexSettings {
             store: self.store(),
             vaults: vec![VaultSettings { name: "vault".into(), root: self.vault() }],
-            watch: false,
+            watch: WatchOptions { enabled: false, ..WatchOptions::default() },
             ..IndexSettings::default()
         }
     }

@@ -1,11 +1,15 @@
 //! Edits, renames, restarts.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use weft_engine::{Engine, EngineSettings, SearchMode};
 use weft_index::StoreError;
-use weft_indexer::{FileState, IndexError, Indexer, Rescan};
+use weft_indexer::{
+    FileState, IndexError, Indexer, Rescan, VaultSettings, WatchMode, WatchOptions, WatchState,
+};
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
 
@@ -78,8 +82,7 @@ fn edits_renames_and_deletions_are_followed() {
 fn a_saved_file_is_noticed_by_itself() {
     let place = Place::new(FILES);
     let mut settings = place.settings();
-    settings.watch = true;
-    settings.debounce_ms = 20;
+    settings.watch = WatchOptions { debounce_ms: 20, ..WatchOptions::default() };
     let indexer = Indexer::open(settings, None, None).expect("an index");
     indexer.flush().expect("a generation");
     place.write("lichen.md", b"# Lichen\ncrusty\n");
@@ -141,7 +144,7 @@ fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
     }
 }
 
-fn collect(folder: &std::path::Path, files: &mut Vec<std::path::PathBuf>) {
+fn collect(folder: &std::path::Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         if entry.path().is_dir() {
             collect(&entry.path(), files);
@@ -163,4 +166,133 @@ fn without_a_model_words_and_links_answer() {
     assert_eq!(uris(&answer), ["stone"], "an alias is a name");
     assert!(answer.degraded.is_empty(), "nothing was asked that is missing");
     assert!(indexer.coverage().iter().all(|file| file.state == FileState::Indexed));
+}
+
+/// Waits until `holds`, or panics with `what` after half a minute.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let given_up = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < given_up, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_watched_vault_follows_files_and_folders_without_looking_at_the_rest() {
+    let place = Place::new(FILES);
+    let mut settings = place.settings();
+    settings.watch = WatchOptions { debounce_ms: 20, ..WatchOptions::default() };
+    let embedder = FakeEmbedder::new();
+    let open = Arc::clone(&embedder) as Arc<dyn weft_index::embedder::Embedder>;
+    let indexer = Indexer::open(settings, Some(open), None).expect("an index");
+    settle(&indexer);
+    assert_eq!(indexer.status().vaults[0].watching, WatchState::Announced);
+    let found = |word: &str| -> Vec<String> {
+        let answer = search(&indexer, &embedder, word, SearchMode::Keyword);
+        uris(&answer).into_iter().map(str::to_owned).collect()
+    };
+    let vault = place.vault();
+
+    // A folder that arrives with files in it, and one below it.
+    let arriving = place.outside().join("arriving");
+    std::fs::create_dir_all(arriving.join("deep")).expect("a folder");
+    std::fs::write(arriving.join("newt.md"), "a newt, see [[toad]]").expect("a file");
+    std::fs::write(arriving.join("deep/toad.md"), "a toad").expect("a file");
+    std::fs::rename(&arriving, vault.join("ponds")).expect("a move");
+    until("a folder that arrived", || found("toad").len() == 2 && found("newt").len() == 1);
+    let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+
+    // It is renamed as a whole: no other vectors, and nothing is found at both places at any moment.
+    std::fs::rename(vault.join("ponds"), vault.join("pools")).expect("a rename");
+    until("a folder that was renamed", || {
+        let found = found("newt");
+        assert_eq!(found.len(), 1, "one step: {found:?}");
+        found == ["pools/newt"]
+    });
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);
+
+    // Rules that come and go.
+    place.write(".weftignore", b"pools/deep\n");
+    until("rules that came", || found("toad") == ["pools/newt"]);
+    std::fs::remove_file(vault.join(".weftignore")).expect("removed");
+    until("rules that went", || found("toad").len() == 2);
+
+    // Saved as editors do, beside and renamed over.
+    std::fs::write(vault.join(".fern.md.tmp"), "now about horsetails").expect("a file");
+    std::fs::rename(vault.join(".fern.md.tmp"), vault.join("fern.md")).expect("a rename");
+    until("a file that was replaced", || found("horsetails") == ["fern"]);
+
+    std::fs::remove_dir_all(vault.join("pools")).expect("removed");
+    until("a folder that went", || found("newt").is_empty() && indexer.status().n_notes == 3);
+    assert_eq!(indexer.status().n_files_total, 0, "the last look was at the folder alone");
+
+    // One file under two names: a change of one shows under the other.
+    std::fs::hard_link(vault.join("stone.md"), vault.join("pebble.md")).expect("a link");
+    until("a second name", || found("hard") == ["pebble", "stone"]);
+    std::fs::write(vault.join("pebble.md"), "smooth as glass").expect("a file");
+    until("a change under the other name", || found("glass") == ["pebble", "stone"]);
+    assert_eq!(indexer.status().last_error, None);
+    let digest = indexer.status().digest;
+    settle(&indexer);
+    assert_eq!(indexer.status().digest, digest, "a look at everything finds nothing new");
+}
+
+#[test]
+fn where_nothing_is_announced_files_are_looked_at() {
+    let place = Place::new(FILES);
+    let mut settings = place.settings();
+    settings.watch =
+        WatchOptions { mode: WatchMode::Poll, poll_ms: 100, ..WatchOptions::default() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    indexer.flush().expect("a generation");
+    assert_eq!(indexer.status().vaults[0].watching, WatchState::Polled);
+    place.write("lichen.md", b"# Lichen\ncrusty\n");
+    until("the new file was not noticed", || indexer.status().n_notes == 4);
+    place.write("lichen.md", b"# Lichen\ncrispy\n");
+    let engine = Engine::new(indexer.reader(), None, EngineSettings::default());
+    let request =
+        weft_engine::SearchRequest { query: "crispy".into(), limit: 5, ..Default::default() };
+    until("a change of the same length", || {
+        uris(&engine.search(&request).expect("an answer")) == ["lichen"]
+    });
+}
+
+#[test]
+fn vaults_come_and_go_while_the_index_runs() {
+    let (place, other) = (Place::new(FILES), Place::new(&[("fern.md", b"another fern, [[moss]]")]));
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let first = indexer.status();
+    let vault = |name: &str, root: PathBuf| VaultSettings { name: name.into(), root };
+    let one = vault("vault", place.vault());
+    let both = vec![one.clone(), vault("other", other.vault())];
+
+    indexer.set_vaults(both.clone()).expect("a second vault");
+    assert_eq!(
+        uris(&search(&indexer, &embedder, "fern", SearchMode::Keyword)),
+        ["other:fern", "vault:fern"]
+    );
+    assert_eq!(indexer.status().n_unresolved, 2, "links stay in their vault");
+    indexer.set_vaults(vec![one.clone()]).expect("one vault");
+    assert_eq!(uris(&search(&indexer, &embedder, "fern", SearchMode::Keyword)), ["fern"]);
+    assert_eq!(indexer.status().digest, first.digest);
+    let missing = vec![one, vault("nowhere", place.outside().join("nowhere"))];
+    assert!(matches!(indexer.set_vaults(missing), Err(IndexError::Vault { .. })));
+    assert_eq!(indexer.status().digest, first.digest, "nothing changed");
+
+    // The vaults of the next run are those of its settings; one that was renamed and moved is known by its files.
+    settle(&indexer);
+    let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+    indexer.stop();
+    let moved = place.outside().join("moved");
+    std::fs::rename(place.vault(), &moved).expect("a move");
+    let mut settings = place.settings();
+    settings.vaults = vec![vault("moved", moved)];
+    let embedder_too = Arc::clone(&embedder) as Arc<dyn weft_index::embedder::Embedder>;
+    let indexer = Indexer::open(settings, Some(embedder_too), None).expect("an index");
+    assert_eq!(uris(&search(&indexer, &embedder, "shade", SearchMode::Keyword)), ["moss"]);
+    settle(&indexer);
+    assert_eq!(indexer.status().digest, first.digest);
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);
 }

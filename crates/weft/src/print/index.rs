@@ -67,8 +67,17 @@ fn state(status: &StatusResponse) -> String {
 }
 
 fn of_vault(vault: &VaultStatus) -> String {
-    let VaultStatus { name, root, n_notes, n_links, n_resolved, n_ambiguous, n_skipped, n_failed } =
-        vault;
+    let VaultStatus {
+        name,
+        root,
+        n_notes,
+        n_links,
+        n_resolved,
+        n_ambiguous,
+        n_skipped,
+        n_failed,
+        watching: _,
+    } = vault;
     let mut text =
         format!("{} {} {}", paint(STRONG, name), root, counted(*n_notes, "note", "notes"));
     if *n_links > 0 {

@@ -1,0 +1,112 @@
+//! What the handle and the writer share besides snapshots.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weft_index::Snapshot;
+use weft_index::notes::{FileFacts, VaultId};
+
+use crate::status::{FileState, IndexStatus, VaultStatus, WatchState};
+
+/// A file that is known and not in the index.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Absent {
+    pub(crate) state: FileState,
+    pub(crate) reason: String,
+    pub(crate) facts: FileFacts,
+}
+
+/// What the handle and the writer share besides snapshots. Cloning shares it.
+#[derive(Clone, Default)]
+pub(crate) struct Board(Arc<Mutex<Lines>>);
+
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) status: IndexStatus,
+    /// Files that are not in the index, by vault and path; a folder's path ends with `/`.
+    pub(crate) absent: BTreeMap<VaultId, BTreeMap<String, Absent>>,
+    pub(crate) watching: BTreeMap<VaultId, WatchState>,
+}
+
+impl Board {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line for a person.
+    pub(crate) fn notice(&self, line: String) {
+        self.lock().status.notices.push(line);
+    }
+}
+
+impl Lines {
+    /// The absent files at or below `path`.
+    pub(crate) fn absent_below(
+        &self,
+        vault: VaultId,
+        path: &str,
+    ) -> impl Iterator<Item = (&String, &Absent)> {
+        let below = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let files = self.absent.get(&vault).into_iter();
+        let itself = files.clone().filter_map(|files| files.get_key_value(path));
+        let inside = files.flat_map({
+            let below = below.clone();
+            move |files| files.range(below.clone()..)
+        });
+        itself.chain(inside.take_while(move |(other, _)| other.starts_with(&below)))
+    }
+
+    /// Replaces the absent files at or below each of `paths` by `files`.
+    pub(crate) fn set_absent(
+        &mut self,
+        vault: VaultId,
+        paths: &[String],
+        files: BTreeMap<String, Absent>,
+    ) {
+        let old: Vec<String> = paths
+            .iter()
+            .flat_map(|path| self.absent_below(vault, path).map(|(path, _)| path.clone()))
+            .collect();
+        let known = self.absent.entry(vault).or_default();
+        for path in old {
+            known.remove(&path);
+        }
+        known.extend(files);
+    }
+
+    /// Brings the numbers in line with a snapshot. `O(vaults + absent files)`.
+    pub(crate) fn count(&mut self, snapshot: &Snapshot) {
+        let notes = &snapshot.notes;
+        let mut vaults: Vec<VaultStatus> = notes
+            .vaults()
+            .map(|(id, info)| {
+                let tally = notes.tally(id);
+                let absent = self.absent.get(&id).into_iter().flat_map(BTreeMap::values);
+                let n_skipped = absent.clone().filter(|file| file.state == FileState::Skipped);
+                let n_failed = absent.filter(|file| file.state == FileState::Failed);
+                VaultStatus {
+                    name: info.name.clone(),
+                    root: info.root.clone(),
+                    n_notes: tally.n_notes,
+                    n_links: tally.n_links,
+                    n_resolved: tally.n_resolved,
+                    n_ambiguous: tally.n_ambiguous,
+                    n_skipped: n_skipped.count(),
+                    n_failed: n_failed.count(),
+                    watching: self.watching.get(&id).copied().unwrap_or_default(),
+                }
+            })
+            .collect();
+        vaults.sort_by(|a, b| a.name.cmp(&b.name));
+        let total = notes.total();
+        let status = &mut self.status;
+        status.generation = snapshot.generation;
+        status.digest = total.digest;
+        status.n_notes = total.n_notes;
+        status.n_placeholders = notes.graph().n_nodes() - total.n_notes;
+        status.n_links = total.n_links;
+        status.n_unresolved = total.n_links - total.n_resolved;
+        status.n_chunks = total.n_chunks;
+        status.vaults = vaults;
+    }
+}

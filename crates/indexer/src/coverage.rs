@@ -1,0 +1,86 @@
+//! The coverage ledger: what became of each file.
+
+use weft_index::Snapshot;
+use weft_index::notes::{Issue, VaultId};
+use weft_model::{Diagnostic, NoteId, Severity};
+
+use crate::board::Absent;
+use crate::status::{FileCoverage, FileState};
+
+/// The line of a note.
+pub(crate) fn of_note(snapshot: &Snapshot, id: NoteId) -> Option<FileCoverage> {
+    let notes = &snapshot.notes;
+    let entry = notes.entry(id)?;
+    let mut diagnostics = entry.diagnostics.clone();
+    let mut unresolved = Vec::new();
+    for issue in notes.issues(id) {
+        let (code, message) = match issue {
+            Issue::UnresolvedLink { target } => {
+                unresolved.push(target);
+                continue;
+            }
+            Issue::DuplicateUri { claimed, winner } => (
+                "duplicate-uri",
+                format!(
+                    "`{claimed}` is the uri of `{winner}`; this note is `{}`.",
+                    notes.graph().uri(id)
+                ),
+            ),
+            Issue::AmbiguousLink { target, candidates } => {
+                let paths: Vec<String> =
+                    candidates.iter().map(|path| format!("`{path}`")).collect();
+                (
+                    "ambiguous-link",
+                    format!("`{target}` could mean {}; the first was taken.", paths.join(", ")),
+                )
+            }
+        };
+        diagnostics.push(Diagnostic {
+            severity: Severity::Notice,
+            code: code.into(),
+            message,
+            line: None,
+        });
+    }
+    let is_fresh = snapshot.is_fresh(id);
+    Some(FileCoverage {
+        vault: vault_name(snapshot, entry.vault),
+        path: entry.note.path.as_str().to_owned(),
+        state: if is_fresh { FileState::Indexed } else { FileState::Pending },
+        reason: (!is_fresh).then(|| "its vectors are on their way".to_owned()),
+        uri: Some(notes.graph().uri(id).to_string()),
+        hash: Some(entry.file.hash),
+        modified_ns: entry.file.modified_ns,
+        n_chunks: entry.chunks.len(),
+        n_links: entry.note.links.len(),
+        unresolved,
+        diagnostics,
+    })
+}
+
+/// The line of a file that is not in the index.
+pub(crate) fn of_absent(
+    snapshot: &Snapshot,
+    vault: VaultId,
+    path: &str,
+    file: &Absent,
+) -> FileCoverage {
+    let Absent { state, reason, facts } = file;
+    FileCoverage {
+        vault: vault_name(snapshot, vault),
+        path: path.to_owned(),
+        state: *state,
+        reason: Some(reason.clone()),
+        uri: None,
+        hash: Some(facts.hash).filter(|hash| hash.0 != 0),
+        modified_ns: facts.modified_ns,
+        n_chunks: 0,
+        n_links: 0,
+        unresolved: Vec::new(),
+        diagnostics: Vec::new(),
+    }
+}
+
+fn vault_name(snapshot: &Snapshot, id: VaultId) -> String {
+    snapshot.notes.vault(id).map_or_else(String::new, |info| info.name.clone())
+}

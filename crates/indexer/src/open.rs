@@ -1,0 +1,139 @@
+//! Bringing an index up: what the store holds, made whole.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_index::embedder::Embedder;
+use weft_index::keyword::{KeywordError, KeywordWriter};
+use weft_index::notes::{NoteTable, VaultInfo};
+use weft_index::{Publisher, Shelf, Snapshot, Store, StoreError};
+
+use crate::board::Board;
+use crate::vaults::vault_changes;
+use crate::writer::{Parts, reconcile};
+use crate::{IndexError, IndexSettings, VaultSettings, watch};
+
+/// Opens or creates the store and reads back what it holds.
+///
+/// What is damaged is left out, with a notice: it is made again from the files.
+pub(crate) fn parts(
+    settings: &IndexSettings,
+    embedder: Option<Arc<dyn Embedder>>,
+    address: Option<&str>,
+) -> Result<Parts, IndexError> {
+    let mut store = Store::open(&settings.store, address)?;
+    let board = Board::default();
+    {
+        let status = &mut board.lock().status;
+        status.store.clone_from(&settings.store);
+        status.embedder = embedder.as_ref().map(|embedder| embedder.identity().clone());
+    }
+    let Restored { mut notes, mut generation, written, outdated } =
+        restore(&store, settings.recipe(embedder.as_deref()), &board)?;
+    let changes = vault_changes(&notes, &settings.vaults);
+    if !changes.is_empty() {
+        let had_notes = notes.n_notes() > 0;
+        notes = notes.edited(&changes).0;
+        if had_notes {
+            generation += 1;
+            store.issue(generation)?;
+        }
+    }
+    for VaultSettings { name, root } in &settings.vaults {
+        let vault = notes.vaults().find(|(_, VaultInfo { name: known, .. })| known == name);
+        let n_notes = vault.map_or(0, |(id, _)| notes.tally(id).n_notes);
+        // A folder that is missing today may be back tomorrow; its notes are served meanwhile.
+        if watch::identity(root).is_none() && n_notes == 0 {
+            let reason = match std::fs::metadata(root) {
+                Ok(_) => "it is no folder".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            return Err(IndexError::Vault { root: root.clone(), reason });
+        }
+    }
+    let shelf = match &embedder {
+        Some(embedder) => {
+            let identity = embedder.identity().clone();
+            let (shelf, report) = Shelf::open(&settings.store, identity, &notes, settings.vector)?;
+            if report.n_damaged > 0 {
+                board.notice(format!("{} damaged vectors are made again.", report.n_damaged));
+            }
+            Some(shelf)
+        }
+        None => None,
+    };
+    let mut keyword = open_words(&store, settings, &board)?;
+    let reader = reconcile(&mut keyword, &notes, generation)?;
+    let vectors = shelf.as_ref().map(Shelf::publish);
+    let snapshot = Snapshot { generation, notes, keyword: reader, vectors };
+    {
+        let mut board = board.lock();
+        board.status.store_bytes = store.checkpoints().store_bytes();
+        board.count(&snapshot);
+    }
+    let publisher = Publisher::new(snapshot);
+    Ok(Parts { store: Some(store), keyword, shelf, embedder, publisher, board, written, outdated })
+}
+
+/// What a store gives back.
+struct Restored {
+    notes: NoteTable,
+    /// The generation to go on from.
+    generation: u64,
+    /// The generation that is written down.
+    written: u64,
+    /// Whether its entries were made with another recipe.
+    outdated: bool,
+}
+
+/// The last checkpoint, if it can be read.
+fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexError> {
+    let nothing = Restored {
+        notes: NoteTable::default(),
+        generation: store.resume(0),
+        written: 0,
+        outdated: false,
+    };
+    match store.checkpoint() {
+        Ok(None) => Ok(nothing),
+        Ok(Some(checkpoint)) => {
+            let outdated = checkpoint.recipe != recipe;
+            if outdated {
+                board.notice(
+                    "The settings changed; every file is read again, vectors are kept.".into(),
+                );
+            }
+            Ok(Restored {
+                generation: store.resume(checkpoint.generation),
+                written: checkpoint.generation,
+                notes: checkpoint.notes,
+                outdated,
+            })
+        }
+        Err(error @ StoreError::Damaged { .. }) => {
+            tracing::warn!(%error, "the index is built anew");
+            board.notice(format!(
+                "{error}; the index was built anew from the files, vectors are kept."
+            ));
+            Ok(nothing)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_words(
+    store: &Store,
+    settings: &IndexSettings,
+    board: &Board,
+) -> Result<KeywordWriter, IndexError> {
+    let folder: &Path = &store.keyword_folder();
+    match KeywordWriter::open_or_create(folder, settings.keyword) {
+        Ok((writer, _)) => Ok(writer),
+        Err(error @ (KeywordError::Corrupt { .. } | KeywordError::Incompatible { .. })) => {
+            tracing::warn!(%error, "the word index is built anew");
+            board.notice(format!("{error}; the word index was built anew."));
+            Ok(KeywordWriter::recreate(folder, settings.keyword)?.0)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,106 @@
+//! What to index and how.
+
+use std::path::PathBuf;
+
+use weft_index::StoreError;
+use weft_index::embedder::{EmbedError, Embedder};
+use weft_index::keyword::{KeywordError, KeywordSettings};
+use weft_index::vector::VectorParams;
+
+use crate::chunk::ChunkLimits;
+use crate::hash::digest_of;
+use crate::parse::ParseOptions;
+use crate::scan::ScanOptions;
+use crate::watch::WatchOptions;
+
+/// A folder of notes to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VaultSettings {
+    /// Its name: the prefix of its uris where several vaults are served.
+    pub name: String,
+    /// Its folder.
+    pub root: PathBuf,
+}
+
+/// What to index and how.
+#[derive(Clone, Debug)]
+pub struct IndexSettings {
+    /// The store's folder; made if need be.
+    pub store: PathBuf,
+    /// The vaults, at least one, with different names.
+    pub vaults: Vec<VaultSettings>,
+    /// Which files are read.
+    pub scan: ScanOptions,
+    /// Which dialects are read.
+    pub parse: ParseOptions,
+    /// How notes are cut for the model.
+    pub chunks: ChunkLimits,
+    /// How words are indexed.
+    pub keyword: KeywordSettings,
+    /// How vectors are searched.
+    pub vector: VectorParams,
+    /// How changed files are noticed.
+    pub watch: WatchOptions,
+    /// Generations kept on disk, at least 1.
+    pub keep_generations: usize,
+}
+
+impl Default for IndexSettings {
+    fn default() -> Self {
+        Self {
+            store: PathBuf::new(),
+            vaults: Vec::new(),
+            scan: ScanOptions::default(),
+            parse: ParseOptions::default(),
+            chunks: ChunkLimits::default(),
+            keyword: KeywordSettings::default(),
+            vector: VectorParams::default(),
+            watch: WatchOptions::default(),
+            keep_generations: 2,
+        }
+    }
+}
+
+impl IndexSettings {
+    /// What entries are made with: another recipe means that files must be read again.
+    pub(crate) fn recipe(&self, embedder: Option<&dyn Embedder>) -> u64 {
+        let Self { parse, chunks, .. } = self;
+        let model = embedder.map(|embedder| (embedder.identity(), embedder.window()));
+        let version = env!("CARGO_PKG_VERSION");
+        digest_of(&[format!("{version}\0{parse:?}\0{chunks:?}\0{model:?}").as_bytes()])
+    }
+}
+
+/// How thoroughly to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rescan {
+    /// Reads every file again, also those that seem unchanged.
+    pub full: bool,
+    /// Afterwards takes what was deleted off the disk.
+    pub compact: bool,
+}
+
+/// Why there is no index, or none newer.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The word index cannot be used.
+    #[error(transparent)]
+    Keyword(#[from] KeywordError),
+    /// The model gave no vectors.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// A vault cannot be read at all.
+    #[error("cannot read the vault {}: {reason}", root.display())]
+    Vault {
+        /// Its folder.
+        root: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The writer is gone.
+    #[error("the indexer has stopped")]
+    Stopped,
+}

@@ -1,0 +1,216 @@
+//! Texts on their way to the model.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use weft_index::embedder::{Embedder, Role};
+use weft_index::notes::{NoteEntry, NoteTable};
+use weft_model::{NoteId, TextHash};
+
+use super::{Event, RETRY};
+use crate::chunk::text_of;
+use crate::offsets::Offsets;
+
+/// Texts handed to the model at a time: enough to keep its threads busy, few enough to publish often.
+const EMBED_BATCH: usize = 32;
+
+/// Texts made ready for the model at a time, so that a long body is gone through once for many of its chunks.
+const READY_TEXTS: usize = 1024;
+
+/// A chunk of a note, by position.
+pub(super) type Place = (NoteId, usize);
+
+/// Texts on their way to the model, and the chunks that wait for them.
+pub(super) struct Backlog {
+    to_model: Option<Sender<Vec<(TextHash, String)>>>,
+    queue: VecDeque<TextHash>,
+    ready: VecDeque<(TextHash, String)>,
+    waiting: HashMap<TextHash, Vec<Place>>,
+    n_waiting: usize,
+    in_flight: usize,
+    /// Until when the model, or the disk, is left alone.
+    rests_until: Option<Instant>,
+    n_embedded: usize,
+    since: Option<Instant>,
+}
+
+impl Backlog {
+    /// Starts the model's thread, which answers with [`Event::Embedded`].
+    pub(super) fn start(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
+        Self {
+            to_model: spawn_model(embedder, events),
+            queue: VecDeque::new(),
+            ready: VecDeque::new(),
+            waiting: HashMap::new(),
+            n_waiting: 0,
+            in_flight: 0,
+            rests_until: None,
+            n_embedded: 0,
+            since: None,
+        }
+    }
+
+    /// Chunks that wait.
+    pub(super) const fn n_waiting(&self) -> usize {
+        self.n_waiting
+    }
+
+    /// Whether nothing waits and nothing is on its way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.in_flight == 0
+    }
+
+    /// When the model is asked again, if it rests.
+    pub(super) const fn wakes_at(&self) -> Option<Instant> {
+        self.rests_until
+    }
+
+    /// Chunks embedded per second, and the seconds that the rest will take, where a rate is known.
+    pub(super) fn rate(&self) -> (f64, Option<f64>) {
+        let rate = self.since.map_or(0.0, |since| per_second(self.n_embedded, since.elapsed()));
+        (rate, seconds_left(self.n_waiting, rate))
+    }
+
+    /// Lets a chunk wait for the vector of its text.
+    pub(super) fn wait(&mut self, text: TextHash, place: Place) {
+        let places = self.waiting.entry(text).or_default();
+        if places.is_empty() {
+            self.queue.push_back(text);
+        }
+        if !places.contains(&place) {
+            places.push(place);
+            self.n_waiting += 1;
+        }
+    }
+
+    /// Takes out the chunks that wait for a text.
+    pub(super) fn take(&mut self, text: TextHash) -> Vec<Place> {
+        let places = self.waiting.remove(&text).unwrap_or_default();
+        self.n_waiting -= places.len();
+        places
+    }
+
+    /// Notes that the model has answered with this many texts.
+    pub(super) const fn returned(&mut self, n_texts: usize) {
+        self.in_flight = 0;
+        self.n_embedded += n_texts;
+    }
+
+    /// Queues texts again, whose chunks still wait, and lets the model rest.
+    pub(super) fn postpone(&mut self, texts: &[TextHash]) {
+        self.in_flight = 0;
+        self.queue.extend(texts.iter().filter(|text| self.waiting.contains_key(*text)));
+        self.rests_until = Some(Instant::now() + RETRY);
+    }
+
+    /// Hands the next texts to the model when it has nothing to do. False when the model's thread has ended.
+    pub(super) fn feed(&mut self, notes: &NoteTable) -> bool {
+        if self.in_flight > 0 || self.rests_until.is_some_and(|until| Instant::now() < until) {
+            return true;
+        }
+        self.rests_until = None;
+        if self.ready.is_empty() {
+            self.make_ready(notes);
+        }
+        let n = self.ready.len().min(EMBED_BATCH);
+        let batch: Vec<(TextHash, String)> = self.ready.drain(..n).collect();
+        if batch.is_empty() {
+            self.since = None;
+            return true;
+        }
+        let Some(to_model) = &self.to_model else { return true };
+        self.since.get_or_insert_with(|| {
+            self.n_embedded = 0;
+            Instant::now()
+        });
+        self.in_flight = batch.len();
+        if to_model.send(batch).is_ok() {
+            return true;
+        }
+        self.in_flight = 0;
+        self.to_model = None;
+        false
+    }
+
+    /// Makes the next texts of the queue; those that nobody waits for any more are dropped.
+    fn make_ready(&mut self, notes: &NoteTable) {
+        let mut last: Option<(NoteId, Arc<NoteEntry>)> = None;
+        let mut pending: Vec<(TextHash, usize)> = Vec::new();
+        while self.ready.len() + pending.len() < READY_TEXTS
+            && let Some(text) = self.queue.pop_front()
+        {
+            let place = self.waiting.get(&text).and_then(|places| place_of(notes, places, text));
+            let Some((id, at)) = place else {
+                self.take(text);
+                continue;
+            };
+            if last.as_ref().is_some_and(|(note, _)| *note != id) {
+                self.ready.extend(last.iter().flat_map(|(_, entry)| texts_of(entry, &pending)));
+                pending.clear();
+            }
+            last = notes.entry(id).map(|entry| (id, Arc::clone(entry)));
+            pending.push((text, at));
+        }
+        self.ready.extend(last.iter().flat_map(|(_, entry)| texts_of(entry, &pending)));
+    }
+}
+
+/// A chunk that still waits under `text`.
+fn place_of(notes: &NoteTable, places: &[Place], text: TextHash) -> Option<Place> {
+    let waits = |(id, at): &Place| {
+        notes
+            .entry(*id)
+            .and_then(|entry| entry.chunks.get(*at))
+            .is_some_and(|chunk| chunk.hash == text)
+    };
+    places.iter().copied().find(waits)
+}
+
+/// The texts that the model sees for some chunks of a note. `O(body)`.
+fn texts_of(entry: &NoteEntry, chunks: &[(TextHash, usize)]) -> Vec<(TextHash, String)> {
+    let offsets = Offsets::new(&entry.body);
+    let text = |(hash, at): &(TextHash, usize)| {
+        let chunk = &entry.chunks[*at];
+        let passage = &entry.body[offsets.bytes(chunk.span)];
+        (*hash, text_of(&entry.note.title, &chunk.heading_path, passage))
+    };
+    chunks.iter().map(text).collect()
+}
+
+/// The model's thread; nothing where the system gives none.
+fn spawn_model(
+    embedder: Arc<dyn Embedder>,
+    events: Sender<Event>,
+) -> Option<Sender<Vec<(TextHash, String)>>> {
+    let (sender, receiver) = crossbeam_channel::bounded::<Vec<(TextHash, String)>>(1);
+    let work = move || {
+        for batch in receiver {
+            let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
+            let result = embedder.embed(&texts, Role::Document);
+            let hashes = batch.iter().map(|(hash, _)| *hash).collect();
+            if events.send(Event::Embedded(hashes, result)).is_err() {
+                break;
+            }
+        }
+    };
+    match std::thread::Builder::new().name("weft-embed".into()).spawn(work) {
+        Ok(_) => Some(sender),
+        Err(error) => {
+            tracing::error!(%error, "no thread for embedding");
+            None
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]
+fn per_second(n: usize, elapsed: Duration) -> f64 {
+    let seconds = elapsed.as_secs_f64();
+    if seconds > 0.0 { n as f64 / seconds } else { 0.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]
+fn seconds_left(n_pending: usize, rate: f64) -> Option<f64> {
+    (n_pending > 0 && rate > 0.0).then(|| n_pending as f64 / rate)
+}

@@ -1,0 +1,383 @@
+//! A look at files: what changed in an area of a vault, published.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId};
+use weft_model::{NotePath, TextHash};
+
+use super::read::{FileReader, Read};
+use super::{Event, RETRY, Writer};
+use crate::board::Absent;
+use crate::scan::{self, Area, Found, Scan, Skipped};
+use crate::status::{FileState, Phase, WatchState};
+use crate::watch::{self, Watch};
+use crate::{IndexError, Rescan, VaultSettings};
+
+/// Files read and parsed before their notes are published.
+const FILES_PER_BATCH: usize = 4096;
+
+/// A burst of changes is read after this many times the quiet that ends one, even if it goes on.
+const MAX_BURST: u32 = 4;
+
+/// How long after a folder appeared it is looked at once more.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// A vault that is looked after.
+pub(super) struct Watched {
+    pub(super) id: VaultId,
+    /// As it was named, to tell whether it changed.
+    pub(super) settings: VaultSettings,
+    /// Where it really lies; announced paths begin with it.
+    root: PathBuf,
+    pub(super) watch: Watch,
+    /// What was announced and not yet looked at, and since when and until when.
+    touched: Area,
+    burst: Option<(Instant, Instant)>,
+    /// Folders to be looked at once more, since files may have come into them before they were watched.
+    again: Option<(Instant, Area)>,
+    /// Whether its entries may have been made with another recipe, so that every file is to be read again.
+    pub(super) outdated: bool,
+    /// Whether a change under one path may show under another.
+    entangled: bool,
+    /// The folder that `root` led to.
+    identity: Option<(u64, u64)>,
+    /// When to see whether it is still there, or to look at all files where nothing is announced.
+    poll_at: Option<Instant>,
+    /// When to look at the files again, after it failed.
+    retry_at: Option<Instant>,
+}
+
+impl Watched {
+    pub(super) fn new(id: VaultId, settings: VaultSettings, outdated: bool) -> Self {
+        let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
+        Self {
+            id,
+            settings,
+            root,
+            watch: Watch::default(),
+            touched: Area::NOTHING,
+            burst: None,
+            again: None,
+            outdated,
+            entangled: false,
+            identity: None,
+            poll_at: None,
+            retry_at: None,
+        }
+    }
+
+    /// Takes in that something changed.
+    pub(super) fn touch(&mut self, touched: watch::Touched) {
+        match touched {
+            watch::Touched::Paths(paths) => {
+                paths.iter().for_each(|path| self.touched.touch(&self.root, path));
+            }
+            watch::Touched::Lost => self.touched = Area::WHOLE,
+        }
+        if !self.touched.is_nothing() {
+            let now = Instant::now();
+            let since = self.burst.map_or(now, |(since, _)| since);
+            self.burst = Some((since, now));
+        }
+    }
+
+    /// Lets its files be looked at again after a while.
+    pub(super) fn retry(&mut self) {
+        self.retry_at = Some(Instant::now() + RETRY);
+    }
+
+    /// Whether nobody has looked at it yet.
+    pub(super) const fn is_new(&self) -> bool {
+        self.identity.is_none()
+    }
+
+    /// When something is due next.
+    pub(super) fn due_at(&self, debounce: Duration) -> Option<Instant> {
+        let burst = self.burst.map(|burst| burst_ends(burst, debounce));
+        let again = self.again.as_ref().map(|(at, _)| *at);
+        [burst, again, self.poll_at, self.retry_at].into_iter().flatten().min()
+    }
+
+    /// Takes out what is to be looked at now.
+    fn take_due(&mut self, now: Instant, debounce: Duration) -> Area {
+        let mut due = Area::NOTHING;
+        if self.retry_at.take_if(|at| *at <= now).is_some() {
+            due = Area::WHOLE;
+        }
+        if self.burst.take_if(|burst| burst_ends(*burst, debounce) <= now).is_some() {
+            let touched = std::mem::take(&mut self.touched);
+            let folders = touched.folders(&self.root);
+            if !folders.is_nothing() {
+                self.again = Some((now + SETTLE, folders));
+            }
+            due.join(touched);
+        }
+        if let Some((_, folders)) = self.again.take_if(|(at, _)| *at <= now) {
+            due.join(folders);
+        }
+        due
+    }
+
+    fn forget_announced(&mut self) {
+        self.touched = Area::NOTHING;
+        (self.burst, self.again, self.retry_at) = (None, None, None);
+    }
+}
+
+/// When a burst of changes, by its first and its last, is to be read.
+fn burst_ends((first, last): (Instant, Instant), debounce: Duration) -> Instant {
+    (last + debounce).min(first + debounce.saturating_mul(MAX_BURST))
+}
+
+impl Writer {
+    /// Looks at what is due in the vaults.
+    pub(super) fn tend_vaults(&mut self) {
+        let now = Instant::now();
+        for at in 0..self.vaults.len() {
+            let mut area = self.vaults[at].take_due(now, self.settings.watch.debounce());
+            if self.vaults[at].poll_at.is_some_and(|due| due <= now) && self.poll(at) {
+                area = Area::WHOLE;
+            }
+            if !area.is_nothing() {
+                self.look_again(at, area);
+            }
+        }
+    }
+
+    /// Sees whether a vault is where it was; true where all its files are to be looked at.
+    fn poll(&mut self, at: usize) -> bool {
+        let vault = &mut self.vaults[at];
+        vault.poll_at = Some(Instant::now() + self.settings.watch.poll());
+        let identity = watch::identity(&vault.root);
+        let is_other = vault.identity.is_some_and(|known| identity != Some(known));
+        let is_polling = vault.watch.state == WatchState::Polled;
+        if is_other {
+            // Looked at once now, and again when the folder is back.
+            vault.identity = identity;
+            self.watch(at);
+        } else if vault.identity.is_none() && identity.is_some() {
+            vault.identity = identity;
+            self.watch(at);
+            return true;
+        }
+        is_other || is_polling
+    }
+
+    /// Looks at an area; where that fails, tries again later.
+    fn look_again(&mut self, at: usize, area: Area) {
+        self.begin_to_count();
+        match self.look(at, area, Rescan::default()) {
+            Ok(()) => self.board.lock().status.last_error = None,
+            Err(error) => {
+                self.report(&error);
+                self.vaults[at].retry();
+            }
+        }
+    }
+
+    fn begin_to_count(&self) {
+        let status = &mut self.board.lock().status;
+        (status.n_files_done, status.n_files_total) = (0, 0);
+    }
+
+    /// Looks at every file of every vault and publishes what changed, if anything did.
+    pub(super) fn rescan(&mut self, options: Rescan) -> Result<(), IndexError> {
+        self.begin_to_count();
+        self.board.lock().status.phase = Phase::Scanning;
+        for at in 0..self.vaults.len() {
+            self.look(at, Area::WHOLE, options)?;
+        }
+        if options.compact {
+            self.compact()?;
+        }
+        self.board.lock().status.last_error = None;
+        Ok(())
+    }
+
+    /// Looks at an area of a vault and publishes what changed in it, if anything did.
+    pub(super) fn look(
+        &mut self,
+        at: usize,
+        area: Area,
+        options: Rescan,
+    ) -> Result<(), IndexError> {
+        let vault = &mut self.vaults[at];
+        if area.is_whole() {
+            vault.forget_announced();
+        }
+        let (id, root) = (vault.id, vault.root.clone());
+        let options = Rescan { full: options.full || vault.outdated, ..options };
+        let refused = |source: scan::ScanError| IndexError::Vault {
+            root: root.clone(),
+            reason: source.to_string(),
+        };
+        let mut area = area;
+        let mut seen = scan::scan(&root, &self.settings.scan, &area).map_err(refused)?;
+        if !area.is_whole() && (seen.entangled || vault.entangled) {
+            area = Area::WHOLE;
+            seen = scan::scan(&root, &self.settings.scan, &area).map_err(refused)?;
+        }
+        if area.is_whole() {
+            vault.entangled = seen.entangled;
+            vault.identity = watch::identity(&root);
+        }
+        let Scan { found, skipped, entangled: _ } = seen;
+        let notes = self.publisher.newest().notes.clone();
+        let paths = area.paths();
+        let mut gone: BTreeMap<NotePath, Arc<NoteEntry>> = paths
+            .iter()
+            .flat_map(|path| notes.at_or_below(id, path))
+            .map(|(_, entry)| (entry.note.path.clone(), Arc::clone(entry)))
+            .collect();
+        for file in &found {
+            gone.remove(&file.path);
+        }
+        let mut absent: BTreeMap<String, Absent> = skipped.into_iter().map(kept_out).collect();
+        let changed = self.changed(id, &notes, &found, options, &mut absent);
+        {
+            let mut board = self.board.lock();
+            let status = &mut board.status;
+            if !changed.is_empty() {
+                status.phase = Phase::Indexing;
+            }
+            status.n_files_total += found.len();
+            status.n_files_done += found.len() - changed.len();
+        }
+        self.take_in((id, &root), &notes, &changed, gone, &mut absent, options)?;
+        self.vaults[at].outdated &= !area.is_whole();
+        let mut board = self.board.lock();
+        board.set_absent(id, &paths, absent);
+        board.count(&self.publisher.newest());
+        Ok(())
+    }
+
+    /// The files that may say something new; those that are known to be absent keep their line.
+    fn changed<'f>(
+        &self,
+        vault: VaultId,
+        notes: &NoteTable,
+        found: &'f [Found],
+        options: Rescan,
+        absent: &mut BTreeMap<String, Absent>,
+    ) -> Vec<&'f Found> {
+        let board = self.board.lock();
+        let known_absent = board.absent.get(&vault);
+        let mut changed = Vec::new();
+        for file in found {
+            let place = (vault, file.path.clone());
+            let entry = notes.at(vault, &file.path).and_then(|id| notes.entry(id));
+            let before = known_absent.and_then(|files| files.get_key_value(file.path.as_str()));
+            let reread = self.reread.get(&place);
+            let holds = |facts: &FileFacts| facts.still_hold(&file.facts);
+            match (entry, before) {
+                _ if options.full => changed.push(file),
+                (Some(entry), _) if holds(&entry.file) || reread.is_some_and(holds) => {}
+                (None, Some((path, before))) if holds(&before.facts) => {
+                    absent.insert(path.clone(), before.clone());
+                }
+                _ => changed.push(file),
+            }
+        }
+        changed
+    }
+
+    /// Reads changed files and publishes what they say, a batch at a time; files that are gone leave with the last.
+    ///
+    /// A file with the content of one that is gone is that one, moved.
+    fn take_in(
+        &mut self,
+        (vault, root): (VaultId, &Path),
+        notes: &NoteTable,
+        changed: &[&Found],
+        gone: BTreeMap<NotePath, Arc<NoteEntry>>,
+        absent: &mut BTreeMap<String, Absent>,
+        options: Rescan,
+    ) -> Result<(), IndexError> {
+        let mut gone_by_hash: HashMap<TextHash, Vec<Arc<NoteEntry>>> = HashMap::new();
+        for entry in gone.into_values().rev() {
+            gone_by_hash.entry(entry.file.hash).or_default().push(entry);
+        }
+        let mut batches = changed.chunks(FILES_PER_BATCH).peekable();
+        loop {
+            let batch = batches.next().unwrap_or_default();
+            let reader = FileReader {
+                vault,
+                root,
+                settings: &self.settings,
+                embedder: self.embedder.as_deref(),
+            };
+            let known = |path: &NotePath| {
+                let entry = notes.at(vault, path).and_then(|id| notes.entry(id));
+                entry.filter(|_| !options.full).cloned()
+            };
+            let mut changes: Vec<Change> = Vec::new();
+            for read in reader.read_all(batch, &known) {
+                match read {
+                    Read::Note(entry) => {
+                        self.reread.remove(&(vault, entry.note.path.clone()));
+                        let is_new = notes.at(vault, &entry.note.path).is_none();
+                        let same = gone_by_hash.get_mut(&entry.file.hash).filter(|_| is_new);
+                        changes.push(match same.and_then(Vec::pop) {
+                            Some(old) => Change::Move(old.note.path.clone(), entry),
+                            None => Change::Upsert(entry),
+                        });
+                    }
+                    Read::Same(path, facts) => {
+                        self.reread.insert((vault, path), facts);
+                    }
+                    Read::Absent(path, file) => {
+                        if notes.at(vault, &path).is_some() {
+                            changes.push(Change::Remove(vault, path.clone()));
+                        }
+                        absent.insert(path.as_str().to_owned(), file);
+                    }
+                }
+            }
+            self.board.lock().status.n_files_done += batch.len();
+            let is_last = batches.peek().is_none();
+            if is_last {
+                for entry in gone_by_hash.drain().flat_map(|(_, entries)| entries) {
+                    self.reread.remove(&(vault, entry.note.path.clone()));
+                    changes.push(Change::Remove(vault, entry.note.path.clone()));
+                }
+            }
+            self.publish(&changes)?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Starts watching a vault anew.
+    pub(super) fn watch(&mut self, at: usize) {
+        let vault = &mut self.vaults[at];
+        let (events, id) = (self.events.clone(), vault.id);
+        let on_change = move |touched| {
+            // A writer that has stopped need not know.
+            let _ = events.send(Event::Touched(id, touched));
+        };
+        // The old one goes first, so that the system does not count its folders twice.
+        vault.watch = Watch::default();
+        let (watch, notice) = Watch::start(&vault.root, &self.settings.watch, on_change);
+        vault.poll_at = match watch.state {
+            WatchState::Announced | WatchState::Polled => {
+                Some(Instant::now() + self.settings.watch.poll())
+            }
+            WatchState::Off => None,
+        };
+        let mut board = self.board.lock();
+        board.watching.insert(id, watch.state);
+        vault.watch = watch;
+        let notices = &mut board.status.notices;
+        notices.extend(notice.filter(|line| !notices.contains(line)));
+    }
+}
+
+fn kept_out(file: Skipped) -> (String, Absent) {
+    let Skipped { path, reason, failed } = file;
+    let state = if failed { FileState::Failed } else { FileState::Skipped };
+    (path, Absent { state, reason, facts: FileFacts::default() })
+}

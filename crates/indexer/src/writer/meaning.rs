@@ -1,0 +1,144 @@
+//! The vectors: whose they are, which are missing, and what makes searching them fast.
+
+use std::sync::Arc;
+
+use crossbeam_channel::Sender;
+use weft_index::embedder::{EmbedError, Embedder};
+use weft_index::notes::{Delta, NoteTable};
+use weft_index::vector::FrozenGraph;
+use weft_index::{Shelf, StoreError, Vectors};
+use weft_model::{NoteId, TextHash};
+
+use super::Event;
+use super::backlog::Backlog;
+use crate::IndexError;
+
+/// The shelf of vectors, the texts that are on their way to it, and a graph over it.
+pub(super) struct Meaning {
+    shelf: Shelf,
+    backlog: Backlog,
+    /// Vectors, or a graph, that came since the last publication.
+    unpublished: bool,
+    building_graph: bool,
+    events: Sender<Event>,
+}
+
+impl Meaning {
+    pub(super) fn start(shelf: Shelf, embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
+        let backlog = Backlog::start(embedder, events.clone());
+        Self { shelf, backlog, unpublished: false, building_graph: false, events }
+    }
+
+    pub(super) const fn backlog(&self) -> &Backlog {
+        &self.backlog
+    }
+
+    pub(super) const fn backlog_mut(&mut self) -> &mut Backlog {
+        &mut self.backlog
+    }
+
+    /// Whether vectors or a graph came that no snapshot holds.
+    pub(super) const fn is_unpublished(&self) -> bool {
+        self.unpublished
+    }
+
+    /// The vectors of now, which count as published.
+    pub(super) fn publish(&mut self) -> Vectors {
+        self.unpublished = false;
+        self.shelf.publish()
+    }
+
+    /// Makes every vector so far durable.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        self.shelf.sync()
+    }
+
+    /// Gives the chunks of changed notes their vectors, or a place in the backlog.
+    ///
+    /// After an error every chunk has one or the other all the same.
+    pub(super) fn arrange(&mut self, notes: &NoteTable, delta: &Delta) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        for id in &delta.removed {
+            outcome = self.arrange_note(*id, &[]).and(outcome);
+        }
+        for id in &delta.upserted {
+            let Some(entry) = notes.entry(*id) else { continue };
+            let texts: Vec<TextHash> = entry.chunks.iter().map(|chunk| chunk.hash).collect();
+            outcome = self.arrange_note(*id, &texts).and(outcome);
+        }
+        outcome
+    }
+
+    fn arrange_note(&mut self, id: NoteId, texts: &[TextHash]) -> Result<(), StoreError> {
+        let (waiting, outcome) = self.shelf.arrange(id, texts);
+        for at in waiting {
+            self.backlog.wait(texts[at], (id, at));
+        }
+        outcome
+    }
+
+    /// Takes in what came back from the model.
+    ///
+    /// A text whose vector could not be made or kept for want of a model or of room waits on; one that the model refuses does not.
+    pub(super) fn embedded(
+        &mut self,
+        texts: &[TextHash],
+        result: Result<Vec<Vec<f32>>, EmbedError>,
+    ) -> Result<(), IndexError> {
+        match result {
+            Ok(vectors) => {
+                self.backlog.returned(texts.len());
+                for ((text, vector), at) in texts.iter().zip(vectors).zip(0..) {
+                    let places = self.backlog.take(*text);
+                    if let Err(error) = self.shelf.fill(*text, &vector, &places) {
+                        for place in places {
+                            self.backlog.wait(*text, place);
+                        }
+                        self.backlog.postpone(&texts[at + 1..]);
+                        return Err(error.into());
+                    }
+                    self.unpublished = true;
+                }
+                Ok(())
+            }
+            Err(error @ EmbedError::Unavailable { .. }) => {
+                self.backlog.postpone(texts);
+                Err(error.into())
+            }
+            Err(error @ EmbedError::Failed { .. }) => {
+                // Trying again gives the same; the notes stay found by word and link.
+                self.backlog.returned(0);
+                for text in texts {
+                    self.backlog.take(*text);
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Starts building a graph over the vectors where one would make searches faster.
+    pub(super) fn build_graph(&mut self) {
+        if self.building_graph || !self.backlog.is_idle() {
+            return;
+        }
+        let index = self.shelf.publish().index;
+        if !index.needs_rebuild() {
+            return;
+        }
+        let events = self.events.clone();
+        let work = move || {
+            // A writer that has stopped needs no graph.
+            let _ = events.send(Event::GraphBuilt(index.build_graph()));
+        };
+        self.building_graph =
+            std::thread::Builder::new().name("weft-graph".into()).spawn(work).is_ok();
+    }
+
+    /// Makes searches use a graph that was built in the background.
+    pub(super) fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
+        self.building_graph = false;
+        self.shelf.attach(graph)?;
+        self.unpublished = true;
+        Ok(())
+    }
+}

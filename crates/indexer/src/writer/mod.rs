@@ -1,0 +1,335 @@
+//! The one writer: from changed files to the next snapshot.
+//!
+//! One thread owns everything that changes.
+//! It takes one [`Event`] at a time, so every cause of work is seen in one place; embedding, graphs over vectors and checkpoints are made on threads of their own and come back as events.
+
+mod backlog;
+mod look;
+mod meaning;
+mod publish;
+mod read;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use weft_index::embedder::{EmbedError, Embedder};
+use weft_index::keyword::KeywordWriter;
+use weft_index::notes::{FileFacts, VaultId};
+use weft_index::vector::FrozenGraph;
+use weft_index::{Publisher, Shelf, Store};
+use weft_model::{NotePath, TextHash};
+
+use self::look::Watched;
+use self::meaning::Meaning;
+pub(crate) use self::publish::reconcile;
+use self::publish::{PUBLISH_EVERY, Written};
+use crate::board::Board;
+use crate::scan::Area;
+use crate::status::Phase;
+use crate::vaults::vault_changes;
+use crate::watch::{self, Touched};
+use crate::{IndexError, IndexSettings, Rescan, VaultSettings};
+
+/// Where the writer answers with the generation that holds what was asked for.
+pub(crate) type Reply = Sender<Result<u64, IndexError>>;
+
+/// Why the writer wakes.
+pub(crate) enum Event {
+    /// Files of a vault changed, or may have.
+    Touched(VaultId, Touched),
+    /// Somebody wants every file looked at.
+    Rescan(Rescan, Reply),
+    /// Somebody wants all earlier changes indexed and written down.
+    Flush(Reply),
+    /// These are the vaults from now on.
+    Vaults(Vec<VaultSettings>, Reply),
+    /// A batch came back from the model.
+    Embedded(Vec<TextHash>, Result<Vec<Vec<f32>>, EmbedError>),
+    /// A graph over the vectors was built in the background.
+    GraphBuilt(FrozenGraph),
+    /// A checkpoint was written in the background.
+    Written,
+    /// The end: write down what is held.
+    Stop,
+}
+
+/// How long a model that cannot be reached, a disk that is full, or a vault that is gone is left alone.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// How long the writer sleeps at most.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The parts that a writer is made of.
+pub(crate) struct Parts {
+    pub(crate) store: Option<Store>,
+    pub(crate) keyword: KeywordWriter,
+    pub(crate) shelf: Option<Shelf>,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    pub(crate) publisher: Publisher,
+    pub(crate) board: Board,
+    /// Generation of the last checkpoint.
+    pub(crate) written: u64,
+    /// Whether the entries were made with another recipe.
+    pub(crate) outdated: bool,
+}
+
+pub(crate) struct Writer {
+    settings: IndexSettings,
+    store: Option<Store>,
+    keyword: KeywordWriter,
+    /// Whether the word index may hold what no snapshot does.
+    words_in_doubt: bool,
+    /// Nothing without a model.
+    meaning: Option<Meaning>,
+    embedder: Option<Arc<dyn Embedder>>,
+    publisher: Publisher,
+    board: Board,
+    vaults: Vec<Watched>,
+    recipe: u64,
+    /// Facts of files that were touched and say what they said.
+    reread: HashMap<(VaultId, NotePath), FileFacts>,
+    written: Written,
+    last_published: Instant,
+    events: Sender<Event>,
+}
+
+impl Writer {
+    pub(crate) fn new(settings: IndexSettings, parts: Parts, events: Sender<Event>) -> Self {
+        let Parts { store, keyword, shelf, embedder, publisher, board, written, outdated } = parts;
+        let meaning = embedder
+            .as_ref()
+            .zip(shelf)
+            .map(|(embedder, shelf)| Meaning::start(shelf, Arc::clone(embedder), events.clone()));
+        let mut writer = Self {
+            recipe: settings.recipe(embedder.as_deref()),
+            settings,
+            store,
+            keyword,
+            words_in_doubt: false,
+            meaning,
+            embedder,
+            publisher,
+            board,
+            vaults: Vec::new(),
+            reread: HashMap::new(),
+            written: Written::new(written),
+            last_published: Instant::now(),
+            events,
+        };
+        writer.take_vaults(outdated);
+        writer
+    }
+
+    /// Works until it is told to stop, then writes down what it holds.
+    pub(crate) fn run(mut self, events: &Receiver<Event>) {
+        if let Err(error) = self.arrange_all() {
+            self.report(&error);
+        }
+        self.first_look();
+        loop {
+            self.feed_model();
+            self.show_phase();
+            match self.next(events) {
+                Ok(Event::Touched(vault, touched)) => self.touch(vault, touched),
+                Ok(Event::Rescan(options, reply)) => {
+                    let result = self.rescan(options).map(|()| self.generation());
+                    self.show_phase();
+                    let _ = reply.send(result);
+                }
+                Ok(Event::Flush(reply)) => {
+                    let result = self
+                        .rescan(Rescan::default())
+                        .and_then(|()| self.checkpoint())
+                        .map(|()| self.generation());
+                    self.show_phase();
+                    let _ = reply.send(result);
+                }
+                Ok(Event::Vaults(vaults, reply)) => {
+                    let result = self.set_vaults(vaults).map(|()| self.generation());
+                    self.show_phase();
+                    let _ = reply.send(result);
+                }
+                Ok(Event::Embedded(texts, result)) => {
+                    let outcome =
+                        self.meaning.as_mut().map(|meaning| meaning.embedded(&texts, result));
+                    self.note(outcome.unwrap_or(Ok(())));
+                    self.show_backlog();
+                }
+                Ok(Event::GraphBuilt(graph)) => {
+                    let outcome = self.meaning.as_mut().map(|meaning| meaning.attach(graph));
+                    self.note(outcome.unwrap_or(Ok(())).map_err(IndexError::from));
+                }
+                Ok(Event::Written) => self.checkpoint_done(),
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.tend();
+        }
+        self.finish();
+    }
+
+    /// The next event, with all announced changes before it taken in.
+    fn next(&mut self, events: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
+        let mut next = events.recv_timeout(self.patience());
+        while let Ok(Event::Touched(vault, touched)) = next {
+            self.touch(vault, touched);
+            next = events.recv_timeout(Duration::ZERO);
+        }
+        next
+    }
+
+    fn finish(mut self) {
+        let outcome = self.publish_vectors().and_then(|()| self.checkpoint());
+        self.note(outcome);
+        let generation = self.generation();
+        if let Some(store) = &mut self.store
+            && self.written.generation == generation
+            && let Err(error) = store.settle(generation)
+        {
+            tracing::warn!(%error, "the store was not settled");
+        }
+    }
+
+    fn touch(&mut self, vault: VaultId, touched: Touched) {
+        // A vault that was taken out has nothing to say any more.
+        if let Some(vault) = self.vaults.iter_mut().find(|known| known.id == vault) {
+            vault.touch(touched);
+        }
+    }
+
+    /// Begins to watch, and looks at every file.
+    fn first_look(&mut self) {
+        for at in 0..self.vaults.len() {
+            self.watch(at);
+        }
+        if let Err(error) = self.rescan(Rescan::default()) {
+            self.report(&error);
+            self.vaults.iter_mut().for_each(Watched::retry);
+        }
+    }
+
+    /// Brings the vaults that are looked after in line with the table's.
+    fn take_vaults(&mut self, outdated: bool) {
+        let notes = self.publisher.newest().notes.clone();
+        let mut old = std::mem::take(&mut self.vaults);
+        for vault in &self.settings.vaults {
+            let id = notes.vaults().find(|(_, info)| info.name == vault.name).map(|(id, _)| id);
+            let Some(id) = id else { continue };
+            let known = old.iter().position(|known| known.id == id && known.settings == *vault);
+            let known = known.map(|at| old.swap_remove(at));
+            self.vaults.push(known.unwrap_or_else(|| Watched::new(id, vault.clone(), outdated)));
+        }
+        let is_served = |id: &VaultId| notes.vault(*id).is_some();
+        self.reread.retain(|(id, _), _| is_served(id));
+        let mut board = self.board.lock();
+        board.absent.retain(|id, _| is_served(id));
+        board.watching.retain(|id, _| is_served(id));
+    }
+
+    /// Serves these vaults from now on; looks at the files of new ones.
+    fn set_vaults(&mut self, vaults: Vec<VaultSettings>) -> Result<(), IndexError> {
+        let known =
+            |vault: &VaultSettings| self.vaults.iter().any(|known| known.settings == *vault);
+        if let Some(missing) =
+            vaults.iter().find(|vault| !known(vault) && watch::identity(&vault.root).is_none())
+        {
+            let (root, reason) = (missing.root.clone(), "it is no folder".to_owned());
+            return Err(IndexError::Vault { root, reason });
+        }
+        let changes = vault_changes(&self.publisher.newest().notes, &vaults);
+        self.publish(&changes)?;
+        self.settings.vaults = vaults;
+        self.take_vaults(false);
+        for at in 0..self.vaults.len() {
+            if self.vaults[at].is_new() {
+                self.watch(at);
+                self.look(at, Area::WHOLE, Rescan::default())?;
+            }
+        }
+        self.count();
+        Ok(())
+    }
+
+    fn generation(&self) -> u64 {
+        self.publisher.newest().generation
+    }
+
+    fn report(&self, error: &IndexError) {
+        tracing::error!(%error, "indexing met an error and goes on");
+        self.board.lock().status.last_error = Some(error.to_string());
+    }
+
+    fn note(&self, outcome: Result<(), IndexError>) {
+        if let Err(error) = outcome {
+            self.report(&error);
+        }
+    }
+
+    /// How long to wait for the next event before something else is due.
+    fn patience(&self) -> Duration {
+        let debounce = self.settings.watch.debounce();
+        let backlog = self.meaning.as_ref().map(Meaning::backlog);
+        let vectors = self.meaning.as_ref().filter(|meaning| meaning.is_unpublished());
+        let due = [
+            self.vaults.iter().filter_map(|vault| vault.due_at(debounce)).min(),
+            vectors.map(|_| self.last_published + PUBLISH_EVERY),
+            backlog.and_then(backlog::Backlog::wakes_at),
+            self.checkpoint_due_at(),
+        ];
+        let now = Instant::now();
+        due.into_iter().flatten().map(|at| at.saturating_duration_since(now)).min().unwrap_or(LONG)
+    }
+
+    /// Does what is due by time.
+    fn tend(&mut self) {
+        self.tend_vaults();
+        let all_came = self.meaning.as_ref().is_some_and(|meaning| meaning.backlog().is_idle());
+        if all_came || self.last_published.elapsed() >= PUBLISH_EVERY {
+            let outcome = self.publish_vectors();
+            if outcome.is_err() {
+                self.last_published = Instant::now() + RETRY;
+            }
+            self.note(outcome);
+        }
+        if let Some(meaning) = &mut self.meaning {
+            meaning.build_graph();
+        }
+        self.tend_checkpoint();
+    }
+
+    /// Brings the shelf in line with the notes that were read back from the store.
+    fn arrange_all(&mut self) -> Result<(), IndexError> {
+        let snapshot = self.publisher.newest();
+        let upserted = snapshot.notes.by_path().map(|(id, _)| id).collect();
+        let delta = weft_index::notes::Delta { upserted, removed: Vec::new() };
+        let outcome = self.meaning.as_mut().map(|meaning| meaning.arrange(&snapshot.notes, &delta));
+        self.count();
+        Ok(outcome.unwrap_or(Ok(()))?)
+    }
+
+    /// Hands the next texts to the model when it has nothing to do.
+    fn feed_model(&mut self) {
+        let Some(meaning) = &mut self.meaning else { return };
+        if !meaning.backlog_mut().feed(&self.publisher.newest().notes) {
+            let line = "the embedding thread ended; searching by words and links only";
+            self.board.lock().status.last_error = Some(line.into());
+        }
+    }
+
+    fn show_phase(&self) {
+        let n_waiting = self.meaning.as_ref().map_or(0, |meaning| meaning.backlog().n_waiting());
+        self.board.lock().status.phase =
+            if n_waiting == 0 { Phase::Ready } else { Phase::Embedding };
+    }
+
+    fn show_backlog(&self) {
+        let Some(meaning) = &self.meaning else { return };
+        let (rate, seconds_left) = meaning.backlog().rate();
+        let status = &mut self.board.lock().status;
+        status.n_vectors_pending = meaning.backlog().n_waiting();
+        status.vectors_per_second = rate;
+        status.seconds_left = seconds_left;
+    }
+}

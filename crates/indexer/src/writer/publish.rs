@@ -1,0 +1,287 @@
+//! From changes to the next generation: words, vectors, snapshot, and what is written down behind.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use weft_index::keyword::{KeywordChange, KeywordError, KeywordReader, KeywordWriter};
+use weft_index::notes::{Change, Delta, NoteEntry, NoteTable};
+use weft_index::{Checkpoint, Snapshot, StoreError};
+use weft_model::NoteId;
+
+use super::meaning::Meaning;
+use super::read::document;
+use super::{Event, Writer};
+use crate::IndexError;
+
+/// How long new vectors may wait to be published while more are coming.
+pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+
+/// How long the writer must be idle before it writes a checkpoint.
+const CHECKPOINT_IDLE: Duration = Duration::from_secs(2);
+
+/// The least time between two checkpoints that nobody asked for, and the longest that one is put off.
+///
+/// A checkpoint writes the whole note table; what a crash takes from it is read again from the few files that changed since.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
+const CHECKPOINT_AT_LEAST: Duration = Duration::from_secs(300);
+
+/// What is written down, and since when there is something newer.
+pub(super) struct Written {
+    /// Generation of the last checkpoint.
+    pub(super) generation: u64,
+    at: Option<Instant>,
+    dirty_since: Option<Instant>,
+    last_change: Instant,
+    /// A checkpoint that is being written, by its generation.
+    under_way: Option<(u64, JoinHandle<Result<(), StoreError>>)>,
+}
+
+impl Written {
+    pub(super) fn new(generation: u64) -> Self {
+        Self {
+            generation,
+            at: None,
+            dirty_since: None,
+            last_change: Instant::now(),
+            under_way: None,
+        }
+    }
+
+    /// When a checkpoint is due, if nothing else happens; sooner when the writer `is_idle`.
+    pub(super) fn due_at(&self, is_idle: bool) -> Option<Instant> {
+        let latest = self.dirty_since.filter(|_| self.under_way.is_none())? + CHECKPOINT_AT_LEAST;
+        let rested = self.last_change + CHECKPOINT_IDLE;
+        let rested = self.at.map_or(rested, |at| rested.max(at + CHECKPOINT_EVERY));
+        Some(if is_idle { rested.min(latest) } else { latest })
+    }
+
+    fn changed(&mut self) {
+        self.last_change = Instant::now();
+        self.dirty_since.get_or_insert(self.last_change);
+    }
+}
+
+impl Writer {
+    /// Brings every part of the index in line with `changes` and publishes the next generation; nothing when nothing changed.
+    pub(super) fn publish(&mut self, changes: &[Change]) -> Result<(), IndexError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let before = self.publisher.newest();
+        let generation = before.generation + 1;
+        let (notes, delta) = before.notes.edited(changes);
+        self.issue(generation)?;
+        let keyword = match self.index_words(&before.notes, &notes, &delta, generation) {
+            Ok(reader) => reader,
+            Err(error) => {
+                // What was taken in and not published is sorted out before the next attempt.
+                self.words_in_doubt = true;
+                return Err(error.into());
+            }
+        };
+        if let Some(meaning) = &mut self.meaning
+            && let Err(error) = meaning.arrange(&notes, &delta)
+        {
+            // Words and links do not wait for the room that vectors need.
+            meaning.backlog_mut().postpone(&[]);
+            self.report(&error.into());
+        }
+        let vectors = self.meaning.as_mut().map(Meaning::publish);
+        self.show(Snapshot { generation, notes, keyword, vectors });
+        Ok(())
+    }
+
+    fn index_words(
+        &mut self,
+        before: &NoteTable,
+        notes: &NoteTable,
+        delta: &Delta,
+        generation: u64,
+    ) -> Result<KeywordReader, KeywordError> {
+        if self.words_in_doubt {
+            reconcile(&mut self.keyword, before, generation)?;
+            self.words_in_doubt = false;
+        }
+        let entries: Vec<(NoteId, &Arc<NoteEntry>)> =
+            delta.upserted.iter().filter_map(|id| Some((*id, notes.entry(*id)?))).collect();
+        let upserts = entries.iter().map(|(id, entry)| KeywordChange::Upsert(document(*id, entry)));
+        let deletes = delta.removed.iter().map(|id| KeywordChange::Delete(*id));
+        let changes: Vec<KeywordChange<'_>> = deletes.chain(upserts).collect();
+        if changes.is_empty() {
+            return Ok(self.keyword.reader().clone());
+        }
+        self.keyword.apply(&changes)?;
+        self.keyword.commit(generation)
+    }
+
+    /// Publishes vectors that came.
+    pub(super) fn publish_vectors(&mut self) -> Result<(), IndexError> {
+        if !self.meaning.as_ref().is_some_and(Meaning::is_unpublished) {
+            return Ok(());
+        }
+        let before = self.publisher.newest();
+        let generation = before.generation + 1;
+        self.issue(generation)?;
+        let Some(meaning) = &mut self.meaning else { return Ok(()) };
+        meaning.sync()?;
+        let vectors = Some(meaning.publish());
+        self.show(Snapshot { generation, vectors, ..Snapshot::clone(&before) });
+        Ok(())
+    }
+
+    fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
+        self.store.as_mut().map_or(Ok(()), |store| store.issue(generation))
+    }
+
+    fn show(&mut self, snapshot: Snapshot) {
+        self.publisher.publish(snapshot);
+        self.last_published = Instant::now();
+        self.written.changed();
+        self.count();
+    }
+
+    /// Brings the numbers of the board up to date.
+    pub(super) fn count(&self) {
+        self.show_backlog();
+        self.board.lock().count(&self.publisher.newest());
+    }
+
+    /// When a checkpoint is due.
+    pub(super) fn checkpoint_due_at(&self) -> Option<Instant> {
+        let is_idle = self.meaning.as_ref().is_none_or(|meaning| meaning.backlog().is_idle());
+        self.written.due_at(is_idle)
+    }
+
+    /// Writes a checkpoint in the background when one is due.
+    pub(super) fn tend_checkpoint(&mut self) {
+        if self.checkpoint_due_at().is_none_or(|due| due > Instant::now()) {
+            return;
+        }
+        let started = self.prepare_checkpoint().and_then(|work| {
+            let Some((generation, work)) = work else { return Ok(()) };
+            let events = self.events.clone();
+            let work = move || {
+                let outcome = work();
+                // A writer that has stopped waits for the thread itself.
+                let _ = events.send(Event::Written);
+                outcome
+            };
+            let thread = std::thread::Builder::new().name("weft-checkpoint".into()).spawn(work);
+            let thread = thread.map_err(|source| StoreError::Io {
+                action: "start",
+                path: "the thread that writes checkpoints".into(),
+                source,
+            })?;
+            self.written.under_way = Some((generation, thread));
+            Ok(())
+        });
+        self.note_checkpoint(started);
+    }
+
+    /// Takes in that a checkpoint in the background is done.
+    pub(super) fn checkpoint_done(&mut self) {
+        let Some((generation, thread)) = self.written.under_way.take() else { return };
+        let outcome = thread.join().unwrap_or_else(|_| {
+            Err(StoreError::Damaged {
+                path: self.settings.store.clone(),
+                reason: "writing it down stopped suddenly; this is a defect".into(),
+            })
+        });
+        if outcome.is_ok() {
+            self.has_written(generation);
+        }
+        self.note_checkpoint(outcome.map_err(IndexError::from));
+    }
+
+    /// Writes down what is published, unless it is, and waits for it.
+    pub(super) fn checkpoint(&mut self) -> Result<(), IndexError> {
+        self.checkpoint_done();
+        if let Some((generation, work)) = self.prepare_checkpoint()? {
+            work()?;
+            self.has_written(generation);
+        }
+        Ok(())
+    }
+
+    /// The work of writing the newest snapshot down; nothing where it is written down or there is no store.
+    #[expect(clippy::type_complexity, reason = "a generation and the work that writes it down")]
+    fn prepare_checkpoint(
+        &mut self,
+    ) -> Result<Option<(u64, impl FnOnce() -> Result<(), StoreError> + Send + use<>)>, IndexError>
+    {
+        if let Some(meaning) = &mut self.meaning {
+            meaning.sync()?;
+        }
+        let snapshot = self.publisher.newest();
+        let Some(store) =
+            self.store.as_ref().filter(|_| self.written.generation != snapshot.generation)
+        else {
+            self.written.dirty_since = None;
+            return Ok(None);
+        };
+        let (checkpoints, keep) = (store.checkpoints(), self.settings.keep_generations);
+        let checkpoint = Checkpoint {
+            generation: snapshot.generation,
+            notes: snapshot.notes.clone(),
+            // While some entries are of another recipe, the whole is of none.
+            recipe: if self.vaults.iter().any(|vault| vault.outdated) { 0 } else { self.recipe },
+        };
+        let board = self.board.clone();
+        let work = move || {
+            checkpoints.write(&checkpoint, keep)?;
+            board.lock().status.store_bytes = checkpoints.store_bytes();
+            Ok(())
+        };
+        Ok(Some((snapshot.generation, work)))
+    }
+
+    fn has_written(&mut self, generation: u64) {
+        self.written.generation = generation;
+        self.written.at = Some(Instant::now());
+        self.written.dirty_since = (generation != self.generation()).then(Instant::now);
+    }
+
+    fn note_checkpoint(&mut self, outcome: Result<(), IndexError>) {
+        if let Err(error) = outcome {
+            self.report(&error);
+            // A full disk is not asked again at every turn.
+            self.written.at = Some(Instant::now());
+            self.written.dirty_since = Some(Instant::now());
+        }
+    }
+
+    /// Takes what was deleted off the disk.
+    pub(super) fn compact(&mut self) -> Result<(), IndexError> {
+        let keyword = self.keyword.compact(self.generation())?;
+        let before = self.publisher.newest();
+        self.publisher.publish(Snapshot { keyword, ..Snapshot::clone(&before) });
+        Ok(())
+    }
+}
+
+/// Makes the word index hold exactly the notes of the table; touches only what differs.
+pub(crate) fn reconcile(
+    keyword: &mut KeywordWriter,
+    notes: &NoteTable,
+    generation: u64,
+) -> Result<KeywordReader, KeywordError> {
+    let reader = keyword.refresh()?;
+    let mut held = HashMap::new();
+    let mut changes = Vec::new();
+    for (id, version) in reader.versions()? {
+        if notes.entry(id).is_some_and(|entry| entry.version == version) {
+            held.insert(id, version);
+        } else {
+            changes.push(KeywordChange::Delete(id));
+        }
+    }
+    let missing = notes.by_path().filter(|(id, _)| !held.contains_key(id));
+    changes.extend(missing.map(|(id, entry)| KeywordChange::Upsert(document(id, entry))));
+    if changes.is_empty() {
+        return Ok(reader);
+    }
+    keyword.apply(&changes)?;
+    keyword.commit(generation)
+}
