@@ -274,7 +274,8 @@ fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
 #[cfg(unix)]
 #[test]
 fn files_seen_under_several_paths_are_told_of() {
-    let cases: [(&str, fn(&Path)); 5] = [
+    type Case = (&'static str, fn(&Path));
+    let cases: [Case; 5] = [
         ("a link to a file", |root| {
             std::os::unix::fs::symlink(root.join("a.md"), root.join("b.md")).expect("a link");
         }),
