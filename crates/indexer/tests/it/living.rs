@@ -200,7 +200,8 @@ fn a_watched_vault_follows_files_and_folders_without_looking_at_the_rest() {
     std::fs::write(arriving.join("deep/toad.md"), "a toad").expect("a file");
     std::fs::rename(&arriving, vault.join("ponds")).expect("a move");
     until("a folder that arrived", || found("toad").len() == 2 && found("newt").len() == 1);
-    let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+    let n_embedded = || embedder.n_documents.load(Ordering::SeqCst);
+    until("their vectors", || n_embedded() == 5);
 
     // It is renamed as a whole: no other vectors, and nothing is found at both places at any moment.
     std::fs::rename(vault.join("ponds"), vault.join("pools")).expect("a rename");
@@ -209,7 +210,7 @@ fn a_watched_vault_follows_files_and_folders_without_looking_at_the_rest() {
         assert_eq!(found.len(), 1, "one step: {found:?}");
         found == ["pools/newt"]
     });
-    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);
+    assert_eq!(n_embedded(), 5);
 
     // Rules that come and go.
     place.write(".weftignore", b"pools/deep\n");
