@@ -7,9 +7,6 @@ use std::time::Duration;
 use tokio_stream::StreamExt as _;
 use tonic::Code;
 use tonic::transport::Channel;
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_check_response::ServingStatus;
-use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
@@ -20,7 +17,7 @@ use weft_proto::noteweft::v1::{
     ListNotesRequest, Origin, Phase, ReindexRequest, RelatedRequest, RelatedResponse, Relation,
     Rendering, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, StatusResponse,
 };
-use weft_tests::{Failure, Running, example};
+use weft_tests::{Failure, Running, example, served};
 
 const NO_MODEL: &[(&str, &str)] = &[("embedding.model", "none")];
 
@@ -30,18 +27,6 @@ async fn serving(settings: &[(&str, &str)]) -> Result<(Running, Channel), Failur
     let channel = daemon.channel().await?;
     served(&channel).await?;
     Ok((daemon, channel))
-}
-
-async fn served(channel: &Channel) -> Result<(), Failure> {
-    let mut health = HealthClient::new(channel.clone());
-    let asked = HealthCheckRequest { service: "noteweft.v1.SearchService".to_owned() };
-    let mut states = health.watch(asked).await?.into_inner();
-    while let Some(state) = states.message().await? {
-        if state.status() == ServingStatus::Serving {
-            return Ok(());
-        }
-    }
-    Err("the daemon ended before it served".into())
 }
 
 async fn ready(channel: &Channel) -> Result<StatusResponse, Failure> {
@@ -378,7 +363,7 @@ async fn reflection_names_every_service() -> Result<(), Failure> {
         return Err("no list".into());
     };
     let names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
-    for service in ["Search", "Note", "Graph", "Admin"] {
+    for service in ["Search", "Context", "Note", "Graph", "Admin"] {
         let name = format!("noteweft.v1.{service}Service");
         assert!(names.contains(&name.as_str()), "{name} is not in {names:?}");
     }

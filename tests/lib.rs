@@ -8,6 +8,9 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 use weft_daemon::config::{Config, Sources};
 use weft_daemon::{Daemon, Environment, Paths, ServeError};
 
@@ -18,6 +21,19 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 #[must_use]
 pub fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/timekeeping")
+}
+
+/// Waits until health says that the daemon serves.
+pub async fn served(channel: &Channel) -> Result<(), Failure> {
+    let mut health = HealthClient::new(channel.clone());
+    let asked = HealthCheckRequest { service: "noteweft.v1.ContextService".to_owned() };
+    let mut states = health.watch(asked).await?.into_inner();
+    while let Some(state) = states.message().await? {
+        if state.status() == ServingStatus::Serving {
+            return Ok(());
+        }
+    }
+    Err("the daemon ended before it served".into())
 }
 
 /// A running daemon. Dropping it stops it.

@@ -101,6 +101,11 @@ impl<'e> Account<'e> {
         }
     }
 
+    /// The unit of the arithmetic.
+    pub(crate) fn unit(self) -> Unit {
+        self.estimator().map_or(Unit::Characters, |_| Unit::Tokens)
+    }
+
     /// What `text` costs in the unit of the arithmetic; an empty text is free.
     pub(crate) fn measure(self, text: &str) -> u64 {
         if text.is_empty() {

@@ -115,6 +115,8 @@ pub struct Summary {
     pub remaining: u64,
     /// What the three numbers count.
     pub unit: Unit,
+    /// What allowances, costs and carries of items count.
+    pub ledger_unit: Unit,
 }
 
 /// A packed context that accounts for itself.

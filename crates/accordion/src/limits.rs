@@ -117,11 +117,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Reports the first setting outside its range.
-    ///
-    /// # Errors
-    /// [`PackError::Setting`] with its name, value and range.
-    pub fn check(&self) -> Result<(), PackError> {
+    /// Each setting outside its range, as a [`PackError::Setting`] with its name, value and range.
+    pub fn problems(&self) -> impl Iterator<Item = PackError> {
         let Self {
             bands,
             soft_ratio,
@@ -130,25 +127,24 @@ impl Limits {
             outline_depth,
             stop_words: _,
         } = self;
-        let shares = [
-            ("bands.structural", bands.structural),
-            ("bands.snippet", bands.snippet),
-            ("bands.full", bands.full),
-            ("soft_ratio", *soft_ratio),
-        ];
-        for (setting, value) in shares {
-            expect(setting, value, "a share between 0 and 1", (0.0..=1.0).contains(&value))?;
-        }
-        let ordered = bands.structural <= bands.snippet && bands.snippet <= bands.full;
-        expect(
-            "bands.snippet",
-            bands.snippet,
-            "no less than structural, no more than full",
-            ordered,
-        )?;
-        expect("block_chars", f64::from(*block_chars), "at least 1", *block_chars > 0)?;
-        let depth = *outline_depth;
-        expect("outline_depth", f64::from(depth), "a level from 1 to 6", (1..=6).contains(&depth))
+        let share = |setting, value| {
+            expect(setting, value, "a share between 0 and 1", (0.0..=1.0).contains(&value))
+        };
+        let is_ordered = bands.structural <= bands.snippet && bands.snippet <= bands.full;
+        let between = "no less than structural, no more than full";
+        let (block, depth) = (f64::from(*block_chars), *outline_depth);
+        let is_level = (1..=6).contains(&depth);
+        [
+            share("bands.structural", bands.structural),
+            share("bands.snippet", bands.snippet),
+            share("bands.full", bands.full),
+            expect("bands.snippet", bands.snippet, between, is_ordered),
+            share("soft_ratio", *soft_ratio),
+            expect("block_chars", block, "at least 1", *block_chars > 0),
+            expect("outline_depth", f64::from(depth), "a level from 1 to 6", is_level),
+        ]
+        .into_iter()
+        .filter_map(Result::err)
     }
 }
 

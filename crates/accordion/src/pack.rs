@@ -75,7 +75,7 @@ impl<'a, D: Document> Packing<'a, D> {
     pub fn new(request: Request<'a, D>) -> Result<Self, PackError> {
         let Request { focus, mut candidates, query, budget, meter, limits, rendering, order } =
             request;
-        limits.check()?;
+        limits.problems().next().map_or(Ok(()), Err)?;
         let account = Account::new(budget, meter)?;
         if let Some(odd) = focus.iter().chain(&candidates).find(|odd| !odd.score.is_finite()) {
             return Err(PackError::Score { uri: odd.uri.clone(), score: odd.score });
@@ -131,6 +131,7 @@ impl<'a, D: Document> Packing<'a, D> {
             used,
             remaining: budget.amount() - used,
             unit: budget.unit(),
+            ledger_unit: self.account.unit(),
         }
     }
 

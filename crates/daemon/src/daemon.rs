@@ -15,6 +15,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
+use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
 use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
@@ -215,6 +216,7 @@ async fn report(health: &HealthReporter, status: ServingStatus) {
     for name in [
         "",
         SearchServiceServer::<Services>::NAME,
+        ContextServiceServer::<Services>::NAME,
         NoteServiceServer::<Services>::NAME,
         GraphServiceServer::<Services>::NAME,
         AdminServiceServer::<Services>::NAME,

@@ -39,6 +39,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             let details = info("STALE_TOKEN", numbers);
             Status::with_error_details(Code::FailedPrecondition, text, details)
         }
+        EngineError::Cancelled => of(Code::Cancelled, "CANCELLED", text),
         EngineError::DeadlineExceeded => of(Code::DeadlineExceeded, "DEADLINE", text),
     }
 }

@@ -1,12 +1,16 @@
 //! The index and the engine of some vaults, brought up from the settings.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use weft_engine::Engine;
+use weft_engine::{Engine, EngineError, Estimators};
+use weft_index::embedder::Embedder;
 use weft_indexer::embed;
 use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
+use weft_model::tokens::Characters;
+use weft_model::{Estimator, Tokens};
 
-use crate::config::{Config, Settings, Vault};
+use crate::config::{Config, Settings, TokenSettings, Vault};
 use crate::paths::Paths;
 
 /// Why vaults cannot be opened.
@@ -17,6 +21,17 @@ pub enum OpenError {
         "no vault is named: give the folder of your notes, or put `vaults` into the configuration"
     )]
     NoVault,
+    /// A tokenizer cannot be read.
+    #[error("{source}; tokens.tokenizers.{name} names it")]
+    Tokenizer {
+        /// Its name in the settings.
+        name: String,
+        /// What is wrong with it.
+        source: embed::OpenError,
+    },
+    /// The default way to count tokens is unknown.
+    #[error("tokens.{0}")]
+    Estimator(EngineError),
     /// The index cannot be opened.
     #[error(transparent)]
     Index(#[from] IndexError),
@@ -63,14 +78,18 @@ impl Vaults {
             embedding,
             search,
             related,
+            context,
+            tokens,
             log: _,
         } = config.settings.clone();
         let cache_dir = paths.cached(&embedding.cache_dir);
+        let model = embedding.model.clone();
         let opened = embed::open(&embed::EmbeddingSettings { cache_dir, ..embedding });
         let opened = opened.unwrap_or_else(|error| embed::Opened {
             embedder: None,
             notes: vec![format!("{error}. Notes are found by words and links alone.")],
         });
+        let estimators = estimators(&tokens, &model, opened.embedder.as_ref())?;
         let mut chunks = chunks;
         if let Some(embedder) = &opened.embedder {
             chunks.max_tokens = chunks.max_tokens.min(embedder.window());
@@ -88,7 +107,10 @@ impl Vaults {
             keep_generations: store_settings.keep_generations,
         };
         let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
-        let engine = Engine::new(indexer.reader(), opened.embedder, search).with_related(related);
+        let engine = Engine::new(indexer.reader(), opened.embedder, search)
+            .with_related(related)
+            .with_contexts(context)
+            .with_estimators(estimators);
         Ok(Self { indexer, engine, notices: opened.notes })
     }
 
@@ -111,6 +133,35 @@ impl Vaults {
         status.notices.splice(0..0, self.notices.iter().cloned());
         status
     }
+}
+
+/// Counts the tokens of the model that makes the vectors.
+struct OfModel(Arc<dyn Embedder>);
+
+impl Estimator for OfModel {
+    fn estimate(&self, text: &str) -> Tokens {
+        Tokens::new(self.0.n_tokens(text).max(1) as u64)
+    }
+}
+
+/// The ways to count tokens: by length, with the bundled tokenizer, with that of `model`, and with those of the settings.
+fn estimators(
+    settings: &TokenSettings,
+    model: &str,
+    embedder: Option<&Arc<dyn Embedder>>,
+) -> Result<Estimators, OpenError> {
+    let TokenSettings { estimator, characters_per_token, tokenizers } = settings;
+    let mut all = Estimators::by_length(Characters { per_token: *characters_per_token });
+    if let Some(embedder) = embedder {
+        all = all.with(model, Arc::new(OfModel(Arc::clone(embedder))));
+    }
+    all = all.with(embed::BUNDLED, Arc::new(embed::TokenizerEstimator::bundled()));
+    for (name, path) in tokenizers {
+        let opened = embed::TokenizerEstimator::open(path)
+            .map_err(|source| OpenError::Tokenizer { name: name.clone(), source })?;
+        all = all.with(name, Arc::new(opened));
+    }
+    all.with_default(estimator).map_err(OpenError::Estimator)
 }
 
 fn vault_settings(vault: &Vault) -> VaultSettings {

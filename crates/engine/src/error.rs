@@ -51,6 +51,9 @@ pub enum EngineError {
     /// The caller's time ran out.
     #[error("the deadline passed before the answer was complete")]
     DeadlineExceeded,
+    /// Nobody waits for the answer any more.
+    #[error("the caller went away before the answer was complete")]
+    Cancelled,
 }
 
 fn suggestion(near: &[Uri]) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_accordion::Meter;
 use weft_model::Estimator;
 use weft_model::tokens::{Bytes, Characters, Unit};
 
@@ -58,11 +59,16 @@ impl Estimators {
         std::iter::once(Self::CHARS).chain(self.others.keys().map(String::as_str))
     }
 
+    /// The name asked for, or that of the default.
+    pub(crate) fn name<'n>(&'n self, asked: Option<&'n str>) -> &'n str {
+        asked.unwrap_or(&self.default)
+    }
+
     /// The estimator of this name, or the default.
     ///
     /// Fails on the field `estimator` and lists the names there are.
     pub fn find(&self, name: Option<&str>) -> Result<&dyn Estimator, EngineError> {
-        let name = name.unwrap_or(&self.default);
+        let name = self.name(name);
         if name == Self::CHARS {
             return Ok(&self.characters);
         }
@@ -71,6 +77,14 @@ impl Estimators {
             let reason = format!("`{name}` is no estimator; there are {}", known.join(", "));
             EngineError::InvalidArgument { field: "estimator", reason }
         })
+    }
+
+    /// The same for the accordion, whose arithmetic runs in characters where they are what counts.
+    pub(crate) fn meter(&self, name: Option<&str>) -> Result<Meter<'_>, EngineError> {
+        if self.name(name) == Self::CHARS {
+            return Ok(Meter::Characters(self.characters));
+        }
+        self.find(name).map(Meter::Estimator)
     }
 }
 
@@ -89,6 +103,9 @@ mod tests {
                 "{name}"
             );
         }
+        assert!(matches!(estimators.meter(Some("chars")), Ok(Meter::Characters(_))));
+        assert!(matches!(estimators.meter(None), Ok(Meter::Characters(_))));
+        assert!(matches!(estimators.meter(Some("bytes")), Ok(Meter::Estimator(_))));
         let error = estimators.clone().with_default("gpt").err().unwrap().to_string();
         assert_eq!(
             error,
@@ -96,5 +113,6 @@ mod tests {
         );
         let by_bytes = estimators.with_default("bytes").unwrap();
         assert_eq!(by_bytes.find(None).unwrap().estimate("é").get(), 1);
+        assert!(matches!(by_bytes.meter(None), Ok(Meter::Estimator(_))));
     }
 }

@@ -4,6 +4,7 @@
 //! Everything here is synchronous and pure but for the embedding of the query.
 #![forbid(unsafe_code)]
 
+pub mod context;
 mod date;
 mod error;
 mod estimators;
@@ -23,6 +24,7 @@ use weft_index::embedder::Embedder;
 use weft_index::{Reader, Snapshot};
 use weft_model::NoteId;
 
+use context::ContextSettings;
 use held::Held;
 
 pub use error::EngineError;
@@ -67,6 +69,7 @@ pub struct Engine {
     settings: EngineSettings,
     related: RelatedSettings,
     held: Arc<Held>,
+    contexts: ContextSettings,
     estimators: Estimators,
 }
 
@@ -83,7 +86,8 @@ impl Engine {
     ) -> Self {
         let related = RelatedSettings::default();
         let held = Arc::new(Held::new(related.held_generations));
-        Self { reader, embedder, settings, related, held, estimators: Estimators::default() }
+        let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
+        Self { reader, embedder, settings, related, held, contexts, estimators }
     }
 
     /// The same with these settings for related notes.
@@ -93,10 +97,21 @@ impl Engine {
         Self { related, held, ..self }
     }
 
+    /// The same with these settings for contexts.
+    #[must_use]
+    pub fn with_contexts(self, contexts: ContextSettings) -> Self {
+        Self { contexts, ..self }
+    }
+
     /// The same with these ways to count tokens.
     #[must_use]
     pub fn with_estimators(self, estimators: Estimators) -> Self {
         Self { estimators, ..self }
+    }
+
+    /// The same over the newest snapshot alone, so that questions asked on the way to one answer see one moment.
+    fn pinned(&self) -> Self {
+        Self { reader: Reader::of(self.reader.snapshot()), ..self.clone() }
     }
 
     /// The newest snapshot, for questions that belong together.

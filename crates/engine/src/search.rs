@@ -105,6 +105,8 @@ pub struct Hit {
     pub contributions: Signals,
     /// The parts of its body that answer.
     pub snippets: Vec<Snippet>,
+    /// The chunk that is most like the query, where vectors were asked.
+    pub best_chunk: Option<Span>,
 }
 
 /// Found notes, best first, ties by the lower uri.
@@ -121,7 +123,7 @@ pub struct SearchAnswer {
 }
 
 /// Hits of one answer at most.
-const MAX_LIMIT: usize = 1000;
+pub(crate) const MAX_LIMIT: usize = 1000;
 
 /// Chunks looked for per wanted note: long notes have several among the nearest.
 const CHUNKS_PER_NOTE: usize = 2;
@@ -289,6 +291,7 @@ impl Engine {
                 self.settings.snippets,
                 self.settings.snippet_chars,
             ),
+            best_chunk,
         })
     }
 }

@@ -56,6 +56,12 @@ impl Snapshot {
 pub struct Reader(Arc<ArcSwap<Snapshot>>);
 
 impl Reader {
+    /// A reader that gives out `snapshot` for ever.
+    #[must_use]
+    pub fn of(snapshot: Arc<Snapshot>) -> Self {
+        Self(Arc::new(ArcSwap::new(snapshot)))
+    }
+
     /// The newest published snapshot. Never blocks; stays whole however long it is held.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {

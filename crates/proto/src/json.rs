@@ -8,7 +8,8 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    FileState, LinkSource, Origin, Phase, Relation, Rendering, SearchMode, Severity, WatchState,
+    BudgetUnit, ContextMode, ContextOrder, FileState, LeftOutReason, LinkSource, Origin, Phase,
+    Relation, Rendering, SearchMode, Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -29,7 +30,11 @@ macro_rules! named {
 }
 
 named! {
+    BudgetUnit "BUDGET_UNIT_" lower,
+    ContextMode "CONTEXT_MODE_" lower,
+    ContextOrder "CONTEXT_ORDER_" lower,
     FileState "FILE_STATE_" lower,
+    LeftOutReason "LEFT_OUT_REASON_" lower,
     LinkSource "LINK_SOURCE_" lower,
     Origin "ORIGIN_" lower,
     Phase "PHASE_" lower,

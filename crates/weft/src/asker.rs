@@ -15,6 +15,7 @@ use weft_daemon::{
     Environment, IndexError, Limits, OpenError, Paths, Services, StoreError, Vaults,
 };
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
@@ -113,6 +114,10 @@ impl Asker {
 
     pub(crate) fn search(&self) -> SearchServiceClient<Transport> {
         SearchServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn contexts(&self) -> ContextServiceClient<Transport> {
+        ContextServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
     }
 
     pub(crate) fn notes(&self) -> NoteServiceClient<Transport> {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use weft_proto::noteweft::v1::{Filter, PropertyMatch, SearchMode, Within};
+use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
 
+use crate::context::ContextArgs;
 use crate::related::RelatedArgs;
 
 /// Find your notes by meaning, by word and by link.
@@ -102,6 +103,8 @@ pub(crate) enum Command {
     },
     /// Read what surrounds a note, best first, within a budget.
     Related(RelatedArgs),
+    /// Pack the best notes into a text that fits a budget, with an account of it.
+    Context(ContextArgs),
     /// Read a note, with its links and backlinks.
     Get {
         /// A uri, a path, or anything a link would resolve to.
@@ -189,6 +192,31 @@ impl From<Mode> for SearchMode {
             Mode::Hybrid => Self::Hybrid,
             Mode::Vector => Self::Vector,
             Mode::Keyword => Self::Keyword,
+        }
+    }
+}
+
+/// The form of a text for a language model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// No text.
+    #[default]
+    None,
+    /// Headings, with note texts in fences.
+    Markdown,
+    /// An element for each note.
+    Xml,
+    /// An object for each note.
+    Json,
+}
+
+impl From<Form> for Rendering {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::None => Self::None,
+            Form::Markdown => Self::Markdown,
+            Form::Xml => Self::Xml,
+            Form::Json => Self::Json,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::{doctor, export, print, related, serve};
+use crate::{context, doctor, export, print, related, serve};
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -28,6 +28,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Index { vaults }) => {
             printable(global.format)?;
             index(&global, vaults).await
+        }
+        Some(Command::Context(args)) => {
+            printable(global.format)?;
+            context::run(&global, args).await
         }
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
@@ -103,6 +107,7 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
         }
         Command::Serve { .. }
         | Command::Index { .. }
+        | Command::Context(_)
         | Command::Doctor
         | Command::Config { .. } => Err(Failure::other("this command asks no question")),
     }

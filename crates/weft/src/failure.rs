@@ -102,6 +102,7 @@ impl From<OpenError> for Failure {
         let message = error.to_string();
         match error {
             OpenError::NoVault => Self::usage(message),
+            OpenError::Tokenizer { .. } | OpenError::Estimator(_) => Self::usage(message),
             OpenError::Index(error) => match error {
                 IndexError::Store(StoreError::Locked { holder, .. }) => {
                     let failure = Self::new(REFUSED, message);

@@ -4,6 +4,7 @@
 mod asker;
 mod cli;
 mod commands;
+mod context;
 mod doctor;
 mod export;
 mod failure;

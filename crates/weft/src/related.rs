@@ -1,10 +1,10 @@
 //! `weft related`: flags to a request.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use weft_proto::noteweft::v1::{RelatedRequest, Rendering};
 
 use crate::asker::Asker;
-use crate::cli::{FilterArgs, Format};
+use crate::cli::{FilterArgs, Form, Format};
 use crate::commands::{aside, json};
 use crate::failure::Failure;
 use crate::print;
@@ -38,31 +38,6 @@ pub(crate) struct RelatedArgs {
     rendering: Form,
     #[command(flatten)]
     filter: FilterArgs,
-}
-
-/// The form of the text.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Form {
-    /// No text.
-    #[default]
-    None,
-    /// Headings, with note texts in fences.
-    Markdown,
-    /// An element for each note.
-    Xml,
-    /// An object for each note.
-    Json,
-}
-
-impl From<Form> for Rendering {
-    fn from(form: Form) -> Self {
-        match form {
-            Form::None => Self::None,
-            Form::Markdown => Self::Markdown,
-            Form::Xml => Self::Xml,
-            Form::Json => Self::Json,
-        }
-    }
 }
 
 impl From<RelatedArgs> for RelatedRequest {

@@ -44,6 +44,12 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["related", "Leap second", "--budget", "9", "--window", "9", "--vault", vault], 2),
         (vec!["related", "Leap second", "--resume", "0.ab.9", "--vault", vault], 4),
         (vec!["related", "Leap secnd", "--vault", vault], 3),
+        (vec!["context", "leap second", "--budget", "0", "--vault", vault], 0),
+        (vec!["context", "--vault", vault], 2),
+        (vec!["context", "x", "--budget", "1", "--budget-chars", "1", "--vault", vault], 2),
+        (vec!["context", "--note", "Sundial=high", "--vault", vault], 2),
+        (vec!["context", "--from", "/no/such/file", "--vault", vault], 2),
+        (vec!["context", "x", "--estimator", "gpt", "--vault", vault], 2),
         (vec!["nonsense"], 2),
         (vec!["search", "x", "--limit", "0", "--vault", vault], 2),
         (vec!["status", "--vault", "/no/such/folder"], 2),
@@ -236,6 +242,56 @@ fn what_surrounds_a_note_has_the_shape_of_its_design() {
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(text.starts_with("<context>") && text.ends_with("</context>\n"), "{text}");
     assert!(account.contains("of 2,000 tokens"), "{account}");
+}
+
+#[test]
+fn a_context_is_read_by_people_pipes_and_programs() {
+    let home = tempfile::tempdir().unwrap();
+    let example = example();
+    let vault = example.to_str().unwrap();
+    let run = |args: &[&str]| {
+        let output = weft(home.path(), &[&["context"], args, &["--vault", vault]].concat());
+        let texts =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success(), "{args:?}: {}", texts.1);
+        texts
+    };
+    let ask = ["leap second", "--budget-chars", "3000"];
+    let (out, _) = run(&ask);
+    assert!(
+        out.starts_with("## [Leap second]") && out.contains("of 3,000 characters used"),
+        "{out}"
+    );
+
+    let (context, ledger) = run(&[&ask[..], &["--rendering", "markdown"]].concat());
+    assert!(out.starts_with(&context), "the context alone\n{context}");
+    assert!(context.chars().count() <= 3000 && ledger.contains("of 3,000 characters used"));
+
+    let (json, _) = run(&[&ask[..], &["--format", "json"]].concat());
+    let answer: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(answer["rendered"].as_str(), Some(&*context));
+    assert_eq!(
+        (&answer["unit"], &answer["items"][0]["mode"]),
+        (&"characters".into(), &"full".into())
+    );
+    let number = |name: &str| answer[name].as_u64().unwrap();
+    assert_eq!(number("used") + number("remaining"), number("budget"));
+    assert!(
+        answer["items"][0]["properties"].is_object() && answer["items"][0]["blocks"].is_array()
+    );
+
+    // What another command found becomes the sources.
+    let found = on_example(&home, &["search", "leap second", "--limit", "2"]).stdout;
+    let from = home.path().join("found.json");
+    std::fs::write(&from, &found).unwrap();
+    let (json, _) =
+        run(&["--from", from.to_str().unwrap(), "--rendering", "none", "--format", "json"]);
+    let answer: Value = serde_json::from_str(&json).unwrap();
+    let found: Value = serde_json::from_slice(&found).unwrap();
+    let best = &found["hits"][0];
+    let item = &answer["items"][0];
+    assert_eq!((&item["uri"], &item["score"]), (&best["uri"], &best["score"]));
+    assert_eq!(answer["rendered"], Value::Null);
 }
 
 #[test]

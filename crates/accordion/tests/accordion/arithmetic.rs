@@ -255,6 +255,7 @@ fn a_budget_of_tokens_is_converted_once() {
         (total.budget, total.used, total.remaining, total.unit),
         (2000, 2000, 0, Unit::Tokens)
     );
+    assert_eq!(total.ledger_unit, Unit::Characters);
 
     // ⌊7 × 3.75⌋ = 26 characters, a tenth of which is 2.
     let ledger = pack(tokens(7)).unwrap();
@@ -294,6 +295,7 @@ fn another_estimator_runs_the_same_formulas_in_its_tokens() {
         .collect();
     assert_eq!(lines, [(10, 8, 20, 0, 12), (40, 32, 32, 12, 0)]);
     assert_eq!((ledger.summary.used, ledger.summary.unit), (40, Unit::Tokens));
+    assert_eq!(ledger.summary.ledger_unit, Unit::Tokens);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_ledger_has_the_shape_of_the_design() {
             "heading_path": [], "relation": null, "via": "c",
         }],
         "left_out": [{"uri": "b", "score": 0.9, "tokens": 0, "reason": "missing"}],
-        "rendered": null, "budget": 100, "used": 10, "remaining": 90, "unit": "characters",
+        "rendered": null, "budget": 100, "used": 10, "remaining": 90, "unit": "characters", "ledger_unit": "characters",
     });
     assert_eq!(serde_json::to_value(&ledger).unwrap(), expected);
 }

@@ -288,6 +288,9 @@ fn beside(key: &str, value: Value, base: &std::path::Path) -> Value {
     let joined = |text: &str| base.join(text).to_string_lossy().into_owned();
     match (key, value) {
         ("store.path", Value::String(path)) => Value::String(joined(&path)),
+        (key, Value::String(path)) if key.starts_with("tokens.tokenizers.") => {
+            Value::String(joined(&path))
+        }
         ("vaults", Value::Array(vaults)) => Value::Array(
             vaults
                 .into_iter()

@@ -4,7 +4,7 @@ mod load;
 mod settings;
 
 pub use load::{Config, ConfigError, Origin, Problem, Sources};
-pub use settings::{LogSettings, ServerSettings, Settings, StoreSettings, Vault};
+pub use settings::{LogSettings, ServerSettings, Settings, StoreSettings, TokenSettings, Vault};
 
 /// The annotated defaults, as embedded: a start for a file of one's own.
 pub const DEFAULT_TOML: &str = include_str!("../../../../config/default.toml");

@@ -1,11 +1,13 @@
 //! The settings by section, and what values they may have.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weft_engine::{EngineSettings, RelatedSettings};
+use weft_engine::context::ContextSettings;
+use weft_engine::{EngineSettings, Estimators, RelatedSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
@@ -13,6 +15,7 @@ use weft_indexer::embed::EmbeddingSettings;
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::ScanOptions;
 use weft_indexer::{IndexSettings, WatchOptions};
+use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
 use super::Problem;
 
@@ -44,6 +47,10 @@ pub struct Settings {
     pub search: EngineSettings,
     /// How related notes are found.
     pub related: RelatedSettings,
+    /// How contexts are made.
+    pub context: ContextSettings,
+    /// How tokens are counted.
+    pub tokens: TokenSettings,
     /// What is written to standard error.
     pub log: LogSettings,
 }
@@ -143,6 +150,28 @@ impl Vault {
     }
 }
 
+/// How tokens are counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenSettings {
+    /// The name of the estimator where the caller names none.
+    pub estimator: String,
+    /// Characters that `chars`, and bytes that `bytes`, take for a token.
+    pub characters_per_token: f64,
+    /// Further estimators by name: the `tokenizer.json` of each, or the folder that holds it.
+    pub tokenizers: BTreeMap<String, PathBuf>,
+}
+
+impl Default for TokenSettings {
+    fn default() -> Self {
+        Self {
+            estimator: Estimators::CHARS.to_owned(),
+            characters_per_token: CHARACTERS_PER_TOKEN,
+            tokenizers: BTreeMap::new(),
+        }
+    }
+}
+
 /// What is written to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -173,6 +202,8 @@ impl Settings {
             embedding: _,
             search,
             related,
+            context,
+            tokens,
             log: _,
         } = self;
         let mut problems = Vec::new();
@@ -255,6 +286,15 @@ impl Settings {
             "must be 1 to 100000",
         );
         check(related.held_generations <= 64, "related.held_generations", "must be 0 to 64");
+        for (key, reason) in context.problems() {
+            check(false, &format!("context.{key}"), &reason);
+        }
+        let per_token = tokens.characters_per_token;
+        check(
+            per_token.is_finite() && per_token > 0.0,
+            "tokens.characters_per_token",
+            "must be above 0",
+        );
         problems
     }
 }

@@ -3,6 +3,7 @@
 //! Every conversion names every field, so a new one asks here for its place on the wire.
 
 pub(crate) mod admin;
+pub(crate) mod context;
 pub(crate) mod graph;
 pub(crate) mod notes;
 pub(crate) mod related;
@@ -57,6 +58,11 @@ fn rendering(number: i32) -> Result<engine::Rendering, Status> {
         Ok(wire::Rendering::Json) => Ok(engine::Rendering::Json),
         Err(_) => Err(invalid("rendering", &format!("{number} is no rendering"))),
     }
+}
+
+fn not_negative(field: &str, number: i64) -> Result<u64, Status> {
+    let reason = || format!("{number} is less than nothing; 0 is the least");
+    u64::try_from(number).map_err(|_| invalid(field, &reason()))
 }
 
 fn size(n: u32) -> usize {

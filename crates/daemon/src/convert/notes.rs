@@ -117,7 +117,7 @@ fn link(link: engine::LinkView) -> wire::LinkView {
     }
 }
 
-fn object_of(fields: BTreeMap<String, Value>) -> Struct {
+pub(super) fn object_of(fields: BTreeMap<String, Value>) -> Struct {
     Struct { fields: fields.into_iter().map(|(key, value)| (key, open(value))).collect() }
 }
 

@@ -55,9 +55,7 @@ pub(crate) fn related_request(
 }
 
 fn tokens(field: &str, number: i64) -> Result<Tokens, Status> {
-    let tokens = u64::try_from(number).map(Tokens::new);
-    tokens
-        .map_err(|_| invalid(field, &format!("{number} tokens are less than none; 0 is the least")))
+    super::not_negative(field, number).map(Tokens::new)
 }
 
 pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedResponse {

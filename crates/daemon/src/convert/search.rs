@@ -16,15 +16,8 @@ pub(crate) fn search_request(
     request: wire::SearchRequest,
     deadline: Instant,
 ) -> Result<engine::SearchRequest, Status> {
-    let mode = match request.mode() {
-        wire::SearchMode::Unspecified | wire::SearchMode::Hybrid => engine::SearchMode::Hybrid,
-        wire::SearchMode::Vector => engine::SearchMode::Vector,
-        wire::SearchMode::Keyword => engine::SearchMode::Keyword,
-    };
-    let wire::SearchRequest { query, limit, mode: number, filter: restriction } = request;
-    if wire::SearchMode::try_from(number).is_err() {
-        return Err(invalid("mode", &format!("{number} is no mode")));
-    }
+    let wire::SearchRequest { query, limit, mode, filter: restriction } = request;
+    let mode = search_mode(mode)?;
     if query.trim().is_empty() {
         return Err(invalid("query", "say what to look for"));
     }
@@ -35,6 +28,17 @@ pub(crate) fn search_request(
         filter: filter(restriction)?,
         deadline: Some(deadline),
     })
+}
+
+pub(super) fn search_mode(number: i32) -> Result<engine::SearchMode, Status> {
+    match wire::SearchMode::try_from(number) {
+        Ok(wire::SearchMode::Unspecified | wire::SearchMode::Hybrid) => {
+            Ok(engine::SearchMode::Hybrid)
+        }
+        Ok(wire::SearchMode::Vector) => Ok(engine::SearchMode::Vector),
+        Ok(wire::SearchMode::Keyword) => Ok(engine::SearchMode::Keyword),
+        Err(_) => Err(invalid("mode", &format!("{number} is no mode"))),
+    }
 }
 
 pub(crate) fn search_response(answer: engine::SearchAnswer) -> wire::SearchResponse {
@@ -62,6 +66,7 @@ fn hit(hit: engine::Hit) -> wire::Hit {
         signals: own_signals,
         contributions,
         snippets,
+        best_chunk: _,
     } = hit;
     let origin = match origin {
         engine::Origin::Vector => wire::Origin::Vector,

@@ -1,6 +1,7 @@
 //! The services of the contract over some vaults, one file per service.
 
 mod admin;
+mod context;
 mod graph;
 mod notes;
 mod search;
@@ -13,6 +14,7 @@ use tonic::Status;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
+use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
 use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
@@ -105,6 +107,7 @@ impl Services {
             };
         }
         Routes::new(limited!(SearchServiceServer))
+            .add_service(limited!(ContextServiceServer))
             .add_service(limited!(NoteServiceServer))
             .add_service(limited!(GraphServiceServer))
             .add_service(limited!(AdminServiceServer))

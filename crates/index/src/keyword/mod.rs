@@ -34,4 +34,5 @@ pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
 pub use schema::KeywordDocument;
 pub use score::KeywordHit;
 pub use snippets::{Snippet, SnippetOptions, snippets};
+pub use syntax::plain_words;
 pub use writer::{KeywordChange, KeywordSettings, KeywordWriter};

@@ -48,6 +48,16 @@ pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
+/// What `query` looks for, without operators and quotation marks; what it must not hold is left out.
+#[must_use]
+pub fn plain_words(query: &str) -> String {
+    let wanted = clauses(query).into_iter().filter_map(|clause| match clause.occurrence {
+        Occurrence::May | Occurrence::Must => Some(clause.text.trim()),
+        Occurrence::MustNot => None,
+    });
+    wanted.collect::<Vec<_>>().join(" ")
+}
+
 fn push_plain<'q>(text: &'q str, clauses: &mut Vec<Clause<'q>>) {
     if !text.trim().is_empty() {
         clauses.push(Clause { occurrence: Occurrence::May, is_phrase: false, text });
@@ -119,6 +129,19 @@ mod tests {
                 })
                 .collect();
             assert_eq!(shown.join("|"), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn plain_words_are_what_is_looked_for() {
+        for (query, expected) in [
+            ("why do cells age?", "why do cells age?"),
+            ("why \"do cells\" +age -diet", "why do cells age"),
+            ("+\"a b\" -\"c d\" -e", "a b"),
+            ("well-known -40", "well-known -40"),
+            ("", ""),
+        ] {
+            assert_eq!(plain_words(query), expected, "{query}");
         }
     }
 

@@ -103,7 +103,14 @@ fn front(text: &str, n_bytes: usize) -> &str {
 ///
 /// Special tokens are not counted: a caller's template adds its own.
 #[derive(Clone)]
-pub struct TokenizerEstimator(Arc<TextTokenizer>);
+pub struct TokenizerEstimator(Source);
+
+#[derive(Clone)]
+enum Source {
+    /// The bundled one, which is read when it is first used.
+    Bundled,
+    Opened(Arc<TextTokenizer>),
+}
 
 impl TokenizerEstimator {
     /// Reads the `tokenizer.json` at `path`, or the one in the folder `path`.
@@ -113,19 +120,23 @@ impl TokenizerEstimator {
             .map_err(|source| OpenError::Read { path: path.clone(), source })?;
         let tokenizer = TextTokenizer::from_bytes(&json)
             .map_err(|reason| OpenError::Malformed { path, reason })?;
-        Ok(Self(Arc::new(tokenizer)))
+        Ok(Self(Source::Opened(Arc::new(tokenizer))))
     }
 
-    /// The bundled model's tokenizer: made for English prose, without case.
+    /// The bundled model's tokenizer: made for English prose, without case. Read when it is first used.
     #[must_use]
-    pub fn bundled() -> Self {
-        Self(bundled::tokenizer())
+    pub const fn bundled() -> Self {
+        Self(Source::Bundled)
     }
 }
 
 impl Estimator for TokenizerEstimator {
     fn estimate(&self, text: &str) -> Tokens {
-        Tokens::new(self.0.n_tokens(text).max(1) as u64)
+        let n_tokens = match &self.0 {
+            Source::Bundled => bundled::tokenizer().n_tokens(text),
+            Source::Opened(tokenizer) => tokenizer.n_tokens(text),
+        };
+        Tokens::new(n_tokens.max(1) as u64)
     }
 }
 

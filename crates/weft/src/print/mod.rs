@@ -1,5 +1,6 @@
 //! Answers as text for people. Pure: styles are always written, and taken out where they cannot be seen.
 
+mod context;
 mod index;
 mod notes;
 mod related;
@@ -10,6 +11,7 @@ use std::fmt::Write as _;
 use crate::doctor::{Check, Outcome};
 use crate::failure::Failure;
 
+pub(crate) use context::{context, ledger};
 pub(crate) use index::{coverage, serving, status};
 pub(crate) use notes::{list, note, resolved, search};
 pub(crate) use related::{account, related};
@@ -25,6 +27,7 @@ pub(crate) fn welcome() -> String {
         ("weft search \"why do cells age\"", "ask the running daemon"),
         ("weft search \"…\" --vault ~/notes", "ask without a daemon"),
         ("weft related NOTE", "read what surrounds a note, within a budget"),
+        ("weft context \"…\" --budget 2000", "a text for a model that fits a budget"),
         ("weft get NOTE", "read a note with its links"),
         ("weft status", "how the index is"),
         ("weft doctor", "what would stand in the way"),

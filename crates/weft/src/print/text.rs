@@ -47,6 +47,19 @@ pub(super) fn bar(share: f64) -> String {
     padded(&bar, 10)
 }
 
+/// `text` with dots for what goes beyond `columns`.
+pub(super) fn shortened(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used < columns
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
 /// `n` with a comma after each thousand.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -154,5 +167,10 @@ mod tests {
         assert_eq!(bar(0.0), "          ");
         assert_eq!(counted(1_234_567, "note", "notes"), "1,234,567 notes");
         assert_eq!(counted(1, "note", "notes"), "1 note");
+        for (text, columns, expected) in
+            [("moss", 4, "moss"), ("mosses", 4, "mos…"), ("时间是", 4, "时…"), ("", 0, "")]
+        {
+            assert_eq!(shortened(text, columns), expected, "{text}");
+        }
     }
 }

@@ -1,0 +1,95 @@
+//! A context of fifty notes within a budget.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request, State, pack};
+use weft_benches::{run, text, word};
+use weft_indexer::embed::TokenizerEstimator;
+use weft_model::tokens::Characters;
+use weft_model::{Heading, Note, NotePath, Span, Tokens, Uri};
+use weft_testkit::Random;
+
+/// Candidates of a context, as many as a query brings.
+const CANDIDATES: usize = 50;
+
+/// Budgets in tokens.
+const BUDGETS: [u64; 3] = [500, 2_000, 100_000];
+
+fn main() {
+    run(packed);
+}
+
+/// A note of some hundred words below three headings.
+fn a_note(random: &mut Random, at: usize) -> Note {
+    let (mut body, mut headings) = (String::new(), Vec::new());
+    for section in 0..3 {
+        let start = u32::try_from(body.len()).expect("a note is short");
+        body.push_str(&format!("## Section {section}"));
+        let span = Span::new(start, u32::try_from(body.len()).expect("a note is short"));
+        headings.push(Heading { level: 2, text: format!("Section {section}"), span });
+        let n_words = 60 + random.below(200);
+        body.push_str(&format!("\n{}\n", text(random, n_words)));
+    }
+    Note {
+        path: NotePath::new(format!("note-{at:02}.md")),
+        claimed_uri: None,
+        title: format!("Note {at}"),
+        aliases: vec![],
+        tags: vec![],
+        note_type: None,
+        properties: Default::default(),
+        order: None,
+        headings,
+        blocks: vec![],
+        links: vec![],
+        body,
+    }
+}
+
+fn packed(criterion: &mut Criterion) {
+    let mut random = Random::new(11);
+    let notes: Vec<Note> = (0..CANDIDATES).map(|at| a_note(&mut random, at)).collect();
+    let query = [word(3), word(70), word(900)].join(" ");
+    let (limits, tokenizer) = (Limits::default(), TokenizerEstimator::bundled());
+    // From the top down to half of it, so that every mode has its share.
+    let candidates = || {
+        let ranked = notes.iter().enumerate().map(|(at, note)| Candidate {
+            uri: Uri::new(note.path.as_str()),
+            title: note.title.clone(),
+            score: 1.0 - 0.5 * at as f64 / CANDIDATES as f64,
+            relation: None,
+            via: None,
+            state: State::Found(note),
+        });
+        ranked.collect()
+    };
+    let mut group = criterion.benchmark_group("accordion");
+    group.throughput(Throughput::Elements(CANDIDATES as u64));
+    for (name, meter) in [
+        ("chars", Meter::Characters(Characters::default())),
+        ("tokenizer", Meter::Estimator(&tokenizer)),
+    ] {
+        for budget in BUDGETS {
+            let context = || {
+                pack(Request {
+                    focus: None,
+                    candidates: candidates(),
+                    query: Some(&query),
+                    budget: Budget::Tokens(Tokens::new(budget)),
+                    meter,
+                    limits: &limits,
+                    rendering: Rendering::Markdown,
+                    order: Order::BestFirst,
+                })
+            };
+            let ledger = context().expect("every score is finite");
+            assert!(!ledger.items.is_empty() && ledger.summary.used <= budget, "{budget} {name}");
+            assert_eq!(ledger.items.len() + ledger.left_out.len(), CANDIDATES);
+            let id = BenchmarkId::new(format!("{name}_{budget}_tokens"), CANDIDATES);
+            group.bench_function(id, |bencher| bencher.iter(|| black_box(context())));
+        }
+    }
+    group.finish();
+}

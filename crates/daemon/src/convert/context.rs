@@ -1,0 +1,186 @@
+//! Messages of ContextService.
+
+use std::time::Instant;
+
+use tonic::Status;
+use weft_engine::context::{self, Budget};
+use weft_model::{Chars, Span, Tokens};
+use weft_proto::noteweft::v1 as wire;
+
+use super::{filter, not_negative, notes::object_of, rendering, search::search_mode, size};
+use crate::status::invalid;
+
+pub(crate) fn assemble_request(
+    request: wire::AssembleRequest,
+    deadline: Instant,
+) -> Result<context::ContextRequest, Status> {
+    let wire::AssembleRequest {
+        query,
+        notes,
+        filter: restriction,
+        mode,
+        limit,
+        budget,
+        budget_chars,
+        estimator,
+        rendering: form,
+        order,
+    } = request;
+    let budget = match (budget, budget_chars) {
+        (None, None) => None,
+        (Some(n), None) => Some(Budget::Tokens(Tokens::new(not_negative("budget", n)?))),
+        (None, Some(n)) => Some(Budget::Characters(Chars(not_negative("budget_chars", n)?))),
+        (Some(_), Some(_)) => {
+            let reason = "give the budget in tokens or in characters, not in both";
+            return Err(invalid("budget_chars", reason));
+        }
+    };
+    let rendering = if form == i32::from(wire::Rendering::Unspecified) {
+        context::Rendering::Markdown
+    } else {
+        rendering(form)?
+    };
+    let order = match wire::ContextOrder::try_from(order) {
+        Ok(wire::ContextOrder::Unspecified | wire::ContextOrder::BestFirst) => {
+            context::Order::BestFirst
+        }
+        Ok(wire::ContextOrder::BothEnds) => context::Order::BestAtBothEnds,
+        Err(_) => return Err(invalid("order", &format!("{order} is no order"))),
+    };
+    Ok(context::ContextRequest {
+        query,
+        notes: notes.into_iter().map(named_note).collect(),
+        filter: filter(restriction)?,
+        mode: search_mode(mode)?,
+        limit: limit.map(size),
+        budget,
+        estimator,
+        rendering,
+        order,
+        deadline: Some(deadline),
+    })
+}
+
+fn named_note(note: wire::ContextNote) -> context::NamedNote {
+    let wire::ContextNote { name, score, distance, relation, via } = note;
+    context::NamedNote { name, score, distance: distance.map(size), relation, via }
+}
+
+/// The whole answer.
+pub(crate) fn assemble_response(answer: context::ContextAnswer) -> wire::AssembleResponse {
+    let context::ContextAnswer { items, left_out, summary } = answer;
+    wire::AssembleResponse {
+        items: items.into_iter().map(item).collect(),
+        left_out: left_out.into_iter().map(self::left_out).collect(),
+        ..end(summary)
+    }
+}
+
+/// What a stream says of one note.
+pub(crate) fn piece(piece: context::ContextPiece, generation: u64) -> wire::AssembleResponse {
+    let nothing = wire::AssembleResponse { generation, ..wire::AssembleResponse::default() };
+    match piece {
+        context::ContextPiece::Item(taken) => {
+            wire::AssembleResponse { items: vec![item(*taken)], ..nothing }
+        }
+        context::ContextPiece::LeftOut(candidate) => {
+            wire::AssembleResponse { left_out: vec![left_out(candidate)], ..nothing }
+        }
+    }
+}
+
+/// What a stream says at last.
+pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
+    let context::ContextSummary {
+        rendered,
+        budget,
+        used,
+        remaining,
+        unit: own_unit,
+        ledger_unit,
+        estimator,
+        generation,
+        truncated_by,
+        degraded,
+    } = summary;
+    wire::AssembleResponse {
+        items: Vec::new(),
+        left_out: Vec::new(),
+        rendered,
+        budget,
+        used,
+        remaining,
+        unit: unit(own_unit).into(),
+        generation,
+        truncated_by: truncated_by.into_iter().map(|source| source.name().to_owned()).collect(),
+        degraded,
+        ledger_unit: unit(ledger_unit).into(),
+        estimator,
+    }
+}
+
+const fn unit(unit: context::Unit) -> wire::BudgetUnit {
+    match unit {
+        context::Unit::Characters => wire::BudgetUnit::Characters,
+        context::Unit::Tokens => wire::BudgetUnit::Tokens,
+    }
+}
+
+fn item(taken: context::ContextItem) -> wire::ContextItem {
+    let context::ContextItem { item, properties } = taken;
+    let context::Item {
+        uri,
+        title,
+        score,
+        mode,
+        text,
+        chars,
+        tokens,
+        allowance,
+        cost,
+        carry_in,
+        carry_out,
+        truncated,
+        blocks,
+        heading_path,
+        relation,
+        via,
+    } = item;
+    let mode = match mode {
+        context::Mode::Full => wire::ContextMode::Full,
+        context::Mode::Snippet => wire::ContextMode::Snippet,
+        context::Mode::Structural => wire::ContextMode::Structural,
+    };
+    wire::ContextItem {
+        uri: uri.to_string(),
+        title,
+        score,
+        mode: mode.into(),
+        text,
+        chars: chars.0,
+        tokens: tokens.get(),
+        cost,
+        allowance,
+        carry_in,
+        carry_out,
+        truncated,
+        blocks: blocks.into_iter().map(|Span { start, end }| wire::Span { start, end }).collect(),
+        heading_path,
+        relation,
+        via,
+        properties: Some(object_of(properties)),
+    }
+}
+
+fn left_out(candidate: context::LeftOut) -> wire::LeftOut {
+    let context::LeftOut { uri, score, tokens, reason } = candidate;
+    let reason = match reason {
+        context::Reason::Missing => wire::LeftOutReason::Missing,
+        context::Reason::BelowThreshold => wire::LeftOutReason::BelowThreshold,
+        context::Reason::Budget => wire::LeftOutReason::Budget,
+        context::Reason::StructuralCap => wire::LeftOutReason::StructuralCap,
+        context::Reason::Filter => wire::LeftOutReason::Filter,
+        context::Reason::Duplicate => wire::LeftOutReason::Duplicate,
+    };
+    wire::LeftOut { uri: uri.to_string(), score, tokens: tokens.get(), reason: reason.into() }
+}

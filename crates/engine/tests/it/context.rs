@@ -1,0 +1,306 @@
+//! Contexts: where their notes come from, and what is said of each.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use weft_engine::context::{
+    Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, Limits, Mode,
+    NamedNote, Order, Rendering, Source, StandIns,
+};
+use weft_engine::{EngineError, Filter, SearchMode};
+use weft_model::Chars;
+
+use crate::Vault;
+
+const PLANTS: &str = "=== fern.md
+---
+type: plant
+tags: [green, shade]
+---
+# Fern
+Ferns like the shade.
+=== moss.md
+# Moss
+Soft and green, moss likes the shade, too.
+=== copies/moss.md
+# Moss
+Soft and green, moss likes the shade, too.
+=== stone.md
+# Stone
+## Kinds
+Hard and grey. See [[lichen]].
+=== empty/one.md
+=== empty/two.md
+";
+
+fn request() -> ContextRequest {
+    ContextRequest {
+        query: String::new(),
+        notes: vec![],
+        filter: Filter::default(),
+        mode: SearchMode::Hybrid,
+        limit: None,
+        budget: Some(Budget::Characters(Chars(10_000))),
+        estimator: None,
+        rendering: Rendering::None,
+        order: Order::BestFirst,
+        deadline: None,
+    }
+}
+
+fn named(name: &str, score: Option<f64>) -> NamedNote {
+    NamedNote { name: name.into(), score, ..NamedNote::default() }
+}
+
+/// What became of each note, taken ones first: `uri mode` or `uri reason`.
+fn fates(answer: &ContextAnswer) -> Vec<String> {
+    let taken = answer.items.iter().map(|taken| (&taken.item.uri, taken.item.mode.name()));
+    let others = answer.left_out.iter().map(|left| (&left.uri, left.reason.name()));
+    taken.chain(others).map(|(uri, fate)| format!("{uri} {fate}")).collect()
+}
+
+fn plants() -> Filter {
+    Filter { types: vec!["plant".into()], ..Filter::default() }
+}
+
+#[test]
+fn a_query_brings_what_it_finds() {
+    let vault = Vault::new(PLANTS);
+    for (filter, in_context, left_out) in [
+        (Filter::default(), vec!["copies/moss", "fern"], vec!["moss"]),
+        (plants(), vec!["fern"], vec![]),
+    ] {
+        let request = ContextRequest { query: "shade".into(), filter, ..request() };
+        let answer = vault.engine.context(&request).unwrap();
+        let mut uris: Vec<&str> =
+            answer.items.iter().map(|taken| taken.item.uri.as_str()).collect();
+        uris.sort_unstable();
+        assert_eq!(uris, in_context);
+        let others: Vec<&str> = answer.left_out.iter().map(|left| left.uri.as_str()).collect();
+        assert_eq!(others, left_out, "a copy is a duplicate, whatever its place");
+    }
+}
+
+#[test]
+fn named_notes_are_considered_as_they_are() {
+    let vault = Vault::new(PLANTS);
+    let filter = plants();
+    let cases: &[(&str, ContextRequest, &[&str])] = &[
+        (
+            "named notes, by any name; the query finds nothing more",
+            ContextRequest {
+                query: "shade".into(),
+                notes: vec![named("Stone", None), named("fern.md", Some(0.8))],
+                ..request()
+            },
+            &["stone full", "fern snippet"],
+        ),
+        (
+            "unknown ones and placeholders are missing and count for the top",
+            ContextRequest {
+                notes: vec![
+                    named("stone", Some(1.0)),
+                    named("lichen", Some(2.0)),
+                    named("no such", None),
+                ],
+                ..request()
+            },
+            &["stone structural", "lichen missing", "no such missing"],
+        ),
+        (
+            "named ones that do not pass are left out",
+            ContextRequest {
+                notes: vec![named("stone", None), named("fern", None)],
+                filter,
+                ..request()
+            },
+            &["fern full", "stone filter"],
+        ),
+        (
+            "the same note twice counts once, with its highest score",
+            ContextRequest {
+                notes: vec![named("fern", Some(0.5)), named("fern.md", Some(1.0))],
+                ..request()
+            },
+            &["fern full", "fern duplicate"],
+        ),
+        (
+            "the same text twice counts once, no text is no copy",
+            ContextRequest {
+                notes: ["moss", "copies/moss", "empty/one", "empty/two"]
+                    .map(|name| named(name, None))
+                    .into(),
+                ..request()
+            },
+            &["copies/moss full", "empty/one full", "empty/two full", "moss duplicate"],
+        ),
+    ];
+    for (name, request, expected) in cases {
+        let answer = vault.engine.context(request).unwrap();
+        assert_eq!(fates(&answer), *expected, "{name}");
+    }
+}
+
+#[test]
+fn a_note_without_a_score_has_one_by_its_distance() {
+    let vault = Vault::new(PLANTS);
+    let at = |name: &str, distance| NamedNote { distance, ..named(name, None) };
+    let request = ContextRequest {
+        notes: vec![
+            at("moss", Some(1)),
+            at("stone", Some(2)),
+            at("fern", Some(9)),
+            at("empty/one", None),
+        ],
+        ..request()
+    };
+    let modes = |answer: &ContextAnswer| -> Vec<(f64, Mode)> {
+        answer.items.iter().map(|taken| (taken.item.score, taken.item.mode)).collect()
+    };
+    let expected = [
+        (1.0, Mode::Full),
+        (0.8, Mode::Snippet),
+        (0.5, Mode::Structural),
+        (0.35, Mode::Structural),
+    ];
+    assert_eq!(modes(&vault.engine.context(&request).unwrap()), expected);
+
+    let scores = StandIns { by_distance: [1.0; 4], named: 0.9 };
+    let engine =
+        vault.engine.with_contexts(ContextSettings { scores, ..ContextSettings::default() });
+    let expected = [(1.0, Mode::Full), (1.0, Mode::Full), (1.0, Mode::Full), (0.9, Mode::Full)];
+    assert_eq!(modes(&engine.context(&request).unwrap()), expected);
+}
+
+#[test]
+fn an_item_says_whence_it_came_and_leaves_frontmatter_to_its_fields() {
+    let vault = Vault::new(PLANTS);
+    let fern = NamedNote {
+        relation: Some("Child".into()),
+        via: Some("moss".into()),
+        ..named("fern", None)
+    };
+    let answer = vault.engine.context(&ContextRequest { notes: vec![fern], ..request() }).unwrap();
+    let taken = &answer.items[0];
+    assert_eq!(taken.item.text, "# Fern\nFerns like the shade.\n");
+    assert_eq!(
+        (taken.item.relation.as_deref(), taken.item.via.as_deref()),
+        (Some("Child"), Some("moss"))
+    );
+    let properties: Vec<&str> = taken.properties.keys().map(String::as_str).collect();
+    assert_eq!(properties, ["tags", "type"]);
+    assert_eq!(answer.summary.generation, vault.engine.snapshot().generation);
+}
+
+#[test]
+fn operators_find_notes_and_plain_words_find_passages() {
+    let filler = "Nothing of interest grows here. ".repeat(40);
+    let vault = Vault::new(&format!("=== a.md\n{filler}\nA soft green cushion of moss.\n{filler}"));
+    let answer = vault.engine.context(&ContextRequest {
+        query: "\"soft green\" -desert +moss".into(),
+        notes: vec![named("a", Some(0.8)), named("none", None)],
+        ..request()
+    });
+    let text = &answer.unwrap().items[0].item.text;
+    assert!(text.contains("soft green cushion of moss"), "{text}");
+}
+
+#[test]
+fn without_a_match_the_best_chunk_is_shown() {
+    let quiet = "Nothing of interest grows here. ".repeat(20);
+    let vault = Vault::with_vectors(&format!(
+        "=== a.md\n{quiet}\n\nzzz zzz zzzz zz zzz.\n\n{quiet}\n=== b.md\nzebra zzzz\n"
+    ));
+    let bands = Bands { full: 1.0, snippet: 0.0, structural: 0.0 };
+    let limits = Limits { bands, ..Limits::default() };
+    let settings = ContextSettings { limits, ..ContextSettings::default() };
+    let engine = vault.engine.with_contexts(settings);
+    let answer = engine
+        .context(&ContextRequest { query: "zzzzz".into(), mode: SearchMode::Vector, ..request() })
+        .unwrap();
+    let a = answer.items.iter().find(|taken| taken.item.uri.as_str() == "a").unwrap();
+    assert_eq!(a.item.mode, Mode::Snippet);
+    assert!(a.item.text.contains("zzz"), "{:?}", a.item);
+}
+
+#[test]
+fn pieces_one_after_another_are_the_answer() {
+    let vault = Vault::new(PLANTS);
+    for estimator in ["chars", "bytes"] {
+        let request = ContextRequest {
+            query: "shade grey".into(),
+            estimator: Some(estimator.into()),
+            rendering: Rendering::Markdown,
+            ..request()
+        };
+        let whole = vault.engine.context(&request).unwrap();
+        let (mut items, mut left_out) = (vec![], vec![]);
+        let summary = vault.engine.context_in_pieces(&request, |piece, generation| {
+            assert_eq!(generation, whole.summary.generation);
+            match piece {
+                ContextPiece::Item(item) => items.push(*item),
+                ContextPiece::LeftOut(candidate) => left_out.push(candidate),
+            }
+            ControlFlow::Continue(())
+        });
+        let joined = ContextAnswer { items, left_out, summary: summary.unwrap() };
+        assert_eq!(joined, whole);
+        assert_eq!(vault.engine.context(&request).unwrap(), whole, "same question, same answer");
+        assert_eq!(whole.summary.estimator, estimator);
+        assert!(!whole.items.is_empty() && !whole.left_out.is_empty());
+    }
+    let request = ContextRequest { query: "shade".into(), ..request() };
+    let mut n_heard = 0;
+    let ended = vault.engine.context_in_pieces(&request, |_, _| {
+        n_heard += 1;
+        ControlFlow::Break(())
+    });
+    assert!(matches!(ended, Err(EngineError::Cancelled)) && n_heard == 1);
+}
+
+#[test]
+fn what_was_not_considered_is_said() {
+    let vault = Vault::new(PLANTS);
+    let truncated_by = |limit| {
+        let request = ContextRequest { query: "shade".into(), limit: Some(limit), ..request() };
+        vault.engine.context(&request).unwrap().summary.truncated_by
+    };
+    assert_eq!(truncated_by(1), [Source::Query]);
+    assert_eq!(truncated_by(3), []);
+}
+
+#[test]
+fn odd_requests_name_their_field() {
+    let vault = Vault::new(PLANTS);
+    let many = vec![named("fern", None); 10_001];
+    let cases = [
+        ("query", ContextRequest { query: " ".into(), ..request() }),
+        ("notes", ContextRequest { notes: many, ..request() }),
+        ("notes.score", ContextRequest { notes: vec![named("fern", Some(f64::NAN))], ..request() }),
+        ("limit", ContextRequest { query: "x".into(), limit: Some(0), ..request() }),
+        (
+            "estimator",
+            ContextRequest { query: "x".into(), estimator: Some("gpt".into()), ..request() },
+        ),
+    ];
+    for (expected, request) in cases {
+        match vault.engine.context(&request) {
+            Err(EngineError::InvalidArgument { field, .. }) => assert_eq!(field, expected),
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+    let late =
+        ContextRequest { query: "shade".into(), deadline: Some(Instant::now()), ..request() };
+    assert!(matches!(vault.engine.context(&late), Err(EngineError::DeadlineExceeded)));
+}
+
+#[test]
+fn settings_out_of_range_are_all_named() {
+    let mut settings = ContextSettings { candidates: 0, ..ContextSettings::default() };
+    settings.scores.named = f64::INFINITY;
+    settings.limits.block_chars = 0;
+    settings.limits.bands.full = 2.0;
+    let keys: Vec<String> = settings.problems().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["candidates", "scores.named", "limits.bands.full", "limits.block_chars"]);
+    assert_eq!(ContextSettings::default().problems(), []);
+}

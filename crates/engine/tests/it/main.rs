@@ -1,0 +1,92 @@
+//! Questions over real indexes of small vaults.
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+mod context;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tempfile::TempDir;
+use weft_engine::{Engine, EngineSettings};
+use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
+
+/// A vault from one string, indexed; `=== path` begins a file.
+pub(crate) struct Vault {
+    _folder: TempDir,
+    _indexer: Indexer,
+    pub(crate) engine: Engine,
+}
+
+impl Vault {
+    /// Without vectors.
+    pub(crate) fn new(files: &str) -> Self {
+        Self::open(files, None)
+    }
+
+    /// With vectors that tell how often each letter occurs.
+    pub(crate) fn with_vectors(files: &str) -> Self {
+        Self::open(files, Some(Arc::new(Letters::new())))
+    }
+
+    fn open(files: &str, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("vault");
+        for file in files.split("=== ").skip(1) {
+            let (path, text) = file.split_once('\n').unwrap();
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let settings = IndexSettings {
+            store: folder.path().join("store"),
+            vaults: vec![VaultSettings { name: "vault".into(), root }],
+            watch: WatchOptions { enabled: false, ..WatchOptions::default() },
+            ..IndexSettings::default()
+        };
+        let indexer = Indexer::open(settings, embedder.clone(), None).unwrap();
+        indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap();
+        let engine = Engine::new(indexer.reader(), embedder, EngineSettings::default());
+        Self { _folder: folder, _indexer: indexer, engine }
+    }
+}
+
+/// Texts with the same letters are alike.
+struct Letters(ModelIdentity);
+
+impl Letters {
+    fn new() -> Self {
+        Self(ModelIdentity {
+            model: "letters".into(),
+            dimension: 26,
+            runner: "test".into(),
+            pooling: "sum".into(),
+        })
+    }
+}
+
+impl Embedder for Letters {
+    fn identity(&self) -> &ModelIdentity {
+        &self.0
+    }
+
+    fn window(&self) -> usize {
+        40
+    }
+
+    fn n_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let vector = |text: &&str| {
+            let mut counts = [1e-3_f32; 26];
+            for letter in text.bytes().filter(u8::is_ascii_alphabetic) {
+                counts[usize::from(letter.to_ascii_lowercase() - b'a')] += 1.0;
+            }
+            let norm = counts.iter().map(|count| count * count).sum::<f32>().sqrt();
+            counts.iter().map(|count| count / norm).collect()
+        };
+        Ok(texts.iter().map(vector).collect())
+    }
+}

@@ -1,0 +1,289 @@
+//! `weft context`: flags to a request, and other commands' answers to notes.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use weft_graph::doughnut::STRATEGIES;
+use weft_proto::noteweft::v1::{AssembleRequest, ContextNote, ContextOrder, Rendering};
+
+use crate::asker::Asker;
+use crate::cli::{FilterArgs, Form, Format, Global, Mode};
+use crate::commands::{aside, json, write};
+use crate::failure::Failure;
+use crate::print;
+
+/// What a context is made of, and how.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ContextArgs {
+    /// What to ask; finds notes unless --note or --from names them, and chooses the passages.
+    #[arg(allow_hyphen_values = true, value_name = "QUERY")]
+    query: Option<String>,
+    /// Tokens the context may take, titles and fences included; 2000 unless the settings say otherwise.
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        allow_negative_numbers = true,
+        conflicts_with = "budget_chars"
+    )]
+    budget: Option<i64>,
+    /// Characters it may take, instead.
+    #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true)]
+    budget_chars: Option<i64>,
+    /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
+    #[arg(long, value_name = "NAME")]
+    estimator: Option<String>,
+    /// Consider this note, with this score or 1; may be given several times.
+    #[arg(long, value_name = "NOTE[=SCORE]", value_parser = scored, help_heading = "Sources")]
+    note: Vec<ContextNote>,
+    /// Consider the notes of an answer that search, tree or related wrote with --format json; - reads standard input.
+    #[arg(long, value_name = "FILE", help_heading = "Sources")]
+    from: Option<PathBuf>,
+    /// Notes that the query brings at most.
+    #[arg(long, help_heading = "Sources")]
+    limit: Option<u32>,
+    /// How to look.
+    #[arg(long, value_enum, default_value_t, help_heading = "Sources")]
+    mode: Mode,
+    /// Write the context alone in this form, and the ledger to standard error; with none, nothing is paid for titles and fences.
+    #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
+    rendering: Option<Form>,
+    /// In which order the context shows its notes.
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    order: Order,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+/// In which order a context shows its notes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// Best first.
+    #[default]
+    BestFirst,
+    /// Best first, second best last: models read the middle of a long text least.
+    BothEnds,
+}
+
+impl From<Order> for ContextOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::BestFirst => Self::BestFirst,
+            Order::BothEnds => Self::BothEnds,
+        }
+    }
+}
+
+/// Asks for a context and prints it.
+///
+/// In a form asked for it goes alone to standard output, so that it can be piped, and the ledger to standard error.
+pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failure> {
+    let form = args.rendering;
+    // Read before the index is opened: whoever writes to a pipe may hold its lock until then.
+    let request = args.into_request()?;
+    let query = request.query.clone();
+    let asker = Asker::open(global).await?;
+    let answer = asker.contexts().assemble(request).await;
+    let hint = asker.hint.clone();
+    asker.close().await;
+    let answer = answer?.into_inner();
+    if global.format != Format::Human {
+        return write(&json(&answer)?);
+    }
+    let ledger = print::ledger(&query, &answer);
+    match (form, &answer.rendered) {
+        (Some(_), Some(rendered)) => {
+            write(&print::harmless(rendered))?;
+            aside(&ledger);
+            Ok(())
+        }
+        (Some(_), None) => write(&ledger),
+        (None, _) => write(&print::context(&query, &answer, &ledger, &hint)),
+    }
+}
+
+impl ContextArgs {
+    fn into_request(self) -> Result<AssembleRequest, Failure> {
+        let Self {
+            query,
+            budget,
+            budget_chars,
+            estimator,
+            note: mut notes,
+            from,
+            limit,
+            mode,
+            rendering,
+            order,
+            filter,
+        } = self;
+        if let Some(path) = from {
+            notes.extend(notes_of(&answer_at(&path)?).ok_or_else(|| {
+                Failure::usage(format!(
+                    "{} is no answer of search, tree or related; write one with --format json",
+                    path.display()
+                ))
+            })?);
+        }
+        Ok(AssembleRequest {
+            query: query.unwrap_or_default(),
+            notes,
+            filter: Some(filter.into()),
+            mode: weft_proto::noteweft::v1::SearchMode::from(mode).into(),
+            limit,
+            budget,
+            budget_chars,
+            estimator,
+            rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
+            order: ContextOrder::from(order).into(),
+        })
+    }
+}
+
+/// `NOTE` or `NOTE=SCORE`, split at the last `=`.
+fn scored(text: &str) -> Result<ContextNote, String> {
+    let named = |name: &str| ContextNote { name: name.to_owned(), ..ContextNote::default() };
+    let Some((name, score)) = text.rsplit_once('=') else { return Ok(named(text)) };
+    let parsed = score.parse::<f64>().ok().filter(|score| score.is_finite());
+    let score = parsed.ok_or_else(|| {
+        format!("`{score}` is no score; after a name that holds `=` write one: {text}=1")
+    })?;
+    Ok(ContextNote { score: Some(score), ..named(name) })
+}
+
+fn answer_at(path: &Path) -> Result<Value, Failure> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("{} is no JSON: {error}", path.display())))
+}
+
+/// The notes of another command's answer; nothing where it is no such answer.
+fn notes_of(answer: &Value) -> Option<Vec<ContextNote>> {
+    let list = |name: &str| answer.get(name).and_then(Value::as_array);
+    if let Some(hits) = list("hits") {
+        return hits.iter().map(hit).collect();
+    }
+    if let Some(related) = list("related_notes") {
+        let focus = answer.get("focus_note").into_iter();
+        return focus.chain(related).map(related_note).collect();
+    }
+    let (nodes, tree) = (list("nodes")?, list("spanning_tree")?);
+    let edges = list("edges")?;
+    let parents: HashMap<&str, &str> =
+        tree.iter().filter_map(|edge| Some((text(edge, "to")?, text(edge, "from")?))).collect();
+    nodes.iter().map(|node| visited(node, &parents, edges)).collect()
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name)?.as_str()
+}
+
+fn hit(hit: &Value) -> Option<ContextNote> {
+    Some(ContextNote {
+        name: text(hit, "uri")?.to_owned(),
+        score: Some(hit.get("score")?.as_f64()?),
+        via: text(hit, "via").map(str::to_owned),
+        ..ContextNote::default()
+    })
+}
+
+/// A related note is as far as its relation's level; the focus note, which has none, is nearest.
+fn related_note(note: &Value) -> Option<ContextNote> {
+    let relation = text(note, "relation")?;
+    let row = STRATEGIES.iter().find(|row| row.relation.name() == relation);
+    Some(ContextNote {
+        name: text(note, "uri")?.to_owned(),
+        distance: Some(row.map_or(0, |row| row.priority as u32)),
+        relation: Some(relation.to_owned()),
+        ..ContextNote::default()
+    })
+}
+
+/// A note of a tree came over the first edge between it and the note above it.
+fn visited(node: &Value, parents: &HashMap<&str, &str>, edges: &[Value]) -> Option<ContextNote> {
+    let id = text(node, "id")?;
+    let via = parents.get(id).copied();
+    let joins = |edge: &&Value| {
+        let ends = (text(edge, "from"), text(edge, "to"));
+        ends == (via, Some(id)) || ends == (Some(id), via)
+    };
+    let edge = via.and_then(|_| edges.iter().find(joins));
+    Some(ContextNote {
+        name: id.to_owned(),
+        distance: Some(u32::try_from(node.get("hop")?.as_u64()?).ok()?),
+        relation: edge.and_then(|edge| text(edge, "type")).map(str::to_owned),
+        via: via.map(str::to_owned),
+        ..ContextNote::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_score_follows_the_last_equals_sign() {
+        let read = |text| scored(text).map(|note| (note.name, note.score));
+        for (text, expected) in [
+            ("a/b", Ok(("a/b".to_owned(), None))),
+            ("a=0.9", Ok(("a".to_owned(), Some(0.9)))),
+            ("a=b=1", Ok(("a=b".to_owned(), Some(1.0)))),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        for wrong in ["a=b", "a=", "a=NaN", "a=0,9"] {
+            assert!(read(wrong).unwrap_err().contains("is no score"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn answers_of_other_commands_are_understood() {
+        let shown = |answer: Value| {
+            notes_of(&answer).map(|notes| {
+                let shown = notes.into_iter().map(|note| {
+                    let ContextNote { name, score, distance, relation, via } = note;
+                    format!("{name} {score:?} {distance:?} {relation:?} {via:?}")
+                });
+                shown.collect::<Vec<_>>()
+            })
+        };
+        let search = json!({"hits": [{"uri": "a", "score": 0.5, "via": null}], "generation": 1});
+        assert_eq!(shown(search), Some(vec!["a Some(0.5) None None None".to_owned()]));
+
+        let related = json!({
+            "focus_note": {"uri": "f", "relation": "Self"},
+            "related_notes": [{"uri": "p", "relation": "Parent"}, {"uri": "c", "relation": "ReferringCousin"}],
+        });
+        let expected = [
+            "f None Some(0) Some(\"Self\") None",
+            "p None Some(0) Some(\"Parent\") None",
+            "c None Some(3) Some(\"ReferringCousin\") None",
+        ];
+        assert_eq!(shown(related), Some(expected.map(str::to_owned).into()));
+
+        let tree = json!({
+            "nodes": [{"id": "r", "hop": 0}, {"id": "x", "hop": 1}],
+            "edges": [{"from": "r", "to": "r", "type": "self"}, {"from": "x", "to": "r", "type": "supports"}],
+            "spanning_tree": [{"from": "r", "to": "x", "hop": 1}],
+        });
+        let expected =
+            ["r None Some(0) None None", "x None Some(1) Some(\"supports\") Some(\"r\")"];
+        assert_eq!(shown(tree), Some(expected.map(str::to_owned).into()));
+
+        for other in
+            [json!({}), json!([]), json!({"hits": [{}]}), json!({"nodes": [], "edges": []})]
+        {
+            assert_eq!(shown(other.clone()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A context, and the ledger of how it came about.
+
+use std::fmt::Write as _;
+
+use weft_proto::noteweft::v1::{
+    AssembleResponse, BudgetUnit, ContextItem, ContextMode, LeftOut, LeftOutReason,
+};
+
+use super::next;
+use super::text::{
+    DIM, FAINT_TITLE, NOTICE, STRONG, bar, columns, counted, grouped, harmless, padded, paint,
+    shortened,
+};
+use crate::hint::Hint;
+
+/// Notes left out that the ledger lists before the rest is counted.
+const SHOWN_LEFT_OUT: usize = 12;
+
+/// Columns of a row of the ledger beside the title.
+const FIGURES: usize = "  1.00  structural  10,000  10,000  10,000 ".len() + BAR;
+
+/// Columns of a bar.
+const BAR: usize = 10;
+
+/// The context as a model reads it, below it the ledger, and the command that gives the context alone.
+pub(crate) fn context(query: &str, answer: &AssembleResponse, ledger: &str, hint: &Hint) -> String {
+    let mut out = String::new();
+    if let Some(rendered) = answer.rendered.as_deref().filter(|text| !text.is_empty()) {
+        let _ = writeln!(out, "{}", harmless(rendered));
+    }
+    out.push_str(ledger);
+    let command = match answer.items.first() {
+        Some(_) if !query.is_empty() => {
+            hint.command(&["context", query, "--rendering", "markdown"])
+        }
+        Some(best) => hint.command(&["get", &best.uri]),
+        None => hint.command(&["list"]),
+    };
+    out.push_str(&next(&[&command]));
+    out
+}
+
+/// A table of what went in, what stayed out and why, and what it cost.
+pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
+    let AssembleResponse {
+        items,
+        left_out,
+        rendered: _,
+        budget,
+        used,
+        remaining,
+        unit: _,
+        generation: _,
+        truncated_by,
+        degraded,
+        ledger_unit: _,
+        estimator,
+    } = answer;
+    let mut out = String::new();
+    for what in degraded {
+        let _ = writeln!(out, "{} {what}", paint(NOTICE, "degraded:"));
+    }
+    if items.is_empty() && left_out.is_empty() {
+        let _ = writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query)));
+        return out;
+    }
+    let room = columns().saturating_sub(FIGURES).max(BAR);
+    if !items.is_empty() {
+        let head = padded("note", room);
+        let head = format!("{head}  score mode          cost    room   carry");
+        let _ = writeln!(out, "{}", paint(FAINT_TITLE, &head));
+    }
+    let most = items.iter().map(|item| item.cost).max().unwrap_or_default();
+    for item in items {
+        out.push_str(&taken(item, most, room));
+    }
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "{}", paint(FAINT_TITLE, "left out"));
+    }
+    for candidate in left_out.iter().take(SHOWN_LEFT_OUT) {
+        out.push_str(&stayed_out(candidate, room));
+    }
+    if let Some(more @ 1..) = left_out.len().checked_sub(SHOWN_LEFT_OUT) {
+        let _ = writeln!(out, "{}", paint(DIM, &format!("and {more} more")));
+    }
+    let _ = writeln!(
+        out,
+        "\n{} {} of {} used, {} left",
+        paint(FAINT_TITLE, &bar(share(*used, *budget))),
+        grouped(*used),
+        amount(*budget, answer.unit()),
+        grouped(*remaining)
+    );
+    let mut asides = vec![];
+    if !items.is_empty() && answer.ledger_unit() != answer.unit() {
+        let (_, characters) = words(answer.ledger_unit());
+        asides.push(format!("cost, room and carry count {characters}"));
+    }
+    if answer.unit() == BudgetUnit::Tokens {
+        asides.push(format!("tokens as {} counts them", harmless(estimator)));
+    }
+    asides.extend(
+        truncated_by.iter().map(|source| format!("more notes were left unseen by the {source}")),
+    );
+    if !asides.is_empty() {
+        let _ = writeln!(out, "{}", paint(DIM, &asides.join("; ")));
+    }
+    out
+}
+
+/// A row for a note that is in the context, and one for where in it the text stands.
+fn taken(item: &ContextItem, most: u64, room: usize) -> String {
+    let mode = match item.mode() {
+        ContextMode::Full => "full",
+        ContextMode::Snippet => "snippet",
+        ContextMode::Structural => "structural",
+        ContextMode::Unspecified => "",
+    };
+    let title = paint(STRONG, &padded(&shortened(&harmless(&item.title), room), room));
+    let mut out = format!(
+        "{title}  {:.2}  {mode:<10}  {:>6}  {:>6}  {:>6} {}\n",
+        item.score,
+        grouped(item.cost),
+        grouped(item.allowance),
+        grouped(item.carry_out),
+        paint(FAINT_TITLE, &bar(share(item.cost, most)))
+    );
+    let mut about = vec![harmless(&item.uri)];
+    about.extend(item.relation.iter().map(|relation| harmless(relation)));
+    about.extend(item.via.iter().map(|via| format!("via {}", harmless(via))));
+    about.extend(item.truncated.then(|| "cut".to_owned()));
+    let about = shortened(&about.join(" · "), columns().saturating_sub(2));
+    let _ = writeln!(out, "  {}", paint(DIM, &about));
+    out
+}
+
+/// A row for a note that is not.
+fn stayed_out(candidate: &LeftOut, room: usize) -> String {
+    let LeftOut { uri, score, tokens, reason: _ } = candidate;
+    let reason = match candidate.reason() {
+        LeftOutReason::Missing => "no such note",
+        LeftOutReason::BelowThreshold => "ranks too low",
+        LeftOutReason::Budget => "does not fit",
+        LeftOutReason::StructuralCap => "enough headings already",
+        LeftOutReason::Filter => "filtered out",
+        LeftOutReason::Duplicate => "is there already",
+        LeftOutReason::Unspecified => "",
+    };
+    let uri = padded(&shortened(&harmless(uri), room), room);
+    let about = match tokens {
+        0 => reason.to_owned(),
+        tokens => format!("{reason}, {}", amount(*tokens, BudgetUnit::Tokens)),
+    };
+    format!("{uri}  {score:.2}  {}\n", paint(DIM, &about))
+}
+
+const fn words(unit: BudgetUnit) -> (&'static str, &'static str) {
+    match unit {
+        BudgetUnit::Characters => ("character", "characters"),
+        BudgetUnit::Tokens | BudgetUnit::Unspecified => ("token", "tokens"),
+    }
+}
+
+fn amount(n: u64, unit: BudgetUnit) -> String {
+    let (one, several) = words(unit);
+    counted(n, one, several)
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer() -> AssembleResponse {
+        let item = |uri: &str, cost, carry_out, mode: ContextMode| ContextItem {
+            uri: uri.into(),
+            title: uri.into(),
+            score: 0.5,
+            mode: mode.into(),
+            cost,
+            allowance: 700,
+            carry_out,
+            ..ContextItem::default()
+        };
+        let left_out = |uri: &str, tokens, reason: LeftOutReason| LeftOut {
+            uri: uri.into(),
+            score: 0.25,
+            tokens,
+            reason: reason.into(),
+        };
+        let mut fern = item("plants/fern", 1400, 0, ContextMode::Full);
+        (fern.truncated, fern.via) = (true, Some("moss".into()));
+        AssembleResponse {
+            items: vec![fern, item("moss", 700, 50, ContextMode::Snippet)],
+            left_out: vec![
+                left_out("gone", 0, LeftOutReason::Missing),
+                left_out("stone", 1200, LeftOutReason::BelowThreshold),
+            ],
+            rendered: Some("## the context\n".into()),
+            budget: 2000,
+            used: 560,
+            remaining: 1440,
+            unit: BudgetUnit::Tokens.into(),
+            ledger_unit: BudgetUnit::Characters.into(),
+            estimator: "chars".into(),
+            ..AssembleResponse::default()
+        }
+    }
+
+    #[test]
+    fn a_ledger_is_a_table_with_bars() {
+        let text = ledger("fern", &answer());
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        let lines: Vec<String> = plain
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "note score mode cost room carry",
+                "plants/fern 0.50 full 1,400 700 0 ██████████",
+                "plants/fern · via moss · cut",
+                "moss 0.50 snippet 700 700 50 █████",
+                "moss",
+                "left out",
+                "gone 0.25 no such note",
+                "stone 0.25 ranks too low, 1,200 tokens",
+                "",
+                "██▊ 560 of 2,000 tokens used, 1,440 left",
+                "cost, room and carry count characters; tokens as chars counts them",
+            ]
+        );
+        assert!(plain.lines().all(|line| line.chars().count() <= columns()), "{plain}");
+    }
+
+    #[test]
+    fn the_text_comes_first_and_nothing_says_so() {
+        let answer = answer();
+        let text = context("fern", &answer, &ledger("fern", &answer), &Hint::daemon(None));
+        assert!(text.starts_with("## the context\n\n"), "{text}");
+        assert!(text.trim_end().ends_with("context fern --rendering markdown"), "{text}");
+        assert!(ledger("x", &AssembleResponse::default()).contains("Nothing answers"));
+    }
+}

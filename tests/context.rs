@@ -1,0 +1,145 @@
+//! Contexts over a real channel: never over the budget, and a stream that says the same.
+
+use tokio_stream::StreamExt as _;
+use tonic::Code;
+use tonic::transport::Channel;
+use tonic_types::StatusExt as _;
+use weft_indexer::embed::TokenizerEstimator;
+use weft_model::Estimator as _;
+use weft_model::tokens::{Bytes, Characters};
+use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
+use weft_proto::noteweft::v1::{
+    AssembleRequest, AssembleResponse, BudgetUnit, ContextNote, ContextOrder, Rendering,
+};
+use weft_tests::{Failure, Running, example, served};
+
+const NO_MODEL: &[(&str, &str)] = &[("embedding.model", "none")];
+
+async fn serving() -> Result<(Running, ContextServiceClient<Channel>), Failure> {
+    let daemon = Running::start(&example(), NO_MODEL).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    Ok((daemon, ContextServiceClient::new(channel)))
+}
+
+fn asked(query: &str) -> AssembleRequest {
+    AssembleRequest { query: query.to_owned(), ..AssembleRequest::default() }
+}
+
+fn note(name: &str, score: f64) -> ContextNote {
+    ContextNote { name: name.to_owned(), score: Some(score), ..ContextNote::default() }
+}
+
+/// What `text` takes, counted here and not by the daemon.
+fn measured(estimator: &str, text: &str) -> Result<u64, Failure> {
+    Ok(match estimator {
+        _ if text.is_empty() => 0,
+        "chars" => Characters::default().estimate(text).get(),
+        "bytes" => Bytes::default().estimate(text).get(),
+        "bundled" => TokenizerEstimator::bundled().estimate(text).get(),
+        other => return Err(format!("{other} is not counted here").into()),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_never_exceeds_its_budget() -> Result<(), Failure> {
+    let (daemon, mut contexts) = serving().await?;
+    for estimator in ["chars", "bytes", "bundled"] {
+        for rendering in [Rendering::Markdown, Rendering::Xml, Rendering::Json] {
+            for budget in [0_u32, 1, 29, 30, 137, 1000, 20_000] {
+                let request = AssembleRequest {
+                    budget: Some(budget.into()),
+                    estimator: Some(estimator.to_owned()),
+                    rendering: rendering.into(),
+                    ..asked("Why does my watch disagree with the sundial? 水运仪象台")
+                };
+                let answer = contexts.assemble(request).await?.into_inner();
+                let rendered = answer.rendered.as_deref().ok_or("no rendering")?;
+                let tokens = measured(estimator, rendered)?;
+                let case = format!("{estimator} {rendering:?} {budget}");
+                assert!(tokens <= answer.used && answer.used <= answer.budget, "{case}: {tokens}");
+                assert_eq!(
+                    (answer.used + answer.remaining, answer.budget),
+                    (budget.into(), budget.into())
+                );
+                assert_eq!(answer.unit(), BudgetUnit::Tokens, "{case}");
+                assert!(!answer.items.is_empty() || budget < 1000, "{case}");
+                let carries = answer.items.iter().map(|item| (item.carry_in, item.carry_out));
+                carries.fold(0, |carry, (before, after)| {
+                    assert_eq!(carry, before, "{case}");
+                    after
+                });
+            }
+        }
+    }
+    let request = AssembleRequest { budget_chars: Some(5000), ..asked("leap second") };
+    let answer = contexts.assemble(request).await?.into_inner();
+    let n_chars = answer.rendered.as_deref().map(|text| text.chars().count() as u64);
+    assert_eq!((n_chars, answer.unit()), (Some(answer.used), BudgetUnit::Characters));
+    assert!(answer.used <= 5000 && !answer.items.is_empty());
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_says_the_same_in_pieces() -> Result<(), Failure> {
+    let (daemon, mut contexts) = serving().await?;
+    let request = AssembleRequest {
+        notes: vec![note("Sundial", 1.0), note("Leap second", 0.8), note("no such note", 0.5)],
+        order: ContextOrder::BothEnds.into(),
+        ..asked("noon")
+    };
+    let whole = contexts.assemble(request.clone()).await?.into_inner();
+    assert_eq!((whole.items.len(), whole.left_out.len()), (2, 1));
+    assert!(whole.items[0].properties.as_ref().is_some_and(|all| !all.fields.is_empty()));
+    let pieces = contexts.assemble_stream(request.clone()).await?.into_inner();
+    let pieces: Vec<AssembleResponse> = pieces.collect::<Result<_, _>>().await?;
+    assert_eq!(pieces.len(), 4);
+    assert!(pieces.iter().all(|piece| piece.generation == whole.generation));
+    let (last, pieces) = pieces.split_last().ok_or("no piece")?;
+    let mut joined = last.clone();
+    for piece in pieces {
+        assert_eq!(piece.items.len() + piece.left_out.len(), 1);
+        joined.items.extend(piece.items.clone());
+        joined.left_out.extend(piece.left_out.clone());
+    }
+    assert_eq!(joined, whole);
+
+    // The same store after a restart gives the same bytes.
+    let daemon = daemon.restart(&example(), NO_MODEL).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    let again = ContextServiceClient::new(channel).assemble(request).await?.into_inner();
+    assert_eq!(again, whole);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
+    let (daemon, mut contexts) = serving().await?;
+    for (request, field) in [
+        (asked(""), "query"),
+        (AssembleRequest { budget: Some(1), budget_chars: Some(1), ..asked("x") }, "budget_chars"),
+        (AssembleRequest { budget: Some(-1), ..asked("x") }, "budget"),
+        (AssembleRequest { estimator: Some("gpt".to_owned()), ..asked("x") }, "estimator"),
+        (AssembleRequest { notes: vec![note("Sundial", f64::NAN)], ..asked("x") }, "notes.score"),
+        (AssembleRequest { rendering: 9, ..asked("x") }, "rendering"),
+        (AssembleRequest { order: 9, ..asked("x") }, "order"),
+        (AssembleRequest { mode: 9, ..asked("x") }, "mode"),
+        (AssembleRequest { limit: Some(0), ..asked("x") }, "limit"),
+    ] {
+        let alone = contexts.assemble(request.clone()).await.err().ok_or(field)?;
+        let streamed = match contexts.assemble_stream(request).await {
+            Ok(stream) => stream.into_inner().message().await.err().ok_or(field)?,
+            Err(status) => status,
+        };
+        for status in [alone, streamed] {
+            assert_eq!(status.code(), Code::InvalidArgument, "{field}: {status}");
+            let bad = status.get_details_bad_request().ok_or("no details")?;
+            assert_eq!(bad.field_violations[0].field, field);
+        }
+    }
+    daemon.stop().await?;
+    Ok(())
+}
