@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap as StdMap};
 use std::sync::Arc;
 
 use weft_graph::NoteGraph;
-use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold};
+use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri};
 
-use super::names::{Key, last_segment};
+use super::names::{Key, asked, key, own_keys, same_names};
 use super::resolve::From;
-use super::table::{Slot, link_keys, own_keys, same_names, wanted_uri};
+use super::table::Slot;
+use super::uris::{unmarked, wanted_uri};
 use super::{NoteEntry, NoteTable, Resolved, VaultId, VaultInfo};
 
 /// One change of a batch.
@@ -65,9 +66,13 @@ struct Edit {
     removed: BTreeSet<NoteId>,
     /// Names that came, went or changed their meaning.
     keys: BTreeSet<Key>,
-    /// Uris that notes would have, to be given out again.
+    /// Uris, within their vaults, that may be due to another note than before.
     claims: BTreeSet<Key>,
-    /// Folders whose note may have changed.
+    /// Notes that are to be given a uri.
+    unnamed: BTreeSet<NoteId>,
+    /// Names of vaults that mean another vault than before, or none.
+    vault_names: BTreeSet<String>,
+    /// Folders, folded, whose note may have changed.
     folders: BTreeSet<(VaultId, String)>,
     /// Nodes of the graph that may have changed.
     nodes: BTreeSet<NoteId>,
@@ -114,6 +119,11 @@ impl Edit {
         for vault in renamed {
             self.take_uris_back(vault);
         }
+        let name = |table: &NoteTable| table.vault(vault).map(|info| info.name.clone());
+        let (old, new) = (name(&self.table), name(&next));
+        if old != new {
+            self.vault_names.extend(old.into_iter().chain(new));
+        }
         self.table.vaults = next.vaults;
     }
 
@@ -124,7 +134,7 @@ impl Edit {
         for (id, entry) in notes {
             let Some(resolved) = self.table.resolved(id).cloned() else { continue };
             self.release_uri(id, &entry, &resolved.uri);
-            self.claims.insert((vault, wanted_uri(&entry).to_owned()));
+            self.unnamed.insert(id);
             let resolved = Resolved { uri: Uri::new(""), ..resolved };
             self.table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
         }
@@ -153,12 +163,13 @@ impl Edit {
                     Resolved { uri: Uri::new(""), targets: Vec::new(), ambiguous: Vec::new() };
                 self.table.slots.set(id.index(), Slot::Note(Arc::clone(entry), Arc::new(resolved)));
                 self.announce(id, entry);
+                self.unnamed.insert(id);
                 id
             }
         };
         for link in &entry.note.links {
-            for key in link_keys(entry, &link.target) {
-                self.table.names.ask(key, id);
+            for asked in asked(entry, &link.target.name) {
+                self.table.names.ask(asked, id);
             }
         }
         self.upserted.insert(id);
@@ -170,6 +181,7 @@ impl Edit {
     fn announce(&mut self, id: NoteId, entry: &NoteEntry) {
         let path = &entry.note.path;
         self.table.by_path.insert((entry.vault, path.clone()), id);
+        self.table.places.put(entry.vault, path, id);
         for key in own_keys(entry) {
             self.table.names.answer(key.clone(), id);
             self.keys.insert(key);
@@ -203,6 +215,7 @@ impl Edit {
         };
         let path = entry.note.path.clone();
         self.table.by_path.remove(&(entry.vault, path.clone()));
+        self.table.places.take(entry.vault, &path, id);
         self.release_uri(id, &entry, &resolved.uri);
         for key in own_keys(&entry) {
             self.table.names.silence(&key, id);
@@ -222,19 +235,18 @@ impl Edit {
     /// Takes back the links of a note.
     fn unlink(&mut self, id: NoteId, entry: &NoteEntry, resolved: &Resolved) {
         for link in &entry.note.links {
-            for key in link_keys(entry, &link.target) {
-                self.table.names.unask(&key, id);
+            for asked in asked(entry, &link.target.name) {
+                self.table.names.unask(asked, id);
             }
         }
-        self.forget_targets(id, &entry.note.path, resolved);
+        self.forget_targets(id, entry, resolved);
     }
 
     fn release_uri(&mut self, id: NoteId, entry: &NoteEntry, uri: &Uri) {
         if self.table.by_uri.get(uri) == Some(&id) {
             self.table.by_uri.remove(uri);
         }
-        if let Some(local) = self.table.local_uri(id).map(fold) {
-            let key = (entry.vault, local);
+        if let Some(key) = self.table.local_uri(id).map(|local| key(entry.vault, local)) {
             self.table.names.silence(&key, id);
             self.keys.insert(key);
         }
@@ -245,21 +257,10 @@ impl Edit {
     }
 
     /// Takes the note's spelling off the placeholders it links to; those nobody spells any more go.
-    fn forget_targets(&mut self, id: NoteId, path: &NotePath, resolved: &Resolved) {
+    fn forget_targets(&mut self, id: NoteId, entry: &NoteEntry, resolved: &Resolved) {
         for target in resolved.targets.iter().flatten() {
-            let Some(Slot::Placeholder(placeholder)) =
-                self.table.slots.get(target.index()).cloned()
-            else {
-                continue;
-            };
-            let mut placeholder = Arc::unwrap_or_clone(placeholder);
-            placeholder.spellings.remove(path);
-            self.nodes.insert(*target);
-            if placeholder.spellings.is_empty() {
-                self.table.placeholders.remove(&placeholder.key);
-                self.table.slots.set(target.index(), Slot::Free);
-            } else {
-                self.table.slots.set(target.index(), Slot::Placeholder(Arc::new(placeholder)));
+            if self.table.unspell(*target, entry.vault, &entry.note.path) {
+                self.nodes.insert(*target);
             }
         }
         self.nodes.insert(id);
@@ -269,12 +270,18 @@ impl Edit {
         self.give_out_uris();
         let mut to_resolve = self.upserted.clone();
         for key in &self.keys {
-            to_resolve.extend(self.table.names.askers(key));
+            let vault = self.table.vault(key.0).map(|info| info.name.as_str());
+            to_resolve.extend(self.table.names.askers(key, vault));
+        }
+        for name in &self.vault_names {
+            to_resolve.extend(self.table.names.askers_of_vault(name));
         }
         for id in to_resolve {
             self.resolve(id);
         }
+        self.name_placeholders();
         self.place_below_folders();
+        self.place_what_was_left(before);
         self.reclaim();
         for id in &self.nodes {
             self.table.count(*id, Some(before));
@@ -297,19 +304,9 @@ impl Edit {
 
     /// Gives every note around the touched claims its uri: the lowest path has the uri it wants, others fall back to their path.
     fn give_out_uris(&mut self) {
-        let mut touched: BTreeSet<NoteId> = self.upserted.clone();
-        for key in &self.claims {
-            touched.extend(
-                self.table.claims.get(key).into_iter().flat_map(|group| group.values().copied()),
-            );
-            // A note that lost its claim may stand on its path, which another may now want.
-            let bare = weft_model::id::without_markdown_extension(&key.1);
-            let at_path =
-                self.table.names.answering(&(key.0, fold(last_segment(bare)))).iter().copied();
-            touched.extend(at_path.filter(|id| {
-                self.table.bare_path(*id) == Some(key.1.as_str())
-                    || self.table.path_of(*id).as_str() == key.1
-            }));
+        let mut touched = std::mem::take(&mut self.unnamed);
+        for (vault, local) in &self.claims {
+            touched.extend(self.table.concerned_by(*vault, local));
         }
         for id in touched {
             let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned()
@@ -317,13 +314,12 @@ impl Edit {
                 continue;
             };
             let local = self.table.due_uri(id, &entry);
-            let uri =
-                Uri::new(format!("{}{local}", self.table.prefix(entry.vault).unwrap_or_default()));
+            let uri = self.table.wire_uri(entry.vault, &local);
             if uri != resolved.uri {
                 if !resolved.uri.as_str().is_empty() {
                     self.release_uri(id, &entry, &resolved.uri);
                 }
-                let key = (entry.vault, fold(&local));
+                let key = key(entry.vault, &local);
                 self.table.names.answer(key.clone(), id);
                 self.keys.insert(key);
                 let resolved = Resolved { uri: uri.clone(), ..Arc::unwrap_or_clone(resolved) };
@@ -338,7 +334,7 @@ impl Edit {
         let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned() else {
             return;
         };
-        self.forget_targets(id, &entry.note.path, &resolved);
+        self.forget_targets(id, &entry, &resolved);
         let from = From { vault: entry.vault, folder: entry.note.path.folder() };
         // A note often links to the same target many times.
         let mut known: StdMap<&Target, (Option<NoteId>, bool)> = StdMap::new();
@@ -346,7 +342,7 @@ impl Edit {
         let mut ambiguous = Vec::new();
         for (link, at) in entry.note.links.iter().zip(0..) {
             let (target, several) = *known.entry(&link.target).or_insert_with(|| {
-                let found = self.table.resolution(&link.target, from);
+                let found = self.table.resolution(&link.target, &[from]);
                 let several = found.is_ambiguous();
                 let target = found.note.or_else(|| match link.target.syntax {
                     TargetSyntax::Tentative => None,
@@ -368,17 +364,26 @@ impl Edit {
         self.nodes.insert(id);
     }
 
+    /// A uri that came or went may be, or have been, in the way of a placeholder.
+    fn name_placeholders(&mut self) {
+        for (vault, name) in &self.keys {
+            let key = (*vault, unmarked(name).to_owned());
+            self.nodes.extend(self.table.placeholders.get(&key));
+        }
+    }
+
     /// A folder's note that came or went moves the notes below it.
     fn place_below_folders(&mut self) {
         for (vault, folder) in &self.folders {
-            let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-            let from = (*vault, NotePath::new(start.as_str()));
-            let below = self
-                .table
-                .by_path
-                .range(from..)
-                .take_while(|((v, path), _)| v == vault && path.as_str().starts_with(&start));
-            self.nodes.extend(below.map(|(_, id)| *id));
+            self.nodes.extend(self.table.places.below(*vault, folder));
+        }
+    }
+
+    /// A note that went leaves nobody below it or about it: its slot will hold another.
+    fn place_what_was_left(&mut self, before: &NoteTable) {
+        for id in &self.removed {
+            self.nodes.extend(before.graph.children(*id));
+            self.nodes.extend(before.graph.referrings(*id));
         }
     }
 

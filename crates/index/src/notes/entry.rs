@@ -109,4 +109,13 @@ impl NoteEntry {
         let body = Body::new(std::mem::take(&mut note.body));
         Self { vault, note, body, chunks, file, diagnostics: Vec::new(), version }
     }
+
+    /// The frontmatter's `id` as written: it names the note also where `uri` gives it another uri.
+    #[must_use]
+    pub fn written_id(&self) -> Option<&str> {
+        let properties = &self.note.properties;
+        let any_case = || properties.iter().find(|(key, _)| key.eq_ignore_ascii_case("id"));
+        let id = properties.get("id").or_else(|| any_case().map(|(_, value)| value))?;
+        id.as_written().map(str::trim).filter(|id| !id.is_empty())
+    }
 }

@@ -8,40 +8,26 @@ use super::{NoteTable, VaultId};
 const FOLDER_NOTES: [&str; 4] = ["index", "readme", "_index", "__index"];
 
 impl NoteTable {
-    /// The note that stands for `folder`: the first that exists of `index`, `README`, `_index`, `__index`, `<folder>` inside it, `<folder>` beside it.
+    /// The note that stands for `folder`, which is folded: the first that exists of `index`, `README`, `_index`, `__index`, `<folder>` inside it, `<folder>` beside it.
     ///
-    /// Names are compared with case folded.
+    /// Names are compared with case folded; of several spellings the lowest path wins.
     /// The root is named by no folder name, so a vault may be moved without changing its hierarchy.
-    pub(super) fn folder_note(&self, vault: VaultId, folder: &str) -> Option<NoteId> {
-        let at = |folder: &str, name: &str| {
-            let path = if folder.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{}/{name}", fold(folder))
-            };
-            let answering = self.names.answering(&(vault, name.to_owned())).iter().copied();
-            answering
-                .filter(|id| self.bare_path(*id).is_some_and(|bare| fold(bare) == path))
-                .min_by(|a, b| self.path_of(*a).cmp(self.path_of(*b)))
+    fn folder_note(&self, vault: VaultId, folder: &str) -> Option<NoteId> {
+        let at = |path: String| {
+            let here = self.places.at(vault, &path).iter().copied();
+            here.min_by(|a, b| self.path_of(*a).cmp(self.path_of(*b)))
         };
-        let inside = FOLDER_NOTES.iter().find_map(|name| at(folder, name));
+        let inside = FOLDER_NOTES.iter().find_map(|name| at(below(folder, name)));
         inside.or_else(|| {
-            let (above, own) = folder.rsplit_once('/').unwrap_or(("", folder));
-            if own.is_empty() {
-                return None;
-            }
-            at(folder, &fold(own)).or_else(|| at(above, &fold(own)))
+            let own = own_name(folder)?;
+            at(below(folder, own)).or_else(|| at(folder.to_owned()))
         })
     }
 
     /// The nearest folder note above `note`, itself excepted; none at the root.
-    pub(super) fn folder_parent(
-        &self,
-        note: NoteId,
-        vault: VaultId,
-        path: &NotePath,
-    ) -> Option<NoteId> {
-        let mut folder = path.folder();
+    fn folder_parent(&self, note: NoteId, vault: VaultId, path: &NotePath) -> Option<NoteId> {
+        let folded = fold(path.folder());
+        let mut folder = folded.as_str();
         loop {
             match self.folder_note(vault, folder) {
                 Some(found) if found != note => return Some(found),
@@ -53,7 +39,9 @@ impl NoteTable {
 
     /// Parent and object of `note`, from its written links and its folder.
     ///
+    /// Names of properties are compared with case folded.
     /// A link whose target does not exist gives no place; it does as soon as the note appears.
+    /// Nor does a link to the note itself.
     pub(super) fn place(
         &self,
         note: NoteId,
@@ -64,8 +52,9 @@ impl NoteTable {
             names.iter().find_map(|name| {
                 let mut links = entry.note.links.iter().zip(targets);
                 links.find_map(|(link, target)| {
-                    let typed = link.source == LinkSource::Typed && link.kind == *name;
-                    target.filter(|id| typed && self.entry(*id).is_some())
+                    let typed =
+                        link.source == LinkSource::Typed && link.kind.eq_ignore_ascii_case(name);
+                    target.filter(|id| typed && *id != note && self.entry(*id).is_some())
                 })
             })
         };
@@ -77,30 +66,31 @@ impl NoteTable {
         (parent, object)
     }
 
-    /// The folder that a note at `path` may stand for, so that its coming or going moves those below.
+    /// The folders, folded, that a note at `path` may stand for, so that its coming or going moves those below.
     pub(super) fn stands_for(path: &NotePath) -> Vec<String> {
-        let (folder, stem) = (path.folder(), fold(path.stem()));
-        let beside = if folder.is_empty() {
-            path.stem().to_owned()
-        } else {
-            format!("{folder}/{}", path.stem())
-        };
-        let mut folders = vec![beside];
-        let own = fold(folder.rsplit_once('/').map_or(folder, |(_, own)| own));
-        if FOLDER_NOTES.contains(&stem.as_str()) || (stem == own && !own.is_empty()) {
-            folders.push(folder.to_owned());
+        let (folder, stem) = (fold(path.folder()), fold(path.stem()));
+        let mut folders = vec![fold(path.without_extension())];
+        let is_inside =
+            FOLDER_NOTES.contains(&stem.as_str()) || own_name(&folder) == Some(stem.as_str());
+        if is_inside {
+            folders.push(folder);
         }
         folders
     }
 
     /// The name under which a note stands among its siblings: its file's, or its folder's where it stands for one.
     pub(super) fn sibling_name(path: &NotePath) -> &str {
-        let folder = path.folder();
-        let own = folder.rsplit_once('/').map_or(folder, |(_, own)| own);
-        if FOLDER_NOTES.contains(&fold(path.stem()).as_str()) && !own.is_empty() {
-            own
-        } else {
-            path.stem()
-        }
+        let is_inside = FOLDER_NOTES.contains(&fold(path.stem()).as_str());
+        own_name(path.folder()).filter(|_| is_inside).unwrap_or(path.stem())
     }
+}
+
+/// The path of `name` in `folder`.
+fn below(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// The last segment of a folder's path; nothing for the root.
+fn own_name(folder: &str) -> Option<&str> {
+    folder.rsplit('/').next().filter(|own| !own.is_empty())
 }

@@ -5,17 +5,23 @@
 
 mod edit;
 mod entry;
+mod find;
 mod hierarchy;
+mod issues;
 mod names;
+mod placeholder;
+mod places;
 mod resolve;
 mod stored;
 mod table;
 mod tally;
 mod texts;
+mod uris;
 
 pub use edit::{Change, Delta};
 pub use entry::{Body, FileFacts, NoteEntry, VaultId, VaultInfo};
+pub use issues::Issue;
 pub use resolve::Resolution;
 pub use stored::StoredNotes;
-pub use table::{Issue, NoteTable, Resolved};
+pub use table::{NoteTable, Resolved};
 pub use tally::Tally;

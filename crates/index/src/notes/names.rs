@@ -1,68 +1,172 @@
 //! Who answers to a name, and who asked for it.
 
-use imbl::{HashMap, OrdSet};
+use imbl::{HashMap, OrdMap, OrdSet};
 use smallvec::SmallVec;
 use weft_model::{NoteId, fold};
 
-use super::VaultId;
+use super::resolve::{is_relative, joined};
+use super::{NoteEntry, VaultId};
 
-/// A folded name within a vault.
+/// A folded name within a vault, without leading `/`.
 pub(super) type Key = (VaultId, String);
+
+/// The key of a name.
+pub(super) fn key(vault: VaultId, name: &str) -> Key {
+    (vault, fold(name.trim_start_matches('/')))
+}
 
 /// Names in both directions: the notes that answer to one, and the notes whose links look it up.
 ///
-/// A target is looked up under two keys, the whole of it and its last segment; a note answers under its uri, its last path segment and its aliases.
-/// So whatever a link can resolve to is among the answers to its two keys, and a change of names re-resolves only those who asked.
+/// A target is looked up under the whole of it and under last segments; a note answers under its uri, its `id`, its last path segment and its aliases.
+/// So whatever a link can resolve to is among the answers to its keys, and a change of names re-resolves only those who asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
+    /// Each list ascending.
     answers: HashMap<Key, SmallVec<[NoteId; 2]>>,
     asked: HashMap<Key, OrdSet<NoteId>>,
+    /// By a vault's name, as links write it, and a name in that vault; the vault need not be served.
+    asked_abroad: OrdMap<(String, String), OrdSet<NoteId>>,
+}
+
+/// A name that a link looks up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// In the vault of the linking note.
+    Here(Key),
+    /// In the vault of this name.
+    Abroad(String, String),
 }
 
 impl Names {
     pub(super) fn answer(&mut self, key: Key, note: NoteId) {
         let list = self.answers.entry(key).or_default();
-        if !list.contains(&note) {
-            list.push(note);
+        if let Err(at) = list.binary_search(&note) {
+            list.insert(at, note);
         }
     }
 
     pub(super) fn silence(&mut self, key: &Key, note: NoteId) {
         if let Some(list) = self.answers.get_mut(key) {
-            list.retain(|other| *other != note);
+            if let Ok(at) = list.binary_search(&note) {
+                list.remove(at);
+            }
             if list.is_empty() {
                 self.answers.remove(key);
             }
         }
     }
 
-    /// The notes that answer to `key`, in no order.
+    /// The notes that answer to `key`, in no order that means anything.
     pub(super) fn answering(&self, key: &Key) -> &[NoteId] {
         self.answers.get(key).map_or(&[], |list| list)
     }
 
-    pub(super) fn ask(&mut self, key: Key, note: NoteId) {
-        self.asked.entry(key).or_default().insert(note);
+    pub(super) fn ask(&mut self, asked: Asked, note: NoteId) {
+        match asked {
+            Asked::Here(key) => self.asked.entry(key).or_default().insert(note),
+            Asked::Abroad(vault, name) => {
+                self.asked_abroad.entry((vault, name)).or_default().insert(note)
+            }
+        };
     }
 
-    pub(super) fn unask(&mut self, key: &Key, note: NoteId) {
-        if let Some(set) = self.asked.get_mut(key) {
-            set.remove(&note);
-            if set.is_empty() {
-                self.asked.remove(key);
+    pub(super) fn unask(&mut self, asked: Asked, note: NoteId) {
+        match asked {
+            Asked::Here(key) => {
+                if let Some(set) = self.asked.get_mut(&key) {
+                    set.remove(&note);
+                    if set.is_empty() {
+                        self.asked.remove(&key);
+                    }
+                }
+            }
+            Asked::Abroad(vault, name) => {
+                let key = (vault, name);
+                if let Some(set) = self.asked_abroad.get_mut(&key) {
+                    set.remove(&note);
+                    if set.is_empty() {
+                        self.asked_abroad.remove(&key);
+                    }
+                }
             }
         }
     }
 
-    pub(super) fn askers(&self, key: &Key) -> impl Iterator<Item = NoteId> + '_ {
-        self.asked.get(key).into_iter().flat_map(|set| set.iter().copied())
+    /// The notes whose links look up `key`, in its vault or, where that is called `vault`, from others.
+    pub(super) fn askers<'n>(
+        &'n self,
+        key: &Key,
+        vault: Option<&str>,
+    ) -> impl Iterator<Item = NoteId> + 'n {
+        let abroad = vault
+            .filter(|_| !self.asked_abroad.is_empty())
+            .and_then(|vault| self.asked_abroad.get(&(vault.to_owned(), key.1.clone())));
+        let here = self.asked.get(key).into_iter();
+        here.chain(abroad).flat_map(|set| set.iter().copied())
+    }
+
+    /// The notes whose links name a vault called `vault`.
+    pub(super) fn askers_of_vault(&self, vault: &str) -> impl Iterator<Item = NoteId> {
+        let from = (vault.to_owned(), String::new());
+        let named = self.asked_abroad.range(from..);
+        let vault = vault.to_owned();
+        named
+            .take_while(move |((other, _), _)| *other == vault)
+            .flat_map(|(_, set)| set.iter().copied())
     }
 }
 
-/// The keys under which the links of a note look for `target`.
-pub(super) fn asked_keys(vault: VaultId, target: &str) -> [Key; 2] {
+/// The keys under which a link of `entry` looks for `target`.
+pub(super) fn asked(entry: &NoteEntry, target: &str) -> impl Iterator<Item = Asked> {
+    let vault = entry.vault;
+    let here = lookups(entry.note.path.folder(), target).into_iter();
+    let abroad = split_vault(target).into_iter().flat_map(|(vault, name)| {
+        lookups("", name).into_iter().map(|key| Asked::Abroad(vault.to_owned(), key))
+    });
+    here.map(move |key| Asked::Here((vault, key))).chain(abroad)
+}
+
+/// The folded names of which a note that `target` means, seen from `folder`, answers to at least one.
+fn lookups(folder: &str, target: &str) -> SmallVec<[String; 3]> {
+    let last_folded = |path: &str| fold(last_segment(path));
+    let beside = joined(folder, target).map(|path| last_folded(&path));
+    if is_relative(target) {
+        // Where it leads out of the vault nothing answers, but the vault may be called otherwise one day.
+        return [beside.unwrap_or_else(|| fold(target))].into_iter().collect();
+    }
     let whole = target.trim_start_matches('/');
-    [(vault, fold(whole)), (vault, fold(last_segment(whole)))]
+    let mut keys: SmallVec<[String; 3]> = SmallVec::new();
+    for key in [fold(whole), last_folded(whole)].into_iter().chain(beside) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// `vault:name` in its parts, whether such a vault is served or not. A title such as `Dune: Part Two` names no vault.
+pub(super) fn split_vault(target: &str) -> Option<(&str, &str)> {
+    let (vault, name) = target.split_once(':')?;
+    let names_both = !vault.is_empty() && !name.is_empty() && !is_relative(vault);
+    (names_both && !name.starts_with(char::is_whitespace)).then_some((vault, name))
+}
+
+/// The names a note answers to besides its uri: its `id`, its last path segment and its aliases.
+pub(super) fn own_keys(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
+    let names = std::iter::once(entry.note.path.stem())
+        .chain(entry.written_id())
+        .chain(entry.note.aliases.iter().map(String::as_str));
+    names.map(|name| key(entry.vault, name))
+}
+
+/// Whether two versions of a note are found under the same names at the same place.
+pub(super) fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
+    let names = |entry: &'_ NoteEntry| {
+        (entry.vault, entry.note.path.clone(), entry.note.claimed_uri.clone())
+    };
+    names(old) == names(new)
+        && old.written_id() == new.written_id()
+        && old.note.aliases == new.note.aliases
 }
 
 pub(super) fn last_segment(name: &str) -> &str {

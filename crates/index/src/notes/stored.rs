@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 use weft_graph::{ColumnsError, GraphColumns, NoteGraph};
-use weft_model::{NoteId, fold};
+use weft_model::NoteId;
 
-use super::names::Key;
-use super::table::{Placeholder, Slot, link_keys, own_keys, spelled, wanted_uri};
+use super::names::{Key, asked, key, own_keys};
+use super::table::Slot;
+use super::uris::wanted_uri;
 use super::{NoteEntry, NoteTable, Resolved, VaultInfo};
 
 /// A table as it is written down: slots, so that other parts of a store may refer to them, and the graph.
@@ -57,23 +57,14 @@ impl NoteTable {
             let claim = (entry.vault, wanted_uri(&entry).to_owned());
             table.claims.entry(claim).or_default().insert(entry.note.path.clone(), id);
             for (link, target) in entry.note.links.iter().zip(&resolved.targets) {
-                for key in link_keys(&entry, &link.target) {
-                    table.names.ask(key, id);
+                for asked in asked(&entry, &link.target.name) {
+                    table.names.ask(asked, id);
                 }
                 if let Some(place) = target.filter(|target| graph.is_placeholder(*target)) {
-                    let name = spelled(&entry, &link.target);
-                    let key = (entry.vault, fold(&name));
-                    table.placeholders.insert(key.clone(), place);
-                    let mut placeholder = match table.slots.get(place.index()) {
-                        Some(Slot::Placeholder(placeholder)) => Placeholder::clone(placeholder),
-                        Some(Slot::Free | Slot::Note(..)) | None => {
-                            Placeholder { key, spellings: OrdMap::new() }
-                        }
-                    };
-                    placeholder.spellings.entry(entry.note.path.clone()).or_insert(name);
-                    table.slots.set(place.index(), Slot::Placeholder(Arc::new(placeholder)));
+                    table.restore_placeholder(place, &entry, &link.target);
                 }
             }
+            table.places.put(entry.vault, &entry.note.path, id);
             table.by_path.insert((entry.vault, entry.note.path.clone()), id);
             table.by_uri.insert(resolved.uri.clone(), id);
             table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
@@ -81,7 +72,7 @@ impl NoteTable {
         let notes: Vec<(NoteId, Key)> = table
             .by_uri
             .values()
-            .filter_map(|id| Some((*id, (table.entry(*id)?.vault, fold(table.local_uri(*id)?)))))
+            .filter_map(|id| Some((*id, key(table.entry(*id)?.vault, table.local_uri(*id)?))))
             .collect();
         for (id, key) in notes {
             table.names.answer(key, id);

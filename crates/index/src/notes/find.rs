@@ -1,0 +1,95 @@
+//! The notes that a person means: by any name, or by one that is nearly right.
+
+use weft_model::id::without_markdown_extension;
+use weft_model::text::nfc;
+use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold};
+
+use super::names::last_segment;
+use super::resolve::{From, Resolution};
+use super::{NoteTable, VaultId};
+
+/// Names less alike than this (Jaro and Winkler, 0 to 1) are not offered.
+const LEAST_ALIKE: f64 = 0.75;
+
+/// How alike two names are of which one holds the other.
+const ALIKE_BY_PART: f64 = 0.9;
+
+/// Characters that a name must have before another is taken for a longer form of it.
+const LEAST_PART: usize = 4;
+
+impl NoteTable {
+    /// The note named by `text`: a uri, a `vault:uri`, a path, or anything a link would resolve to.
+    ///
+    /// Where several vaults have such a note, the first has it and the others are candidates too.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Resolution {
+        let text = nfc(text.trim());
+        if let Some(id) = self.by_uri.get(text.as_str()) {
+            return Resolution::of(*id, "uri");
+        }
+        if let Some(id) = self.at_path_of_any_vault(&text) {
+            return Resolution::of(id, "path");
+        }
+        let roots: Vec<From<'_>> =
+            self.vaults().map(|(vault, _)| From { vault, folder: "" }).collect();
+        self.named(&text, &roots)
+    }
+
+    /// The note that `text`, as between `[[` and `]]`, would mean in the note `from`.
+    #[must_use]
+    pub fn find_from(&self, text: &str, from: NoteId) -> Resolution {
+        match self.entry(from) {
+            Some(entry) => {
+                let from = From { vault: entry.vault, folder: entry.note.path.folder() };
+                self.named(&nfc(text.trim()), &[from])
+            }
+            None => self.find(text),
+        }
+    }
+
+    /// The note at `text`, its extension included.
+    fn at_path_of_any_vault(&self, text: &str) -> Option<NoteId> {
+        let path = text.replace('\\', "/");
+        let at = |vault: VaultId, path: &str| self.at(vault, &NotePath::new(path));
+        let abroad = self.abroad(&path).and_then(|(vault, path)| at(vault, path));
+        abroad.or_else(|| self.vaults().find_map(|(vault, _)| at(vault, &path)))
+    }
+
+    /// The note that `text` names as it stands, or up to a fragment or a text to show.
+    ///
+    /// File names may hold `#` and `|`; within `[[` and `]]` both always end the name.
+    fn named(&self, text: &str, from: &[From<'_>]) -> Resolution {
+        let linked = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+        let inner = linked.unwrap_or(text);
+        let whole = linked.is_none().then_some(inner);
+        let cut = inner.split(['#', '|']).next();
+        let mut found = whole.into_iter().chain(cut).map(|name| {
+            let name = name.trim().replace('\\', "/");
+            let name = without_markdown_extension(&name).to_owned();
+            self.resolution(&Target { name, syntax: TargetSyntax::Wikilink }, from)
+        });
+        found.find(|found| found.note.is_some()).unwrap_or_default()
+    }
+
+    /// Uris of notes whose uri, title or alias resembles `text`, the most alike first.
+    #[must_use]
+    pub fn near_matches(&self, text: &str, limit: usize) -> Vec<Uri> {
+        let wanted = fold(text);
+        let alike = |name: &str| {
+            let name = fold(name);
+            let is_part = name.contains(&wanted)
+                || wanted.contains(&name) && name.chars().count() >= LEAST_PART;
+            strsim::jaro_winkler(&name, &wanted).max(if is_part { ALIKE_BY_PART } else { 0.0 })
+        };
+        let scored = self.by_uri.iter().filter_map(|(uri, id)| {
+            let note = &self.entry(*id)?.note;
+            let names = [uri.as_str(), last_segment(uri.as_str()), note.title.as_str()];
+            let names = names.into_iter().chain(note.aliases.iter().map(String::as_str));
+            let best = names.map(alike).fold(0.0, f64::max);
+            (best >= LEAST_ALIKE).then_some((best, uri))
+        });
+        let mut scored: Vec<(f64, &Uri)> = scored.collect();
+        scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
+        scored.into_iter().take(limit).map(|(_, uri)| uri.clone()).collect()
+    }
+}
