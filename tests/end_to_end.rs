@@ -95,6 +95,13 @@ async fn notes_links_and_files_are_told() -> Result<(), Failure> {
     assert!(!note.body.is_empty() && !note.links.is_empty() && !note.backlinks.is_empty());
     assert!(note.parent.is_some_and(|parent| parent.uri.contains("Agreed Time")));
 
+    let second = notes.get_note(GetNoteRequest { name: "Second".into() }).await?.into_inner();
+    let block = second.blocks.first().ok_or("it has a block with a name")?;
+    let lines: String =
+        second.body.chars().take(block.end as usize).skip(block.start as usize).collect();
+    assert_eq!(block.id, "definition");
+    assert!(lines.starts_with("- Since 1967") && lines.trim_end().ends_with("^definition"));
+
     let whole = ListNotesRequest { page_size: Some(1000), ..ListNotesRequest::default() };
     let whole = notes.list_notes(whole).await?.into_inner();
     let mut paged = Vec::new();

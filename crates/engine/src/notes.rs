@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_index::Snapshot;
-use weft_model::{Heading, LinkSource, NoteId, Span, Target, TargetSyntax, Uri, Value};
+use weft_model::{Block, Heading, LinkSource, NoteId, Span, Uri, Value};
 
 use crate::{Engine, EngineError, Filter, NEAR_MATCHES, note_named};
 
@@ -68,6 +68,8 @@ pub struct NoteAnswer {
     pub children: Vec<NoteRef>,
     /// Its headings.
     pub headings: Vec<Heading>,
+    /// Its blocks with a name, in text order.
+    pub blocks: Vec<Block>,
     /// Its links: typed ones, then those of the body in text order.
     pub links: Vec<LinkView>,
     /// Links to it, by the linking note's uri, each note's in its own order; `uri` is the linking note.
@@ -139,7 +141,7 @@ pub struct ResolveAnswer {
     pub uri: Option<Uri>,
     /// Its path.
     pub path: Option<String>,
-    /// The rule that decided: `uri`, `path`, `relative`, `name` or `alias`.
+    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name` or `alias`.
     pub rule: Option<String>,
     /// Every note that answered equally well, the chosen one first.
     pub candidates: Vec<NoteRef>,
@@ -207,6 +209,7 @@ impl Engine {
             contextual_path,
             children: graph.children(id).iter().copied().map(reference).collect(),
             headings: note.headings.clone(),
+            blocks: note.blocks.clone(),
             links: note
                 .links
                 .iter()
@@ -254,13 +257,7 @@ impl Engine {
         let notes = &snapshot.notes;
         let found = match from {
             None => notes.find(target),
-            Some(from) => {
-                let from = note_named(&snapshot, from)?;
-                let name = target.trim().trim_start_matches("[[").trim_end_matches("]]");
-                let name = name.split(['#', '|']).next().unwrap_or(name).trim().replace('\\', "/");
-                let name = weft_model::text::nfc(weft_model::id::without_markdown_extension(&name));
-                notes.resolve_from(&Target { name, syntax: TargetSyntax::Wikilink }, from)
-            }
+            Some(from) => notes.find_from(target, note_named(&snapshot, from)?),
         };
         Ok(ResolveAnswer {
             target: target.clone(),

@@ -64,6 +64,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         contextual_path,
         children,
         headings,
+        blocks,
         links,
         backlinks,
         body,
@@ -73,6 +74,10 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
     let headings = headings.into_iter().map(|heading| {
         let weft_model::Heading { level, text, span: Span { start, end } } = heading;
         wire::Heading { level: u32::from(level), text, start, end }
+    });
+    let blocks = blocks.into_iter().map(|block| {
+        let weft_model::Block { id, span: Span { start, end } } = block;
+        wire::Block { id, start, end }
     });
     wire::GetNoteResponse {
         uri: uri.to_string(),
@@ -89,6 +94,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         contextual_path: contextual_path.into_iter().map(reference).collect(),
         children: children.into_iter().map(reference).collect(),
         headings: headings.collect(),
+        blocks: blocks.collect(),
         links: links.into_iter().map(link).collect(),
         backlinks: backlinks.into_iter().map(link).collect(),
         body,

@@ -150,6 +150,8 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
         let children = note.children.iter().map(|child| harmless(&child.title));
         section(&mut out, "Below it", children.collect());
     }
+    let blocks = note.blocks.iter().map(|block| harmless(&format!("{}#^{}", note.uri, block.id)));
+    section(&mut out, "Blocks that links can name", blocks.collect());
     section(&mut out, "Links", note.links.iter().map(|link| shown(link, "→")).collect());
     section(&mut out, "Linked from", note.backlinks.iter().map(|link| shown(link, "←")).collect());
     let neighbour = note.backlinks.iter().chain(&note.links).find(|link| link.resolved);
