@@ -27,7 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = compiler.file_descriptor_set();
     let mut builder = tonic_prost_build::configure()
         .emit_rerun_if_changed(false)
-        .message_attribute(".", "#[derive(serde::Serialize)]");
+        .message_attribute(".", "#[derive(serde::Serialize)]")
+        // Sorted, so that equal answers are equal bytes.
+        .btree_map(".");
     for (field, with) in fields_with_own_json(&files)? {
         builder = builder.field_attribute(field, format!("#[serde(serialize_with = \"{with}\")]"));
     }

@@ -78,6 +78,7 @@ impl Vaults {
             embedding,
             search,
             related,
+            walk,
             context,
             tokens,
             log: _,
@@ -109,6 +110,7 @@ impl Vaults {
         let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
         let engine = Engine::new(indexer.reader(), opened.embedder, search)
             .with_related(related)
+            .with_walk(walk)
             .with_contexts(context)
             .with_estimators(estimators);
         Ok(Self { indexer, engine, notices: opened.notes })

@@ -16,6 +16,7 @@ mod related;
 mod resume;
 mod search;
 mod snippet;
+pub mod walk;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ pub use notes::{
 pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{Hit, Origin, SearchAnswer, SearchMode, SearchRequest, Signals};
 pub use snippet::Snippet;
+pub use walk::WalkSettings;
 pub use weft_accordion::Rendering;
 pub use weft_graph::doughnut;
 
@@ -71,6 +73,7 @@ pub struct Engine {
     held: Arc<Held>,
     contexts: ContextSettings,
     estimators: Estimators,
+    walk: WalkSettings,
 }
 
 /// Near matches named beside an unknown note.
@@ -87,7 +90,8 @@ impl Engine {
         let related = RelatedSettings::default();
         let held = Arc::new(Held::new(related.held_generations));
         let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
-        Self { reader, embedder, settings, related, held, contexts, estimators }
+        let walk = WalkSettings::default();
+        Self { reader, embedder, settings, related, held, contexts, estimators, walk }
     }
 
     /// The same with these settings for related notes.
@@ -107,6 +111,12 @@ impl Engine {
     #[must_use]
     pub fn with_estimators(self, estimators: Estimators) -> Self {
         Self { estimators, ..self }
+    }
+
+    /// The same with these bounds on walks.
+    #[must_use]
+    pub fn with_walk(self, walk: WalkSettings) -> Self {
+        Self { walk, ..self }
     }
 
     /// The same over the newest snapshot alone, so that questions asked on the way to one answer see one moment.

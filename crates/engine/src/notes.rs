@@ -225,12 +225,8 @@ impl Engine {
 
     /// A page of the notes that pass the filter, by uri.
     pub fn list(&self, request: &ListRequest) -> Result<ListAnswer, EngineError> {
-        let ListRequest { filter, page_size, page_token } = request;
-        if *page_size > MAX_PAGE_SIZE {
-            let reason = format!("{page_size} is more than {MAX_PAGE_SIZE} notes a page");
-            return Err(EngineError::InvalidArgument { field: "page_size", reason });
-        }
-        let page_size = if *page_size == 0 { PAGE_SIZE } else { *page_size };
+        let ListRequest { filter, page_size: asked, page_token } = request;
+        let page_size = page_size(*asked)?;
         let snapshot = self.snapshot();
         let passing = filter.notes(&snapshot)?;
         let after = (!page_token.is_empty()).then(|| Uri::new(page_token.as_str()));
@@ -275,7 +271,16 @@ impl Engine {
     }
 }
 
-fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {
+/// Items of a page where `asked` are wanted; 0 says nothing of it.
+pub(crate) fn page_size(asked: usize) -> Result<usize, EngineError> {
+    if asked > MAX_PAGE_SIZE {
+        let reason = format!("{asked} is more than {MAX_PAGE_SIZE} a page");
+        return Err(EngineError::InvalidArgument { field: "page_size", reason });
+    }
+    Ok(if asked == 0 { PAGE_SIZE } else { asked })
+}
+
+pub(crate) fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {
     NoteRef {
         uri: snapshot.notes.graph().uri(id).clone(),
         title: snapshot.notes.title(id).to_owned(),
@@ -291,7 +296,7 @@ pub(crate) fn vault_of(snapshot: &Snapshot, id: NoteId) -> String {
         .map_or_else(String::new, |(_, info)| info.name.clone())
 }
 
-fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
+pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
     let note = &snapshot.notes.entry(id)?.note;
     Some(NoteSummary {
         uri: snapshot.notes.graph().uri(id).clone(),

@@ -8,8 +8,8 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    BudgetUnit, ContextMode, ContextOrder, FileState, LeftOutReason, LinkSource, Origin, Phase,
-    Relation, Rendering, SearchMode, Severity, WatchState,
+    BudgetUnit, ContextMode, ContextOrder, Direction, EdgeSource, FileState, LeftOutReason, Limit,
+    LinkSource, Origin, Phase, Relation, Rendering, SearchMode, Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -33,8 +33,11 @@ named! {
     BudgetUnit "BUDGET_UNIT_" lower,
     ContextMode "CONTEXT_MODE_" lower,
     ContextOrder "CONTEXT_ORDER_" lower,
+    Direction "DIRECTION_" lower,
+    EdgeSource "EDGE_SOURCE_" lower,
     FileState "FILE_STATE_" lower,
     LeftOutReason "LEFT_OUT_REASON_" lower,
+    Limit "LIMIT_" lower,
     LinkSource "LINK_SOURCE_" lower,
     Origin "ORIGIN_" lower,
     Phase "PHASE_" lower,
@@ -136,7 +139,7 @@ fn number<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
 mod tests {
     use super::*;
     use crate::noteweft::v1::{
-        GetNoteResponse, Hit, RelatedNote, RelatedResponse, SearchResponse, Signals,
+        GetNoteResponse, Hit, RelatedNote, RelatedResponse, SearchResponse, Signals, TreeResponse,
     };
 
     #[test]
@@ -181,6 +184,26 @@ mod tests {
             "the text of an answer is written only where there is one"
         );
         assert_eq!(Relation::Self_.name(), "Self");
+    }
+
+    #[test]
+    fn lists_of_names_and_maps_are_written_in_order() {
+        let answer = TreeResponse {
+            direction: Direction::Both.into(),
+            truncated_by: vec![Limit::MaxNodes.into(), 0, 99],
+            inverse_names: [("b", "2"), ("a", "1")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            ..TreeResponse::default()
+        };
+        let json = serde_json::to_string(&answer).unwrap();
+        for part in [
+            r#""direction":"both","max_hops":null,"#,
+            r#""truncated_by":["max_nodes",null,null],"#,
+            r#""inverse_names":{"a":"1","b":"2"},"#,
+        ] {
+            assert!(json.contains(part), "{part} is not in {json}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Wit
 
 use crate::context::ContextArgs;
 use crate::related::RelatedArgs;
+use crate::walk::WalkCommand;
 
 /// Find your notes by meaning, by word and by link.
 #[derive(Debug, Parser)]
@@ -58,6 +59,8 @@ pub(crate) enum Format {
     Human,
     /// One object.
     Json,
+    /// A record to a line, of `tree` and `path`.
+    Records,
     /// GraphML, of `export` alone.
     Graphml,
     /// Graphviz, of `export` alone.
@@ -129,6 +132,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "NOTE")]
         from: Option<String>,
     },
+    #[command(flatten)]
+    Walk(Box<WalkCommand>),
     /// Say how the index is.
     Status,
     /// Say what became of every file.

@@ -14,31 +14,24 @@ use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::{context, doctor, export, print, related, serve};
+use crate::{context, doctor, export, print, related, serve, walk};
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, command } = cli;
+    if let Some(command) = &command {
+        printable(global.format, command)?;
+    }
     match command {
         None => write(&print::welcome()),
         Some(Command::Serve { vaults, ask, socket }) => {
-            printable(global.format)?;
             serve::run(&global, &vaults, ask.as_deref(), socket).await
         }
-        Some(Command::Index { vaults }) => {
-            printable(global.format)?;
-            index(&global, vaults).await
-        }
-        Some(Command::Context(args)) => {
-            printable(global.format)?;
-            context::run(&global, args).await
-        }
+        Some(Command::Index { vaults }) => index(&global, vaults).await,
+        Some(Command::Context(args)) => context::run(&global, args).await,
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
         Some(question) => {
-            if !matches!(question, Command::Export { .. }) {
-                printable(global.format)?;
-            }
             let asker = Asker::open(&global).await?;
             let answer = ask(&asker, question, global.format).await;
             asker.close().await;
@@ -80,6 +73,7 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
             let answer = asker.notes().resolve_link(request).await?.into_inner();
             render(format, &answer, print::resolved)
         }
+        Command::Walk(command) => walk::ask(asker, *command, format).await,
         Command::Status => {
             let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
             render(format, &answer, print::status)
@@ -91,7 +85,7 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
             let request = ExportRequest { filter: Some(filter.into()) };
             let answer = asker.export(request).await?;
             match format {
-                Format::Human | Format::Json => json(&answer),
+                Format::Human | Format::Json | Format::Records => json(&answer),
                 Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
                 Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
             }
@@ -198,18 +192,26 @@ pub(crate) fn render<T: Serialize>(
 ) -> Result<String, Failure> {
     match format {
         Format::Human => Ok(human(answer)),
-        Format::Json | Format::Graphml | Format::Dot => json(answer),
+        Format::Json | Format::Records | Format::Graphml | Format::Dot => json(answer),
     }
 }
 
-/// Refuses the forms in which only a graph can be written.
-fn printable(format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Human | Format::Json => Ok(()),
-        Format::Graphml | Format::Dot => Err(Failure::usage(
-            "only `export` writes GraphML and DOT; here it is --format human or json",
-        )),
+/// Refuses a form in which the command's answer cannot be written.
+fn printable(format: Format, command: &Command) -> Result<(), Failure> {
+    let (written, by) = match format {
+        Format::Human | Format::Json => return Ok(()),
+        Format::Records => (
+            matches!(command, Command::Walk(walk) if walk.writes_records()),
+            "`tree` and `path` write records",
+        ),
+        Format::Graphml | Format::Dot => {
+            (matches!(command, Command::Export { .. }), "`export` writes GraphML and DOT")
+        }
+    };
+    if written {
+        return Ok(());
     }
+    Err(Failure::usage(format!("only {by}; here it is --format human or json")))
 }
 
 /// One object on one line.

@@ -87,7 +87,7 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     });
     match global.format {
         Format::Human => write(&print::checks(&checks))?,
-        Format::Json | Format::Graphml | Format::Dot => {
+        Format::Json | Format::Records | Format::Graphml | Format::Dot => {
             write(&json(&serde_json::json!({ "checks": checks }))?)?
         }
     }

@@ -13,6 +13,7 @@ mod print;
 mod progress;
 mod related;
 mod serve;
+mod walk;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use weft_engine::context::ContextSettings;
-use weft_engine::{EngineSettings, Estimators, RelatedSettings};
+use weft_engine::{EngineSettings, Estimators, RelatedSettings, WalkSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
@@ -47,6 +47,8 @@ pub struct Settings {
     pub search: EngineSettings,
     /// How related notes are found.
     pub related: RelatedSettings,
+    /// How far walks over links go.
+    pub walk: WalkSettings,
     /// How contexts are made.
     pub context: ContextSettings,
     /// How tokens are counted.
@@ -202,6 +204,7 @@ impl Settings {
             embedding: _,
             search,
             related,
+            walk: WalkSettings { max_nodes, max_edges: _, max_cycle_steps: _, inverse_names: _ },
             context,
             tokens,
             log: _,
@@ -286,6 +289,7 @@ impl Settings {
             "must be 1 to 100000",
         );
         check(related.held_generations <= 64, "related.held_generations", "must be 0 to 64");
+        check(*max_nodes >= 1, "walk.max_nodes", "must be at least 1");
         for (key, reason) in context.problems() {
             check(false, &format!("context.{key}"), &reason);
         }

@@ -8,6 +8,7 @@ pub(crate) mod graph;
 pub(crate) mod notes;
 pub(crate) mod related;
 pub(crate) mod search;
+pub(crate) mod walk;
 
 use tonic::Status;
 use weft_engine as engine;

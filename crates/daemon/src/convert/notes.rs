@@ -23,12 +23,8 @@ pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::Li
 
 pub(crate) fn list_response(answer: engine::ListAnswer) -> wire::ListNotesResponse {
     let engine::ListAnswer { notes, next_page_token, total, generation } = answer;
-    let notes = notes.into_iter().map(|note| {
-        let engine::NoteSummary { uri, vault, path, title, note_type, tags } = note;
-        wire::NoteSummary { uri: uri.to_string(), vault, path, title, r#type: note_type, tags }
-    });
     wire::ListNotesResponse {
-        notes: notes.collect(),
+        notes: notes.into_iter().map(summary).collect(),
         next_page_token,
         total: count(total),
         generation,
@@ -103,7 +99,12 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
     }
 }
 
-fn reference(note: engine::NoteRef) -> wire::NoteRef {
+pub(super) fn summary(note: engine::NoteSummary) -> wire::NoteSummary {
+    let engine::NoteSummary { uri, vault, path, title, note_type, tags } = note;
+    wire::NoteSummary { uri: uri.to_string(), vault, path, title, r#type: note_type, tags }
+}
+
+pub(super) fn reference(note: engine::NoteRef) -> wire::NoteRef {
     let engine::NoteRef { uri, title } = note;
     wire::NoteRef { uri: uri.to_string(), title }
 }

@@ -112,6 +112,13 @@ impl Guides {
         self.open.push(!line.last);
         text
     }
+
+    /// What stands before further text of the line asked for last; `deeper` if lines below its note follow.
+    #[must_use]
+    pub fn below(&self, deeper: bool) -> String {
+        let bars = self.open.iter().chain([&deeper]);
+        bars.map(|open| if *open { "│   " } else { "    " }).collect()
+    }
 }
 
 /// Writes one row per line: guides, what `label` says of it, and ` (seen)` for a reference.

@@ -5,6 +5,7 @@ mod index;
 mod notes;
 mod related;
 mod text;
+mod walk;
 
 use std::fmt::Write as _;
 
@@ -16,6 +17,8 @@ pub(crate) use index::{coverage, serving, status};
 pub(crate) use notes::{list, note, resolved, search};
 pub(crate) use related::{account, related};
 pub(crate) use text::harmless;
+pub(crate) use walk::{cycles, neighbors, orphans, path, subgraph, tree, unresolved};
+
 use text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, paint};
 
 /// What `weft` alone says.
@@ -29,6 +32,7 @@ pub(crate) fn welcome() -> String {
         ("weft related NOTE", "read what surrounds a note, within a budget"),
         ("weft context \"…\" --budget 2000", "a text for a model that fits a budget"),
         ("weft get NOTE", "read a note with its links"),
+        ("weft tree NOTE", "what lies around it, link by link"),
         ("weft status", "how the index is"),
         ("weft doctor", "what would stand in the way"),
         ("weft help", "all commands; weft help COMMAND for one"),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    GetNoteResponse, Hit, LinkSource, LinkView, ListNotesResponse, NoteRef, Origin,
+    GetNoteResponse, Hit, LinkSource, LinkView, ListNotesResponse, NoteRef, NoteSummary, Origin,
     ResolveLinkResponse, SearchResponse, Signals, Snippet,
 };
 
@@ -196,6 +196,16 @@ fn section(out: &mut String, heading: &str, mut lines: Vec<String>) {
 /// A page of notes.
 pub(crate) fn list(answer: &ListNotesResponse, hint: &Hint) -> String {
     let ListNotesResponse { notes, next_page_token, total, generation: _ } = answer;
+    page(notes, *total, next_page_token, hint)
+}
+
+/// Some notes of `total`, and how to see the next ones.
+pub(super) fn page(
+    notes: &[NoteSummary],
+    total: u64,
+    next_page_token: &str,
+    hint: &Hint,
+) -> String {
     let mut out = String::new();
     for note in notes {
         let (uri, title) = (harmless(&note.uri), harmless(&note.title));
@@ -209,10 +219,10 @@ pub(crate) fn list(answer: &ListNotesResponse, hint: &Hint) -> String {
         let _ = writeln!(out, "{uri}  {}", paint(DIM, &more.join(" · ")));
     }
     let shown = notes.len() as u64;
-    let summary = if shown == *total {
-        counted(*total, "note", "notes")
+    let summary = if shown == total {
+        counted(total, "note", "notes")
     } else {
-        format!("{shown} of {}", counted(*total, "note", "notes"))
+        format!("{shown} of {}", counted(total, "note", "notes"))
     };
     let _ = writeln!(out, "{}", paint(DIM, &summary));
     if !next_page_token.is_empty() {

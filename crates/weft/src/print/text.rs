@@ -31,6 +31,36 @@ pub(super) fn columns() -> usize {
     width.unwrap_or(MAX_COLUMNS).clamp(40, MAX_COLUMNS)
 }
 
+/// The columns of the terminal; nothing where the answer goes elsewhere, and lines need not end.
+pub(super) fn screen() -> Option<usize> {
+    terminal_size::terminal_size().map(|_| columns())
+}
+
+/// The columns that `text` takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` cut to `columns`, with dots where something is missing.
+pub(super) fn fitted(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let kept = text.chars().take_while(|c| {
+        let width = c.width().unwrap_or(0);
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    });
+    kept.chain(['…']).collect()
+}
+
+/// `text` of a note as one line, without what could steer a terminal.
+pub(super) fn one_line(text: &str) -> String {
+    harmless(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A bar of ten cells for a share of `0.0..=1.0`, to an eighth of a cell.
 #[expect(
     clippy::cast_possible_truncation,
@@ -158,6 +188,20 @@ mod tests {
         let marked = [('a', true), ('b', true), ('\u{1b}', false), ('c', false)];
         assert_eq!(wrap(&marked, 40, ""), format!("{MATCH}ab{MATCH:#}c\n"));
         assert_eq!(harmless("a\u{1b}[31mb\n"), "a[31mb\n");
+    }
+
+    #[test]
+    fn what_is_cut_shows_dots() {
+        for (text, columns, expected) in [
+            ("moss", 4, "moss"),
+            ("mosses", 4, "mos…"),
+            ("时间是什么", 5, "时间…"),
+            ("时间", 1, "…"),
+        ] {
+            assert_eq!(fitted(text, columns), expected, "{text}");
+            assert!(width(expected) <= columns, "{text}");
+        }
+        assert_eq!(one_line(" two\nlines\u{7} "), "two lines");
     }
 
     #[test]

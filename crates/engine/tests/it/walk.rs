@@ -1,0 +1,422 @@
+//! Walks by name: what the engine adds to the walks of the graph.
+
+use weft_engine::walk::{
+    CyclesRequest, Direction, EdgeFilter, EdgeSource, Follow, Limit, Limits, NeighborsRequest,
+    OrphansRequest, PathCosts, PathRequest, SubgraphRequest, TreeRequest, UnresolvedRequest, View,
+    WalkEdge, WalkNode, WalkSettings,
+};
+use weft_engine::{Engine, EngineError, Filter};
+
+use super::Vault;
+
+const GARDEN: &str = "\
+=== plants/fern.md
+---
+type: plant
+tags: [green, shade]
+topics: [[moss]]
+importance: 80
+---
+# The fern
+Grows beside [[moss]] and [[nowhere]].
+=== plants/moss.md
+---
+aliases: [Bryophyta]
+supports: [[soil]]
+importance: 20
+---
+Soft. See [[stone]].
+=== ground/soil.md
+Made of [[stone]].
+=== ground/stone.md
+Old. [[stone]]
+=== lonely.md
+Only [[nowhere]] to go, and [[elsewhere]].
+=== empty.md
+";
+
+/// What was read of `files` goes on answering when they are gone.
+fn engine(files: &str) -> Engine {
+    Vault::new(files).engine.clone()
+}
+
+fn tree(roots: &[&str]) -> TreeRequest {
+    let roots = roots.iter().map(|name| (*name).to_owned()).collect();
+    TreeRequest { roots, limits: Limits::NONE, ..TreeRequest::default() }
+}
+
+fn path(from: &str, to: &str) -> PathRequest {
+    PathRequest { from: from.into(), to: to.into(), ..PathRequest::default() }
+}
+
+fn ids(nodes: &[WalkNode]) -> Vec<&str> {
+    nodes.iter().map(|node| node.id.as_str()).collect()
+}
+
+fn edges(edges: &[WalkEdge]) -> Vec<String> {
+    edges
+        .iter()
+        .map(|WalkEdge { from, to, kind, source }| format!("{from} {kind} {to} {source:?}"))
+        .collect()
+}
+
+fn within(path: &str) -> Filter {
+    Filter { paths: vec![path.into()], ..Filter::default() }
+}
+
+/// The field of an argument that was refused.
+fn field<T: std::fmt::Debug>(answer: Result<T, EngineError>) -> &'static str {
+    let error = answer.expect_err("it is refused");
+    let EngineError::InvalidArgument { field, reason } = error else {
+        panic!("another error: {error}")
+    };
+    assert!(!reason.is_empty());
+    field
+}
+
+#[test]
+fn a_tree_goes_from_names_to_names() {
+    let garden = engine(GARDEN);
+    let answer = garden.tree(&tree(&["Bryophyta", "plants/moss.md"])).expect("a known root");
+    assert_eq!(answer.roots.len(), 1, "two names of one note are one root");
+    assert_eq!(
+        (answer.direction, answer.generation),
+        (Direction::Both, garden.snapshot().generation)
+    );
+    assert_eq!(ids(&answer.nodes), ["plants/moss", "ground/stone", "plants/fern", "ground/soil"]);
+    assert_eq!(
+        edges(&answer.edges),
+        [
+            "plants/moss related ground/stone Inline",
+            "plants/fern related plants/moss Inline",
+            "plants/moss supports ground/soil Typed",
+            "plants/fern topics plants/moss Typed",
+            "ground/soil related ground/stone Inline",
+            "ground/stone related ground/stone Inline",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    );
+    assert_eq!((answer.truncated_by.len(), answer.more_unresolved), (0, false));
+    let unresolved: Vec<_> =
+        answer.unresolved.iter().map(|link| (link.from.as_str(), link.target.as_str())).collect();
+    assert_eq!(unresolved, [("plants/fern", "nowhere")]);
+    let fern = &answer.nodes[2];
+    assert_eq!(
+        (fern.title.as_str(), fern.note_type.as_deref(), fern.path.as_str(), fern.hop),
+        ("The fern", Some("plant"), "plants/fern.md", Some(1))
+    );
+    assert_eq!((fern.tags.join(" "), &fern.summary), ("green shade".to_owned(), &None));
+}
+
+#[test]
+fn the_common_filter_says_where_a_walk_may_go() {
+    let follow = Follow { filter: within("ground"), ..Follow::default() };
+    let request = TreeRequest { follow: follow.clone(), ..tree(&["plants/moss"]) };
+    let answer = engine(GARDEN).tree(&request).expect("a known root");
+    assert_eq!(ids(&answer.nodes), ["plants/moss", "ground/stone", "ground/soil"]);
+    let request = PathRequest { follow, ..path("plants/fern", "ground/soil") };
+    let answer = engine(GARDEN).path(&request).expect("known ends");
+    assert!(!answer.found && !answer.truncated, "moss lies outside");
+}
+
+#[test]
+fn the_hierarchy_and_its_edges_are_there_when_asked_for() {
+    let vault = "=== a/index.md\nTop.\n=== a/b.md\nBelow.\n";
+    let ask = |hierarchy| {
+        let follow = Follow { hierarchy, ..Follow::default() };
+        let request = TreeRequest { follow, ..tree(&["a/b"]) };
+        edges(&engine(vault).tree(&request).expect("a known root").edges)
+    };
+    assert!(ask(false).is_empty());
+    assert_eq!(ask(true), ["a/b parent a/index Hierarchy"]);
+}
+
+#[test]
+fn the_settings_bound_every_walk() {
+    let bounded = |max_nodes, max_edges| {
+        let settings = WalkSettings { max_nodes, max_edges, ..WalkSettings::default() };
+        engine(GARDEN).with_walk(settings)
+    };
+    let whole = tree(&["plants/moss"]);
+    let cut = bounded(2, 100).tree(&whole).expect("a known root");
+    assert_eq!((cut.nodes.len(), cut.truncated_by), (2, vec![Limit::MaxNodes]));
+    let cut = bounded(100, 1).tree(&whole).expect("a known root");
+    assert_eq!((cut.edges.len(), cut.truncated_by), (1, vec![Limit::MaxEdges]));
+
+    let around = NeighborsRequest { note: "plants/moss".into(), ..NeighborsRequest::default() };
+    let cut = bounded(2, 100).neighbors(&around).expect("a known note");
+    assert_eq!((cut.nodes.len(), cut.truncated), (2, true));
+    let more = NeighborsRequest { max_nodes: Some(9), ..around };
+    assert_eq!(bounded(2, 100).neighbors(&more).expect("a known note").nodes.len(), 2);
+
+    let all = SubgraphRequest { filter: within("plants"), ..SubgraphRequest::default() };
+    let cut = bounded(1, 100).subgraph(&all).expect("a filter");
+    assert_eq!((ids(&cut.nodes), cut.truncated_by), (vec!["plants/fern"], vec![Limit::MaxNodes]));
+    let cut = bounded(100, 1).subgraph(&all).expect("a filter");
+    assert_eq!((cut.edges.len(), cut.truncated_by), (1, vec![Limit::MaxEdges]));
+
+    let looping = WalkSettings { max_cycle_steps: 0, ..WalkSettings::default() };
+    let cut = engine(GARDEN).with_walk(looping).cycles(&CyclesRequest::default());
+    assert!(cut.expect("a sound request").truncated);
+}
+
+#[test]
+fn what_cannot_be_asked_is_named_by_field() {
+    let garden = engine(GARDEN);
+    let both = Follow {
+        edges: EdgeFilter { typed_only: true, inline_only: true, ..EdgeFilter::default() },
+        ..Follow::default()
+    };
+    let no_nodes = Limits { max_nodes: Some(0), ..Limits::NONE };
+    let empty = |max_nodes| {
+        field(garden.tree(&TreeRequest { limits: max_nodes, ..tree(&["plants/fern"]) }))
+    };
+    assert_eq!(empty(no_nodes), "max_nodes");
+    assert_eq!(field(garden.tree(&tree(&[]))), "roots");
+    let ask = TreeRequest { follow: both.clone(), ..tree(&["plants/fern"]) };
+    assert_eq!(field(garden.tree(&ask)), "edges.typed_only");
+    let ask = PathRequest { follow: both.clone(), ..path("plants/fern", "lonely") };
+    assert_eq!(field(garden.path(&ask)), "edges.typed_only");
+    assert_eq!(field(garden.subgraph(&SubgraphRequest::default())), "notes");
+    for (request, expected) in [
+        (CyclesRequest { max_length: Some(0), ..CyclesRequest::default() }, "max_length"),
+        (CyclesRequest { max_length: Some(101), ..CyclesRequest::default() }, "max_length"),
+        (CyclesRequest { max_cycles: Some(1001), ..CyclesRequest::default() }, "max_cycles"),
+        (CyclesRequest { follow: both, ..CyclesRequest::default() }, "edges.typed_only"),
+    ] {
+        assert_eq!(field(garden.cycles(&request)), expected);
+    }
+    let big = UnresolvedRequest { page_size: 1001, ..UnresolvedRequest::default() };
+    assert_eq!(field(garden.unresolved(&big)), "page_size");
+    for token in ["x", "99:a", "1:é"] {
+        let foreign =
+            UnresolvedRequest { page_token: token.into(), ..UnresolvedRequest::default() };
+        assert_eq!(field(garden.unresolved(&foreign)), "page_token", "{token}");
+    }
+}
+
+#[test]
+fn an_unknown_note_brings_near_ones() {
+    let garden = engine(GARDEN);
+    let note = "plants/mos".to_owned();
+    let around = NeighborsRequest { note: note.clone(), ..NeighborsRequest::default() };
+    let among = SubgraphRequest { notes: vec![note.clone()], ..SubgraphRequest::default() };
+    for (name, error) in [
+        ("tree", garden.tree(&tree(&["plants/fern", &note])).err()),
+        ("path from", garden.path(&path(&note, "lonely")).err()),
+        ("path to", garden.path(&path("lonely", &note)).err()),
+        ("neighbors", garden.neighbors(&around).err()),
+        ("subgraph", garden.subgraph(&among).err()),
+    ] {
+        let Some(EngineError::UnknownNote { name: asked, near }) = error else {
+            panic!("{name}: {error:?}")
+        };
+        assert_eq!((asked.as_str(), near[0].as_str()), ("plants/mos", "plants/moss"), "{name}");
+    }
+    let ghost = garden.tree(&tree(&["nowhere"]));
+    assert!(matches!(ghost, Err(EngineError::UnknownNote { .. })), "links make no note exist");
+}
+
+#[test]
+fn paths_are_short_or_cheap() {
+    let garden = engine(GARDEN);
+    let short = garden.path(&path("plants/fern", "ground/soil")).expect("known ends");
+    assert_eq!(ids(&short.nodes), ["plants/fern", "plants/moss", "ground/soil"]);
+    let hops: Vec<_> = short.nodes.iter().map(|node| node.hop).collect();
+    assert_eq!((hops, short.cost), (vec![Some(0), Some(1), Some(2)], None));
+    assert_eq!(
+        edges(&short.edges),
+        ["plants/fern related plants/moss Inline", "plants/moss supports ground/soil Typed"]
+    );
+
+    let cheap = |value_property: Option<&str>| {
+        let costs =
+            PathCosts { value_property: value_property.map(str::to_owned), ..PathCosts::default() };
+        let request = PathRequest { costs: Some(costs), ..path("plants/fern", "ground/soil") };
+        let answer = garden.path(&request).expect("known ends");
+        (edges(&answer.edges), answer.cost)
+    };
+    let typed = ["plants/fern topics plants/moss Typed", "plants/moss supports ground/soil Typed"];
+    assert_eq!(cheap(None), (typed.map(str::to_owned).to_vec(), Some(4)));
+    // Moss is worth 20, soil nothing.
+    assert_eq!(cheap(Some("Importance")).1, Some(4 + 80 + 100));
+
+    let none = PathRequest { costs: Some(PathCosts::default()), ..path("plants/fern", "lonely") };
+    let none = garden.path(&none).expect("known ends");
+    assert_eq!((none.found, none.cost, none.nodes.len()), (false, None, 0));
+    let cut = PathRequest { max_hops: Some(1), ..path("plants/fern", "ground/soil") };
+    let cut = garden.path(&cut).expect("known ends");
+    assert!(!cut.found && cut.truncated);
+}
+
+#[test]
+fn a_worthy_note_is_worth_a_detour() {
+    let vault = "\
+=== start.md
+[[dull]] [[bright]]
+=== dull.md
+[[end]]
+=== bright.md
+---
+value: 100
+---
+[[bright/too]]
+=== bright/too.md
+---
+value: 1e9
+---
+[[end]]
+=== end.md
+";
+    let ask = |costs| {
+        let request = PathRequest { costs, ..path("start", "end") };
+        let answer = engine(vault).path(&request).expect("known ends");
+        (ids(&answer.nodes).join(" "), answer.cost)
+    };
+    assert_eq!(ask(None).0, "start dull end");
+    let value_property = Some("value".to_owned());
+    let by_value = PathCosts { value_property, ..PathCosts::default() };
+    assert_eq!(ask(Some(by_value)), ("start bright bright/too end".to_owned(), Some(9 + 100)));
+}
+
+#[test]
+fn neighbors_come_with_degrees() {
+    let request = NeighborsRequest { note: "plants/moss".into(), ..NeighborsRequest::default() };
+    let answer = engine(GARDEN).neighbors(&request).expect("a known note");
+    assert_eq!((answer.root.uri.as_str(), answer.degrees.both), ("plants/moss", 3));
+    let told: Vec<_> = answer
+        .nodes
+        .iter()
+        .map(|found| (found.note.id.as_str(), found.degrees.both, found.edges.len()))
+        .collect();
+    assert_eq!(told, [("ground/stone", 2, 1), ("plants/fern", 2, 2), ("ground/soil", 2, 1)]);
+    let inbound = Follow { direction: Direction::In, ..Follow::default() };
+    let answer = engine(GARDEN).neighbors(&NeighborsRequest { follow: inbound, ..request });
+    assert_eq!(answer.expect("a known note").nodes.len(), 1);
+}
+
+#[test]
+fn a_subgraph_has_named_notes_and_those_of_a_filter() {
+    let garden = engine(GARDEN);
+    let ask = |notes: &[&str], filter| {
+        let notes = notes.iter().map(|name| (*name).to_owned()).collect();
+        let answer =
+            garden.subgraph(&SubgraphRequest { notes, filter, ..SubgraphRequest::default() });
+        let answer = answer.expect("known notes");
+        (ids(&answer.nodes).join(" "), edges(&answer.edges).len())
+    };
+    assert_eq!(ask(&["lonely", "plants/moss"], Filter::default()).0, "lonely plants/moss");
+    let named = ask(&["plants/moss", "ground/soil"], within("ground"));
+    assert_eq!(named, ("plants/moss ground/soil ground/stone".to_owned(), 4));
+    assert_eq!(ask(&[], within("plants")), ("plants/fern plants/moss".to_owned(), 2));
+    assert_eq!(ask(&[], within("no/such")), (String::new(), 0));
+}
+
+#[test]
+fn cycles_are_told_by_name() {
+    let answer =
+        engine("=== b.md\n[[a]]\n=== a.md\n# First\n[[b]]\n").cycles(&CyclesRequest::default());
+    let answer = answer.expect("a sound request");
+    let told: Vec<_> = answer.cycles[0]
+        .nodes
+        .iter()
+        .map(|note| (note.uri.as_str(), note.title.as_str()))
+        .collect();
+    assert_eq!(told, [("a", "First"), ("b", "b")]);
+    assert_eq!(edges(&answer.cycles[0].edges), ["a related b Inline", "b related a Inline"]);
+    assert!(!answer.truncated && answer.cycles.len() == 1);
+}
+
+#[test]
+fn orphans_come_in_pages() {
+    let garden = engine(GARDEN);
+    let page = |page_size, page_token: &str| {
+        let page_token = page_token.to_owned();
+        let answer =
+            garden.orphans(&OrphansRequest { page_size, page_token, ..OrphansRequest::default() });
+        let answer = answer.expect("a sound request");
+        let uris: Vec<String> = answer.notes.iter().map(|note| note.uri.to_string()).collect();
+        (uris.join(" "), answer.next_page_token, answer.total)
+    };
+    assert_eq!(page(0, ""), ("empty lonely".to_owned(), String::new(), 2));
+    let (first, next, total) = page(1, "");
+    assert_eq!((first.as_str(), total), ("empty", 2));
+    assert_eq!(page(1, &next), ("lonely".to_owned(), String::new(), 2));
+    let filter = within("plants");
+    let inbound = OrphansRequest { direction: Direction::In, filter, ..OrphansRequest::default() };
+    let answer = garden.orphans(&inbound).expect("a sound request");
+    assert_eq!((answer.total, answer.notes[0].uri.as_str()), (1, "plants/fern"));
+}
+
+#[test]
+fn unresolved_links_come_in_pages() {
+    let garden = engine(GARDEN);
+    let mut told = Vec::new();
+    let mut page_token = String::new();
+    loop {
+        let request =
+            UnresolvedRequest { page_size: 1, page_token, ..UnresolvedRequest::default() };
+        let page = garden.unresolved(&request).expect("a sound request");
+        assert_eq!((page.total, page.n_targets, page.unresolved.len()), (3, 2, 1));
+        told.extend(page.unresolved.iter().map(|link| format!("{} <- {}", link.target, link.from)));
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    let whole = ["elsewhere <- lonely", "nowhere <- lonely", "nowhere <- plants/fern"];
+    assert_eq!(told, whole);
+    let filter = within("plants");
+    let some = garden.unresolved(&UnresolvedRequest { filter, ..UnresolvedRequest::default() });
+    assert_eq!(some.expect("a sound request").total, 1);
+}
+
+#[test]
+fn inverse_names_are_told_when_asked_for() {
+    let garden = engine(GARDEN);
+    let ask = |inverse_names| {
+        let view = View { inverse_names, ..View::default() };
+        let answer = garden.tree(&TreeRequest { view, ..tree(&["ground/soil"]) });
+        answer.expect("a known root").inverse_names
+    };
+    assert!(ask(false).is_empty());
+    let told: Vec<_> = ask(true).into_iter().collect();
+    assert_eq!(told, [("supports".to_owned(), "supported-by".to_owned())], "`topics` has none");
+}
+
+#[test]
+fn a_summary_is_what_a_note_says_first() {
+    let long = "word ".repeat(60);
+    for (name, text, expected) in [
+        ("its own", "---\nsummary: In short.\n---\nAt length.", Some("In short.".to_owned())),
+        ("described", "---\ndescription: In short.\n---\nAt length.", Some("In short.".to_owned())),
+        ("empty is none", "---\nsummary: ' '\n---\nAt length.", Some("At length.".to_owned())),
+        (
+            "a paragraph",
+            "# Title\n\n## Part\n\nOne\r\n  two.\r\n\r\nNext.",
+            Some("One two.".to_owned()),
+        ),
+        ("before a heading", "One.\n# Title\nTwo.", Some("One. # Title Two.".to_owned())),
+        ("underlined", "Title\n=====\nOne.", Some("One.".to_owned())),
+        ("headings alone", "# Title\n", None),
+        ("nothing", "", None),
+        ("long", &long, Some(format!("{}…", long[..200].trim_end()))),
+        ("wide", &"é".repeat(201), Some(format!("{}…", "é".repeat(200)))),
+        ("just fits", &"é".repeat(200), Some("é".repeat(200))),
+    ] {
+        let view = View { summaries: true, ..View::default() };
+        let request = TreeRequest { view, ..tree(&["a"]) };
+        let answer = engine(&format!("=== a.md\n{text}")).tree(&request).expect("a known root");
+        assert_eq!(answer.nodes[0].summary, expected, "{name}");
+    }
+}
+
+#[test]
+fn every_source_has_its_name() {
+    let vault = "=== top.md\n=== a.md\n---\nparent: [[top]]\nof: [[b]]\n---\n[[b]]\n=== b.md\n";
+    let follow = Follow { hierarchy: true, ..Follow::default() };
+    let answer = engine(vault).tree(&TreeRequest { follow, ..tree(&["a"]) }).expect("a known root");
+    let sources: Vec<_> = answer.edges.iter().map(|edge| edge.source).collect();
+    assert_eq!(sources, [EdgeSource::Typed, EdgeSource::Typed, EdgeSource::Inline]);
+}
