@@ -18,10 +18,14 @@ impl Held {
     }
 
     /// Keeps `snapshot`, in place of the one used longest ago where there are too many.
+    ///
+    /// Its vectors, the most of its memory, are let go: a run over links needs none.
     pub(crate) fn keep(&self, snapshot: &Arc<Snapshot>) {
         let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
-        snapshots.retain(|held| held.generation != snapshot.generation);
-        snapshots.push_back(Arc::clone(snapshot));
+        let known = snapshots.iter().position(|held| held.generation == snapshot.generation);
+        let kept = known.and_then(|at| snapshots.remove(at));
+        let without_vectors = || Arc::new(Snapshot { vectors: None, ..(**snapshot).clone() });
+        snapshots.push_back(kept.unwrap_or_else(without_vectors));
         let n_over = snapshots.len().saturating_sub(self.most);
         snapshots.drain(..n_over);
     }

@@ -26,7 +26,7 @@ pub struct RelatedSettings {
     pub max_skips: NonZeroUsize,
     /// Generations kept for runs over several pages, besides the newest; 0 to 64.
     ///
-    /// Each keeps in memory what later generations have replaced.
+    /// Each keeps in memory what later generations have replaced of notes and words.
     pub held_generations: usize,
 }
 
@@ -87,25 +87,6 @@ impl Engine {
     ///
     /// Fails on an unknown note, estimator or token, on a token of another question, and on one whose snapshot is gone.
     pub fn related(&self, request: &RelatedRequest) -> Result<RelatedAnswer, EngineError> {
-        if request.resume_token.is_empty() {
-            return self.related_in(self.snapshot(), request, None);
-        }
-        let token = ResumeToken::read(&request.resume_token)?;
-        let newest = self.snapshot();
-        let (asked, newest_generation) = (token.generation, newest.generation);
-        let snapshot = Some(newest).filter(|newest| newest.generation == asked);
-        let snapshot = snapshot.or_else(|| self.held.at(asked));
-        let snapshot = snapshot.ok_or(EngineError::Stale { asked, newest: newest_generation })?;
-        self.related_in(snapshot, request, Some(&token))
-    }
-
-    /// The same over a snapshot at hand.
-    pub(crate) fn related_in(
-        &self,
-        snapshot: Arc<Snapshot>,
-        request: &RelatedRequest,
-        token: Option<&ResumeToken>,
-    ) -> Result<RelatedAnswer, EngineError> {
         let RelatedRequest {
             focus: name,
             budget,
@@ -113,11 +94,18 @@ impl Engine {
             filter,
             body_links,
             sibling_of_target,
-            resume_token: _,
+            resume_token,
             rendering,
             deadline,
         } = request;
         within_bounds(*budget)?;
+        let (snapshot, token) = match resume_token.as_str() {
+            "" => (self.snapshot(), None),
+            text => {
+                let token = ResumeToken::read(text)?;
+                (self.snapshot_at(token.generation)?, Some(token))
+            }
+        };
         let estimator = self.estimators.find(estimator_name.as_deref())?;
         let focus = note_named(&snapshot, name)?;
         let passing = filter.notes(&snapshot)?;
@@ -134,7 +122,7 @@ impl Engine {
             budget: *budget,
             filter: &passing,
             options,
-            resume: token.map(|token| token.of(question)).transpose()?,
+            resume: token.as_ref().map(|token| token.of(question)).transpose()?,
             stop: &stop,
         };
         let found =
@@ -146,6 +134,15 @@ impl Engine {
         });
         let rendered = rendered(*rendering, &view(&found, &snapshot));
         Ok(RelatedAnswer { found, snapshot, resume_token, rendered })
+    }
+
+    /// The snapshot of a generation, if it is the newest or held for runs like this.
+    fn snapshot_at(&self, asked: u64) -> Result<Arc<Snapshot>, EngineError> {
+        let newest = self.snapshot();
+        if newest.generation == asked {
+            return Ok(newest);
+        }
+        self.held.at(asked).ok_or(EngineError::Stale { asked, newest: newest.generation })
     }
 }
 

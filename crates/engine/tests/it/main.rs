@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 mod context;
+mod related;
 mod walk;
 
 use std::sync::Arc;

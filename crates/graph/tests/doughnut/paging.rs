@@ -25,6 +25,16 @@ fn a_skipped_note_is_offered_again_in_order_at_the_head_of_the_next_page() {
 }
 
 #[test]
+fn what_a_late_note_leads_to_follows_though_all_was_exhausted() {
+    let notebook = Notebook::drawn("focus\n  a\n  b -> x: cost 8\nx");
+    let first = around(&notebook, "focus").estimator(&Asked).budget(7).told();
+    assert_eq!(first.skipped, ["Child b 8"]);
+    assert!(first.answer.remaining > Tokens::ZERO, "nothing else is left to meet");
+    let second = around(&notebook, "focus").estimator(&Asked).budget(20).after(&first).told();
+    assert_eq!(second.bare(), ["Child b", "ReifiedChildObject x"]);
+}
+
+#[test]
 fn a_loop_over_pages_of_one_budget_ends() {
     let notebook =
         Notebook::drawn("p: cost 30\n  focus\n    a: cost 3\n    b: cost 40\n    c: cost 5");
