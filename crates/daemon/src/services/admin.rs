@@ -72,6 +72,8 @@ impl AdminService for Services {
                 }),
                 Err(error) => Err(status::of_index(&error)),
             });
+            // Who closes the index on the last message waits for its writer, which ends with the last hold.
+            drop(vaults);
             drop(progress.send(last).await);
         });
         Ok(Response::new(ReceiverStream::new(messages)))

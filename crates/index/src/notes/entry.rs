@@ -110,6 +110,14 @@ impl NoteEntry {
         Self { vault, note, body, chunks, file, diagnostics: Vec::new(), version }
     }
 
+    /// Whether both say the same at the same place, whatever the file system says of their files.
+    #[must_use]
+    pub fn says_as(&self, other: &Self) -> bool {
+        let Self { vault, note, body, chunks, file: _, diagnostics, version } = self;
+        (vault, version, diagnostics) == (&other.vault, &other.version, &other.diagnostics)
+            && (body, chunks, note) == (&other.body, &other.chunks, &other.note)
+    }
+
     /// The frontmatter's `id` as written: it names the note also where `uri` gives it another uri.
     #[must_use]
     pub fn written_id(&self) -> Option<&str> {

@@ -170,11 +170,18 @@ impl Writer {
     fn look_again(&mut self, at: usize, area: Area) {
         self.begin_to_count();
         match self.look(at, area, Rescan::default()) {
-            Ok(()) => self.board.lock().status.last_error = None,
+            Ok(()) => self.forget_error(),
             Err(error) => {
                 self.report(&error);
                 self.vaults[at].retry();
             }
+        }
+    }
+
+    /// Takes back what was reported, once every vault could be looked at.
+    fn forget_error(&self) {
+        if self.vaults.iter().all(|vault| vault.retry_at.is_none()) {
+            self.board.lock().status.last_error = None;
         }
     }
 
@@ -184,17 +191,24 @@ impl Writer {
     }
 
     /// Looks at every file of every vault and publishes what changed, if anything did.
+    ///
+    /// A vault that cannot be looked at keeps no other from it: it is tried again later, and the first error is given back.
     pub(super) fn rescan(&mut self, options: Rescan) -> Result<(), IndexError> {
         self.begin_to_count();
         self.board.lock().status.phase = Phase::Scanning;
+        let mut outcome = Ok(());
         for at in 0..self.vaults.len() {
-            self.look(at, Area::WHOLE, options)?;
+            if let Err(error) = self.look(at, Area::WHOLE, options) {
+                self.report(&error);
+                self.vaults[at].retry();
+                outcome = outcome.and(Err(error));
+            }
         }
         if options.compact {
             self.compact()?;
         }
-        self.board.lock().status.last_error = None;
-        Ok(())
+        self.forget_error();
+        outcome
     }
 
     /// Looks at an area of a vault and publishes what changed in it, if anything did.
@@ -275,7 +289,10 @@ impl Writer {
             match (entry, before) {
                 _ if options.full => changed.push(file),
                 (Some(entry), _) if holds(&entry.file) || reread.is_some_and(holds) => {}
-                (None, Some((path, before))) if holds(&before.facts) => {
+                // What failed may succeed now: a file's facts do not tell who may read it.
+                (None, Some((path, before)))
+                    if before.state != FileState::Failed && holds(&before.facts) =>
+                {
                     absent.insert(path.clone(), before.clone());
                 }
                 _ => changed.push(file),
@@ -300,6 +317,12 @@ impl Writer {
         for entry in gone.into_values().rev() {
             gone_by_hash.entry(entry.file.hash).or_default().push(entry);
         }
+        // Another recipe is to be written down even where it makes the same of every file.
+        let outdated = self.vaults.iter().any(|known| known.id == vault && known.outdated);
+        let same = |entry: &NoteEntry| {
+            let old = notes.at(vault, &entry.note.path).and_then(|id| notes.entry(id));
+            !outdated && old.is_some_and(|old| old.says_as(entry))
+        };
         let mut batches = changed.chunks(FILES_PER_BATCH).peekable();
         loop {
             let batch = batches.next().unwrap_or_default();
@@ -316,6 +339,9 @@ impl Writer {
             let mut changes: Vec<Change> = Vec::new();
             for read in reader.read_all(batch, &known) {
                 match read {
+                    Read::Note(entry) if same(&entry) => {
+                        self.reread.insert((vault, entry.note.path.clone()), entry.file);
+                    }
                     Read::Note(entry) => {
                         self.reread.remove(&(vault, entry.note.path.clone()));
                         let is_new = notes.at(vault, &entry.note.path).is_none();

@@ -139,10 +139,9 @@ impl Writer {
                     let _ = reply.send(result);
                 }
                 Ok(Event::Flush(reply)) => {
-                    let result = self
-                        .rescan(Rescan::default())
-                        .and_then(|()| self.checkpoint())
-                        .map(|()| self.generation());
+                    let looked = self.rescan(Rescan::default());
+                    let written = self.checkpoint();
+                    let result = looked.and(written).map(|()| self.generation());
                     self.show_phase();
                     let _ = reply.send(result);
                 }
@@ -206,7 +205,6 @@ impl Writer {
         }
         if let Err(error) = self.rescan(Rescan::default()) {
             self.report(&error);
-            self.vaults.iter_mut().for_each(Watched::retry);
         }
     }
 

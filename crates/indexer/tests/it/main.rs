@@ -3,4 +3,5 @@
 mod fake;
 mod hostile;
 mod living;
+mod looks;
 mod notebooks;

@@ -109,7 +109,8 @@ fn written(notebook: &Notebook, form: &Form, paths: &[String]) -> BTreeMap<Strin
         let told = Told {
             title: note.title.clone(),
             parent: note.parent.map(uri),
-            object: note.object.map(uri),
+            // A note is not its own object.
+            object: note.object.filter(|object| *object != at).map(uri),
             order: note.order,
             children: children.into_iter().map(uri).collect(),
         };

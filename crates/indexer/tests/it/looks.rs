@@ -1,0 +1,42 @@
+//! Looks at files that meet with trouble, or find nothing new.
+
+use weft_engine::SearchMode;
+use weft_indexer::{IndexError, Rescan, VaultSettings};
+
+use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+
+#[test]
+fn a_full_look_at_unchanged_files_publishes_nothing() {
+    let place = Place::new(&[("fern.md", b"# Fern\n[[moss]]"), ("moss.md", b"shade")]);
+    let indexer = place.open(&FakeEmbedder::new());
+    let before = settle(&indexer);
+    let full = Rescan { full: true, ..Rescan::default() };
+    assert_eq!(indexer.rescan(full).expect("a look"), before);
+    place.write("moss.md", b"light");
+    assert!(indexer.rescan(full).expect("a look") > before);
+}
+
+#[test]
+fn a_vault_that_is_gone_keeps_no_other_from_being_followed() {
+    let (gone, other) = (Place::new(&[("fern.md", b"fern")]), Place::new(&[("yew.md", b"yew")]));
+    let embedder = FakeEmbedder::new();
+    let indexer = gone.open(&embedder);
+    let vault =
+        |name: &str, place: &Place| VaultSettings { name: name.into(), root: place.vault() };
+    indexer.set_vaults(vec![vault("vault", &gone), vault("other", &other)]).expect("both");
+    std::fs::rename(gone.vault(), gone.outside().join("away")).expect("a move");
+    other.write("oak.md", b"oak");
+
+    assert!(matches!(indexer.flush(), Err(IndexError::Vault { .. })));
+    let found = |word: &str| {
+        let answer = search(&indexer, &embedder, word, SearchMode::Keyword);
+        uris(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found("oak"), ["other:oak"]);
+    assert_eq!(found("fern"), ["vault:fern"], "it may be back tomorrow");
+    assert!(indexer.status().last_error.is_some());
+
+    std::fs::rename(gone.outside().join("away"), gone.vault()).expect("a move");
+    indexer.flush().expect("all are there");
+    assert_eq!(indexer.status().last_error, None);
+}
