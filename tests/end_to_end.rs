@@ -15,7 +15,8 @@ use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     CoverageRequest, ExportRequest, FileCoverage, FileState, Filter, FlushRequest, GetNoteRequest,
     ListNotesRequest, Origin, Phase, ReindexRequest, RelatedRequest, RelatedResponse, Relation,
-    Rendering, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, StatusResponse,
+    Rendering, ResolveLinkRequest, SearchMode, SearchRequest, SettingsRequest, StatusRequest,
+    StatusResponse,
 };
 use weft_tests::{Failure, Running, example, served};
 
@@ -82,6 +83,21 @@ async fn a_vault_is_found_by_meaning() -> Result<(), Failure> {
     let best: Vec<&str> = answer.hits.iter().take(5).map(|hit| hit.path.as_str()).collect();
     assert!(best.iter().any(|path| path.starts_with("The Longitude Problem/")), "{best:?}");
     assert!(answer.hits[0].fresh && answer.hits[0].vector_score > 0.2);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_tell_where_they_came_from() -> Result<(), Failure> {
+    let (daemon, channel) = serving(NO_MODEL).await?;
+    let answer = AdminServiceClient::new(channel).settings(SettingsRequest {}).await?.into_inner();
+    let told = |key: &str| {
+        let setting = answer.settings.iter().find(|setting| setting.key == key);
+        setting.map(|setting| (setting.value.as_str(), setting.origin.as_str()))
+    };
+    assert_eq!(told("embedding.model"), Some(("\"none\"", "the test")));
+    assert_eq!(told("server.timeout_ms"), Some(("30000", "default")));
+    assert!(answer.settings.is_sorted_by(|a, b| a.key < b.key) && answer.generation > 0);
     daemon.stop().await?;
     Ok(())
 }

@@ -42,6 +42,7 @@ pub struct Vaults {
     indexer: Indexer,
     engine: Engine,
     notices: Vec<String>,
+    config: Config,
 }
 
 impl Vaults {
@@ -113,7 +114,7 @@ impl Vaults {
             .with_walk(walk)
             .with_contexts(context)
             .with_estimators(estimators);
-        Ok(Self { indexer, engine, notices: opened.notes })
+        Ok(Self { indexer, engine, notices: opened.notes, config: config.clone() })
     }
 
     /// The engine.
@@ -126,6 +127,12 @@ impl Vaults {
     #[must_use]
     pub const fn indexer(&self) -> &Indexer {
         &self.indexer
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
     }
 
     /// How the index is, with what opening the model brought up.

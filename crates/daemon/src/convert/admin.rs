@@ -6,6 +6,7 @@ use weft_model::Severity;
 use weft_proto::noteweft::v1 as wire;
 
 use super::count;
+use crate::config::Origin;
 
 pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusResponse {
     let indexer::IndexStatus {
@@ -108,6 +109,10 @@ pub(crate) fn progress(status: &indexer::IndexStatus, done: bool) -> wire::Reind
         done,
         generation: status.generation,
     }
+}
+
+pub(crate) fn setting((key, value, origin): (String, serde_json::Value, Origin)) -> wire::Setting {
+    wire::Setting { key, value: value.to_string(), origin: origin.to_string() }
 }
 
 pub(crate) fn file_coverage(file: indexer::FileCoverage) -> wire::FileCoverage {

@@ -44,6 +44,16 @@ impl AdminService for Services {
         Ok(Response::new(tokio_stream::iter(pieces)))
     }
 
+    async fn settings(
+        &self,
+        _request: Request<wire::SettingsRequest>,
+    ) -> Result<Response<wire::SettingsResponse>, Status> {
+        let vaults = self.vaults()?;
+        let settings = vaults.config().entries().into_iter().map(convert::admin::setting).collect();
+        let generation = vaults.status().generation;
+        Ok(Response::new(wire::SettingsResponse { settings, generation }))
+    }
+
     type ReindexStream = ReceiverStream<Result<wire::ReindexResponse, Status>>;
 
     async fn reindex(
