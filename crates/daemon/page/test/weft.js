@@ -1,0 +1,89 @@
+// A daemon of its own for a test, and a browser that looks at it.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { chromium } from "playwright-core";
+
+const repository = resolve(import.meta.dirname, "../../../..");
+
+/** The program under test: `WEFT`, else what `cargo build` makes. */
+const PROGRAM = process.env.WEFT ?? join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/weft");
+const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+export const EXAMPLE = join(repository, "examples/timekeeping");
+
+/** A folder of notes, by path. */
+export function vault(files) {
+  const root = mkdtempSync(join(tmpdir(), "weft-vault-"));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+/** A running daemon over a vault, without a model unless one is named; its store goes with it. */
+export class Daemon {
+  #child;
+  #store = mkdtempSync(join(tmpdir(), "weft-store-"));
+  #vault;
+  #model;
+  address = "127.0.0.1:0";
+
+  static async over(root, { model = "none" } = {}) {
+    const daemon = new Daemon();
+    daemon.#vault = root;
+    daemon.#model = model;
+    await daemon.start();
+    return daemon;
+  }
+
+  /** Starts it, at the address it had before; resolves when it serves. */
+  async start() {
+    const settings = ["--set", `embedding.model=${this.#model}`, "--set", "server.socket=none"];
+    const home = { ...process.env, HOME: this.#store, XDG_CONFIG_HOME: this.#store, XDG_DATA_HOME: this.#store };
+    this.#child = spawn(PROGRAM, ["serve", this.#vault, "--addr", this.address, "--store", join(this.#store, "index"), ...settings], { env: home });
+    let said = "";
+    await new Promise((serves, fails) => {
+      const hear = (bytes) => {
+        said += bytes;
+        const at = / at (127\.0\.0\.1:\d+)/.exec(said);
+        if (at !== null) serves((this.address = at[1]));
+      };
+      this.#child.stdout.on("data", hear);
+      this.#child.stderr.on("data", hear);
+      this.#child.once("error", fails);
+      this.#child.once("exit", (code) => fails(new Error(`weft ended with ${code}: ${said}`)));
+    });
+  }
+
+  /** Stops it; the store stays for another start. */
+  async stop() {
+    const over = new Promise((done) => this.#child.once("exit", done));
+    this.#child.kill("SIGTERM");
+    await over;
+  }
+
+  async end() {
+    await this.stop();
+    rmSync(this.#store, { recursive: true, force: true });
+  }
+}
+
+/** A browser that can draw by WebGL without a graphics card, and looks nothing up on its own. */
+export const browse = () =>
+  chromium.launch({
+    executablePath: BROWSER,
+    args: [
+      "--no-sandbox",
+      "--no-first-run",
+      "--disable-quic",
+      "--disable-sync",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--use-angle=swiftshader",
+      "--enable-unsafe-swiftshader",
+    ],
+  });
