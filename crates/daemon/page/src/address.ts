@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 
 /** The views, in the order of the navigation. */
-export const VIEWS = ["search", "note", "index"] as const;
+export const VIEWS = ["search", "note", "context", "index"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** A view with what it is asked to show. */
@@ -29,6 +29,12 @@ export function address(view: View, asked: Iterable<[string, string]> | Record<s
 /** The address of a note. */
 export function noteAddress(uri: string): string {
   return address("note", { uri });
+}
+
+/** The address of another note, looked at as `asked` looks at one; a path that was marked stays behind. */
+export function neighbourAddress(uri: string, asked: URLSearchParams): string {
+  const kept = [...asked].filter(([name]) => !["uri", "start", "end"].includes(name));
+  return address("note", [["uri", uri], ...kept]);
 }
 
 /** Where the page is. */

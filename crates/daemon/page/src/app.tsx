@@ -8,11 +8,12 @@ import { away, phaseName, status } from "./pulse";
 import { count } from "./text";
 import { theme, turn } from "./theme";
 import { Phase } from "./contract/noteweft/v1/admin_pb";
+import { ContextView } from "./views/context";
 import { IndexView } from "./views/index";
 import { NoteView } from "./views/note";
 import { SearchView } from "./views/search";
 
-const NAMES: Record<View, string> = { search: "Search", note: "Note", index: "Index" };
+const NAMES: Record<View, string> = { search: "Search", note: "Note", context: "Context", index: "Index" };
 
 /** Where each view was when it was left, so that the navigation comes back to it. */
 const left = new Map<View, string>();
@@ -60,12 +61,25 @@ export function App() {
         </p>
       )}
       <main id="main" tabIndex={-1}>
-        {view === "search" ? <SearchView /> : view === "note" ? <NoteView /> : <IndexView />}
+        <Shown view={view} />
       </main>
       <Help />
       <Login />
     </>
   );
+}
+
+function Shown({ view }: { view: View }) {
+  switch (view) {
+    case "search":
+      return <SearchView />;
+    case "note":
+      return <NoteView />;
+    case "context":
+      return <ContextView />;
+    case "index":
+      return <IndexView />;
+  }
 }
 
 function skip(event: Event): void {
@@ -94,7 +108,7 @@ function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
   const nth = VIEWS[Number(event.key) - 1];
   if (event.key === "/") {
-    if (place.value.view !== "search") visit(left.get("search") ?? "#/search");
+    if (document.querySelector("#query") === null) visit(left.get("search") ?? "#/search");
     requestAnimationFrame(() => document.querySelector<HTMLInputElement>("#query")?.focus());
   } else if (event.key === "?") {
     helping.value = true;

@@ -19,7 +19,7 @@ export interface Asked<T> {
 const PATIENCE = 1000;
 
 /**
- * Asks whenever `key` changes, `pause` milliseconds after the last change; `null` asks nothing.
+ * Asks whenever `key` changes: the first time at once, then `pause` milliseconds after the last change; `null` asks nothing.
  *
  * A question that a newer one overtakes is cancelled, at the daemon too. While the daemon is away it is asked again by itself.
  */
@@ -50,7 +50,7 @@ export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => P
           }
         },
       );
-    }, pause);
+    }, state.key === null ? 0 : pause);
     setState((before) => ({ ...before, waiting: true }));
     return () => {
       clearTimeout(timer);

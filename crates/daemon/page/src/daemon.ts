@@ -5,6 +5,7 @@ import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { signal } from "@preact/signals";
 import { AdminService } from "./contract/noteweft/v1/admin_pb";
+import { ContextService } from "./contract/noteweft/v1/context_pb";
 import { GraphService } from "./contract/noteweft/v1/graph_pb";
 import { NoteService } from "./contract/noteweft/v1/note_pb";
 import { SearchService } from "./contract/noteweft/v1/search_pb";
@@ -39,6 +40,7 @@ const transport = createGrpcWebTransport({
 });
 
 export const admin = createClient(AdminService, transport);
+export const context = createClient(ContextService, transport);
 export const graph = createClient(GraphService, transport);
 export const notes = createClient(NoteService, transport);
 export const search = createClient(SearchService, transport);
@@ -59,8 +61,11 @@ export function failure(thrown: unknown): Failure | undefined {
   switch (error.code) {
     case Code.Canceled:
       return undefined;
-    case Code.NotFound:
-      return said("unknown");
+    case Code.NotFound: {
+      // The details carry the near names that the sentence would repeat.
+      const name = details?.get("name");
+      return name === undefined ? said("unknown") : { ...said("unknown"), text: `No note answers to “${name}”.` };
+    }
     case Code.InvalidArgument:
       return said("invalid");
     case Code.DeadlineExceeded:

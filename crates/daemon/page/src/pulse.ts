@@ -1,6 +1,6 @@
 // How the index is, asked for as long as somebody looks.
 
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { admin, failure, type Failure } from "./daemon";
 import { Phase, type StatusResponse } from "./contract/noteweft/v1/admin_pb";
 
@@ -10,8 +10,13 @@ export const status = signal<StatusResponse | undefined>(undefined);
 /** Why the last question for it had no answer. */
 export const away = signal<Failure | undefined>(undefined);
 
-/** The newest generation; views ask again when it changes. */
-export const generation = computed(() => String(status.value?.generation ?? ""));
+/** How often a new generation was published while the page looked; views ask again when it changes. */
+export const news = signal(0);
+
+function learn(answer: StatusResponse): void {
+  if (status.value !== undefined && status.value.generation !== answer.generation) news.value += 1;
+  status.value = answer;
+}
 
 /** Between two questions, in milliseconds: while something happens, and while nothing does. */
 const BUSY = 500;
@@ -22,7 +27,7 @@ async function ask(): Promise<void> {
   if (!document.hidden) {
     try {
       const answer = await admin.status({});
-      status.value = answer;
+      learn(answer);
       away.value = undefined;
       if (answer.phase !== Phase.READY) next = BUSY;
     } catch (thrown) {
@@ -37,7 +42,7 @@ async function ask(): Promise<void> {
 export function begin(): void {
   void ask();
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) void admin.status({}).then((answer) => (status.value = answer), () => undefined);
+    if (!document.hidden) void admin.status({}).then(learn, () => undefined);
   });
 }
 

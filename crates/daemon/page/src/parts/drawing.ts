@@ -47,9 +47,19 @@ export interface Events {
   choose(id: string): void;
 }
 
-/** Steps of the layout, and the milliseconds of one frame they may take. */
+/** Steps of the layout, the milliseconds of one frame they may take, and how many times longer they run than pictures of them take to draw. */
 const STEPS = 240;
 const FRAME = 7;
+const SHARE = 3;
+
+/** Notes from which on far ones are taken together while the graph is laid out: each step then takes n log n. */
+const MANY = 250;
+
+/** Notes up to which all are named, and edges say their types. */
+const FEW = 24;
+
+/** Characters of a title that are drawn of a note that is not pointed at. */
+const TITLE = 26;
 
 /** A straight line of dashes. */
 class DashedLine extends EdgeProgram<"u_matrix" | "u_viewport"> {
@@ -122,6 +132,26 @@ class DashedLine extends EdgeProgram<"u_matrix" | "u_viewport"> {
   }
 }
 
+/** Writes a note's title beside it, on the side where there is room, set off from the lines below it. */
+function drawTitle(canvas: CanvasRenderingContext2D, note: { label: string | null; x: number; y: number; size: number }, settings: { labelSize: number; labelFont: string }): void {
+  if (!note.label) return;
+  canvas.font = `${settings.labelSize}px ${settings.labelFont}`;
+  const width = canvas.canvas.clientWidth;
+  const toLeft = note.x + note.size + canvas.measureText(note.label).width > width && note.x > width / 2;
+  canvas.textAlign = toLeft ? "right" : "left";
+  const [x, y] = [note.x + (note.size + 4) * (toLeft ? -1 : 1), note.y + settings.labelSize / 3];
+  canvas.lineWidth = 4;
+  canvas.lineJoin = "round";
+  canvas.strokeStyle = colours.raised;
+  canvas.strokeText(note.label, x, y);
+  canvas.fillStyle = colours.ink;
+  canvas.fillText(note.label, x, y);
+  canvas.textAlign = "left";
+}
+
+/** The colours of the page, as the canvas understands them. */
+const colours = { raised: "", ink: "" };
+
 /** A graph on the page. */
 export class Drawing {
   readonly #graph = new Graph({ multi: true, type: "directed" });
@@ -155,6 +185,7 @@ export class Drawing {
       allowInvalidContainer: true,
       minCameraRatio: 0.1,
       maxCameraRatio: 4,
+      defaultDrawNodeLabel: drawTitle,
       defaultDrawNodeHover: () => undefined,
       nodeReducer: (id, data) => this.#node(id, data),
       edgeReducer: (id, data) => this.#edge(id, data),
@@ -171,7 +202,7 @@ export class Drawing {
 
   /** Takes the colours of the page as they are now. */
   recolour(): void {
-    this.#sigma.setSetting("labelColor", { color: colour("ink") });
+    Object.assign(colours, { raised: colour("raised"), ink: colour("ink") });
     this.#sigma.setSetting("edgeLabelColor", { color: colour("faint") });
     if (this.#picture !== undefined) this.show(this.#picture);
   }
@@ -184,14 +215,13 @@ export class Drawing {
     const kept = new Set(picture.dots.map((dot) => dot.id));
     for (const id of graph.nodes()) if (!kept.has(id)) graph.dropNode(id);
     graph.clearEdges();
-    const paper = colour("paper");
     const shades = [colour("accent"), colour("near"), colour("mid"), colour("far")];
     const placed = picture.dots.length;
     picture.dots.forEach((dot, nth) => {
       const tint = shades[Math.min(dot.hop, shades.length - 1)];
       // A sunflower's spiral: whatever the number, no two dots begin at one place, and the same picture begins the same.
       const [angle, far] = [nth * 2.399963, Math.sqrt(nth / Math.max(1, placed))];
-      const attributes = { label: dot.title, color: dot.placeholder ? paper : tint, edge: tint, ring: dot.placeholder ? 0.25 : 0, hop: dot.hop };
+      const attributes = { label: dot.title, color: dot.placeholder ? colours.raised : tint, edge: tint, ring: dot.placeholder ? 0.25 : 0, hop: dot.hop };
       if (graph.hasNode(dot.id)) graph.mergeNodeAttributes(dot.id, attributes);
       else graph.addNode(dot.id, { ...attributes, x: far * Math.cos(angle), y: far * Math.sin(angle) });
     });
@@ -207,7 +237,7 @@ export class Drawing {
         type: line.seen ? "dashed" : "arrow",
         color: walked ? strong : line.typed ? typed : plain,
         size: walked ? 4 : line.typed ? 2 : 1.4,
-        label: line.typed && placed <= 60 ? line.type : "",
+        label: line.typed && placed <= FEW ? line.type : "",
       });
     }
     graph.forEachNode((id) => {
@@ -227,16 +257,21 @@ export class Drawing {
   /** Lays the graph out, a few milliseconds in each frame, so that typing is never held up. */
   #settle(): void {
     cancelAnimationFrame(this.#frame);
-    const settings = { ...inferSettings(this.#graph), adjustSizes: false, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
+    const settings = { ...inferSettings(this.#graph), barnesHutOptimize: this.#graph.order > MANY, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let left = this.#graph.order > 1 ? STEPS : 0;
+    let pause = 0;
     const step = () => {
-      const until = performance.now() + FRAME;
-      while (left > 0 && performance.now() < until) {
-        layout.assign(this.#graph, { iterations: 4, settings });
-        left -= 4;
+      const now = performance.now();
+      while (left > 0 && performance.now() < now + FRAME) {
+        layout.assign(this.#graph, { iterations: 1, settings });
+        left -= 1;
       }
-      if (!still || left <= 0) this.#sigma.refresh();
+      if (left <= 0 || (!still && now >= pause)) {
+        const begun = performance.now();
+        this.#sigma.refresh();
+        pause = now + SHARE * (performance.now() - begun);
+      }
       if (left > 0) this.#frame = requestAnimationFrame(step);
     };
     this.#sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio: 1 });
@@ -253,7 +288,9 @@ export class Drawing {
     const picture = this.#picture;
     const stands = id === picture?.focus || id === picture?.start || picture?.path.includes(id) || id === this.#hovered;
     const dimmed = this.#hovered !== undefined && id !== this.#hovered && !this.#graph.areNeighbors(id, this.#hovered);
-    return { ...data, forceLabel: stands || (this.#graph.order <= 24 && !dimmed), label: dimmed && !stands ? "" : String(data["label"]), zIndex: stands ? 1 : 0 };
+    const title = String(data["label"]);
+    const label = id === this.#hovered || title.length <= TITLE ? title : `${title.slice(0, TITLE)}…`;
+    return { ...data, forceLabel: stands || (this.#graph.order <= FEW && !dimmed), label: dimmed && !stands ? "" : label, zIndex: stands ? 1 : 0 };
   }
 
   #edge(id: string, data: Record<string, unknown>): Partial<EdgeDisplayData> {

@@ -4,14 +4,14 @@ import { useMemo } from "preact/hooks";
 import { amend, noteAddress, place } from "../address";
 import { gather, useAnswer } from "../asking";
 import { admin } from "../daemon";
-import { FileState, Phase, Severity, type FileCoverage, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
+import { FileState, Phase, Severity, type FileCoverage, type Setting, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
 import { Failed, Waiting } from "../parts/failure";
-import { generation, phaseName, status } from "../pulse";
+import { news, phaseName, status } from "../pulse";
 import { bytes, count, counted, duration, percent } from "../text";
 
 export function IndexView() {
   const known = status.value;
-  const { answer, failure, again } = useAnswer(known === undefined ? null : `files ${generation.value}`, async (signal) =>
+  const { answer, failure, again } = useAnswer(known === undefined ? null : `files ${news.value}`, async (signal) =>
     (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
   );
   if (known === undefined) return <Waiting lines={8} />;
@@ -35,6 +35,7 @@ export function IndexView() {
       {answer !== undefined && <Unresolved files={answer} />}
       {answer !== undefined && <Files files={answer} />}
       <Vaults known={known} />
+      <Settings />
     </div>
   );
 }
@@ -251,5 +252,51 @@ function Vaults({ known }: { known: StatusResponse }) {
         </div>
       </dl>
     </section>
+  );
+}
+
+/** The settings in force, those that somebody set first. */
+function Settings() {
+  const { answer, failure, again } = useAnswer("settings", (signal) => admin.settings({}, { signal }));
+  if (failure !== undefined) return <Failed failure={failure} again={again} />;
+  if (answer === undefined) return null;
+  const [set, usual] = [true, false].map((own) => answer.settings.filter((setting) => (setting.origin !== "default") === own));
+  return (
+    <section>
+      <h2>Settings</h2>
+      <SettingTable rows={set ?? []} />
+      <details>
+        <summary>{counted(usual?.length ?? 0, "default")}</summary>
+        <SettingTable rows={usual ?? []} />
+      </details>
+    </section>
+  );
+}
+
+function SettingTable({ rows }: { rows: readonly Setting[] }) {
+  if (rows.length === 0) return null;
+  return (
+    <div class="scrolls" tabIndex={0} role="region" aria-label="Settings">
+      <table class="settings">
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">Value</th>
+            <th scope="col">From</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((setting) => (
+            <tr key={setting.key}>
+              <th scope="row">{setting.key}</th>
+              <td>
+                <code>{setting.value === "null" ? "–" : setting.value}</code>
+              </td>
+              <td>{setting.origin}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -10,14 +10,15 @@ import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
 import { GraphPicture } from "../parts/graph";
 import { Crumbs, NoteLink } from "../parts/names";
-import { generation } from "../pulse";
+import { Related } from "../parts/related";
+import { news } from "../pulse";
 import { surroundings } from "../surroundings";
 import { count } from "../text";
 
 export function NoteView() {
   const { asked } = place.value;
   const name = asked.get("uri") ?? "";
-  const { answer, failure, waiting, again } = useAnswer(name === "" ? null : `${name} ${generation.value}`, (signal) => notes.getNote({ name }, { signal }));
+  const { answer, failure, waiting, again } = useAnswer(name === "" ? null : `${name} ${news.value}`, (signal) => notes.getNote({ name }, { signal }));
   if (name === "") return <AllNotes />;
   if (failure !== undefined && (answer === undefined || failure.kind === "unknown")) return <Failed failure={failure} again={again} />;
   if (answer === undefined) return <Waiting lines={12} />;
@@ -42,6 +43,7 @@ export function NoteView() {
             </ul>
           </section>
         )}
+        <Related uri={answer.uri} asked={asked} />
       </article>
       <aside aria-label="Around this note">
         <Around note={answer} asked={asked} />
@@ -124,7 +126,7 @@ function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams
 
 /** Every note by its folder, where none is chosen. */
 function AllNotes() {
-  const { answer, failure, again } = useAnswer(`all ${generation.value}`, async (signal) => {
+  const { answer, failure, again } = useAnswer(`all ${news.value}`, async (signal) => {
     const found: NoteSummary[] = [];
     let pageToken = "";
     do {

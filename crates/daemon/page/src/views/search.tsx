@@ -9,7 +9,7 @@ import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
 import { Filters, filterOf, isFiltered } from "../parts/filters";
 import { originName, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
-import { generation } from "../pulse";
+import { news } from "../pulse";
 import { counted, folders, marked } from "../text";
 
 const MODES = [
@@ -32,7 +32,7 @@ export function SearchView() {
   const limit = Math.min(MOST, Number(asked.get("limit")) || STEP);
   const filter = filterOf(asked);
   const blank = query.trim() === "";
-  const key = blank ? null : JSON.stringify([query, mode, limit, filter, generation.value]);
+  const key = blank ? null : JSON.stringify([query, mode, limit, filter, news.value]);
   const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search({ query, mode, limit, filter }, { signal }), PAUSE);
 
   const hits = blank ? [] : (answer?.hits ?? []);
@@ -197,7 +197,7 @@ function Headings({ path, title }: { path: readonly string[]; title: string }) {
 
 /** The chosen hit's note, beside the list where there is room. */
 function Preview({ uri }: { uri: string }) {
-  const { answer } = useAnswer(`${uri} ${generation.value}`, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
+  const { answer } = useAnswer(`${uri} ${news.value}`, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
   if (answer === undefined) return <aside class="preview" aria-label="Preview" />;
   return (
     <aside class="preview" aria-label={`Preview of ${answer.title}`} tabIndex={0}>

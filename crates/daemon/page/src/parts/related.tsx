@@ -1,0 +1,87 @@
+// The notes most worth reading around one, as many as a budget of tokens allows.
+
+import { amend, noteAddress } from "../address";
+import { useAnswer } from "../asking";
+import { Relation, type RelatedNote } from "../contract/noteweft/v1/graph_pb";
+import { graph } from "../daemon";
+import { news } from "../pulse";
+import { count, counted } from "../text";
+import { Failed, Waiting } from "./failure";
+
+/** The slider's end and step, and where it stands at first, in tokens. */
+const MOST = 8000;
+const STEP = 100;
+const USUAL = 2000;
+
+/** A relation as words: `prior sibling`. */
+const relationName = (relation: Relation): string => (Relation[relation] ?? "").toLowerCase().replaceAll("_", " ");
+
+export function Related({ uri, asked }: { uri: string; asked: URLSearchParams }) {
+  const budget = Math.min(MOST, Math.max(0, Number(asked.get("budget") ?? USUAL) || 0));
+  const key = `${uri} ${budget} ${news.value}`;
+  const { answer, failure, waiting, again } = useAnswer(key, (signal) => graph.related({ focus: uri, budget: BigInt(budget) }, { signal }), 40);
+  return (
+    <section class="related">
+      <h2>Worth reading with it</h2>
+      <div class="row">
+        <label class="slider">
+          <span>Tokens</span>
+          <input type="range" min="0" max={MOST} step={STEP} value={budget} onInput={(event) => amend({ budget: event.currentTarget.value })} />
+          <output>{count(budget)}</output>
+        </label>
+        {answer !== undefined && (
+          <small>
+            {counted(answer.relatedNotes.length, "note")}, {count(answer.used)} used
+          </small>
+        )}
+      </div>
+      {failure !== undefined && <Failed failure={failure} again={again} />}
+      {answer === undefined && failure === undefined && <Waiting />}
+      {answer !== undefined && (
+        <>
+          <Shares notes={answer.relatedNotes} budget={Number(answer.budget)} />
+          <ol class={`plain ranked ${waiting ? "stale" : ""}`}>
+            {answer.relatedNotes.map((note, nth) => (
+              <li key={note.uri}>
+                <small>{note.relation === answer.relatedNotes[nth - 1]?.relation ? "" : relationName(note.relation)}</small>
+                <span>
+                  <a href={noteAddress(note.uri)}>{note.title}</a>
+                  {note.alsoRelations.length > 0 && <small> also {note.alsoRelations.map(relationName).join(", ")}</small>}
+                </span>
+                <small title={note.truncated ? "Its text was cut" : undefined}>
+                  {count(note.tokens)}
+                  {note.truncated && " ✂"}
+                </small>
+              </li>
+            ))}
+          </ol>
+          {answer.skipped.length > 0 && (
+            <p class="faint">
+              {counted(answer.skipped.length, "note")} {answer.skipped.length === 1 ? "costs" : "cost"} more than was left:{" "}
+              {answer.skipped.slice(0, 5).map((note, at) => (
+                <>
+                  {at > 0 && ", "}
+                  <a href={noteAddress(note.uri)}>{note.uri}</a> ({count(note.tokens)})
+                </>
+              ))}
+              {answer.skipped.length > 5 && " …"}
+            </p>
+          )}
+          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">That is all there is around it.</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The budget as a bar, one piece per note. */
+function Shares({ notes, budget }: { notes: readonly RelatedNote[]; budget: number }) {
+  if (budget === 0) return null;
+  return (
+    <div class="shares" aria-hidden="true">
+      {notes.map((note) => (
+        <span key={note.uri} title={`${note.title}, ${note.tokens} tokens`} style={{ width: `${(100 * Number(note.tokens)) / budget}%` }} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,275 @@
+// What a model would be given: the accordion drawn to scale, its ledger, and the text.
+
+import { useState } from "preact/hooks";
+import { amend, noteAddress, place } from "../address";
+import { useAnswer } from "../asking";
+import { context } from "../daemon";
+import { BudgetUnit, ContextMode, LeftOutReason, type AssembleResponse, type ContextItem, type LeftOut } from "../contract/noteweft/v1/context_pb";
+import { Rendering } from "../contract/noteweft/v1/common_pb";
+import { Failed, Waiting } from "../parts/failure";
+import { Filters, filterOf } from "../parts/filters";
+import { news } from "../pulse";
+import { count, counted, part } from "../text";
+
+/** The slider's end and step, and where it stands at first, in tokens. */
+const MOST = 16_000;
+const STEP = 100;
+const USUAL = 2000;
+const PAUSE = 150;
+
+/** Notes left out that are listed without being asked for. */
+const FEW = 8;
+
+const RENDERINGS = [
+  ["markdown", "Markdown", Rendering.MARKDOWN],
+  ["xml", "XML", Rendering.XML],
+  ["json", "JSON", Rendering.JSON],
+] as const;
+
+export function ContextView() {
+  const { asked } = place.value;
+  const query = asked.get("q") ?? "";
+  const budget = Math.min(MOST, Math.max(0, Number(asked.get("budget") ?? USUAL) || 0));
+  const [, , rendering] = RENDERINGS.find(([name]) => name === asked.get("as")) ?? RENDERINGS[0];
+  const filter = filterOf(asked);
+  const blank = query.trim() === "";
+  const key = blank ? null : JSON.stringify([query, budget, rendering, filter, news.value]);
+  const ask = (signal: AbortSignal) => context.assemble({ query, budget: BigInt(budget), rendering, filter }, { signal });
+  const { answer, failure, waiting, again } = useAnswer(key, ask, PAUSE);
+  return (
+    <div class={`context ${blank ? "blank" : ""}`}>
+      <form role="search" class="ask" onSubmit={(event) => event.preventDefault()}>
+        <input
+          id="query"
+          type="search"
+          value={query}
+          placeholder="The question a model will answer"
+          aria-label="Question"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => amend({ q: event.currentTarget.value })}
+        />
+        <div class="options">
+          <label class="slider">
+            <span>Budget</span>
+            <input type="range" min="0" max={MOST} step={STEP} value={budget} onInput={(event) => amend({ budget: event.currentTarget.value })} />
+            <output>{count(budget)} tokens</output>
+          </label>
+          <fieldset class="choice">
+            <legend class="unseen">Written as</legend>
+            {RENDERINGS.map(([name, label, value]) => (
+              <label key={name}>
+                <input type="radio" name="as" checked={rendering === value} onChange={() => amend({ as: name === "markdown" ? null : name })} />
+                <span>{label}</span>
+              </label>
+            ))}
+          </fieldset>
+          <Filters asked={asked} />
+        </div>
+      </form>
+      {blank && (
+        <div class="welcome">
+          <p>Write a question and set a budget. You see what a language model would be given: which notes, how much of each, and what was left out.</p>
+        </div>
+      )}
+      {!blank && failure !== undefined && <Failed failure={failure} again={again} />}
+      {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
+      {!blank && answer !== undefined && (
+        <div class={waiting ? "stale" : ""}>
+          <Summary answer={answer} />
+          <Accordion answer={answer} />
+          <div class="halves">
+            <Ledger answer={answer} />
+            <Text answer={answer} />
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const unitName = (unit: BudgetUnit): string => (unit === BudgetUnit.CHARACTERS ? "characters" : "tokens");
+
+function modeName(mode: ContextMode): string {
+  switch (mode) {
+    case ContextMode.FULL:
+      return "full";
+    case ContextMode.SNIPPET:
+      return "snippet";
+    case ContextMode.STRUCTURAL:
+      return "structural";
+    case ContextMode.UNSPECIFIED:
+      return "";
+  }
+}
+
+function reasonName(reason: LeftOutReason): string {
+  switch (reason) {
+    case LeftOutReason.MISSING:
+      return "no such note";
+    case LeftOutReason.BELOW_THRESHOLD:
+      return "scores too little beside the best";
+    case LeftOutReason.BUDGET:
+      return "not even its beginning fitted";
+    case LeftOutReason.STRUCTURAL_CAP:
+      return "enough notes by their headings";
+    case LeftOutReason.FILTER:
+      return "does not pass the filter";
+    case LeftOutReason.DUPLICATE:
+      return "stands higher up already";
+    case LeftOutReason.UNSPECIFIED:
+      return "";
+  }
+}
+
+function Summary({ answer }: { answer: AssembleResponse }) {
+  return (
+    <p class="summary" role="status" aria-live="polite">
+      {answer.items.length === 0
+        ? answer.leftOut.length === 0
+          ? "No note was found."
+          : "Nothing fits the budget."
+        : `${counted(answer.items.length, "note")} in ${count(answer.used)} of ${count(answer.budget)} ${unitName(answer.unit)}, ${count(answer.remaining)} left`}
+      {answer.degraded.map((what) => (
+        <span key={what} class="degraded">
+          without {what}
+        </span>
+      ))}
+      <span class="legend" aria-hidden="true">
+        {[ContextMode.FULL, ContextMode.SNIPPET, ContextMode.STRUCTURAL].map((mode) => (
+          <span key={mode}>
+            <span class={`swatch mode-${modeName(mode)}`} />
+            {modeName(mode)}
+          </span>
+        ))}
+        <span>
+          <span class="swatch mode-none" />
+          left
+        </span>
+      </span>
+    </p>
+  );
+}
+
+/** The budget as one bar, each note as wide as what it takes. */
+function Accordion({ answer }: { answer: AssembleResponse }) {
+  const spent = answer.items.reduce((sum, item) => sum + Number(item.cost), 0);
+  // Costs may be counted in another unit than the budget; together they are what was used.
+  const scale = spent === 0 ? 0 : Number(answer.used) / spent / Math.max(1, Number(answer.budget));
+  return (
+    <div class="accordion" role="group" aria-label="The budget to scale">
+      {answer.items.map((item) => (
+        <a
+          key={item.uri}
+          tabIndex={-1}
+          class={`mode-${modeName(item.mode)}`}
+          href={noteAddress(item.uri)}
+          title={sentence(item)}
+          aria-label={sentence(item)}
+          style={{ width: `${100 * Number(item.cost) * scale}%` }}
+        >
+          <span>{item.title}</span>
+        </a>
+      ))}
+    </div>
+  );
+}
+
+const sentence = (item: ContextItem): string => `${item.title}: ${modeName(item.mode)}, ${count(item.tokens)} tokens`;
+
+function Ledger({ answer }: { answer: AssembleResponse }) {
+  const unit = unitName(answer.ledgerUnit);
+  return (
+    <section>
+      <h2>Ledger</h2>
+      <div class="scrolls" tabIndex={0} role="region" aria-label="Ledger">
+        <table class="ledger">
+          <thead>
+            <tr>
+              <th scope="col">Note</th>
+              <th scope="col">Score</th>
+              <th scope="col">Taken</th>
+              <th scope="col">Tokens</th>
+              <th scope="col" title={`In ${unit}: what the text might cost, what it cost, what it left to the next`}>
+                Allowed › cost › carried, {unit}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.items.map((item) => (
+              <tr key={item.uri}>
+                <th scope="row">
+                  <a href={noteAddress(item.uri)}>{item.title}</a>
+                  <From item={item} />
+                </th>
+                <td>{part(item.score)}</td>
+                <td>
+                  <span class={`swatch mode-${modeName(item.mode)}`} aria-hidden="true" />
+                  {modeName(item.mode)}
+                  {item.truncated && <small> cut</small>}
+                </td>
+                <td>{count(item.tokens)}</td>
+                <td>
+                  {count(item.allowance)} › {count(item.cost)} › {count(item.carryOut)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {answer.leftOut.length > 0 && <LeftOuts rows={answer.leftOut} />}
+    </section>
+  );
+}
+
+function LeftOuts({ rows }: { rows: readonly LeftOut[] }) {
+  return (
+    <details open={rows.length <= FEW}>
+      <summary>{counted(rows.length, "note")} left out</summary>
+      <table class="ledger out">
+        <tbody>
+          {rows.map((out, nth) => (
+            <tr key={nth}>
+              <th scope="row">{out.reason === LeftOutReason.MISSING ? out.uri : <a href={noteAddress(out.uri)}>{out.uri}</a>}</th>
+              <td>{part(out.score)}</td>
+              <td>{reasonName(out.reason)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
+
+function From({ item }: { item: ContextItem }) {
+  const below = item.headingPath[0] === item.title ? item.headingPath.slice(1) : item.headingPath;
+  const words = [item.relation ?? "", item.via === undefined ? "" : `via ${item.via}`, below.join(" › ")].filter((word) => word !== "");
+  return words.length === 0 ? null : <small> {words.join(", ")}</small>;
+}
+
+function Text({ answer }: { answer: AssembleResponse }) {
+  const [copied, setCopied] = useState(false);
+  const text = answer.rendered ?? "";
+  const copy = () => {
+    void navigator.clipboard.writeText(text).then(() => {
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1500);
+    });
+  };
+  return (
+    <section>
+      <h2 class="row">
+        The text{" "}
+        <small>
+          {count(answer.used)} {unitName(answer.unit)}, counted by {answer.estimator}
+        </small>
+        <button type="button" onClick={copy} disabled={text === ""}>
+          {copied ? "Copied" : "Copy"}
+        </button>
+      </h2>
+      <pre class="rendered" tabIndex={0}>
+        {text || "Nothing."}
+      </pre>
+    </section>
+  );
+}
