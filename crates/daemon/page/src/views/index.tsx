@@ -152,7 +152,7 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
           {STATES.map((row) => {
             const n = files.filter((file) => fits(row, file)).length;
             return (
-              <label key={row[0]} class={n === 0 ? "none" : ""}>
+              <label key={row[0]}>
                 <input type="radio" name="state" checked={row === chosen} onChange={() => amend({ state: row[0] === "all" ? null : row[0] })} />
                 <span>
                   {row[1]} <small>{count(n)}</small>

@@ -1,18 +1,15 @@
 // One note: its text, its place, and what surrounds it.
 
-import { useMemo } from "preact/hooks";
-import { address, amend, noteAddress, place, visit } from "../address";
+import { address, neighbourAddress, noteAddress, place } from "../address";
 import { useAnswer } from "../asking";
-import { notes } from "../daemon";
-import { LinkSource } from "../contract/noteweft/v1/common_pb";
-import type { GetNoteResponse, LinkView, NoteSummary } from "../contract/noteweft/v1/note_pb";
+import { graph, notes } from "../daemon";
+import type { GetNoteResponse, NoteSummary } from "../contract/noteweft/v1/note_pb";
+import { Around } from "../parts/around";
 import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
-import { GraphPicture } from "../parts/graph";
 import { Crumbs, NoteLink } from "../parts/names";
 import { Related } from "../parts/related";
 import { news } from "../pulse";
-import { surroundings } from "../surroundings";
 import { count } from "../text";
 
 export function NoteView() {
@@ -47,8 +44,7 @@ export function NoteView() {
       </article>
       <aside aria-label="Around this note">
         <Around note={answer} asked={asked} />
-        <Links title="Links" links={answer.links} />
-        <Links title="Linked from" links={answer.backlinks} />
+        <Neighbours note={answer} asked={asked} />
       </aside>
     </div>
   );
@@ -75,51 +71,32 @@ function Facts({ note }: { note: GetNoteResponse }) {
   );
 }
 
-/** Links of one side, with the same end and type said once. */
-function Links({ title, links }: { title: string; links: readonly LinkView[] }) {
-  const rows = useMemo(() => {
-    const seen = new Map<string, LinkView>();
-    for (const link of links) seen.set(`${link.uri ?? link.target} ${link.type} ${link.source}`, link);
-    return [...seen.values()];
-  }, [links]);
-  if (rows.length === 0) return null;
+/** Notes one link away, and names that no note answers to. */
+function Neighbours({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
+  const { answer, failure, again } = useAnswer(`${note.uri} ${note.generation}`, (signal) => graph.neighbors({ note: note.uri }, { signal }));
+  const missing = [...new Set(note.links.filter((link) => !link.resolved).map((link) => link.target))];
+  if (failure !== undefined) return <Failed failure={failure} again={again} />;
+  if (answer === undefined) return null;
   return (
     <section>
       <h2>
-        {title} <small>{rows.length}</small>
+        Links <small>{count(answer.nodes.length)}</small>
       </h2>
       <ul class="plain">
-        {rows.map((link) => (
-          <li key={`${link.uri ?? link.target} ${link.type} ${link.source}`}>
-            {link.uri !== undefined ? <a href={noteAddress(link.uri)}>{link.uri}</a> : <span class="unresolved">{link.target}</span>}
-            {link.source === LinkSource.TYPED && <small> {link.type}</small>}
+        {answer.nodes.map((near) => (
+          <li key={near.id}>
+            <a href={neighbourAddress(near.id, asked)}>{near.title}</a>
+            <small> {[...new Set(near.edges.map((edge) => `${edge.from === note.uri ? "→" : "←"} ${edge.type}`))].join(", ")}</small>
+          </li>
+        ))}
+        {missing.map((target) => (
+          <li key={target}>
+            <span class="unresolved">{target}</span>
+            <small> not written yet</small>
           </li>
         ))}
       </ul>
-    </section>
-  );
-}
-
-const MOST_HOPS = 4;
-
-function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
-  const hops = Math.min(MOST_HOPS, Math.max(1, Number(asked.get("hops")) || 1));
-  const key = `${note.uri} ${hops} ${note.generation}`;
-  const { answer, failure, again } = useAnswer(key, (signal) => surroundings(note.uri, hops, signal), 60);
-  const picture = useMemo(() => ({ focus: note.uri, dots: answer?.dots ?? [], lines: answer?.lines ?? [], path: [] }), [answer, note.uri]);
-  return (
-    <section class="around">
-      <h2>Around it</h2>
-      <div class="row">
-        <label class="slider">
-          <span>Hops</span>
-          <input type="range" min="1" max={MOST_HOPS} value={hops} onInput={(event) => amend({ hops: event.currentTarget.value })} />
-          <output>{hops}</output>
-        </label>
-        {answer !== undefined && <small>{count(answer.dots.length)} notes</small>}
-      </div>
-      {failure !== undefined && <Failed failure={failure} again={again} />}
-      <GraphPicture picture={picture} walk={(id) => visit(noteAddress(id))} choose={() => undefined} />
+      {answer.truncated && <p class="faint">and more</p>}
     </section>
   );
 }

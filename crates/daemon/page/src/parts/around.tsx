@@ -1,0 +1,182 @@
+// The graph around a note: how far, which way, along which edges; and the path to another note.
+
+import { useMemo, useState } from "preact/hooks";
+import { amend, neighbourAddress, noteAddress, visit } from "../address";
+import { useAnswer } from "../asking";
+import { graph } from "../daemon";
+import type { GetNoteResponse } from "../contract/noteweft/v1/note_pb";
+import { Direction, EdgeSource, type PathResponse, type TreeResponse, type WalkEdge } from "../contract/noteweft/v1/graph_pb";
+import { counted } from "../text";
+import type { Dot, Line } from "./drawing";
+import { Failed } from "./failure";
+import { GraphPicture } from "./graph";
+
+const MOST_HOPS = 6;
+
+/** Notes drawn at most; the answer says when there are more. */
+const MOST_NODES = 2000;
+
+const DIRECTIONS = [
+  ["both", "Both ways", Direction.BOTH],
+  ["out", "Links of it", Direction.OUT],
+  ["in", "Links to it", Direction.IN],
+] as const;
+
+const between = (a: string, b: string): string => (a < b ? `${a}\n${b}` : `${b}\n${a}`);
+
+const line = (edge: WalkEdge, seen: boolean): Line => ({ from: edge.from, to: edge.to, type: edge.type, typed: edge.source !== EdgeSource.INLINE, seen });
+
+/** What is drawn of a walk: its notes, its edges, and the names no note answers to. */
+function drawn(walk: TreeResponse): { dots: Dot[]; lines: Line[] } {
+  const hops = new Map(walk.nodes.map((node) => [node.id, node.hop ?? 0]));
+  const dots: Dot[] = walk.nodes.map((node) => ({ id: node.id, title: node.title, hop: node.hop ?? 0, placeholder: false }));
+  // Of the edges between a note and its child in the tree, the first one met is the one that led there.
+  const tree = new Set(walk.spanningTree.map((edge) => between(edge.from, edge.to)));
+  const lines = walk.edges.map((edge) => line(edge, !tree.delete(between(edge.from, edge.to))));
+  const placeholders = new Set<string>();
+  for (const { from, target } of walk.unresolved) {
+    const id = `?${target}`;
+    if (!placeholders.has(id)) dots.push({ id, title: target, hop: (hops.get(from) ?? 0) + 1, placeholder: true });
+    placeholders.add(id);
+    lines.push({ from, to: id, type: "", typed: false, seen: false });
+  }
+  return { dots, lines };
+}
+
+export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
+  const hops = Math.min(MOST_HOPS, Math.max(1, Math.trunc(Number(asked.get("hops"))) || 1));
+  const [, , direction] = DIRECTIONS.find(([name]) => name === asked.get("way")) ?? DIRECTIONS[0];
+  const without = (asked.get("without") ?? "").split(",").filter((type) => type !== "");
+  const folders = asked.get("folders") === "1";
+  const [from, to] = [asked.get("start") ?? "", asked.get("end") ?? ""];
+  const edges = { excludeTypes: without, hierarchy: folders };
+
+  const key = JSON.stringify([note.uri, hops, direction, edges, String(note.generation)]);
+  const ask = (signal: AbortSignal) => graph.tree({ roots: [note.uri], direction, maxHops: hops, maxNodes: MOST_NODES, edges }, { signal });
+  const { answer, failure, again } = useAnswer(key, ask, 60);
+  const wanted = from !== "" && to !== "";
+  const path = useAnswer(wanted ? JSON.stringify([from, to, direction, edges, String(note.generation)]) : null, (signal) => graph.path({ from, to, direction, edges }, { signal }), 60);
+  const found = wanted ? path.answer : undefined;
+
+  const scene = useMemo(() => {
+    const { dots, lines } = answer === undefined ? { dots: [], lines: [] } : drawn(answer);
+    if (found?.found) {
+      const known = new Set(dots.map((dot) => dot.id));
+      const strange = found.nodes.filter((node) => !known.has(node.id));
+      dots.push(...strange.map((node) => ({ id: node.id, title: node.title, hop: hops + 1, placeholder: false })));
+      const drawnAlready = new Set(lines.map((each) => `${each.from}\n${each.to}\n${each.type}`));
+      lines.push(...found.edges.filter((edge) => !drawnAlready.has(`${edge.from}\n${edge.to}\n${edge.type}`)).map((edge) => line(edge, false)));
+    }
+    return { dots, lines };
+  }, [answer, found]);
+  const picture = useMemo(
+    () => ({ ...scene, focus: note.uri, start: from || undefined, path: found?.found ? found.nodes.map((node) => node.id) : [] }),
+    [scene, note.uri, from, found],
+  );
+  const types = [...new Set([...(answer?.edges.map((edge) => edge.type) ?? []), ...without])].sort();
+
+  // The first note chosen starts a path, the second ends it, a third starts anew.
+  const choose = (id: string) => {
+    if (id.startsWith("?")) return;
+    if (from === "" || to !== "") amend({ start: id, end: null });
+    else if (id !== from) amend({ end: id });
+  };
+  const walk = (id: string) => {
+    if (!id.startsWith("?")) visit(neighbourAddress(id, asked));
+  };
+  return (
+    <section class="around">
+      <h2>Around it</h2>
+      <div class="row">
+        <label class="slider">
+          <span>Hops</span>
+          <input type="range" min="1" max={MOST_HOPS} value={hops} onInput={(event) => amend({ hops: event.currentTarget.value })} />
+          <output>{hops}</output>
+        </label>
+        <fieldset class="choice">
+          <legend class="unseen">Direction</legend>
+          {DIRECTIONS.map(([name, label, value]) => (
+            <label key={name}>
+              <input type="radio" name="way" checked={direction === value} onChange={() => amend({ way: name === "both" ? null : name })} />
+              <span>{label}</span>
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      <fieldset class="chips">
+        <legend class="unseen">Edge types</legend>
+        {types.map((type) => (
+          <label key={type}>
+            <input
+              type="checkbox"
+              checked={!without.includes(type)}
+              onChange={(event) => amend({ without: (event.currentTarget.checked ? without.filter((each) => each !== type) : [...without, type]).join(",") })}
+            />
+            <span>{type}</span>
+          </label>
+        ))}
+        <label>
+          <input type="checkbox" checked={folders} onChange={(event) => amend({ folders: event.currentTarget.checked ? "1" : null })} />
+          <span>folder hierarchy</span>
+        </label>
+      </fieldset>
+      {failure !== undefined && <Failed failure={failure} again={again} />}
+      <GraphPicture picture={picture} walk={walk} choose={choose} />
+      {answer !== undefined && (
+        <p class="faint" role="status">
+          {counted(answer.nodes.length, "note")}, {counted(answer.edges.length, "link")}
+          {answer.truncated && ", and more beyond"}. Click to walk; shift-click two notes for the path.
+        </p>
+      )}
+      <PathFinder note={note} from={from} to={to} />
+      {wanted && path.failure !== undefined && <Failed failure={path.failure} again={path.again} />}
+      {found !== undefined && <PathShown path={found} />}
+    </section>
+  );
+}
+
+/** The path by name, for those who do not click. */
+function PathFinder({ note, from, to }: { note: GetNoteResponse; from: string; to: string }) {
+  const [name, setName] = useState(to);
+  const start = from === "" || to !== "" ? note.uri : from;
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        amend({ start, end: name.trim() });
+      }}
+    >
+      <input value={name} placeholder="Path to a note" aria-label={`Path from ${start} to`} autocomplete="off" onInput={(event) => setName(event.currentTarget.value)} />
+      <button>Find</button>
+      {from !== "" && (
+        <button
+          type="button"
+          onClick={() => {
+            setName("");
+            amend({ start: null, end: null });
+          }}
+        >
+          Clear
+        </button>
+      )}
+      {from !== "" && to === "" && <small>from {from}: shift-click the other end</small>}
+    </form>
+  );
+}
+
+function PathShown({ path }: { path: PathResponse }) {
+  if (!path.found) return <p class="faint">No path{path.truncated ? ` within ${path.maxHops} links` : ""}.</p>;
+  return (
+    <p class="steps">
+      {path.nodes.map((node, nth) => (
+        <>
+          {nth > 0 && <small> {path.edges[nth - 1]?.from === node.id ? "←" : "→"} {path.edges[nth - 1]?.type} </small>}
+          <a key={node.id} href={noteAddress(node.id)}>
+            {node.title}
+          </a>
+        </>
+      ))}
+    </p>
+  );
+}
