@@ -188,7 +188,7 @@ async fn a_saved_file_becomes_a_hit() -> Result<(), Failure> {
         SearchServiceClient::new(channel).search(query("soft green", SearchMode::Keyword)).await?;
     let answer = answer.into_inner();
     let uris: Vec<&str> = answer.hits.iter().map(|hit| hit.uri.as_str()).collect();
-    assert_eq!((answer.generation, uris), (generation, vec!["moss"]));
+    assert_eq!((answer.generation, uris), (generation, vec!["moss", "fern"]));
     daemon.stop().await?;
     Ok(())
 }

@@ -303,16 +303,18 @@ impl Engine {
         if !notes.is_empty() {
             gathered.candidates = self.named(snapshot, notes, filter)?;
         } else if !query.trim().is_empty() {
-            let found = self.search(&SearchRequest {
+            let asked = SearchRequest {
                 query: query.clone(),
                 limit: limit.unwrap_or(self.contexts.candidates),
                 mode: *mode,
                 filter: filter.clone(),
                 deadline: *deadline,
-            })?;
+                ..SearchRequest::default()
+            };
+            let found = self.search_in(snapshot, &asked)?;
             let hits = found.hits.into_iter().map(|hit| {
                 let id = snapshot.notes.find(hit.uri.as_str()).note;
-                let via = hit.via;
+                let via = hit.via.map(|via| via.uri.to_string());
                 Candidate { via, ..candidate(snapshot, hit.uri, id, hit.score, hit.best_chunk) }
             });
             gathered.candidates.extend(hits);

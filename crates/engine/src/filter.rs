@@ -203,7 +203,7 @@ fn moment(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, 
 }
 
 /// Whether `name` is `above` or lies below it, by whole segments.
-fn is_below(name: &str, above: &str) -> bool {
+pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -4,6 +4,7 @@
 //! Everything here is synchronous and pure but for the embedding of the query.
 #![forbid(unsafe_code)]
 
+mod central;
 pub mod context;
 mod date;
 mod error;
@@ -15,12 +16,12 @@ mod notes;
 mod related;
 mod resume;
 mod search;
+mod settings;
 mod snippet;
 pub mod walk;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use weft_index::embedder::Embedder;
 use weft_index::{Reader, Snapshot};
 use weft_model::NoteId;
@@ -28,6 +29,7 @@ use weft_model::NoteId;
 use context::ContextSettings;
 use held::Held;
 
+use central::Central;
 pub use error::EngineError;
 pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};
@@ -37,31 +39,18 @@ pub use notes::{
     ResolveRequest,
 };
 pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
-pub use search::{Hit, Origin, SearchAnswer, SearchMode, SearchRequest, Signals};
+pub use search::{
+    Connection, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Hit, Origin, Raw,
+    SearchAnswer, SearchMode, SearchRequest, Via, Without,
+};
+pub use settings::{
+    Activation, BridgeSettings, ClassicSettings, EngineSettings, Profile, TopicSettings,
+};
 pub use snippet::Snippet;
 pub use walk::WalkSettings;
 pub use weft_accordion::Rendering;
+pub use weft_gars::{Signals, Weights};
 pub use weft_graph::doughnut;
-
-/// How questions are answered. `config/default.toml` repeats the defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct EngineSettings {
-    /// Notes that each leg of a search brings at most, before they are ranked together; 1 to 10,000.
-    pub candidates_per_leg: usize,
-    /// The share of the vectors in the score of a hybrid search, 0 to 1; words have the rest.
-    pub vector_share: f64,
-    /// Snippets of one hit at most.
-    pub snippets: usize,
-    /// Characters of one snippet at most.
-    pub snippet_chars: usize,
-}
-
-impl Default for EngineSettings {
-    fn default() -> Self {
-        Self { candidates_per_leg: 200, vector_share: 0.5, snippets: 2, snippet_chars: 240 }
-    }
-}
 
 /// Answers questions over the newest snapshot. Cheap to clone.
 #[derive(Clone)]
@@ -74,6 +63,7 @@ pub struct Engine {
     contexts: ContextSettings,
     estimators: Estimators,
     walk: WalkSettings,
+    centrality: Arc<Central>,
 }
 
 /// Near matches named beside an unknown note.
@@ -90,8 +80,8 @@ impl Engine {
         let related = RelatedSettings::default();
         let held = Arc::new(Held::new(related.held_generations));
         let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
-        let walk = WalkSettings::default();
-        Self { reader, embedder, settings, related, held, contexts, estimators, walk }
+        let (walk, centrality) = (WalkSettings::default(), Arc::default());
+        Self { reader, embedder, settings, related, held, contexts, estimators, walk, centrality }
     }
 
     /// The same with these settings for related notes.

@@ -1,11 +1,13 @@
 //! How central a node is, always in `0.0..=1.0`.
 
+use serde::{Deserialize, Serialize};
 use weft_model::NoteId;
 
 use crate::NoteGraph;
 
 /// A way to measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Distinct neighbours / (nodes − 1), placeholders counted as nodes. Source: search design, "Graph signals".
     #[default]
@@ -15,6 +17,7 @@ pub enum Measure {
     /// `ln(1 + distinct neighbours)`, as a share of the greatest: closer together than degrees.
     Log,
     /// PageRank along links, as a share of the greatest.
+    #[serde(rename = "pagerank")]
     PageRank,
 }
 

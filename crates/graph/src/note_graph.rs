@@ -71,6 +71,9 @@ pub(crate) struct Node {
     pub(crate) degrees: Degrees,
 }
 
+/// Lists up to this long are scanned: searching them would cost more.
+const SCANNED: usize = 32;
+
 /// Notes and placeholders of one snapshot with their edges and hierarchy.
 ///
 /// Cloning and editing share what does not change; the cost of an edit is that of the lists it touches.
@@ -378,6 +381,28 @@ impl NoteGraph {
     #[must_use]
     pub fn inbound(&self, id: NoteId) -> &[Half] {
         self.inbound.of(id)
+    }
+
+    /// The edges from one node to another, by type, typed before inline. `O(types · log degree)`, whichever of the two is a hub.
+    #[must_use]
+    pub fn edges(&self, from: NoteId, to: NoteId) -> Vec<Half> {
+        let (outgoing, inbound) = (self.outgoing(from), self.inbound(to));
+        let (mut rest, other) =
+            if outgoing.len() <= inbound.len() { (outgoing, to) } else { (inbound, from) };
+        let mut found = Vec::new();
+        if rest.len() <= SCANNED {
+            found.extend(rest.iter().filter(|half| half.other == other));
+        } else {
+            let uri = self.uri(other);
+            while let Some(first) = rest.first() {
+                let (run, others) =
+                    rest.split_at(rest.partition_point(|half| half.kind == first.kind));
+                let start = run.partition_point(|half| self.uri(half.other) < uri);
+                found.extend(run[start..].iter().take_while(|half| half.other == other));
+                rest = others;
+            }
+        }
+        found.into_iter().map(|half: &Half| Half { other: to, ..*half }).collect()
     }
 
     /// Distinct neighbours of `id`. `O(1)`.

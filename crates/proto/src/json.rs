@@ -8,8 +8,9 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    BudgetUnit, ContextMode, ContextOrder, Direction, EdgeSource, FileState, LeftOutReason, Limit,
-    LinkSource, Origin, Phase, Relation, Rendering, SearchMode, Severity, WatchState,
+    BudgetUnit, Connection, ContextMode, ContextOrder, Direction, EdgeSource, FileState,
+    LeftOutReason, Limit, LinkSource, Origin, Phase, Profile, Relation, Rendering, SearchMode,
+    Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -31,6 +32,7 @@ macro_rules! named {
 
 named! {
     BudgetUnit "BUDGET_UNIT_" lower,
+    Connection "CONNECTION_" lower,
     ContextMode "CONTEXT_MODE_" lower,
     ContextOrder "CONTEXT_ORDER_" lower,
     Direction "DIRECTION_" lower,
@@ -41,6 +43,7 @@ named! {
     LinkSource "LINK_SOURCE_" lower,
     Origin "ORIGIN_" lower,
     Phase "PHASE_" lower,
+    Profile "PROFILE_" lower,
     Relation "RELATION_" pascal,
     Rendering "RENDERING_" lower,
     SearchMode "SEARCH_MODE_" lower,
@@ -158,8 +161,9 @@ mod tests {
                 r#"{"hits":[{"uri":"a","path":"","vault":"","title":"","score":1.0,"#,
                 r#""signals":{"similarity":0.1,"centrality":0.0,"activation":0.0},"#,
                 r#""contributions":null,"vector_score":0.0,"keyword_score":0.0,"#,
-                r#""origin":"expanded","via":null,"fresh":false,"snippets":[]}],"#,
-                r#""generation":7,"truncated":false,"degraded":[]}"#
+                r#""origin":"expanded","via":null,"fresh":false,"snippets":[],"#,
+                r#""name_score":0.0,"via_kind":null,"explanation":null}],"#,
+                r#""generation":7,"truncated":false,"degraded":[],"capped":[],"explanation":null}"#
             )
         );
     }

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
 
 use crate::context::ContextArgs;
+use crate::ranking::RankingArgs;
 use crate::related::RelatedArgs;
 use crate::walk::WalkCommand;
 
@@ -101,6 +102,8 @@ pub(crate) enum Command {
         /// Show the parts of each score.
         #[arg(long)]
         explain: bool,
+        #[command(flatten)]
+        ranking: RankingArgs,
         #[command(flatten)]
         filter: FilterArgs,
     },

@@ -44,15 +44,17 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
 async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String, Failure> {
     let hint = &asker.hint;
     match question {
-        Command::Search { query, limit, mode, explain, filter } => {
+        Command::Search { query, limit, mode, explain, ranking, filter } => {
             let request = SearchRequest {
                 query: query.clone(),
                 limit: Some(limit),
                 mode: SearchMode::from(mode).into(),
                 filter: Some(filter.into()),
+                explain,
+                ..SearchRequest::from(ranking)
             };
             let answer = asker.search().search(request).await?.into_inner();
-            render(format, &answer, |answer| print::search(&query, answer, explain, hint))
+            render(format, &answer, |answer| print::search(&query, answer, hint))
         }
         Command::Related(args) => related::ask(asker, args, format).await,
         Command::Get { note } => {

@@ -11,6 +11,7 @@ mod failure;
 mod hint;
 mod print;
 mod progress;
+mod ranking;
 mod related;
 mod serve;
 mod walk;

@@ -103,7 +103,7 @@ async fn greet(
     };
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };
     let answer = asker.search().search(request).await?.into_inner();
-    write(&render(format, &answer, |answer| print::search(question, answer, false, &asker.hint))?)?;
+    write(&render(format, &answer, |answer| print::search(question, answer, &asker.hint))?)?;
     say(&print::stays(address));
     Ok(())
 }

@@ -147,14 +147,19 @@ fn json_is_one_object_with_every_field() {
         |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
 
     let (text, answer) = run(&["search", "leap second", "--limit", "2"]);
-    assert_eq!(keys(&answer), ["degraded", "generation", "hits", "truncated"]);
+    assert_eq!(
+        keys(&answer),
+        ["capped", "degraded", "explanation", "generation", "hits", "truncated"]
+    );
     let hit = &answer["hits"][0];
     assert_eq!(
         keys(hit),
         [
             "contributions",
+            "explanation",
             "fresh",
             "keyword_score",
+            "name_score",
             "origin",
             "path",
             "score",
@@ -164,7 +169,8 @@ fn json_is_one_object_with_every_field() {
             "uri",
             "vault",
             "vector_score",
-            "via"
+            "via",
+            "via_kind"
         ]
     );
     assert_eq!((hit["origin"].as_str(), &hit["via"]), (Some("keyword"), &Value::Null));

@@ -282,6 +282,22 @@ impl Settings {
         );
         let share = search.vector_share;
         check((0.0..=1.0).contains(&share), "search.vector_share", "must be 0 to 1");
+        check(search.fanout >= 1, "search.fanout", "must be at least 1");
+        for (key, weights) in [
+            ("search.bridge.weights", search.bridge.weights),
+            ("search.classic.weights", search.classic.weights),
+        ] {
+            if let Err(error) = weights.shares() {
+                check(false, key, &error.to_string());
+            }
+        }
+        for (key, share) in [
+            ("search.classic.activation_floor", search.classic.activation_floor),
+            ("search.classic.expansion_floor", search.classic.expansion_floor),
+            ("search.topics.sibling_score", search.topics.sibling_score),
+        ] {
+            check((0.0..=1.0).contains(&share), key, "must be 0 to 1");
+        }
         check(search.snippets <= 100, "search.snippets", "must be 0 to 100");
         check(
             (1..=100_000).contains(&search.snippet_chars),

@@ -16,16 +16,41 @@ pub(crate) fn search_request(
     request: wire::SearchRequest,
     deadline: Instant,
 ) -> Result<engine::SearchRequest, Status> {
-    let wire::SearchRequest { query, limit, mode, filter: restriction } = request;
-    let mode = search_mode(mode)?;
+    let wire::SearchRequest {
+        query,
+        limit,
+        mode,
+        filter: restriction,
+        profile,
+        weights,
+        no_graph,
+        without,
+        typos,
+        explain,
+    } = request;
     if query.trim().is_empty() {
         return Err(invalid("query", "say what to look for"));
     }
+    let mode = search_mode(mode)?;
+    let profile = match wire::Profile::try_from(profile) {
+        Ok(wire::Profile::Unspecified) => None,
+        Ok(wire::Profile::Bridge) => Some(engine::Profile::Bridge),
+        Ok(wire::Profile::Classic) => Some(engine::Profile::Classic),
+        Err(_) => return Err(invalid("profile", &format!("{profile} is no profile"))),
+    };
+    let wire::Without { names, links, shared_words } = without.unwrap_or_default();
     Ok(engine::SearchRequest {
         query,
         limit: size(limit.unwrap_or(LIMIT)),
         mode,
         filter: filter(restriction)?,
+        profile,
+        weights: weights.map(|wire::Weights { similarity, centrality, activation }| {
+            engine::Weights { similarity, centrality, activation }
+        }),
+        without: engine::Without { graph: no_graph, names, links, shared_words },
+        typos,
+        explain,
         deadline: Some(deadline),
     })
 }
@@ -42,16 +67,21 @@ pub(super) fn search_mode(number: i32) -> Result<engine::SearchMode, Status> {
 }
 
 pub(crate) fn search_response(answer: engine::SearchAnswer) -> wire::SearchResponse {
-    let engine::SearchAnswer { hits, generation, truncated, degraded } = answer;
+    let engine::SearchAnswer { hits, generation, truncated, degraded, capped, explanation } =
+        answer;
+    let weights = explanation.as_ref().map(|explanation| explanation.weights);
     wire::SearchResponse {
-        hits: hits.into_iter().map(hit).collect(),
+        hits: hits.into_iter().map(|found| hit(found, weights)).collect(),
         generation,
         truncated,
         degraded,
+        capped: capped.iter().map(ToString::to_string).collect(),
+        explanation: explanation.map(self::explanation),
     }
 }
 
-fn hit(hit: engine::Hit) -> wire::Hit {
+/// The hit; with its parts one by one where the weights are given.
+fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::Hit {
     let engine::Hit {
         uri,
         path,
@@ -60,19 +90,28 @@ fn hit(hit: engine::Hit) -> wire::Hit {
         score,
         vector_score,
         keyword_score,
-        origin,
+        name_score,
+        origin: own_origin,
         via,
         fresh,
+        raw,
         signals: own_signals,
         contributions,
         snippets,
         best_chunk: _,
     } = hit;
-    let origin = match origin {
-        engine::Origin::Vector => wire::Origin::Vector,
-        engine::Origin::Keyword => wire::Origin::Keyword,
-        engine::Origin::Both => wire::Origin::Both,
-        engine::Origin::Expanded => wire::Origin::Expanded,
+    let engine::Raw { base, degree, strength } = raw;
+    let remainder = via.as_ref().map_or(0.0, |via| via.remainder);
+    let explanation = weights.map(|weights| wire::HitExplanation {
+        parts: parts([base, f64::from(degree), strength], own_signals, weights, contributions),
+        strength,
+        remainder,
+    });
+    let (via, via_kind) = match via {
+        None => (None, wire::Connection::Unspecified),
+        Some(engine::Via { uri, kind, strength: _, remainder: _ }) => {
+            (Some(uri.to_string()), connection(kind))
+        }
     };
     wire::Hit {
         uri: uri.to_string(),
@@ -84,11 +123,117 @@ fn hit(hit: engine::Hit) -> wire::Hit {
         contributions: Some(signals(contributions)),
         vector_score,
         keyword_score,
-        origin: origin.into(),
+        origin: origin(own_origin).into(),
         via,
         fresh,
         snippets: snippets.into_iter().map(snippet).collect(),
+        name_score,
+        via_kind: via_kind.into(),
+        explanation,
     }
+}
+
+/// Each signal with what it was made of, what it counts and what it adds, in the order they are summed.
+fn parts(
+    raw: [f64; 3],
+    signals: engine::Signals,
+    weights: engine::Weights,
+    contributions: engine::Signals,
+) -> Vec<wire::Part> {
+    let engine::Signals { similarity, centrality, activation } = signals;
+    let signals =
+        [("similarity", similarity), ("centrality", centrality), ("activation", activation)];
+    let engine::Weights { similarity, centrality, activation } = weights;
+    let weights = [similarity, centrality, activation];
+    let engine::Signals { similarity, centrality, activation } = contributions;
+    let contributions = [similarity, centrality, activation];
+    let rows = signals.into_iter().zip(raw).zip(weights.into_iter().zip(contributions));
+    rows.map(|(((signal, normalised), raw), (weight, contribution))| wire::Part {
+        signal: signal.to_owned(),
+        raw,
+        normalised,
+        weight,
+        contribution,
+    })
+    .collect()
+}
+
+fn explanation(explanation: engine::Explanation) -> wire::Explanation {
+    let engine::Explanation {
+        profile,
+        weights,
+        vector_share,
+        words,
+        seeds,
+        n_seeds_left_out,
+        pool,
+        stages,
+    } = explanation;
+    let profile = match profile {
+        engine::Profile::Bridge => wire::Profile::Bridge,
+        engine::Profile::Classic => wire::Profile::Classic,
+    };
+    let engine::Weights { similarity, centrality, activation } = weights;
+    wire::Explanation {
+        profile: profile.into(),
+        weights: Some(wire::Weights { similarity, centrality, activation }),
+        vector_share,
+        words: words
+            .into_iter()
+            .map(|engine::ExplainedWord { word, count, n_notes, idf }| wire::QueryWord {
+                word,
+                count,
+                n_notes,
+                idf,
+            })
+            .collect(),
+        seeds: seeds.into_iter().map(seed).collect(),
+        n_seeds_left_out: few(n_seeds_left_out),
+        pool: pool
+            .into_iter()
+            .map(|engine::ExplainedCandidate { uri, similarity, origin: own }| wire::Candidate {
+                uri: uri.to_string(),
+                similarity,
+                origin: origin(own).into(),
+            })
+            .collect(),
+        stages: stages
+            .into_iter()
+            .map(|(name, taken)| wire::Stage {
+                name: name.to_owned(),
+                micros: u64::try_from(taken.as_micros()).unwrap_or(u64::MAX),
+            })
+            .collect(),
+    }
+}
+
+fn seed(seed: engine::ExplainedSeed) -> wire::Seed {
+    let engine::ExplainedSeed { uri, similarity, degree, words, n_reached, is_cut } = seed;
+    let (uri, n_reached) = (uri.to_string(), few(n_reached));
+    wire::Seed { uri, similarity, degree, words, n_reached, capped: is_cut }
+}
+
+const fn origin(origin: engine::Origin) -> wire::Origin {
+    match origin {
+        engine::Origin::Vector => wire::Origin::Vector,
+        engine::Origin::Keyword => wire::Origin::Keyword,
+        engine::Origin::Both => wire::Origin::Both,
+        engine::Origin::Expanded => wire::Origin::Expanded,
+    }
+}
+
+const fn connection(connection: engine::Connection) -> wire::Connection {
+    match connection {
+        engine::Connection::Link => wire::Connection::Link,
+        engine::Connection::Backlink => wire::Connection::Backlink,
+        engine::Connection::SharedWords => wire::Connection::SharedWords,
+        engine::Connection::Topic => wire::Connection::Topic,
+    }
+}
+
+/// A number that bounds keep far below the greatest.
+fn few(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 fn signals(signals: engine::Signals) -> wire::Signals {

@@ -71,6 +71,8 @@ pub struct KeywordQuery {
     terms: Vec<QueryTerm>,
     pub(super) scored: Vec<Scored>,
     pub(super) excluded: Vec<Matcher>,
+    /// Its words as they stand, excluded ones left out, once for each language that makes other terms of them.
+    pub(super) spoken: Vec<Vec<String>>,
     is_truncated: bool,
 }
 
@@ -173,7 +175,8 @@ impl KeywordReader {
         for (clause, words) in &analysed {
             builder.add(clause, words, has_content)?;
         }
-        builder.finish()
+        let spoken = builder.spoken(analysed.iter().map(|(clause, _)| clause));
+        builder.finish(spoken)
     }
 
     /// The languages a query is read in: those of the notes, or the usual one where there are none.
@@ -241,6 +244,23 @@ impl Builder<'_> {
             });
         }
         words
+    }
+
+    /// The words of the clauses in order, function words left out, in each language.
+    fn spoken<'q>(&mut self, clauses: impl Iterator<Item = &'q Clause<'q>>) -> Vec<Vec<String>> {
+        let wanted: Vec<&str> = clauses
+            .filter(|clause| clause.occurrence != Occurrence::MustNot)
+            .map(|clause| clause.text)
+            .collect();
+        let mut spoken = Vec::new();
+        for language in &self.languages {
+            let words =
+                wanted.iter().flat_map(|text| self.analyzer.words(text, *language)).collect();
+            if !spoken.contains(&words) {
+                spoken.push(words);
+            }
+        }
+        spoken
     }
 
     fn add(
@@ -412,7 +432,7 @@ impl Builder<'_> {
         Ok(sources)
     }
 
-    fn finish(mut self) -> Result<KeywordQuery, KeywordError> {
+    fn finish(mut self, spoken: Vec<Vec<String>>) -> Result<KeywordQuery, KeywordError> {
         let max_terms = self.options.max_terms.max(1);
         let mut by_weight: Vec<usize> = (0..self.terms.len()).collect();
         by_weight.sort_by(|left, right| {
@@ -455,6 +475,7 @@ impl Builder<'_> {
             terms,
             scored,
             excluded: self.excluded,
+            spoken,
             is_truncated: self.is_truncated,
         })
     }

@@ -1,6 +1,7 @@
 //! What the index keeps of a note, and how its terms get there.
 //!
 //! `text` holds every term of a note with positions; the small fields say which of them stand in a prominent place.
+//! `names` holds each name of a note as one term.
 //! `terms` is the note's own list of terms, read back when the note is ranked from or replaced.
 
 use std::collections::HashMap;
@@ -12,10 +13,11 @@ use tantivy::schema::{
 use tantivy::tokenizer::{Token as IndexToken, TokenStream, Tokenizer, TokenizerManager};
 use weft_model::NoteId;
 
+use super::names::name_terms;
 use super::{Analyzer, LanguageChoice, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// Positions left free between title, aliases, body and tags, so that no phrase reaches across.
 const FIELD_GAP: u32 = 16;
@@ -55,6 +57,7 @@ pub(super) struct Fields {
     pub(super) text: Field,
     /// Title, aliases, headings, tags.
     pub(super) prominent: [Field; N_PROMINENT],
+    pub(super) names: Field,
     pub(super) terms: Field,
 }
 
@@ -80,6 +83,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         text: builder.add_text_field("text", terms_with(IndexRecordOption::WithFreqsAndPositions)),
         prominent: ["title", "aliases", "headings", "tags"]
             .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
+        names: builder.add_text_field("names", terms_with(IndexRecordOption::Basic)),
         terms: builder.add_bytes_field("terms", BytesOptions::default().set_stored()),
     };
     (builder.build(), fields)
@@ -158,6 +162,13 @@ impl Encoder {
             if !self.text.encoded.is_empty() {
                 document.add_text(*field, &self.text.encoded);
             }
+        }
+        self.text.clear();
+        for name in name_terms(&mut self.analyzer, note.title, &note.aliases, language) {
+            self.text.push(&name, 0);
+        }
+        if !self.text.encoded.is_empty() {
+            document.add_text(fields.names, &self.text.encoded);
         }
         document
     }

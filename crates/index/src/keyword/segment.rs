@@ -58,6 +58,7 @@ pub(super) struct Segment {
     fields: Fields,
     text: Arc<InvertedIndexReader>,
     prominent: [Arc<InvertedIndexReader>; N_PROMINENT],
+    names: Arc<InvertedIndexReader>,
     /// The note of each document, and its length.
     pub(super) notes: Arc<[NoteId]>,
     pub(super) lengths: Arc<[u32]>,
@@ -101,6 +102,7 @@ impl Segment {
             fields: fields.clone(),
             text: index(fields.text)?,
             prominent: [index(title)?, index(aliases)?, index(headings)?, index(tags)?],
+            names: index(fields.names)?,
             notes,
             lengths,
             languages: [0; Language::ALL.len()],
@@ -166,6 +168,25 @@ impl Segment {
         term: &str,
     ) -> Result<Option<TermInfo>, KeywordError> {
         self.prominent[place_idx].terms().get(term).map_err(|error| self.place.io(error))
+    }
+
+    /// Hands every live note of this name, as [`name_terms`](super::names::name_terms) gives it, to `sink`.
+    pub(super) fn each_named(
+        &self,
+        name: &str,
+        mut sink: impl FnMut(NoteId),
+    ) -> Result<(), KeywordError> {
+        let failed = |error| self.place.io(error);
+        let Some(info) = self.names.terms().get(name).map_err(failed)? else { return Ok(()) };
+        let option = IndexRecordOption::Basic;
+        let mut docs = self.names.read_postings_from_terminfo(&info, option).map_err(failed)?;
+        while docs.doc() != TERMINATED {
+            if self.is_live(docs.doc()) {
+                sink(self.notes[docs.doc() as usize]);
+            }
+            docs.advance();
+        }
+        Ok(())
     }
 
     /// The live notes among the documents of `info`, which is the text's entry for `term`.

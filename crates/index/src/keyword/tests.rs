@@ -537,6 +537,8 @@ proptest! {
             let hits = scored(&edited, text);
             prop_assert_eq!(&hits, &scored(&fresh, text), "{}", text);
             let query = edited.parse(text, &QueryOptions::default()).unwrap();
+            let in_fresh = fresh.parse(text, &QueryOptions::default()).unwrap();
+            prop_assert_eq!(edited.mentions(&query).unwrap(), fresh.mentions(&in_fresh).unwrap());
             let found: Vec<NoteId> = hits.iter().map(|(note, _)| NoteId::new(*note)).collect();
             // Scores of given notes are those of the search, and zero for all others.
             let scores = edited.scores(&query, &all).unwrap();

@@ -4,6 +4,7 @@ mod context;
 mod index;
 mod notes;
 mod related;
+mod search;
 mod text;
 mod walk;
 
@@ -14,8 +15,9 @@ use crate::failure::Failure;
 
 pub(crate) use context::{context, ledger};
 pub(crate) use index::{coverage, serving, status};
-pub(crate) use notes::{list, note, resolved, search};
+pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{account, related};
+pub(crate) use search::search;
 pub(crate) use text::harmless;
 pub(crate) use walk::{cycles, neighbors, orphans, path, subgraph, tree, unresolved};
 

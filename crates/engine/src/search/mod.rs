@@ -1,0 +1,275 @@
+//! Search: candidates from words and vectors, signals from the graph, one score whose parts add up.
+//!
+//! A [`Question`](question::Question) is the request read against one snapshot.
+//! It gives a pool of candidates, each with its exact scores of both legs; a profile ([`bridge`] or [`classic`]) tells how connections lift them, and lets those in that connections lead to; then all are ranked alike.
+
+mod answer;
+mod bridge;
+mod classic;
+mod explain;
+mod links;
+mod question;
+mod topics;
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use weft_gars::{Gars, Signals, Weights};
+use weft_index::Snapshot;
+use weft_index::embedder::Role;
+use weft_index::keyword::{Language, QueryOptions};
+use weft_model::{NoteId, Span};
+
+use crate::snippet::snippets;
+use crate::{Engine, EngineError, Profile};
+pub use answer::{
+    Connection, Hit, Origin, Raw, SearchAnswer, SearchMode, SearchRequest, Via, Without,
+};
+pub use explain::{ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation};
+use explain::{Seed, Stages, explanation};
+use question::{Candidate, Pool, Question};
+
+/// Hits of one answer at most.
+pub(crate) const MAX_LIMIT: usize = 1000;
+
+/// What connections do for the notes around the best hits.
+#[derive(Debug, Default)]
+struct Lifts {
+    by_note: HashMap<NoteId, Lift>,
+    seeds: Vec<Seed>,
+    n_left_out: usize,
+}
+
+/// What connections do for one note.
+#[derive(Clone, Copy, Debug)]
+struct Lift {
+    activation: f64,
+    /// The hit from which the most came, and how it is connected.
+    from: NoteId,
+    kind: Connection,
+    strength: f64,
+    remainder: f64,
+}
+
+/// A candidate with its score.
+struct Ranked {
+    id: NoteId,
+    found: Candidate,
+    gars: Gars,
+}
+
+impl Engine {
+    /// Finds notes.
+    ///
+    /// Both legs bring candidates, and connections with the best of them bring more; each gets its exact scores of both legs.
+    /// Deterministic: equal questions on one generation give equal answers, but for the times in an explanation.
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
+        self.search_in(&self.snapshot(), request)
+    }
+
+    /// The same over a snapshot that other parts of the question hold too.
+    pub(crate) fn search_in(
+        &self,
+        snapshot: &Snapshot,
+        request: &SearchRequest,
+    ) -> Result<SearchAnswer, EngineError> {
+        let SearchRequest { limit, without, deadline, .. } = request;
+        if !(1..=MAX_LIMIT).contains(limit) {
+            let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
+            return Err(EngineError::InvalidArgument { field: "limit", reason });
+        }
+        let profile = request.profile.unwrap_or(self.settings.profile);
+        let weights = self.weights(request, profile)?;
+        let mut degraded = Vec::new();
+        let mut stages = Stages::start();
+        let question = self.question(snapshot, request, profile, &mut degraded)?;
+        stages.end("question");
+        let with_words = request.mode != SearchMode::Vector || question.vector.is_none();
+        let mut pool = question.pool(self.settings.candidates_per_leg, with_words)?;
+        stages.end("candidates");
+        let lifts = if without.graph {
+            Lifts::default()
+        } else if is_past(*deadline) {
+            degraded.push("expansion: the deadline was too near to follow links".to_owned());
+            Lifts::default()
+        } else {
+            match profile {
+                Profile::Bridge => bridge::lifts(&question, &mut pool, &self.settings, without)?,
+                Profile::Classic => classic::lifts(&question, &mut pool, &self.settings, without)?,
+            }
+        };
+        stages.end("connections");
+        let mut ranked = self.ranked(snapshot, &pool, &lifts, &weights);
+        stages.end("ranking");
+        let truncated = ranked.len() > *limit;
+        ranked.truncate(*limit);
+        let hits: Vec<Hit> =
+            ranked.into_iter().filter_map(|ranked| self.hit(&question, &lifts, ranked)).collect();
+        stages.end("snippets");
+        let graph = snapshot.notes.graph();
+        let cut = lifts.seeds.iter().filter(|seed| seed.is_cut);
+        let mut capped: Vec<_> = cut.map(|seed| graph.uri(seed.note).clone()).collect();
+        capped.sort_unstable();
+        let explanation = request
+            .explain
+            .then(|| explanation(&question, &pool, &lifts, profile, weights, stages));
+        Ok(SearchAnswer {
+            hits,
+            generation: snapshot.generation,
+            truncated,
+            degraded,
+            capped,
+            explanation,
+        })
+    }
+
+    fn weights(&self, request: &SearchRequest, profile: Profile) -> Result<Weights, EngineError> {
+        let weights = match (request.weights, profile) {
+            _ if request.without.graph => Weights::SIMILARITY,
+            (Some(weights), _) => weights,
+            (None, Profile::Bridge) => self.settings.bridge.weights,
+            (None, Profile::Classic) => self.settings.classic.weights,
+        };
+        let shares = weights.shares();
+        shares.map_err(|error| EngineError::InvalidArgument {
+            field: "weights",
+            reason: error.to_string(),
+        })
+    }
+
+    /// Reads the request against the snapshot: its words, its vector, its filter, and who is called by name.
+    fn question<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        request: &SearchRequest,
+        profile: Profile,
+        degraded: &mut Vec<String>,
+    ) -> Result<Question<'s>, EngineError> {
+        let SearchRequest { query, mode, filter, without, typos, deadline, .. } = request;
+        let passing = filter.notes(snapshot)?;
+        let with_vectors = *mode != SearchMode::Keyword
+            && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
+        let vector =
+            if with_vectors { self.query_vector(query, *mode, *deadline, degraded)? } else { None };
+        let share = match (mode, &vector) {
+            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share,
+            (SearchMode::Vector, Some(_)) => 1.0,
+            (SearchMode::Hybrid | SearchMode::Vector | SearchMode::Keyword, _) => 0.0,
+        };
+        let typo_tolerance = typos.unwrap_or(self.settings.typos);
+        let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
+        let words = snapshot.keyword.parse(query, &options)?;
+        let with_names = profile == Profile::Bridge
+            && self.settings.bridge.names
+            && !without.names
+            && *mode != SearchMode::Vector;
+        let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
+        let mentions = mentions.into_iter().map(|mention| (mention.note, mention.share)).collect();
+        Ok(Question { snapshot, words, vector, share, passing, mentions })
+    }
+
+    /// The query as a vector; nothing, and a line in `degraded`, where it cannot be had.
+    fn query_vector(
+        &self,
+        text: &str,
+        mode: SearchMode,
+        deadline: Option<Instant>,
+        degraded: &mut Vec<String>,
+    ) -> Result<Option<Vec<f32>>, EngineError> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let Some(embedder) = &self.embedder else { return Err(EngineError::NoVectors) };
+        if is_past(deadline) {
+            degraded.push("vector: the deadline was too near to embed the query".to_owned());
+            return Ok(None);
+        }
+        match embedder.embed(&[text], Role::Query) {
+            Ok(vectors) => Ok(vectors.into_iter().next()),
+            Err(error) if mode == SearchMode::Vector => Err(error.into()),
+            Err(error) => {
+                degraded.push(format!("vector: {error}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Everything that answers, best first. What is only central answers nothing.
+    fn ranked(
+        &self,
+        snapshot: &Snapshot,
+        pool: &Pool,
+        lifts: &Lifts,
+        weights: &Weights,
+    ) -> Vec<Ranked> {
+        let graph = snapshot.notes.graph();
+        let centrality = self.centrality.of(snapshot, self.settings.centrality);
+        let mut ranked: Vec<Ranked> = pool
+            .iter()
+            .map(|(id, found)| {
+                let signals = Signals {
+                    similarity: found.similarity,
+                    centrality: centrality.of(graph, id),
+                    activation: lifts.by_note.get(&id).map_or(0.0, |lift| lift.activation),
+                };
+                Ranked { id, found: *found, gars: Gars::new(signals, weights) }
+            })
+            .filter(|ranked| {
+                let Signals { similarity, centrality: _, activation } = ranked.gars.contributions;
+                similarity > 0.0 || activation > 0.0
+            })
+            .collect();
+        ranked.sort_unstable_by(|a, b| {
+            let by_score = b.gars.score.total_cmp(&a.gars.score);
+            by_score.then_with(|| graph.uri(a.id).cmp(graph.uri(b.id)))
+        });
+        ranked
+    }
+
+    fn hit(&self, question: &Question<'_>, lifts: &Lifts, ranked: Ranked) -> Option<Hit> {
+        let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
+        let snapshot = question.snapshot;
+        let graph = snapshot.notes.graph();
+        let entry = snapshot.notes.entry(id)?;
+        let best_chunk: Option<Span> =
+            found.best_chunk.and_then(|at| Some(entry.chunks.get(at)?.span));
+        let language = snapshot.keyword.language(id).ok().flatten().unwrap_or(Language::English);
+        let via = lifts.by_note.get(&id).map(|lift| {
+            let Lift { activation: _, from, kind, strength, remainder } = *lift;
+            Via { uri: graph.uri(from).clone(), kind, strength, remainder }
+        });
+        Some(Hit {
+            uri: graph.uri(id).clone(),
+            path: entry.note.path.as_str().to_owned(),
+            vault: crate::notes::vault_of(snapshot, id),
+            title: entry.note.title.clone(),
+            score,
+            vector_score: found.vector,
+            keyword_score: found.keyword,
+            name_score: found.mention,
+            origin: found.origin(),
+            fresh: snapshot.is_fresh(id),
+            raw: Raw {
+                base: found.base(question.share),
+                degree: graph.degrees(id).both,
+                strength: via.as_ref().map_or(0.0, |via| via.strength),
+            },
+            via,
+            signals,
+            contributions,
+            snippets: snippets(
+                entry,
+                &question.words,
+                language,
+                best_chunk,
+                self.settings.snippets,
+                self.settings.snippet_chars,
+            ),
+            best_chunk,
+        })
+    }
+}
+
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}

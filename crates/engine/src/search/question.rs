@@ -1,0 +1,194 @@
+//! A search read against one snapshot, and its candidates with the exact scores of both legs.
+
+use std::collections::HashMap;
+
+use weft_gars::bridge;
+use weft_index::Snapshot;
+use weft_index::keyword::KeywordQuery;
+use weft_index::vector::VectorSearch as _;
+use weft_model::{NoteId, NoteSet};
+
+use super::Origin;
+use crate::EngineError;
+
+/// Chunks looked for per wanted note: long notes have several among the nearest.
+const CHUNKS_PER_NOTE: usize = 2;
+
+/// A search read against one snapshot.
+pub(super) struct Question<'s> {
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) words: KeywordQuery,
+    pub(super) vector: Option<Vec<f32>>,
+    /// The share of the vectors in a similarity; words have the rest.
+    pub(super) share: f64,
+    pub(super) passing: NoteSet,
+    /// Notes called by name, and the share of the query that their name is.
+    pub(super) mentions: HashMap<NoteId, f64>,
+}
+
+/// What is known of a candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Candidate {
+    /// The cosine of its best chunk, at least 0.
+    pub(super) vector: f64,
+    /// Its share of what the words of the query can attain.
+    pub(super) keyword: f64,
+    /// The share of the query that is its name.
+    pub(super) mention: f64,
+    pub(super) similarity: f64,
+    /// Its best chunk, by position.
+    pub(super) best_chunk: Option<usize>,
+    pub(super) by_vector: bool,
+    pub(super) by_keyword: bool,
+}
+
+impl Candidate {
+    /// The similarity before names.
+    pub(super) fn base(&self, share: f64) -> f64 {
+        share * self.vector + (1.0 - share) * self.keyword
+    }
+
+    pub(super) const fn origin(&self) -> Origin {
+        match (self.by_vector, self.by_keyword) {
+            (true, true) => Origin::Both,
+            (true, false) => Origin::Vector,
+            (false, true) => Origin::Keyword,
+            (false, false) => Origin::Expanded,
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Whether a note may be a hit.
+    pub(super) fn passes(&self, id: NoteId) -> bool {
+        self.passing.contains(id) && !self.snapshot.notes.graph().is_placeholder(id)
+    }
+
+    /// What each leg finds, at most `k` notes each, with the notes called by name.
+    pub(super) fn pool(&self, k: usize, with_words: bool) -> Result<Pool, EngineError> {
+        let mut found: HashMap<NoteId, Candidate> = HashMap::new();
+        if with_words {
+            for hit in self.snapshot.keyword.search(&self.words, k, &self.passing)? {
+                found.entry(hit.note).or_default().by_keyword = true;
+            }
+        }
+        if let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) {
+            for hit in vectors.index.nearest(vector, k * CHUNKS_PER_NOTE, &self.passing)? {
+                found.entry(hit.note).or_default().by_vector = true;
+            }
+        }
+        for id in self.mentions.keys().filter(|id| self.passes(**id)) {
+            found.entry(*id).or_default().by_keyword = true;
+        }
+        let mut pool = Pool { members: HashMap::new() };
+        self.admit(&mut pool, found)?;
+        Ok(pool)
+    }
+
+    /// Takes notes into the pool that no leg brought; those in it stay as they are.
+    pub(super) fn expand(
+        &self,
+        pool: &mut Pool,
+        ids: impl Iterator<Item = NoteId>,
+    ) -> Result<(), EngineError> {
+        let new = ids.filter(|id| !pool.members.contains_key(id));
+        let new = new.map(|id| (id, Candidate::default())).collect();
+        self.admit(pool, new)
+    }
+
+    /// Gives every one of `found` its exact scores, and takes it into the pool.
+    fn admit(
+        &self,
+        pool: &mut Pool,
+        mut found: HashMap<NoteId, Candidate>,
+    ) -> Result<(), EngineError> {
+        let mut ids: Vec<NoteId> = found.keys().copied().collect();
+        ids.sort_unstable();
+        self.score_vectors(&ids, &mut found)?;
+        let attainable = self.words.attainable();
+        if attainable > 0.0 {
+            let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
+            for (id, score) in ids.iter().zip(scores) {
+                if let Some(candidate) = found.get_mut(id) {
+                    candidate.keyword = (score / attainable).clamp(0.0, 1.0);
+                }
+            }
+        }
+        for (id, candidate) in &mut found {
+            candidate.mention = self.mentions.get(id).copied().unwrap_or(0.0);
+            candidate.similarity =
+                bridge::similarity(candidate.base(self.share), candidate.mention).clamp(0.0, 1.0);
+        }
+        pool.members.extend(found);
+        Ok(())
+    }
+
+    fn score_vectors(
+        &self,
+        ids: &[NoteId],
+        found: &mut HashMap<NoteId, Candidate>,
+    ) -> Result<(), EngineError> {
+        let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) else {
+            return Ok(());
+        };
+        let (mut chunks, mut rows) = (Vec::new(), Vec::new());
+        for id in ids {
+            for (at, row) in vectors.rows_of(*id).enumerate() {
+                if let Some(row) = row {
+                    chunks.push((*id, at));
+                    rows.push(row);
+                }
+            }
+        }
+        for ((id, at), score) in chunks.into_iter().zip(vectors.index.similarities(vector, &rows)?)
+        {
+            let score = f64::from(score).clamp(0.0, 1.0);
+            if let Some(candidate) = found.get_mut(&id)
+                && (candidate.best_chunk.is_none() || score > candidate.vector)
+            {
+                (candidate.vector, candidate.best_chunk) = (score, Some(at));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The candidates of a search.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    members: HashMap<NoteId, Candidate>,
+}
+
+impl Pool {
+    pub(super) fn get(&self, id: NoteId) -> Option<&Candidate> {
+        self.members.get(&id)
+    }
+
+    /// The similarity of a member; 0 for any other note.
+    pub(super) fn similarity(&self, id: NoteId) -> f64 {
+        self.get(id).map_or(0.0, |candidate| candidate.similarity)
+    }
+
+    /// All members, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (NoteId, &Candidate)> {
+        self.members.iter().map(|(id, candidate)| (*id, candidate))
+    }
+
+    /// Members that a leg found and that `wanted` lets through, the most similar first, ties by uri.
+    pub(super) fn hits(
+        &self,
+        snapshot: &Snapshot,
+        wanted: impl Fn(&Candidate) -> bool,
+    ) -> Vec<NoteId> {
+        let graph = snapshot.notes.graph();
+        let found = self.iter().filter(|(_, candidate)| candidate.origin() != Origin::Expanded);
+        let mut hits: Vec<(NoteId, f64)> = found
+            .filter(|(_, candidate)| wanted(candidate))
+            .map(|(id, candidate)| (id, candidate.similarity))
+            .collect();
+        hits.sort_unstable_by(|a, b| {
+            b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
+        });
+        hits.into_iter().map(|(id, _)| id).collect()
+    }
+}

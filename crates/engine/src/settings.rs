@@ -1,0 +1,164 @@
+//! How questions are answered, as parameters. `config/default.toml` repeats the defaults.
+
+use serde::{Deserialize, Serialize};
+use weft_gars::{Weights, classic};
+use weft_graph::centrality::Measure;
+use weft_graph::topics;
+
+/// How questions are answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineSettings {
+    /// What the signals of a search are made of, where the request does not say.
+    pub profile: Profile,
+    /// Notes that each leg of a search brings at most, before they are ranked together; 1 to 10,000.
+    pub candidates_per_leg: usize,
+    /// The share of the vectors in the score of a hybrid search, 0 to 1; words have the rest.
+    pub vector_share: f64,
+    /// Whether a word that no note holds stands for words one edit away, where the request does not say.
+    pub typos: bool,
+    /// How centrality is measured.
+    pub centrality: Measure,
+    /// Links of one hit that are followed at most, those to other hits not counted; at least 1.
+    ///
+    /// Bounds the work that a hub brings; answers name the hits it cut.
+    pub fanout: usize,
+    /// Snippets of one hit at most.
+    pub snippets: usize,
+    /// Characters of one snippet at most.
+    pub snippet_chars: usize,
+    /// The profile `bridge`.
+    pub bridge: BridgeSettings,
+    /// The profile `classic`.
+    pub classic: ClassicSettings,
+    /// Topics, and the notes that share them.
+    pub topics: TopicSettings,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            candidates_per_leg: 200,
+            vector_share: 0.5,
+            typos: false,
+            centrality: Measure::default(),
+            fanout: 100,
+            snippets: 2,
+            snippet_chars: 240,
+            bridge: BridgeSettings::default(),
+            classic: ClassicSettings::default(),
+            topics: TopicSettings::default(),
+        }
+    }
+}
+
+/// What the signals of a search are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// A connection lifts a note by a part of its distance to a better hit. Source: ranking recipe.
+    #[default]
+    Bridge,
+    /// Linked hits activate each other. Source: Shadow graph guide.
+    Classic,
+}
+
+impl Profile {
+    /// The name that settings and answers use: `bridge` or `classic`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bridge => "bridge",
+            Self::Classic => "classic",
+        }
+    }
+}
+
+/// The profile `bridge`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BridgeSettings {
+    /// What each signal counts; only proportions matter.
+    ///
+    /// While activation counts no more than similarity, no note overtakes the hit that lifts it.
+    pub weights: Weights,
+    /// Whether a note that the query calls by its name is more similar to it.
+    pub names: bool,
+    /// Whether rare words that notes share connect them as links do.
+    pub shared_words: bool,
+}
+
+impl Default for BridgeSettings {
+    fn default() -> Self {
+        Self {
+            weights: Weights { similarity: 0.49, centrality: 0.02, activation: 0.49 },
+            names: true,
+            shared_words: true,
+        }
+    }
+}
+
+/// The profile `classic`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClassicSettings {
+    /// What each signal counts; only proportions matter.
+    pub weights: Weights,
+    /// How linked hits activate a note.
+    pub activation: Activation,
+    /// The least similarity of a hit that activates others, 0 to 1.
+    pub activation_floor: f64,
+    /// The least similarity of a hit whose neighbours and topic siblings are ranked too, 0 to 1.
+    pub expansion_floor: f64,
+    /// Such hits at most, the best by similarity.
+    pub expansion_seeds: usize,
+}
+
+impl Default for ClassicSettings {
+    fn default() -> Self {
+        Self {
+            weights: Weights { similarity: 0.6, centrality: 0.2, activation: 0.2 },
+            activation: Activation::default(),
+            activation_floor: classic::ACTIVATION_FLOOR,
+            expansion_floor: classic::EXPANSION_FLOOR,
+            expansion_seeds: 20,
+        }
+    }
+}
+
+/// How linked hits activate a note.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// Each linked hit above the floor leaves less doubt.
+    #[default]
+    NoisyOr,
+    /// The share of the note's neighbours that are hits.
+    HitShare,
+}
+
+/// Topics, and the notes that share them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TopicSettings {
+    /// The folder of notes that are topics whatever their degree, by whole path segments; empty for none.
+    pub ontology_path: String,
+    /// The in-degree that a note has to exceed to be a topic.
+    pub hub_min_degree: u32,
+    /// The score of a sibling before the penalty for hubs, 0 to 1.
+    pub sibling_score: f64,
+    /// Whether topic siblings of a hit activate each other as linked notes do, with the sibling score for a weight.
+    pub siblings_activate: bool,
+}
+
+impl Default for TopicSettings {
+    fn default() -> Self {
+        Self {
+            ontology_path: "Ontology/".to_owned(),
+            hub_min_degree: topics::HUB_MIN_DEGREE,
+            sibling_score: topics::SIBLING_SCORE,
+            siblings_activate: false,
+        }
+    }
+}

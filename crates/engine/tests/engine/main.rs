@@ -1,0 +1,5 @@
+//! Questions over vaults in memory.
+
+mod bridge;
+mod oracle;
+mod vault;

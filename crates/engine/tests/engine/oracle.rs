@@ -1,0 +1,180 @@
+//! The ranking recipe once more, in plain loops over whole notes: what profile `bridge` must give.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use weft_index::embedder::{Embedder as _, Role};
+use weft_index::keyword::{Analyzer, Language};
+
+use crate::vault::{Directions, Vault};
+
+/// What the oracle says of a note.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    pub(crate) similarity: f64,
+    pub(crate) activation: f64,
+}
+
+struct Doc {
+    words: BTreeMap<String, f64>,
+    length: f64,
+    names: Vec<Vec<String>>,
+    outgoing: BTreeSet<String>,
+    vectors: Vec<Vec<f32>>,
+}
+
+/// Similarity and activation of every note, by uri.
+pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
+    let mut analyzer = Analyzer::new();
+    let mut words = |text: &str| analyzer.words(text, Language::English);
+    let notes = &vault.snapshot.notes;
+    let graph = notes.graph();
+    let mut docs: BTreeMap<String, Doc> = BTreeMap::new();
+    for (id, entry) in notes.by_path() {
+        let mut all = words(&entry.note.title);
+        for alias in &entry.note.aliases {
+            all.extend(words(alias));
+        }
+        all.extend(words(&entry.body));
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for word in &all {
+            *counts.entry(word.clone()).or_default() += 1.0;
+        }
+        let title = entry.note.title.split(" (").next().unwrap_or_default().to_owned();
+        let names = [&title].into_iter().chain(&entry.note.aliases);
+        let vectors = vault.snapshot.vectors.iter().flat_map(|vectors| {
+            let rows = vectors.rows_of(id);
+            rows.flatten()
+                .filter_map(|row| Some(vectors.index.vector(row)?.to_vec()))
+                .collect::<Vec<_>>()
+        });
+        let doc = Doc {
+            length: all.len() as f64,
+            words: counts,
+            names: names.map(|name| words(name)).filter(|name| !name.is_empty()).collect(),
+            outgoing: graph
+                .outgoing(id)
+                .iter()
+                .map(|half| graph.uri(half.other).to_string())
+                .collect(),
+            vectors: vectors.collect(),
+        };
+        docs.insert(graph.uri(id).to_string(), doc);
+    }
+
+    let n = docs.len() as f64;
+    let average = docs.values().map(|doc| doc.length).sum::<f64>() / n;
+    let df = |word: &str| docs.values().filter(|doc| doc.words.contains_key(word)).count() as f64;
+    let idf = |word: &str| (1.0 + (n - df(word) + 0.5) / (df(word) + 0.5)).ln();
+    let greatest = (1.0 + (n + 0.5) / 0.5).ln();
+    let sat = |doc: &Doc, word: &str| {
+        let tf = doc.words.get(word).copied().unwrap_or(0.0);
+        tf / (tf + 1.2 * (0.25 + 0.75 * doc.length / average))
+    };
+
+    let asked = words(query);
+    let distinct: BTreeSet<&String> = asked.iter().collect();
+    let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+    for word in asked.iter().filter(|word| df(word) > 0.0) {
+        *weights.entry(word).or_default() += idf(word);
+    }
+    let attainable: f64 = weights.values().sum();
+    let embedded =
+        Directions::new().embed(&[query], Role::Query).expect("it never fails").remove(0);
+    let cosine = |vector: &Vec<f32>| -> f64 {
+        vector.iter().zip(&embedded).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+
+    let mut mentions: HashMap<&String, f64> = HashMap::new();
+    let mut used = vec![false; asked.len()];
+    for len in (1..=asked.len()).rev() {
+        for start in 0..=asked.len() - len {
+            let run = &asked[start..start + len];
+            let named: Vec<&String> = docs
+                .iter()
+                .filter(|(_, doc)| doc.names.iter().any(|name| name == run))
+                .map(|(uri, _)| uri)
+                .collect();
+            if named.is_empty() || used[start..start + len].contains(&true) {
+                continue;
+            }
+            used[start..start + len].fill(true);
+            let telling = |word: &&String| if df(word) > 0.0 { idf(word) } else { greatest };
+            let own: BTreeSet<&String> = run.iter().collect();
+            let share =
+                own.iter().map(telling).sum::<f64>() / distinct.iter().map(telling).sum::<f64>();
+            for uri in named {
+                let known = mentions.entry(uri).or_default();
+                *known = known.max(share);
+            }
+        }
+    }
+
+    let similarity: BTreeMap<&String, f64> = docs
+        .iter()
+        .map(|(uri, doc)| {
+            let lex = weights.iter().map(|(word, weight)| weight * sat(doc, word)).sum::<f64>();
+            let lex = if attainable > 0.0 { lex / attainable } else { 0.0 };
+            let vec = doc.vectors.iter().map(cosine).fold(0.0, f64::max);
+            let base = 0.5 * lex + 0.5 * vec;
+            (uri, base + mentions.get(uri).unwrap_or(&0.0) * (1.0 - base))
+        })
+        .collect();
+    let mut heads: Vec<&String> = docs.keys().filter(|uri| similarity[uri] > 0.0).collect();
+    heads.sort_by(|a, b| similarity[b].total_cmp(&similarity[a]).then(a.cmp(b)));
+    let cover = |doc: &Doc, word: &str| (2.0 * sat(doc, word)).min(1.0);
+    let remainder = |u: &Doc, x: &Doc| {
+        let left: f64 = weights.iter().map(|(word, weight)| weight * (1.0 - cover(u, word))).sum();
+        let answered: f64 = weights
+            .iter()
+            .map(|(word, weight)| weight * (1.0 - cover(u, word)) * cover(x, word))
+            .sum();
+        if left > 1e-6 { answered / left } else { 0.0 }
+    };
+
+    let mut expected: BTreeMap<String, Expected> = similarity
+        .iter()
+        .map(|(uri, similarity)| {
+            ((*uri).clone(), Expected { similarity: *similarity, activation: 0.0 })
+        })
+        .collect();
+    for (rank, u) in heads.iter().take(5).enumerate() {
+        let head = &docs[*u];
+        let mut neighbours: BTreeSet<&String> = head.outgoing.iter().collect();
+        neighbours
+            .extend(docs.iter().filter(|(_, doc)| doc.outgoing.contains(*u)).map(|(uri, _)| uri));
+        neighbours.remove(*u);
+        let cap = (0.02 * n).clamp(3.0, 30.0);
+        let mut telling: Vec<&String> = head
+            .words
+            .keys()
+            .filter(|word| !distinct.contains(word) && (2.0..=cap).contains(&df(word)))
+            .collect();
+        telling.sort_by(|a, b| {
+            (sat(head, b) * idf(b)).total_cmp(&(sat(head, a) * idf(a))).then(a.cmp(b))
+        });
+        telling.truncate(20);
+        for (x, doc) in docs.iter().filter(|(x, _)| x != u) {
+            let rest = remainder(head, doc);
+            let mut keep = 1.0;
+            if neighbours.contains(x) {
+                let d = if head.outgoing.contains(x) { 1.0 } else { 0.7 };
+                let degree = neighbours.len() as f64;
+                keep *= 1.0 - (2.0 * (0.4 + rest).min(1.0) * d / (2.0 + degree).log2()).min(0.95);
+            }
+            if rank < 3 {
+                let doubt: f64 = telling
+                    .iter()
+                    .map(|word| 1.0 - (sat(doc, word) * idf(word) / greatest).min(0.99))
+                    .product();
+                if 1.0 - doubt > 0.02 {
+                    keep *= 1.0 - (2.5 * (1.0 - doubt) * rest).min(0.95);
+                }
+            }
+            let gap = (similarity[*u] - similarity[x]).max(0.0);
+            if let Some(expected) = expected.get_mut(x) {
+                expected.activation = expected.activation.max((1.0 - keep) * gap);
+            }
+        }
+    }
+    expected
+}

@@ -1,0 +1,178 @@
+//! A vault from texts, in memory, with an embedder that needs no model.
+
+use std::sync::Arc;
+
+use weft_engine::{Engine, EngineSettings, Filter, Hit, SearchAnswer, SearchRequest};
+use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::keyword::{
+    KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter, Language, LanguageChoice,
+};
+use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::vector::{VectorParams, VectorWriter};
+use weft_index::{Publisher, Snapshot, Vectors};
+use weft_indexer::chunk::{ChunkLimits, chunks, embedded_texts};
+use weft_indexer::parse::{ParseOptions, parse};
+use weft_model::NotePath;
+
+/// Floats per vector.
+const DIMENSION: usize = 16;
+
+/// Maps each word to a direction, so texts that share words are near.
+pub(crate) struct Directions(ModelIdentity);
+
+impl Directions {
+    pub(crate) fn new() -> Self {
+        Self(ModelIdentity {
+            model: "directions".into(),
+            dimension: DIMENSION,
+            runner: "test".into(),
+            pooling: "sum".into(),
+        })
+    }
+}
+
+impl Embedder for Directions {
+    fn identity(&self) -> &ModelIdentity {
+        &self.0
+    }
+
+    fn window(&self) -> usize {
+        64
+    }
+
+    fn n_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| vector(text)).collect())
+    }
+}
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut sum = [1e-2_f32; DIMENSION];
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let hash = word
+            .to_lowercase()
+            .bytes()
+            .fold(7_usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        // Some words point away, so that not everything resembles everything.
+        sum[hash % DIMENSION] += if (hash / DIMENSION).is_multiple_of(3) { -1.0 } else { 1.0 };
+    }
+    let norm = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+    sum.iter().map(|value| value / norm).collect()
+}
+
+/// A vault in memory.
+pub(crate) struct Vault {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) settings: EngineSettings,
+    embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// A vault of these files, English, words and vectors.
+pub(crate) fn vault<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Vault {
+    built(files, KeywordSettings::default(), true)
+}
+
+/// The same without a model.
+pub(crate) fn vault_of_words<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Vault {
+    built(files, KeywordSettings::default(), false)
+}
+
+pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
+    files: &[(P, T)],
+    keyword: KeywordSettings,
+    with_model: bool,
+) -> Vault {
+    const VAULT: VaultId = VaultId(0);
+    let embedder: Option<Arc<dyn Embedder>> =
+        with_model.then(|| Arc::new(Directions::new()) as Arc<dyn Embedder>);
+    let mut texts = Vec::new();
+    let changes: Vec<Change> = files
+        .iter()
+        .map(|(path, text)| {
+            let path = NotePath::new(path.as_ref());
+            let (note, _) = parse(&path, text.as_ref().as_bytes(), &ParseOptions::default());
+            let count = |text: &str| text.split_whitespace().count();
+            let chunks = chunks(&note, &count, &ChunkLimits::default());
+            texts.push((path, embedded_texts(&note, &chunks).collect::<Vec<_>>()));
+            Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
+        })
+        .collect();
+    let info = VaultInfo { name: "vault".into(), root: "/vault".into() };
+    let (notes, _) = NoteTable::new([info]).edited(&changes);
+
+    let language = LanguageChoice::Fixed(Language::English);
+    let (mut words, _) = KeywordWriter::in_memory(KeywordSettings { language, ..keyword })
+        .expect("memory takes everything");
+    let documents: Vec<KeywordChange<'_>> = notes
+        .by_path()
+        .map(|(note, entry)| {
+            KeywordChange::Upsert(KeywordDocument {
+                note,
+                version: 1,
+                title: &entry.note.title,
+                aliases: entry.note.aliases.iter().map(String::as_str).collect(),
+                headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
+                tags: entry.note.tags.iter().map(String::as_str).collect(),
+                body: &entry.body,
+            })
+        })
+        .collect();
+    words.apply(&documents).expect("memory takes everything");
+    let keyword = words.commit(1).expect("memory takes everything");
+
+    let vectors = embedder.as_ref().map(|embedder| {
+        let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
+            .expect("memory takes everything");
+        let mut rows = imbl::HashMap::new();
+        for (path, texts) in &texts {
+            let Some(note) = notes.at(VAULT, path) else { continue };
+            let own = texts.iter().map(|text| {
+                let vector = vector(text);
+                Some(writer.append(&[(note, &vector)]).expect("memory takes everything")[0])
+            });
+            rows.insert(note, own.collect());
+        }
+        let model = Arc::new(embedder.identity().clone());
+        Vectors { index: writer.publish(), rows, model }
+    });
+    let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
+    Vault { snapshot, settings: EngineSettings::default(), embedder }
+}
+
+impl Vault {
+    pub(crate) fn engine(&self) -> Engine {
+        let reader = Publisher::new(self.snapshot.clone()).reader();
+        Engine::new(reader, self.embedder.clone(), self.settings.clone())
+    }
+
+    pub(crate) fn ask(&self, request: &SearchRequest) -> SearchAnswer {
+        self.engine().search(request).expect("memory takes everything")
+    }
+
+    pub(crate) fn search(&self, query: &str) -> SearchAnswer {
+        self.ask(&request(query))
+    }
+}
+
+/// A request for everything, explained.
+pub(crate) fn request(query: &str) -> SearchRequest {
+    SearchRequest {
+        query: query.into(),
+        limit: 1000,
+        filter: Filter::default(),
+        explain: true,
+        ..SearchRequest::default()
+    }
+}
+
+pub(crate) fn uris(answer: &SearchAnswer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.uri.as_str()).collect()
+}
+
+pub(crate) fn hit<'a>(answer: &'a SearchAnswer, uri: &str) -> &'a Hit {
+    let found = answer.hits.iter().find(|hit| hit.uri.as_str() == uri);
+    found.unwrap_or_else(|| panic!("no hit {uri} among {:?}", uris(answer)))
+}

@@ -1,0 +1,168 @@
+//! Signals, weights, and the score.
+
+use serde::{Deserialize, Serialize};
+
+/// What is known of one candidate. Each part lies in `0.0..=1.0`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Signals {
+    /// How well its own text and name answer.
+    pub similarity: f64,
+    /// How connected it is.
+    pub centrality: f64,
+    /// How its connections to better hits lift it.
+    pub activation: f64,
+}
+
+/// What each signal counts. Only their proportions matter: see [`Weights::shares`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weights {
+    /// What the similarity counts; finite and not negative, like the others.
+    pub similarity: f64,
+    /// What the centrality counts.
+    pub centrality: f64,
+    /// What the activation counts.
+    pub activation: f64,
+}
+
+/// Why numbers are no weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WeightsError {
+    /// One of them is negative, infinite, or no number.
+    #[error("the weight of {signal} must be a number that is not negative")]
+    NotAWeight {
+        /// Of which signal.
+        signal: &'static str,
+    },
+    /// All of them are 0.
+    #[error("at least one weight must be above 0")]
+    Nothing,
+}
+
+/// Sums this near to 1 are left as they are, so that weights written as decimals stay what was written.
+const ROUNDING: f64 = 1e-12;
+
+impl Weights {
+    /// Similarity alone.
+    pub const SIMILARITY: Self = Self { similarity: 1.0, centrality: 0.0, activation: 0.0 };
+
+    /// These weights in proportion, so that they sum to 1 and a score never exceeds it.
+    pub fn shares(&self) -> Result<Self, WeightsError> {
+        let Self { similarity, centrality, activation } = *self;
+        for (signal, weight) in
+            [("similarity", similarity), ("centrality", centrality), ("activation", activation)]
+        {
+            if !weight.is_finite() || weight < 0.0 {
+                return Err(WeightsError::NotAWeight { signal });
+            }
+        }
+        let greatest = similarity.max(centrality).max(activation);
+        if greatest <= 0.0 {
+            return Err(WeightsError::Nothing);
+        }
+        let mut shares = *self;
+        if (self.sum() - 1.0).abs() > ROUNDING {
+            // By the greatest first: the sum of huge weights may be infinite.
+            shares = shares.divided_by(greatest);
+            shares = shares.divided_by(shares.sum());
+        }
+        while shares.sum() > 1.0 {
+            let Self { similarity, centrality, activation } = &mut shares;
+            let greatest = if *similarity >= *centrality { similarity } else { centrality };
+            let greatest = if *greatest >= *activation { greatest } else { activation };
+            *greatest = greatest.next_down();
+        }
+        Ok(shares)
+    }
+
+    /// In the order in which scores are summed.
+    fn sum(&self) -> f64 {
+        self.similarity + self.centrality + self.activation
+    }
+
+    fn divided_by(&self, by: f64) -> Self {
+        Self {
+            similarity: self.similarity / by,
+            centrality: self.centrality / by,
+            activation: self.activation / by,
+        }
+    }
+}
+
+/// A score with its parts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gars {
+    /// The parts before weighing.
+    pub signals: Signals,
+    /// The parts after weighing.
+    pub contributions: Signals,
+    /// The sum of the contributions in the order similarity, centrality, activation; in `0.0..=1.0`.
+    pub score: f64,
+}
+
+impl Gars {
+    /// GARS = sim·W_sim + cent·W_cent + act·W_act, for weights that [`Weights::shares`] gave. Source: Shadow graph guide, stage 3.
+    #[must_use]
+    pub fn new(signals: Signals, weights: &Weights) -> Self {
+        let Signals { similarity, centrality, activation } = signals;
+        let contributions = Signals {
+            similarity: similarity * weights.similarity,
+            centrality: centrality * weights.centrality,
+            activation: activation * weights.activation,
+        };
+        let score = contributions.similarity + contributions.centrality + contributions.activation;
+        Self { signals, contributions, score }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn weights(similarity: f64, centrality: f64, activation: f64) -> Weights {
+        Weights { similarity, centrality, activation }
+    }
+
+    #[test]
+    fn weights_become_shares() {
+        let cases = [
+            ("written as shares", weights(0.49, 0.02, 0.49), Ok(weights(0.49, 0.02, 0.49))),
+            ("proportions", weights(3.0, 1.0, 0.0), Ok(weights(0.75, 0.25, 0.0))),
+            ("one alone", weights(0.0, 0.0, 1e300), Ok(weights(0.0, 0.0, 1.0))),
+            ("a sum beyond f64", weights(f64::MAX, 0.0, f64::MAX), Ok(weights(0.5, 0.0, 0.5))),
+            ("none", weights(0.0, 0.0, 0.0), Err(WeightsError::Nothing)),
+            (
+                "negative",
+                weights(1.0, -0.1, 0.0),
+                Err(WeightsError::NotAWeight { signal: "centrality" }),
+            ),
+            (
+                "no number",
+                weights(1.0, 0.0, f64::NAN),
+                Err(WeightsError::NotAWeight { signal: "activation" }),
+            ),
+        ];
+        for (name, given, expected) in cases {
+            assert_eq!(given.shares(), expected, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn scores_stay_in_bounds_and_are_their_parts(
+            given in [0.0..10.0_f64, 0.0..10.0, 0.01..10.0],
+            signals in [0.0..=1.0_f64, 0.0..=1.0, 0.0..=1.0],
+        ) {
+            let shares = weights(given[0], given[1], given[2]).shares().unwrap();
+            let all = Signals { similarity: 1.0, centrality: 1.0, activation: 1.0 };
+            prop_assert!(Gars::new(all, &shares).score <= 1.0);
+            let [similarity, centrality, activation] = signals;
+            let gars = Gars::new(Signals { similarity, centrality, activation }, &shares);
+            let Signals { similarity, centrality, activation } = gars.contributions;
+            prop_assert_eq!((similarity + centrality + activation).to_bits(), gars.score.to_bits());
+            prop_assert!((0.0..=1.0).contains(&gars.score));
+        }
+    }
+}
