@@ -106,12 +106,18 @@ async fn settings_tell_where_they_came_from() -> Result<(), Failure> {
 async fn notes_links_and_files_are_told() -> Result<(), Failure> {
     let (daemon, channel) = serving(NO_MODEL).await?;
     let mut notes = NoteServiceClient::new(channel.clone());
-    let note = notes.get_note(GetNoteRequest { name: "Leap second".into() }).await?.into_inner();
+    let note = notes
+        .get_note(GetNoteRequest { name: "Leap second".into(), ..GetNoteRequest::default() })
+        .await?
+        .into_inner();
     assert_eq!(note.path, "Agreed Time/Leap second.md");
     assert!(!note.body.is_empty() && !note.links.is_empty() && !note.backlinks.is_empty());
     assert!(note.parent.is_some_and(|parent| parent.uri.contains("Agreed Time")));
 
-    let second = notes.get_note(GetNoteRequest { name: "Second".into() }).await?.into_inner();
+    let second = notes
+        .get_note(GetNoteRequest { name: "Second".into(), ..GetNoteRequest::default() })
+        .await?
+        .into_inner();
     let block = second.blocks.first().ok_or("it has a block with a name")?;
     let lines: String =
         second.body.chars().take(block.end as usize).skip(block.start as usize).collect();
@@ -123,7 +129,8 @@ async fn notes_links_and_files_are_told() -> Result<(), Failure> {
     let mut paged = Vec::new();
     let mut page_token = String::new();
     loop {
-        let request = ListNotesRequest { page_size: Some(7), page_token, filter: None };
+        let request =
+            ListNotesRequest { page_size: Some(7), page_token, ..ListNotesRequest::default() };
         let page = notes.list_notes(request).await?.into_inner();
         assert_eq!(page.total, whole.total);
         paged.extend(page.notes);
@@ -138,7 +145,8 @@ async fn notes_links_and_files_are_told() -> Result<(), Failure> {
     let below = notes.list_notes(below).await?.into_inner();
     assert!(below.total > 0 && below.notes.iter().all(|note| note.path.starts_with("Calendars/")));
 
-    let request = ResolveLinkRequest { target: "leap SECOND".into(), from: None };
+    let request =
+        ResolveLinkRequest { target: "leap SECOND".into(), ..ResolveLinkRequest::default() };
     let found = notes.resolve_link(request).await?.into_inner();
     assert_eq!(found.uri, Some(note.uri));
 
@@ -358,7 +366,7 @@ async fn errors_carry_details() -> Result<(), Failure> {
         assert_eq!(fields.first().map(|violation| violation.field.as_str()), field);
         assert!(status.get_details_error_info().is_some_and(|info| info.domain == "noteweft"));
     }
-    let request = GetNoteRequest { name: "Leap secnd".into() };
+    let request = GetNoteRequest { name: "Leap secnd".into(), ..GetNoteRequest::default() };
     let status =
         NoteServiceClient::new(channel).get_note(request).await.expect_err("it is unknown");
     assert_eq!(status.code(), Code::NotFound);

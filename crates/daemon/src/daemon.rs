@@ -168,6 +168,7 @@ impl Daemon {
         };
 
         report(&health, ServingStatus::NotServing).await;
+        services.end_streams();
         let _ = ending.send(true);
         let all = async { while servers.join_next().await.is_some() {} };
         if tokio::time::timeout(Duration::from_millis(shutdown_ms), all).await.is_err() {

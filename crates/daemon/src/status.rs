@@ -7,6 +7,7 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 use weft_engine::EngineError;
 use weft_index::StoreError;
 use weft_index::embedder::EmbedError;
+use weft_index::keyword::KeywordError;
 use weft_indexer::IndexError;
 
 /// The domain of every `ErrorInfo`.
@@ -27,6 +28,9 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
         }
         EngineError::InvalidArgument { field, reason } => invalid(field, reason),
         EngineError::NoVectors => of(Code::FailedPrecondition, "NO_VECTORS", text),
+        EngineError::Keyword(KeywordError::Past { .. }) => {
+            of(Code::FailedPrecondition, "PAST_GENERATION", text)
+        }
         EngineError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
         EngineError::Vector(_) => of(Code::Internal, "VECTOR_INDEX", text),
         EngineError::Embed(EmbedError::Unavailable { .. }) => {
@@ -55,6 +59,11 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
         IndexError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
         IndexError::Embed(_) => of(Code::Internal, "MODEL_FAILED", text),
         IndexError::Vault { .. } => of(Code::FailedPrecondition, "VAULT", text),
+        IndexError::UnknownGeneration { stored, .. } => {
+            let stored = stored.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            let details = info("UNKNOWN_GENERATION", [("stored".to_owned(), stored)]);
+            Status::with_error_details(Code::NotFound, text, details)
+        }
         IndexError::Stopped => of(Code::Unavailable, "STOPPING", text),
     }
 }
@@ -79,6 +88,25 @@ pub(crate) fn opening() -> Status {
 pub(crate) fn crowded(max_waiting: usize) -> Status {
     let text = format!("{max_waiting} questions wait already; ask again later");
     of(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+}
+
+/// Too many streams are open already.
+pub(crate) fn too_many_streams(max_streams: usize) -> Status {
+    let text = format!(
+        "{max_streams} streams and waiting questions are open already; end some, or raise server.max_streams"
+    );
+    of(Code::ResourceExhausted, "TOO_MANY_STREAMS", text)
+}
+
+/// A generation was not reached before the deadline.
+pub(crate) fn not_reached(wanted: u64, newest: u64) -> Status {
+    let text = format!("generation {wanted} was not reached in time; the newest one is {newest}");
+    of(Code::DeadlineExceeded, "DEADLINE", text)
+}
+
+/// The daemon is about to stop.
+pub(crate) fn stopping() -> Status {
+    of(Code::Unavailable, "STOPPING", "the daemon stops".to_owned())
 }
 
 /// A question's computation came to a sudden end.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::embedder::Embedder;
 use weft_indexer::embed;
@@ -40,6 +41,8 @@ pub enum OpenError {
 /// A running index with the engine that answers over it. Dropping it lets the writer publish what it holds.
 pub struct Vaults {
     indexer: Indexer,
+    /// The newest generation.
+    generations: watch::Receiver<u64>,
     engine: Engine,
     notices: Vec<String>,
     config: Config,
@@ -109,18 +112,33 @@ impl Vaults {
             keep_generations: store_settings.keep_generations,
         };
         let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
+        let (sender, generations) = watch::channel(indexer.reader().snapshot().generation);
+        indexer.listen(move |generation| {
+            sender.send_replace(generation);
+        });
         let engine = Engine::new(indexer.reader(), opened.embedder, search)
             .with_related(related)
             .with_walk(walk)
             .with_contexts(context)
             .with_estimators(estimators);
-        Ok(Self { indexer, engine, notices: opened.notes, config: config.clone() })
+        let config = config.clone();
+        Ok(Self { indexer, generations, engine, notices: opened.notes, config })
     }
 
     /// The engine.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The engine over the state of a stored generation.
+    pub(crate) fn engine_at(&self, generation: u64) -> Result<Engine, IndexError> {
+        Ok(self.engine.over(self.indexer.at(generation)?))
+    }
+
+    /// The newest generation, and each that follows.
+    pub(crate) fn generations(&self) -> watch::Receiver<u64> {
+        self.generations.clone()
     }
 
     /// The index's writer.

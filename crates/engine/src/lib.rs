@@ -109,9 +109,15 @@ impl Engine {
         Self { walk, ..self }
     }
 
+    /// The same over one snapshot alone, whatever is published later.
+    #[must_use]
+    pub fn over(&self, snapshot: Arc<Snapshot>) -> Self {
+        Self { reader: Reader::of(snapshot), ..self.clone() }
+    }
+
     /// The same over the newest snapshot alone, so that questions asked on the way to one answer see one moment.
     fn pinned(&self) -> Self {
-        Self { reader: Reader::of(self.reader.snapshot()), ..self.clone() }
+        self.over(self.reader.snapshot())
     }
 
     /// The newest snapshot, for questions that belong together.

@@ -42,6 +42,14 @@ impl Vectors {
 }
 
 impl Snapshot {
+    /// The notes and links of an earlier generation, whose words and vectors are not held any more.
+    ///
+    /// Asking it for words fails with [`KeywordError::Past`](crate::keyword::KeywordError::Past).
+    #[must_use]
+    pub fn past(generation: u64, notes: NoteTable) -> Self {
+        Self { generation, notes, keyword: KeywordReader::past(generation), vectors: None }
+    }
+
     /// Whether every chunk of `note` has its vector.
     ///
     /// True for every note where there is no model: nothing is pending then.

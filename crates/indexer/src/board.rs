@@ -16,9 +16,15 @@ pub(crate) struct Absent {
     pub(crate) facts: FileFacts,
 }
 
+/// Is told of each new generation.
+type Listener = Box<dyn Fn(u64) + Send>;
+
 /// What the handle and the writer share besides snapshots. Cloning shares it.
 #[derive(Clone, Default)]
-pub(crate) struct Board(Arc<Mutex<Lines>>);
+pub(crate) struct Board {
+    lines: Arc<Mutex<Lines>>,
+    listeners: Arc<Mutex<Vec<Listener>>>,
+}
 
 #[derive(Default)]
 pub(crate) struct Lines {
@@ -30,7 +36,21 @@ pub(crate) struct Lines {
 
 impl Board {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Lines> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells `listener` of each generation that is published from now on.
+    pub(crate) fn listen(&self, listener: Listener) {
+        self.listeners().push(listener);
+    }
+
+    /// Tells everyone who listens.
+    pub(crate) fn published(&self, generation: u64) {
+        self.listeners().iter().for_each(|listener| listener(generation));
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a line for a person.

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use weft_index::embedder::Embedder;
-use weft_index::{Reader, StoreError};
+use weft_index::{Reader, Snapshot, StoreError};
 
 use crate::board::Board;
+use crate::past::Past;
 use crate::status::{FileCoverage, IndexStatus};
 use crate::writer::{Event, Reply, Writer};
 use crate::{IndexError, IndexSettings, Rescan, VaultSettings, coverage, open};
@@ -19,6 +20,7 @@ pub struct Indexer {
     events: Sender<Event>,
     reader: Reader,
     board: Board,
+    past: Past,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -33,7 +35,8 @@ impl Indexer {
         address: Option<&str>,
     ) -> Result<Self, IndexError> {
         let parts = open::parts(&settings, embedder, address)?;
-        let (reader, board) = (parts.publisher.reader(), parts.board.clone());
+        let reader = parts.publisher.reader();
+        let (board, past) = (parts.board.clone(), parts.past.clone());
         let (events, received) = unbounded();
         let sender = events.clone();
         let writer = std::thread::Builder::new()
@@ -44,13 +47,27 @@ impl Indexer {
                 path: "the writer thread".into(),
                 source,
             })?;
-        Ok(Self { events, reader, board, writer: Some(writer) })
+        Ok(Self { events, reader, board, past, writer: Some(writer) })
     }
 
     /// Gives out snapshots.
     #[must_use]
     pub fn reader(&self) -> Reader {
         self.reader.clone()
+    }
+
+    /// The state of a stored generation; of the newest, too.
+    ///
+    /// Words and vectors are only there while it is in memory: for a few that this run wrote down.
+    /// Fails with [`IndexError::UnknownGeneration`] where it is not kept. `O(notes)` the first time it is read back.
+    pub fn at(&self, generation: u64) -> Result<Arc<Snapshot>, IndexError> {
+        let newest = self.reader.snapshot();
+        if newest.generation == generation { Ok(newest) } else { self.past.at(generation) }
+    }
+
+    /// Tells `listener` of each generation that is published from now on, on the writer's thread: it should be quick.
+    pub fn listen(&self, listener: impl Fn(u64) + Send + 'static) {
+        self.board.listen(Box::new(listener));
     }
 
     /// Where the index stands.

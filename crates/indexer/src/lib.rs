@@ -26,6 +26,7 @@ mod indexer;
 mod offsets;
 mod open;
 pub mod parse;
+mod past;
 mod plain;
 pub mod scan;
 mod settings;

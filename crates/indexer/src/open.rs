@@ -9,6 +9,7 @@ use weft_index::notes::{NoteTable, VaultInfo};
 use weft_index::{Publisher, Shelf, Snapshot, Store, StoreError};
 
 use crate::board::Board;
+use crate::past::Past;
 use crate::vaults::vault_changes;
 use crate::writer::{Parts, reconcile};
 use crate::{IndexError, IndexSettings, VaultSettings, watch};
@@ -66,13 +67,16 @@ pub(crate) fn parts(
     let reader = reconcile(&mut keyword, &notes, generation)?;
     let vectors = shelf.as_ref().map(Shelf::publish);
     let snapshot = Snapshot { generation, notes, keyword: reader, vectors };
+    let past = Past::new(store.checkpoints(), settings.keep_generations);
     {
         let mut board = board.lock();
         board.status.store_bytes = store.checkpoints().store_bytes();
+        board.status.stored_generations = store.checkpoints().stored()?;
         board.count(&snapshot);
     }
     let publisher = Publisher::new(snapshot);
-    Ok(Parts { store: Some(store), keyword, shelf, embedder, publisher, board, written, outdated })
+    let store = Some(store);
+    Ok(Parts { store, keyword, shelf, embedder, publisher, board, past, written, outdated })
 }
 
 /// What a store gives back.
@@ -94,9 +98,16 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
         written: 0,
         outdated: false,
     };
-    match store.checkpoint() {
+    match store.checkpoints().newest() {
         Ok(None) => Ok(nothing),
-        Ok(Some(checkpoint)) => {
+        Ok(Some((checkpoint, damage))) => {
+            if let Some(error) = damage {
+                tracing::warn!(%error, generation = checkpoint.generation, "an earlier state is opened");
+                let generation = checkpoint.generation;
+                board.notice(format!(
+                    "{error}; the index goes on from generation {generation} and the files."
+                ));
+            }
             let outdated = checkpoint.recipe != recipe;
             if outdated {
                 board.notice(

@@ -100,7 +100,20 @@ pub enum IndexError {
         /// Why not.
         reason: String,
     },
+    /// The state of a generation is not kept, or never was.
+    #[error("generation {generation} is not stored{}", listed(stored))]
+    UnknownGeneration {
+        /// The generation asked for.
+        generation: u64,
+        /// Those that are stored, ascending.
+        stored: Vec<u64>,
+    },
     /// The writer is gone.
     #[error("the indexer has stopped")]
     Stopped,
+}
+
+fn listed(stored: &[u64]) -> String {
+    let stored: Vec<String> = stored.iter().map(u64::to_string).collect();
+    if stored.is_empty() { String::new() } else { format!("; these are: {}", stored.join(", ")) }
 }

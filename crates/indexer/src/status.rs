@@ -74,6 +74,8 @@ pub struct IndexStatus {
     pub last_error: Option<String>,
     /// The store's folder.
     pub store: PathBuf,
+    /// The generations that are stored, ascending: earlier states that can be asked.
+    pub stored_generations: Vec<u64>,
     /// Bytes on disk at the last checkpoint.
     pub store_bytes: u64,
 }

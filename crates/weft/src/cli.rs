@@ -29,6 +29,18 @@ pub(crate) struct Global {
     /// With --vault: answer at once, without waiting for vectors.
     #[arg(long, global = true, help_heading = "Where to ask")]
     pub(crate) no_wait: bool,
+    /// Answer from the earlier generation N, one of those that `status` lists.
+    #[arg(long, global = true, value_name = "N", help_heading = "When to ask")]
+    pub(crate) as_of: Option<u64>,
+    /// Wait until generation N is there, as a write command printed it.
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        conflicts_with = "as_of",
+        help_heading = "When to ask"
+    )]
+    pub(crate) min_generation: Option<u64>,
     /// The daemon to ask, or the address to serve at: HOST:PORT, or unix:PATH to ask.
     #[arg(
         long,

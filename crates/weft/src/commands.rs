@@ -14,6 +14,7 @@ use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
+use crate::when::Timed as _;
 use crate::{context, doctor, export, print, related, serve, walk};
 
 /// Runs the command and prints its answer.
@@ -33,7 +34,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Config { command }) => show_config(&global, &command),
         Some(question) => {
             let asker = Asker::open(&global).await?;
-            let answer = ask(&asker, question, global.format).await;
+            let answer = ask(&asker, question, &global).await;
             asker.close().await;
             answer.and_then(|text| write(&text))
         }
@@ -41,8 +42,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
 }
 
 /// Asks and gives the answer as text.
-async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String, Failure> {
-    let hint = &asker.hint;
+async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String, Failure> {
+    let (hint, format) = (&asker.hint, global.format);
     match question {
         Command::Search { query, limit, mode, explain, ranking, filter } => {
             let request = SearchRequest {
@@ -53,12 +54,13 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
                 explain,
                 ..SearchRequest::from(ranking)
             };
-            let answer = asker.search().search(request).await?.into_inner();
+            let answer = asker.search().search(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::search(&query, answer, hint))
         }
-        Command::Related(args) => related::ask(asker, args, format).await,
+        Command::Related(args) => related::ask(asker, args, global).await,
         Command::Get { note } => {
-            let answer = asker.notes().get_note(GetNoteRequest { name: note }).await?.into_inner();
+            let request = GetNoteRequest { name: note, ..GetNoteRequest::default() };
+            let answer = asker.notes().get_note(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::note(answer, hint))
         }
         Command::List { limit, page_token, filter } => {
@@ -66,16 +68,17 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
                 filter: Some(filter.into()),
                 page_size: Some(limit),
                 page_token,
+                ..ListNotesRequest::default()
             };
-            let answer = asker.notes().list_notes(request).await?.into_inner();
+            let answer = asker.notes().list_notes(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::list(answer, hint))
         }
         Command::Resolve { target, from } => {
-            let request = ResolveLinkRequest { target, from };
-            let answer = asker.notes().resolve_link(request).await?.into_inner();
+            let request = ResolveLinkRequest { target, from, ..ResolveLinkRequest::default() };
+            let answer = asker.notes().resolve_link(request.when(global)).await?.into_inner();
             render(format, &answer, print::resolved)
         }
-        Command::Walk(command) => walk::ask(asker, *command, format).await,
+        Command::Walk(command) => walk::ask(asker, *command, global).await,
         Command::Status => {
             let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
             render(format, &answer, print::status)
@@ -84,8 +87,8 @@ async fn ask(asker: &Asker, question: Command, format: Format) -> Result<String,
             render(format, &asker.coverage().await?, |answer| print::coverage(answer, all))
         }
         Command::Export { filter } => {
-            let request = ExportRequest { filter: Some(filter.into()) };
-            let answer = asker.export(request).await?;
+            let request = ExportRequest { filter: Some(filter.into()), ..ExportRequest::default() };
+            let answer = asker.export(request.when(global)).await?;
             match format {
                 Format::Human | Format::Json | Format::Records => json(&answer),
                 Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),

@@ -14,6 +14,7 @@ use crate::cli::{FilterArgs, Form, Format, Global, Mode};
 use crate::commands::{aside, json, write};
 use crate::failure::Failure;
 use crate::print;
+use crate::when::Timed as _;
 
 /// What a context is made of, and how.
 #[derive(Debug, Default, Args)]
@@ -82,7 +83,7 @@ impl From<Order> for ContextOrder {
 pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failure> {
     let form = args.rendering;
     // Read before the index is opened: whoever writes to a pipe may hold its lock until then.
-    let request = args.into_request()?;
+    let request = args.into_request()?.when(global);
     let query = request.query.clone();
     let asker = Asker::open(global).await?;
     let answer = asker.contexts().assemble(request).await;
@@ -138,6 +139,7 @@ impl ContextArgs {
             estimator,
             rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
             order: ContextOrder::from(order).into(),
+            ..AssembleRequest::default()
         })
     }
 }

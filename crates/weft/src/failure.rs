@@ -116,9 +116,10 @@ impl From<OpenError> for Failure {
                 IndexError::Vault { .. } => Self::usage(message),
                 IndexError::Store(_) => Self::other(message)
                     .hint("the index can be deleted at any time; it comes back the same"),
-                IndexError::Keyword(_) | IndexError::Embed(_) | IndexError::Stopped => {
-                    Self::other(message)
-                }
+                IndexError::Keyword(_)
+                | IndexError::Embed(_)
+                | IndexError::UnknownGeneration { .. }
+                | IndexError::Stopped => Self::other(message),
             },
         }
     }

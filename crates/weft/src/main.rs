@@ -15,6 +15,7 @@ mod ranking;
 mod related;
 mod serve;
 mod walk;
+mod when;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -4,10 +4,11 @@ use clap::Args;
 use weft_proto::noteweft::v1::{RelatedRequest, Rendering};
 
 use crate::asker::Asker;
-use crate::cli::{FilterArgs, Form, Format};
+use crate::cli::{FilterArgs, Form, Format, Global};
 use crate::commands::{aside, json};
 use crate::failure::Failure;
 use crate::print;
+use crate::when::Timed as _;
 
 /// Around which note, and how much.
 #[derive(Debug, Args)]
@@ -63,6 +64,7 @@ impl From<RelatedArgs> for RelatedRequest {
             sibling_of_target,
             resume_token: resume,
             rendering: Rendering::from(rendering).into(),
+            ..Self::default()
         }
     }
 }
@@ -71,10 +73,11 @@ impl From<RelatedArgs> for RelatedRequest {
 pub(crate) async fn ask(
     asker: &Asker,
     args: RelatedArgs,
-    format: Format,
+    global: &Global,
 ) -> Result<String, Failure> {
-    let answer = asker.graph().related(RelatedRequest::from(args)).await?.into_inner();
-    if format != Format::Human {
+    let request = RelatedRequest::from(args).when(global);
+    let answer = asker.graph().related(request).await?.into_inner();
+    if global.format != Format::Human {
         return json(&answer);
     }
     let account = print::account(&answer, &asker.hint);

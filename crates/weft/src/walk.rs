@@ -10,10 +10,11 @@ use weft_proto::noteweft::v1::{
 };
 
 use crate::asker::Asker;
-use crate::cli::{FilterArgs, Format};
+use crate::cli::{FilterArgs, Format, Global};
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
+use crate::when::Timed as _;
 
 /// Walks over links.
 #[derive(Debug, Subcommand)]
@@ -226,8 +227,7 @@ impl TreeArgs {
             max_nodes,
             max_edges,
             max_fanout,
-            inverse_names: false,
-            summaries: false,
+            ..TreeRequest::default()
         }
     }
 }
@@ -306,15 +306,15 @@ pub(crate) struct PageArgs {
 pub(crate) async fn ask(
     asker: &Asker,
     command: WalkCommand,
-    format: Format,
+    global: &Global,
 ) -> Result<String, Failure> {
-    let (mut graph, hint) = (asker.graph(), &asker.hint);
+    let (mut graph, hint, format) = (asker.graph(), &asker.hint, global.format);
     match command {
         WalkCommand::Tree { roots, tree, filter, view, records } => {
             let max_chars = records.limit(format)?;
             let ViewArgs { inverse_names, summaries } = view;
             let request = TreeRequest { inverse_names, summaries, ..tree.request(roots, filter) };
-            let answer = graph.tree(request).await?.into_inner();
+            let answer = graph.tree(request.when(global)).await?.into_inner();
             if format == Format::Records {
                 return Ok(tree_records(&answer, max_chars));
             }
@@ -323,7 +323,7 @@ pub(crate) async fn ask(
         WalkCommand::Path { from, to, path, filter, view, records } => {
             let max_chars = records.limit(format)?;
             let request = path_request(from, to, path, filter, view);
-            let answer = graph.path(request).await?.into_inner();
+            let answer = graph.path(request.when(global)).await?.into_inner();
             if format == Format::Records {
                 return Ok(path_records(&answer, max_chars));
             }
@@ -337,8 +337,9 @@ pub(crate) async fn ask(
                 filter: Some(filter.into()),
                 max_nodes,
                 inverse_names,
+                ..NeighborsRequest::default()
             };
-            let answer = graph.neighbors(request).await?.into_inner();
+            let answer = graph.neighbors(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::neighbors(answer, hint))
         }
         WalkCommand::Subgraph { notes, max_nodes, max_edges, edges, filter } => {
@@ -348,8 +349,9 @@ pub(crate) async fn ask(
                 edges: Some(edges.into()),
                 max_nodes,
                 max_edges,
+                ..SubgraphRequest::default()
             };
-            let answer = graph.subgraph(request).await?.into_inner();
+            let answer = graph.subgraph(request.when(global)).await?.into_inner();
             render(format, &answer, print::subgraph)
         }
         WalkCommand::Cycles { max_length, max_cycles, edges, filter } => {
@@ -358,8 +360,9 @@ pub(crate) async fn ask(
                 filter: Some(filter.into()),
                 max_length,
                 max_cycles,
+                ..CyclesRequest::default()
             };
-            let answer = graph.cycles(request).await?.into_inner();
+            let answer = graph.cycles(request.when(global)).await?.into_inner();
             render(format, &answer, print::cycles)
         }
         WalkCommand::Orphans { direction, page: PageArgs { limit, page_token }, filter } => {
@@ -368,8 +371,9 @@ pub(crate) async fn ask(
                 filter: Some(filter.into()),
                 page_size: Some(limit),
                 page_token,
+                ..OrphansRequest::default()
             };
-            let answer = graph.orphans(request).await?.into_inner();
+            let answer = graph.orphans(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::orphans(answer, hint))
         }
         WalkCommand::Unresolved { page: PageArgs { limit, page_token }, filter } => {
@@ -377,8 +381,9 @@ pub(crate) async fn ask(
                 filter: Some(filter.into()),
                 page_size: Some(limit),
                 page_token,
+                ..UnresolvedRequest::default()
             };
-            let answer = graph.unresolved(request).await?.into_inner();
+            let answer = graph.unresolved(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::unresolved(answer, hint))
         }
     }
@@ -412,6 +417,7 @@ fn path_request(
         costs: cheapest.then_some(PathCosts { typed, inline, hierarchy, value_property }),
         inverse_names,
         summaries,
+        ..PathRequest::default()
     }
 }
 

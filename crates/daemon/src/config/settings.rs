@@ -69,6 +69,8 @@ pub struct ServerSettings {
     pub workers: Option<NonZeroUsize>,
     /// Questions that wait for a worker at most; more are refused.
     pub max_waiting: usize,
+    /// Streams that follow the index, and questions that wait for a generation, at most; more are refused.
+    pub max_streams: usize,
     /// How long a question may take, in milliseconds, where the caller sets no deadline of its own or a later one.
     pub timeout_ms: u64,
     /// Bytes of one request at most.
@@ -86,6 +88,7 @@ impl Default for ServerSettings {
             socket: "auto".to_owned(),
             workers: None,
             max_waiting: 256,
+            max_streams: 128,
             timeout_ms: 30_000,
             max_request_bytes: 4 << 20,
             max_answer_bytes: 64 << 20,

@@ -28,6 +28,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         notices,
         last_error,
         store,
+        stored_generations,
         store_bytes,
     } = status;
     let vaults = vaults.into_iter().map(|vault| {
@@ -78,7 +79,26 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         store: store.display().to_string(),
         store_bytes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        digest: format!("{digest:032x}"),
+        digest: self::digest(digest),
+        stored_generations,
+    }
+}
+
+fn digest(digest: u128) -> String {
+    format!("{digest:032x}")
+}
+
+/// The generation that a status tells of.
+pub(crate) fn generation(
+    status: &indexer::IndexStatus,
+    n_missed: u64,
+) -> wire::WatchGenerationsResponse {
+    wire::WatchGenerationsResponse {
+        generation: status.generation,
+        digest: digest(status.digest),
+        n_notes: count(status.n_notes),
+        n_vectors_pending: count(status.n_vectors_pending),
+        n_missed,
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) fn assemble_request(
         estimator,
         rendering: form,
         order,
+        min_generation: _,
+        as_of: _,
     } = request;
     let budget = match (budget, budget_chars) {
         (None, None) => None,

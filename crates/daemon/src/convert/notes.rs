@@ -13,7 +13,13 @@ use super::{count, filter, size, source};
 use crate::status::invalid;
 
 pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::ListRequest, Status> {
-    let wire::ListNotesRequest { filter: restriction, page_size, page_token } = request;
+    let wire::ListNotesRequest {
+        filter: restriction,
+        page_size,
+        page_token,
+        min_generation: _,
+        as_of: _,
+    } = request;
     if page_size == Some(0) {
         return Err(invalid("page_size", "a page has at least 1 note"));
     }

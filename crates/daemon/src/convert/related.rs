@@ -28,6 +28,8 @@ pub(crate) fn related_request(
         sibling_of_target,
         resume_token,
         rendering: form,
+        min_generation: _,
+        as_of: _,
     } = request;
     if focus.trim().is_empty() {
         let reason = "say around which note: a uri, a path, or anything a link would resolve to";

@@ -1,9 +1,11 @@
 //! Messages of SearchService.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use tonic::Status;
 use weft_engine as engine;
+use weft_model::Uri;
 use weft_proto::noteweft::v1 as wire;
 
 use super::{filter, size};
@@ -16,6 +18,7 @@ pub(crate) fn search_request(
     request: wire::SearchRequest,
     deadline: Instant,
 ) -> Result<engine::SearchRequest, Status> {
+    // Which state answers is read where states are known.
     let wire::SearchRequest {
         query,
         limit,
@@ -27,6 +30,8 @@ pub(crate) fn search_request(
         without,
         typos,
         explain,
+        min_generation: _,
+        as_of: _,
     } = request;
     if query.trim().is_empty() {
         return Err(invalid("query", "say what to look for"));
@@ -77,6 +82,24 @@ pub(crate) fn search_response(answer: engine::SearchAnswer) -> wire::SearchRespo
         degraded,
         capped: capped.iter().map(ToString::to_string).collect(),
         explanation: explanation.map(self::explanation),
+    }
+}
+
+/// An answer of a followed query, compared with the one before.
+pub(crate) fn followed(
+    before: Option<&engine::SearchAnswer>,
+    answer: engine::SearchAnswer,
+) -> wire::WatchQueryResponse {
+    let old = before.map_or(&[][..], |before| &before.hits);
+    let only_in = |these: &[engine::Hit], those: &[engine::Hit]| {
+        let known: HashSet<&Uri> = those.iter().map(|hit| &hit.uri).collect();
+        let only = these.iter().filter(|hit| !known.contains(&hit.uri));
+        only.map(|hit| hit.uri.to_string()).collect()
+    };
+    wire::WatchQueryResponse {
+        entered: only_in(&answer.hits, old),
+        left: only_in(old, &answer.hits),
+        answer: Some(search_response(answer)),
     }
 }
 

@@ -71,6 +71,8 @@ pub(crate) fn tree_request(request: wire::TreeRequest) -> Result<walk::TreeReque
         max_fanout,
         inverse_names,
         summaries,
+        min_generation: _,
+        as_of: _,
     } = request;
     Ok(walk::TreeRequest {
         roots,
@@ -130,6 +132,8 @@ pub(crate) fn path_request(request: wire::PathRequest) -> Result<walk::PathReque
         costs,
         inverse_names,
         summaries,
+        min_generation: _,
+        as_of: _,
     } = request;
     Ok(walk::PathRequest {
         from: named("from", from)?,
@@ -185,8 +189,16 @@ pub(crate) fn path_response(answer: walk::PathAnswer) -> wire::PathResponse {
 pub(crate) fn neighbors_request(
     request: wire::NeighborsRequest,
 ) -> Result<walk::NeighborsRequest, Status> {
-    let wire::NeighborsRequest { note, direction, edges, filter, max_nodes, inverse_names } =
-        request;
+    let wire::NeighborsRequest {
+        note,
+        direction,
+        edges,
+        filter,
+        max_nodes,
+        inverse_names,
+        min_generation: _,
+        as_of: _,
+    } = request;
     Ok(walk::NeighborsRequest {
         note: named("note", note)?,
         follow: follow(direction, edges, filter)?,
@@ -232,7 +244,15 @@ pub(crate) fn neighbors_response(answer: walk::NeighborsAnswer) -> wire::Neighbo
 pub(crate) fn subgraph_request(
     request: wire::SubgraphRequest,
 ) -> Result<walk::SubgraphRequest, Status> {
-    let wire::SubgraphRequest { notes, filter, edges, max_nodes, max_edges } = request;
+    let wire::SubgraphRequest {
+        notes,
+        filter,
+        edges,
+        max_nodes,
+        max_edges,
+        min_generation: _,
+        as_of: _,
+    } = request;
     let walk::Follow { direction: _, edges, hierarchy, filter } =
         follow(wire::Direction::Both.into(), edges, filter)?;
     Ok(walk::SubgraphRequest {
@@ -257,7 +277,8 @@ pub(crate) fn subgraph_response(answer: walk::SubgraphAnswer) -> wire::SubgraphR
 }
 
 pub(crate) fn cycles_request(request: wire::CyclesRequest) -> Result<walk::CyclesRequest, Status> {
-    let wire::CyclesRequest { edges, filter, max_length, max_cycles } = request;
+    let wire::CyclesRequest { edges, filter, max_length, max_cycles, min_generation: _, as_of: _ } =
+        request;
     Ok(walk::CyclesRequest {
         follow: follow(wire::Direction::Out.into(), edges, filter)?,
         max_length,
@@ -277,8 +298,14 @@ pub(crate) fn cycles_response(answer: walk::CyclesAnswer) -> wire::CyclesRespons
 pub(crate) fn orphans_request(
     request: wire::OrphansRequest,
 ) -> Result<walk::OrphansRequest, Status> {
-    let wire::OrphansRequest { direction: way, filter: restriction, page_size: n, page_token } =
-        request;
+    let wire::OrphansRequest {
+        direction: way,
+        filter: restriction,
+        page_size: n,
+        page_token,
+        min_generation: _,
+        as_of: _,
+    } = request;
     Ok(walk::OrphansRequest {
         direction: direction(way)?,
         filter: filter(restriction)?,
@@ -300,7 +327,13 @@ pub(crate) fn orphans_response(answer: engine::ListAnswer) -> wire::OrphansRespo
 pub(crate) fn unresolved_request(
     request: wire::UnresolvedRequest,
 ) -> Result<walk::UnresolvedRequest, Status> {
-    let wire::UnresolvedRequest { filter: restriction, page_size: n, page_token } = request;
+    let wire::UnresolvedRequest {
+        filter: restriction,
+        page_size: n,
+        page_token,
+        min_generation: _,
+        as_of: _,
+    } = request;
     Ok(walk::UnresolvedRequest {
         filter: filter(restriction)?,
         page_size: page_size(n)?,

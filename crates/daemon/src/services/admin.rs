@@ -10,6 +10,7 @@ use weft_indexer::Rescan;
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::admin_service_server::AdminService;
 
+use super::streams::Following;
 use super::{Pieces, Services, blocking, pieces};
 use crate::{convert, status};
 
@@ -97,5 +98,14 @@ impl AdminService for Services {
         let generation = blocking(move || vaults.indexer().flush()).await?;
         let generation = generation.map_err(|error| status::of_index(&error))?;
         Ok(Response::new(wire::FlushResponse { generation }))
+    }
+
+    type WatchGenerationsStream = Following<wire::WatchGenerationsResponse>;
+
+    async fn watch_generations(
+        &self,
+        request: Request<wire::WatchGenerationsRequest>,
+    ) -> Result<Response<Self::WatchGenerationsStream>, Status> {
+        Ok(Response::new(self.follow_generations(request.into_inner())?))
     }
 }

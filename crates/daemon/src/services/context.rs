@@ -9,6 +9,7 @@ use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::context_service_server::ContextService;
 
 use super::Services;
+use super::when::Timed as _;
 use crate::convert;
 
 #[tonic::async_trait]
@@ -18,8 +19,11 @@ impl ContextService for Services {
         request: Request<wire::AssembleRequest>,
     ) -> Result<Response<wire::AssembleResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = convert::context::assemble_request(request.into_inner(), deadline)?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().context(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = convert::context::assemble_request(request, deadline)?;
+        let answer =
+            self.compute_when(deadline, when, move |engine| engine.context(&asked)).await?;
         Ok(Response::new(convert::context::assemble_response(answer)))
     }
 
@@ -30,14 +34,16 @@ impl ContextService for Services {
         request: Request<wire::AssembleRequest>,
     ) -> Result<Response<Self::AssembleStreamStream>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = convert::context::assemble_request(request.into_inner(), deadline)?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = convert::context::assemble_request(request, deadline)?;
         // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
         let (pieces, messages) = mpsc::unbounded_channel();
         let services = self.clone();
         tokio::spawn(async move {
             let heard = pieces.clone();
-            let work = services.compute(deadline, move |vaults| {
-                vaults.engine().context_in_pieces(&asked, |piece, generation| {
+            let work = services.compute_when(deadline, when, move |engine| {
+                engine.context_in_pieces(&asked, |piece, generation| {
                     match heard.send(Ok(convert::context::piece(piece, generation))) {
                         Ok(()) => ControlFlow::Continue(()),
                         Err(_) => ControlFlow::Break(()),

@@ -4,6 +4,7 @@ use tonic::{Request, Response, Status};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::graph_service_server::GraphService;
 
+use super::when::Timed as _;
 use super::{Pieces, Services, pieces};
 use crate::convert::{self, walk};
 
@@ -14,8 +15,11 @@ impl GraphService for Services {
         request: Request<wire::RelatedRequest>,
     ) -> Result<Response<wire::RelatedResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = convert::related::related_request(request.into_inner(), deadline)?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().related(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = convert::related::related_request(request, deadline)?;
+        let answer =
+            self.compute_when(deadline, when, move |engine| engine.related(&asked)).await?;
         Ok(Response::new(convert::related::related_response(&answer)))
     }
 
@@ -26,8 +30,11 @@ impl GraphService for Services {
         request: Request<wire::ExportRequest>,
     ) -> Result<Response<Self::ExportStream>, Status> {
         let deadline = self.deadline(request.metadata());
-        let filter = convert::filter(request.into_inner().filter)?;
-        let graph = self.compute(deadline, move |vaults| vaults.engine().export(&filter)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let wire::ExportRequest { filter, min_generation: _, as_of: _ } = request;
+        let filter = convert::filter(filter)?;
+        let graph = self.compute_when(deadline, when, move |engine| engine.export(&filter)).await?;
         let weft_engine::Export { nodes, edges, generation } = graph;
         let nodes = pieces(nodes, |nodes| wire::ExportResponse {
             nodes: nodes.into_iter().map(convert::graph::export_node).collect(),
@@ -42,13 +49,16 @@ impl GraphService for Services {
         let all: Vec<_> = nodes.into_iter().chain(edges).collect();
         Ok(Response::new(tokio_stream::iter(all)))
     }
+
     async fn tree(
         &self,
         request: Request<wire::TreeRequest>,
     ) -> Result<Response<wire::TreeResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::tree_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().tree(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::tree_request(request)?;
+        let answer = self.compute_when(deadline, when, move |engine| engine.tree(&asked)).await?;
         Ok(Response::new(walk::tree_response(answer)))
     }
 
@@ -57,8 +67,10 @@ impl GraphService for Services {
         request: Request<wire::PathRequest>,
     ) -> Result<Response<wire::PathResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::path_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().path(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::path_request(request)?;
+        let answer = self.compute_when(deadline, when, move |engine| engine.path(&asked)).await?;
         Ok(Response::new(walk::path_response(answer)))
     }
 
@@ -67,9 +79,11 @@ impl GraphService for Services {
         request: Request<wire::NeighborsRequest>,
     ) -> Result<Response<wire::NeighborsResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::neighbors_request(request.into_inner())?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::neighbors_request(request)?;
         let answer =
-            self.compute(deadline, move |vaults| vaults.engine().neighbors(&asked)).await?;
+            self.compute_when(deadline, when, move |engine| engine.neighbors(&asked)).await?;
         Ok(Response::new(walk::neighbors_response(answer)))
     }
 
@@ -78,8 +92,11 @@ impl GraphService for Services {
         request: Request<wire::SubgraphRequest>,
     ) -> Result<Response<wire::SubgraphResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::subgraph_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().subgraph(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::subgraph_request(request)?;
+        let answer =
+            self.compute_when(deadline, when, move |engine| engine.subgraph(&asked)).await?;
         Ok(Response::new(walk::subgraph_response(answer)))
     }
 
@@ -88,8 +105,10 @@ impl GraphService for Services {
         request: Request<wire::CyclesRequest>,
     ) -> Result<Response<wire::CyclesResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::cycles_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().cycles(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::cycles_request(request)?;
+        let answer = self.compute_when(deadline, when, move |engine| engine.cycles(&asked)).await?;
         Ok(Response::new(walk::cycles_response(answer)))
     }
 
@@ -98,8 +117,11 @@ impl GraphService for Services {
         request: Request<wire::OrphansRequest>,
     ) -> Result<Response<wire::OrphansResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::orphans_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().orphans(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::orphans_request(request)?;
+        let answer =
+            self.compute_when(deadline, when, move |engine| engine.orphans(&asked)).await?;
         Ok(Response::new(walk::orphans_response(answer)))
     }
 
@@ -108,9 +130,11 @@ impl GraphService for Services {
         request: Request<wire::UnresolvedRequest>,
     ) -> Result<Response<wire::UnresolvedResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = walk::unresolved_request(request.into_inner())?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = walk::unresolved_request(request)?;
         let answer =
-            self.compute(deadline, move |vaults| vaults.engine().unresolved(&asked)).await?;
+            self.compute_when(deadline, when, move |engine| engine.unresolved(&asked)).await?;
         Ok(Response::new(walk::unresolved_response(answer)))
     }
 }

@@ -5,11 +5,13 @@ mod context;
 mod graph;
 mod notes;
 mod search;
+mod streams;
+mod when;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
@@ -35,6 +37,8 @@ pub struct Limits {
     pub workers: usize,
     /// Questions that wait for a worker.
     pub max_waiting: usize,
+    /// Streams that follow the index, and questions that wait for a generation.
+    pub max_streams: usize,
     /// How long a question may take where its caller asks for no less.
     pub timeout: Duration,
     /// Bytes of a request.
@@ -49,6 +53,7 @@ impl From<&ServerSettings> for Limits {
         Self {
             workers: settings.workers.map_or_else(cores, usize::from),
             max_waiting: settings.max_waiting,
+            max_streams: settings.max_streams,
             timeout: Duration::from_millis(settings.timeout_ms),
             max_request_bytes: settings.max_request_bytes,
             max_answer_bytes: settings.max_answer_bytes,
@@ -68,6 +73,9 @@ struct Inner {
     limits: Limits,
     places: Arc<Semaphore>,
     workers: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    /// True when the daemon is about to stop.
+    ending: watch::Sender<bool>,
 }
 
 impl Services {
@@ -80,12 +88,19 @@ impl Services {
             limits,
             places: Arc::new(Semaphore::new(workers.saturating_add(limits.max_waiting))),
             workers: Arc::new(Semaphore::new(workers)),
+            streams: Arc::new(Semaphore::new(limits.max_streams)),
+            ending: watch::Sender::new(false),
         }))
     }
 
     /// Answers over `vaults` from now on.
     pub fn fill(&self, vaults: Arc<Vaults>) {
         *self.slot() = Some(vaults);
+    }
+
+    /// Ends all streams that follow the index: nothing else would.
+    pub fn end_streams(&self) {
+        self.0.ending.send_replace(true);
     }
 
     /// Answers nothing any more. The writer ends, with what it holds published, when the last running question is over.

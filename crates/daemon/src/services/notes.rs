@@ -6,6 +6,7 @@ use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
 
 use super::Services;
+use super::when::Timed as _;
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -15,14 +16,16 @@ impl NoteService for Services {
         request: Request<wire::GetNoteRequest>,
     ) -> Result<Response<wire::GetNoteResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let wire::GetNoteRequest { name } = request.into_inner();
+        let request = request.into_inner();
+        let when = request.when();
+        let wire::GetNoteRequest { name, min_generation: _, as_of: _ } = request;
         if name.trim().is_empty() {
             return Err(status::invalid(
                 "name",
                 "say which note: a uri, path, title of its file or alias",
             ));
         }
-        let answer = self.compute(deadline, move |vaults| vaults.engine().note(&name)).await?;
+        let answer = self.compute_when(deadline, when, move |engine| engine.note(&name)).await?;
         Ok(Response::new(convert::notes::note_response(answer)))
     }
 
@@ -31,8 +34,10 @@ impl NoteService for Services {
         request: Request<wire::ListNotesRequest>,
     ) -> Result<Response<wire::ListNotesResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let asked = convert::notes::list_request(request.into_inner())?;
-        let answer = self.compute(deadline, move |vaults| vaults.engine().list(&asked)).await?;
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = convert::notes::list_request(request)?;
+        let answer = self.compute_when(deadline, when, move |engine| engine.list(&asked)).await?;
         Ok(Response::new(convert::notes::list_response(answer)))
     }
 
@@ -41,9 +46,12 @@ impl NoteService for Services {
         request: Request<wire::ResolveLinkRequest>,
     ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
         let deadline = self.deadline(request.metadata());
-        let wire::ResolveLinkRequest { target, from } = request.into_inner();
+        let request = request.into_inner();
+        let when = request.when();
+        let wire::ResolveLinkRequest { target, from, min_generation: _, as_of: _ } = request;
         let asked = ResolveRequest { target, from };
-        let answer = self.compute(deadline, move |vaults| vaults.engine().resolve(&asked)).await?;
+        let answer =
+            self.compute_when(deadline, when, move |engine| engine.resolve(&asked)).await?;
         Ok(Response::new(convert::notes::resolve_response(answer)))
     }
 }

@@ -49,6 +49,14 @@ pub enum KeywordError {
         /// What it said.
         detail: String,
     },
+    /// The words of this generation are not held any more; its notes and links may be.
+    #[error(
+        "the words of generation {generation} are not in memory any more; ask the newest one, or for its notes and links"
+    )]
+    Past {
+        /// The generation that was asked.
+        generation: u64,
+    },
     /// The query was read against another commit than the one that is asked.
     #[error("the query belongs to generation {query}, the word index to generation {index}")]
     ForeignQuery {

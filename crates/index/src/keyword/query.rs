@@ -153,6 +153,7 @@ impl KeywordReader {
     ///
     /// Fails only when the index cannot be read.
     pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<KeywordQuery, KeywordError> {
+        self.check_held()?;
         let cut = text.floor_char_boundary(MAX_QUERY_BYTES);
         let mut builder = Builder {
             reader: self,

@@ -73,6 +73,8 @@ pub(super) struct View {
     languages: Vec<Language>,
     pub(super) scoring: Scoring,
     pub(super) fallback: Language,
+    /// Whether the words are not held any more.
+    is_past: bool,
     /// Room to work in, kept from search to search.
     pub(super) scratch: Mutex<Vec<Scratch>>,
 }
@@ -155,9 +157,35 @@ impl KeywordReader {
             languages,
             scoring,
             fallback,
+            is_past: false,
             scratch,
         };
         Ok(Self(Arc::new(view)))
+    }
+
+    /// A reader of a generation whose words are not held any more: questions about them fail.
+    pub(crate) fn past(generation: u64) -> Self {
+        let view = View {
+            generation,
+            segments: Vec::new(),
+            places: Vec::new(),
+            n_notes: 0,
+            total_length: 0,
+            languages: Vec::new(),
+            scoring: Scoring::default(),
+            fallback: Language::English,
+            is_past: true,
+            scratch: Mutex::default(),
+        };
+        Self(Arc::new(view))
+    }
+
+    /// Fails when the words are not held any more.
+    pub(super) fn check_held(&self) -> Result<(), KeywordError> {
+        if self.0.is_past {
+            return Err(KeywordError::Past { generation: self.0.generation });
+        }
+        Ok(())
     }
 
     /// The generation it was committed as; 0 for an index nothing was committed to.
@@ -180,6 +208,7 @@ impl KeywordReader {
 
     /// Each note with the version it was last handed in as, in no particular order.
     pub fn versions(&self) -> Result<Vec<(NoteId, u64)>, KeywordError> {
+        self.check_held()?;
         let mut versions = Vec::with_capacity(self.0.n_notes);
         for segment in &self.0.segments {
             let column = segment.versions()?;
@@ -233,6 +262,7 @@ impl KeywordReader {
 
     /// The notes that hold `term`. The first call per segment reads its dictionary, later ones take well under a microsecond.
     pub fn n_notes_with(&self, term: &str) -> Result<u32, KeywordError> {
+        self.check_held()?;
         let hash = hash(term.as_bytes());
         self.0.segments.iter().map(|segment| segment.live_frequency_by_hash(hash)).sum()
     }
@@ -241,6 +271,7 @@ impl KeywordReader {
     ///
     /// Function words and parts of compounds are left out. Nothing for an unknown note.
     pub fn rare_terms(&self, note: NoteId, max_notes: u32) -> Result<Vec<OwnTerm>, KeywordError> {
+        self.check_held()?;
         let Some((segment, doc)) = self.0.place_of(note) else { return Ok(Vec::new()) };
         let mut own = Vec::new();
         let mut frequencies = Vec::new();
@@ -277,6 +308,7 @@ impl KeywordReader {
 
     /// The notes that hold `term` with its frequency in each, in no particular order. `O(notes with the term)`.
     pub fn notes_with(&self, term: &str) -> Result<Vec<(NoteId, u32)>, KeywordError> {
+        self.check_held()?;
         let mut notes = Vec::new();
         for segment in &self.0.segments {
             if let Some(info) = segment.lookup(term)? {

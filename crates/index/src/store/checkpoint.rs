@@ -31,6 +31,44 @@ impl Checkpoints {
         write(&self.root, checkpoint, keep)
     }
 
+    /// The checkpoint to go on from, and what keeps newer ones from being it; nothing in a new store.
+    ///
+    /// It is the newest whole one. Fails when the newest was written by a later release, or none can be read.
+    pub fn newest(&self) -> Result<Option<(Checkpoint, Option<StoreError>)>, StoreError> {
+        let stored = self.stored()?;
+        let named = files::read_number(&self.root.join("CURRENT"))?;
+        let Some(current) = named.or_else(|| stored.last().copied()) else { return Ok(None) };
+        let damage = match read(&self.root, current) {
+            Ok(checkpoint) => return Ok(Some((checkpoint, None))),
+            Err(error @ StoreError::Damaged { .. }) => error,
+            Err(error) => return Err(error),
+        };
+        let others = stored.into_iter().rev().filter(|generation| *generation != current);
+        let whole = others.filter_map(|generation| read(&self.root, generation).ok()).next();
+        match whole {
+            Some(checkpoint) => Ok(Some((checkpoint, Some(damage)))),
+            None => Err(damage),
+        }
+    }
+
+    /// The checkpoint of a stored generation.
+    ///
+    /// Fails with [`StoreError::Damaged`] where it is not stored or not whole.
+    pub fn read(&self, generation: u64) -> Result<Checkpoint, StoreError> {
+        read(&self.root, generation)
+    }
+
+    /// The stored generations, ascending.
+    pub fn stored(&self) -> Result<Vec<u64>, StoreError> {
+        let mut stored: Vec<u64> = std::fs::read_dir(&self.root)
+            .map_err(StoreError::io("read", &self.root))?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("gen-")?.parse().ok())
+            .collect();
+        stored.sort_unstable();
+        Ok(stored)
+    }
+
     /// Bytes of all files of the store. `O(files)`.
     #[must_use]
     pub fn store_bytes(&self) -> u64 {
@@ -62,8 +100,8 @@ fn folder(root: &Path, generation: u64) -> PathBuf {
     root.join(format!("gen-{generation}"))
 }
 
-pub(super) fn read(root: &Path) -> Result<Option<Checkpoint>, StoreError> {
-    let Some(generation) = files::read_number(&root.join("CURRENT"))? else { return Ok(None) };
+/// The checkpoint of `generation`.
+fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
     let folder = folder(root, generation);
     let path = folder.join(MANIFEST);
     let damaged = |path: &Path, reason: &str| StoreError::Damaged {
@@ -106,7 +144,7 @@ pub(super) fn read(root: &Path) -> Result<Option<Checkpoint>, StoreError> {
     let (path, bytes) = part(GRAPH)?;
     let notes = NoteTable::restored(notes, decoded(&path, &bytes)?)
         .map_err(|error| damaged(&path, &error.to_string()))?;
-    Ok(Some(Checkpoint { generation, notes, recipe: manifest.recipe }))
+    Ok(Checkpoint { generation, notes, recipe: manifest.recipe })
 }
 
 fn decoded<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
@@ -145,13 +183,9 @@ fn write(root: &Path, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreE
     files::sync_folder(root)?;
     files::replace(&root.join("CURRENT"), generation.to_string().as_bytes())?;
 
-    let mut older: Vec<u64> = std::fs::read_dir(root)
-        .map_err(StoreError::io("read", root))?
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("gen-")?.parse().ok())
-        .filter(|other| other != generation)
-        .collect();
-    older.sort_unstable_by(|a, b| b.cmp(a));
+    let mut older = Checkpoints { root: root.to_owned() }.stored()?;
+    older.retain(|other| other != generation);
+    older.reverse();
     for old in older.into_iter().skip(keep.saturating_sub(1)) {
         // What cannot be removed now is removed by a later checkpoint.
         let _ = std::fs::remove_dir_all(self::folder(root, old));

@@ -136,13 +136,6 @@ impl Store {
         self.root.join("keyword")
     }
 
-    /// The last checkpoint; nothing in a new store.
-    ///
-    /// A damaged one is an error that names the file: the caller builds anew from the vault, and vectors are kept all the same.
-    pub fn checkpoint(&self) -> Result<Option<Checkpoint>, StoreError> {
-        checkpoint::read(&self.root)
-    }
-
     /// Where checkpoints are written: a handle that another thread may have.
     #[must_use]
     pub fn checkpoints(&self) -> Checkpoints {
@@ -161,7 +154,7 @@ impl Store {
     /// The generation to start from after `newest` was read back: itself after a run that ended well, else one that nobody has seen.
     #[must_use]
     pub fn resume(&self, newest: u64) -> u64 {
-        if self.issued == newest || self.issued == 0 { newest } else { self.issued }
+        if self.issued == newest || self.issued == 0 { newest } else { self.issued + 1 }
     }
 
     /// Notes that the run ends with `generation` written down, so that the next may go on from it.

@@ -26,6 +26,7 @@ use self::meaning::Meaning;
 pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
 use crate::board::Board;
+use crate::past::Past;
 use crate::scan::Area;
 use crate::status::Phase;
 use crate::vaults::vault_changes;
@@ -69,6 +70,7 @@ pub(crate) struct Parts {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) publisher: Publisher,
     pub(crate) board: Board,
+    pub(crate) past: Past,
     /// Generation of the last checkpoint.
     pub(crate) written: u64,
     /// Whether the entries were made with another recipe.
@@ -86,6 +88,7 @@ pub(crate) struct Writer {
     embedder: Option<Arc<dyn Embedder>>,
     publisher: Publisher,
     board: Board,
+    past: Past,
     vaults: Vec<Watched>,
     recipe: u64,
     /// Facts of files that were touched and say what they said.
@@ -97,7 +100,8 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(settings: IndexSettings, parts: Parts, events: Sender<Event>) -> Self {
-        let Parts { store, keyword, shelf, embedder, publisher, board, written, outdated } = parts;
+        let Parts { store, keyword, shelf, embedder, publisher, board, past, written, outdated } =
+            parts;
         let meaning = embedder
             .as_ref()
             .zip(shelf)
@@ -112,6 +116,7 @@ impl Writer {
             embedder,
             publisher,
             board,
+            past,
             vaults: Vec::new(),
             reread: HashMap::new(),
             written: Written::new(written),

@@ -34,8 +34,8 @@ pub(super) struct Written {
     at: Option<Instant>,
     dirty_since: Option<Instant>,
     last_change: Instant,
-    /// A checkpoint that is being written, by its generation.
-    under_way: Option<(u64, JoinHandle<Result<(), StoreError>>)>,
+    /// The state that is being written down.
+    under_way: Option<(Arc<Snapshot>, JoinHandle<Result<(), StoreError>>)>,
 }
 
 impl Written {
@@ -136,10 +136,13 @@ impl Writer {
     }
 
     fn show(&mut self, snapshot: Snapshot) {
+        let generation = snapshot.generation;
+        tracing::debug!(generation, digest = %format_args!("{:032x}", snapshot.notes.total().digest), "published");
         self.publisher.publish(snapshot);
         self.last_published = Instant::now();
         self.written.changed();
         self.count();
+        self.board.published(generation);
     }
 
     /// Brings the numbers of the board up to date.
@@ -160,7 +163,7 @@ impl Writer {
             return;
         }
         let started = self.prepare_checkpoint().and_then(|work| {
-            let Some((generation, work)) = work else { return Ok(()) };
+            let Some((snapshot, work)) = work else { return Ok(()) };
             let events = self.events.clone();
             let work = move || {
                 let outcome = work();
@@ -174,7 +177,7 @@ impl Writer {
                 path: "the thread that writes checkpoints".into(),
                 source,
             })?;
-            self.written.under_way = Some((generation, thread));
+            self.written.under_way = Some((snapshot, thread));
             Ok(())
         });
         self.note_checkpoint(started);
@@ -182,7 +185,7 @@ impl Writer {
 
     /// Takes in that a checkpoint in the background is done.
     pub(super) fn checkpoint_done(&mut self) {
-        let Some((generation, thread)) = self.written.under_way.take() else { return };
+        let Some((snapshot, thread)) = self.written.under_way.take() else { return };
         let outcome = thread.join().unwrap_or_else(|_| {
             Err(StoreError::Damaged {
                 path: self.settings.store.clone(),
@@ -190,7 +193,7 @@ impl Writer {
             })
         });
         if outcome.is_ok() {
-            self.has_written(generation);
+            self.has_written(snapshot);
         }
         self.note_checkpoint(outcome.map_err(IndexError::from));
     }
@@ -198,18 +201,17 @@ impl Writer {
     /// Writes down what is published, unless it is, and waits for it.
     pub(super) fn checkpoint(&mut self) -> Result<(), IndexError> {
         self.checkpoint_done();
-        if let Some((generation, work)) = self.prepare_checkpoint()? {
+        if let Some((snapshot, work)) = self.prepare_checkpoint()? {
             work()?;
-            self.has_written(generation);
+            self.has_written(snapshot);
         }
         Ok(())
     }
 
     /// The work of writing the newest snapshot down; nothing where it is written down or there is no store.
-    #[expect(clippy::type_complexity, reason = "a generation and the work that writes it down")]
     fn prepare_checkpoint(
         &mut self,
-    ) -> Result<Option<(u64, impl FnOnce() -> Result<(), StoreError> + Send + use<>)>, IndexError>
+    ) -> Result<Option<(Arc<Snapshot>, impl FnOnce() -> Result<(), StoreError> + use<>)>, IndexError>
     {
         if let Some(meaning) = &mut self.meaning {
             meaning.sync()?;
@@ -231,16 +233,20 @@ impl Writer {
         let board = self.board.clone();
         let work = move || {
             checkpoints.write(&checkpoint, keep)?;
-            board.lock().status.store_bytes = checkpoints.store_bytes();
+            let stored = checkpoints.stored()?;
+            let status = &mut board.lock().status;
+            (status.store_bytes, status.stored_generations) = (checkpoints.store_bytes(), stored);
             Ok(())
         };
-        Ok(Some((snapshot.generation, work)))
+        Ok(Some((snapshot, work)))
     }
 
-    fn has_written(&mut self, generation: u64) {
-        self.written.generation = generation;
+    fn has_written(&mut self, snapshot: Arc<Snapshot>) {
+        self.written.generation = snapshot.generation;
         self.written.at = Some(Instant::now());
-        self.written.dirty_since = (generation != self.generation()).then(Instant::now);
+        let is_newest = snapshot.generation == self.generation();
+        self.written.dirty_since = (!is_newest).then(Instant::now);
+        self.past.keep(snapshot);
     }
 
     fn note_checkpoint(&mut self, outcome: Result<(), IndexError>) {
@@ -254,6 +260,7 @@ impl Writer {
 
     /// Takes what was deleted off the disk.
     pub(super) fn compact(&mut self) -> Result<(), IndexError> {
+        self.past.forget();
         let keyword = self.keyword.compact(self.generation())?;
         let before = self.publisher.newest();
         self.publisher.publish(Snapshot { keyword, ..Snapshot::clone(&before) });

@@ -35,7 +35,17 @@ pub(crate) fn status(status: &StatusResponse) -> String {
     );
     row("model", &model);
     row("store", &format!("{} ({})", status.store, bytes(status.store_bytes)));
-    row("generation", &status.generation.to_string());
+    let stored: Vec<String> = status
+        .stored_generations
+        .iter()
+        .filter(|stored| **stored != status.generation)
+        .map(u64::to_string)
+        .collect();
+    let earlier = match stored.as_slice() {
+        [] => String::new(),
+        stored => format!("; --as-of asks {}", stored.join(", ")),
+    };
+    row("generation", &format!("{}{earlier}", status.generation));
     for vault in &status.vaults {
         row("vault", &of_vault(vault));
     }

@@ -1,0 +1,162 @@
+//! Streams that follow the index until their reader goes or the daemon stops.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+use weft_engine::{Hit, SearchAnswer};
+use weft_proto::noteweft::v1 as wire;
+
+use super::when::Timed as _;
+use super::{Services, blocking};
+use crate::{convert, status};
+
+/// Messages that follow the index.
+pub(super) type Following<T> = ReceiverStream<Result<T, Status>>;
+
+/// The time between two answers of a followed query, where the request does not say.
+const QUERY_INTERVAL_MS: u32 = 200;
+
+/// The longest time between two answers that may be asked for.
+const MAX_INTERVAL_MS: u32 = 3_600_000;
+
+/// What a stream waits for.
+struct Follower<T> {
+    generations: watch::Receiver<u64>,
+    ending: watch::Receiver<bool>,
+    messages: mpsc::Sender<Result<T, Status>>,
+}
+
+impl<T> Follower<T> {
+    /// Waits for a generation that was not seen; false when the reader has gone or the daemon stops.
+    async fn next(&mut self) -> bool {
+        tokio::select! {
+            changed = self.generations.changed() => {
+                if changed.is_ok() {
+                    return true;
+                }
+            }
+            _ = self.ending.wait_for(|ending| *ending) => {}
+            () = self.messages.closed() => return false,
+        }
+        drop(self.messages.send(Err(status::stopping())).await);
+        false
+    }
+
+    /// Sends a message; false when the reader has gone.
+    async fn send(&self, message: T) -> bool {
+        self.messages.send(Ok(message)).await.is_ok()
+    }
+}
+
+impl Services {
+    fn follower<T>(&self) -> Result<(Follower<T>, Following<T>), Status> {
+        let (messages, stream) = mpsc::channel(1);
+        let generations = self.vaults()?.generations();
+        let ending = self.0.ending.subscribe();
+        Ok((Follower { generations, ending, messages }, ReceiverStream::new(stream)))
+    }
+
+    /// Tells of each generation after the one that the caller knows.
+    pub(super) fn follow_generations(
+        &self,
+        request: wire::WatchGenerationsRequest,
+    ) -> Result<Following<wire::WatchGenerationsResponse>, Status> {
+        let wire::WatchGenerationsRequest { after } = request;
+        let place = self.stream_place()?;
+        let (mut follower, stream) = self.follower()?;
+        let services = self.clone();
+        tokio::spawn(async move {
+            let _place = place;
+            let mut known = after;
+            loop {
+                // The vaults are held for a moment only, so that the daemon can stop.
+                let Ok(vaults) = services.vaults() else { break };
+                follower.generations.mark_unchanged();
+                let Ok(status) = blocking(move || vaults.status()).await else { break };
+                let generation = status.generation;
+                if known.is_none_or(|known| generation > known) {
+                    let n_missed = known.map_or(0, |known| generation - known - 1);
+                    known = Some(generation);
+                    let message = convert::admin::generation(&status, n_missed);
+                    if !follower.send(message).await {
+                        break;
+                    }
+                }
+                if !follower.next().await {
+                    break;
+                }
+            }
+        });
+        Ok(stream)
+    }
+
+    /// Answers a query, and answers it again whenever its hits change.
+    pub(super) fn follow_query(
+        &self,
+        request: wire::WatchQueryRequest,
+    ) -> Result<Following<wire::WatchQueryResponse>, Status> {
+        let wire::WatchQueryRequest { search, min_interval_ms } = request;
+        let search = search.ok_or_else(|| status::invalid("search", "say what to look for"))?;
+        if search.as_of.is_some() {
+            return Err(status::invalid("search.as_of", "what is past does not change"));
+        }
+        let interval = min_interval_ms.unwrap_or(QUERY_INTERVAL_MS);
+        if interval > MAX_INTERVAL_MS {
+            let reason = format!("it must be 0 to {MAX_INTERVAL_MS}");
+            return Err(status::invalid("min_interval_ms", &reason));
+        }
+        let interval = Duration::from_millis(interval.into());
+        // What is wrong with the query is told at once.
+        let timeout = self.0.limits.timeout;
+        convert::search::search_request(search.clone(), std::time::Instant::now() + timeout)?;
+        let place = self.stream_place()?;
+        let (mut follower, stream) = self.follower()?;
+        let services = self.clone();
+        tokio::spawn(async move {
+            let _place = place;
+            let mut before: Option<SearchAnswer> = None;
+            loop {
+                follower.generations.mark_unchanged();
+                let answer = match services.search_again(&search).await {
+                    Ok(answer) => answer,
+                    Err(status) => {
+                        drop(follower.messages.send(Err(status)).await);
+                        break;
+                    }
+                };
+                if before.as_ref().is_none_or(|before| !same_hits(before, &answer)) {
+                    let message = convert::search::followed(before.as_ref(), answer.clone());
+                    before = Some(answer);
+                    if !follower.send(message).await {
+                        break;
+                    }
+                }
+                tokio::time::sleep(interval).await;
+                if !follower.next().await {
+                    break;
+                }
+            }
+        });
+        Ok(stream)
+    }
+
+    async fn search_again(&self, search: &wire::SearchRequest) -> Result<SearchAnswer, Status> {
+        let deadline = std::time::Instant::now() + self.0.limits.timeout;
+        let (when, asked) =
+            (search.when(), convert::search::search_request(search.clone(), deadline)?);
+        self.compute_when(deadline, when, move |engine| engine.search(&asked)).await
+    }
+}
+
+/// Whether two answers show the same: scores alone change with every note of the vault, and nobody would see why.
+fn same_hits(before: &SearchAnswer, now: &SearchAnswer) -> bool {
+    let shown = |hit: &Hit| {
+        let Hit { uri, path, title, fresh, snippets, .. } = hit;
+        (uri.clone(), path.clone(), title.clone(), *fresh, snippets.clone())
+    };
+    let SearchAnswer { hits, generation: _, truncated, degraded } = before;
+    (truncated, degraded) == (&now.truncated, &now.degraded)
+        && hits.iter().map(shown).eq(now.hits.iter().map(shown))
+}

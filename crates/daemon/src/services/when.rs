@@ -1,0 +1,92 @@
+//! Which state answers: the newest, one not older than asked for, or a past one.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tonic::Status;
+use weft_engine::{Engine, EngineError};
+use weft_proto::noteweft::v1 as wire;
+
+use super::Services;
+use crate::status;
+
+/// Which state answers a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct When {
+    /// It holds this generation.
+    pub(super) min_generation: Option<u64>,
+    /// It is this generation.
+    pub(super) as_of: Option<u64>,
+}
+
+/// A request that says which state answers.
+pub(super) trait Timed {
+    /// Which state answers.
+    fn when(&self) -> When;
+}
+
+macro_rules! timed {
+    ($($request:ident),+ $(,)?) => {$(
+        impl Timed for wire::$request {
+            fn when(&self) -> When {
+                When { min_generation: self.min_generation, as_of: self.as_of }
+            }
+        }
+    )+};
+}
+
+timed! {
+    AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
+    OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
+    TreeRequest, UnresolvedRequest,
+}
+
+impl Services {
+    /// Computes an answer over the state asked for, on a blocking thread as soon as a worker is free.
+    pub(super) async fn compute_when<T: Send + 'static>(
+        &self,
+        deadline: Instant,
+        when: When,
+        question: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, Status> {
+        let When { min_generation, as_of } = when;
+        match (min_generation, as_of) {
+            (Some(_), Some(_)) => {
+                let reason = "what is past is not waited for; give `min_generation` or `as_of`";
+                return Err(status::invalid("as_of", reason));
+            }
+            (Some(generation), None) => self.reach(deadline, generation).await?,
+            (None, _) => {}
+        }
+        let answer = self.compute(deadline, move |vaults| match as_of {
+            None => question(vaults.engine()).map(Ok),
+            Some(generation) => match vaults.engine_at(generation) {
+                Ok(engine) => question(&engine).map(Ok),
+                Err(error) => Ok(Err(status::of_index(&error))),
+            },
+        });
+        answer.await?
+    }
+
+    /// Waits until a generation can be asked.
+    async fn reach(&self, deadline: Instant, wanted: u64) -> Result<(), Status> {
+        let mut generations = self.vaults()?.generations();
+        if *generations.borrow() >= wanted {
+            return Ok(());
+        }
+        let _place = self.stream_place()?;
+        let reached = generations.wait_for(|newest| *newest >= wanted);
+        let outcome = tokio::time::timeout_at(deadline.into(), reached).await;
+        match outcome.map(|reached| reached.map(drop)) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(status::stopping()),
+            Err(_) => Err(status::not_reached(wanted, *generations.borrow())),
+        }
+    }
+
+    /// A place for something that lasts.
+    pub(super) fn stream_place(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Status> {
+        let streams = Arc::clone(&self.0.streams);
+        streams.try_acquire_owned().map_err(|_| status::too_many_streams(self.0.limits.max_streams))
+    }
+}

@@ -1,0 +1,164 @@
+//! What clients see of an index that follows its files.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tonic::Code;
+use tonic::transport::Channel;
+use tonic_types::StatusExt as _;
+use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
+use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
+use weft_proto::noteweft::v1::{
+    FlushRequest, GetNoteRequest, ListNotesRequest, SearchMode, SearchRequest, SearchResponse,
+    StatusRequest, WatchGenerationsRequest, WatchQueryRequest,
+};
+use weft_tests::{Failure, Running, served};
+
+const SETTINGS: &[(&str, &str)] = &[("embedding.model", "none"), ("watch.debounce_ms", "10")];
+
+/// A daemon over a vault of one note.
+async fn serving(vault: &Path, settings: &[(&str, &str)]) -> Result<(Running, Channel), Failure> {
+    std::fs::write(vault.join("fern.md"), "# Fern\nsee [[moss]]\n")?;
+    let daemon = Running::start(vault, settings).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    Ok((daemon, channel))
+}
+
+async fn flush(channel: &Channel) -> Result<u64, Failure> {
+    let mut admin = AdminServiceClient::new(channel.clone());
+    Ok(admin.flush(FlushRequest {}).await?.into_inner().generation)
+}
+
+fn words(query: &str) -> SearchRequest {
+    let mode = SearchMode::Keyword.into();
+    SearchRequest { query: query.to_owned(), mode, ..SearchRequest::default() }
+}
+
+fn uris(answer: &SearchResponse) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.uri.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_waits_for_the_generation_it_needs() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let (daemon, channel) = serving(vault.path(), SETTINGS).await?;
+    let first = flush(&channel).await?;
+    let mut search = SearchServiceClient::new(channel.clone());
+    let next = SearchRequest { min_generation: Some(first + 1), ..words("moss") };
+
+    let mut impatient = tonic::Request::new(next.clone());
+    impatient.set_timeout(Duration::from_millis(50));
+    let status = search.search(impatient).await.expect_err("nothing was written");
+    assert!(matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled), "{status}");
+
+    let waiting = tokio::spawn({
+        let mut search = search.clone();
+        async move { search.search(next).await }
+    });
+    std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft\n")?;
+    let answer = waiting.await??.into_inner();
+    assert!(answer.generation > first);
+    assert_eq!(uris(&answer), ["moss", "fern"]);
+
+    let both = SearchRequest { min_generation: Some(1), as_of: Some(1), ..words("moss") };
+    let status = search.search(both).await.expect_err("one of the two");
+    assert_eq!(status.code(), Code::InvalidArgument);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stored_generations_can_be_asked() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let settings = [SETTINGS, &[("store.keep_generations", "3")]].concat();
+    let (daemon, channel) = serving(vault.path(), &settings).await?;
+    let first = flush(&channel).await?;
+    std::fs::write(vault.path().join("fern.md"), "# Fern\nno links any more\n")?;
+    std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft\n")?;
+    let second = flush(&channel).await?;
+    assert!(second > first);
+
+    let past = |name: &str| GetNoteRequest {
+        name: name.into(),
+        as_of: Some(first),
+        ..GetNoteRequest::default()
+    };
+    let mut notes = NoteServiceClient::new(channel.clone());
+    let fern = notes.get_note(past("fern")).await?.into_inner();
+    assert_eq!((fern.body.as_str(), fern.generation), ("# Fern\nsee [[moss]]\n", first));
+    let status = notes.get_note(past("moss")).await.expect_err("it was not there");
+    assert_eq!(status.code(), Code::NotFound);
+    let listed = ListNotesRequest { as_of: Some(first), ..ListNotesRequest::default() };
+    assert_eq!(notes.list_notes(listed).await?.into_inner().total, 1);
+    let in_memory = SearchRequest { as_of: Some(first), ..words("soft") };
+    let mut search = SearchServiceClient::new(channel.clone());
+    assert_eq!(uris(&search.search(in_memory.clone()).await?.into_inner()), [""; 0]);
+
+    // A later run has the notes and links of it, but not its words.
+    let daemon = daemon.restart(vault.path(), &settings).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    let status = AdminServiceClient::new(channel.clone()).status(StatusRequest {}).await?;
+    assert!(status.get_ref().stored_generations.contains(&first), "{status:?}");
+    let mut notes = NoteServiceClient::new(channel.clone());
+    assert_eq!(notes.get_note(past("fern")).await?.into_inner().body, fern.body);
+    let mut search = SearchServiceClient::new(channel.clone());
+    let status = search.search(in_memory).await.expect_err("its words are gone");
+    assert_eq!(status.code(), Code::FailedPrecondition);
+    let unknown = GetNoteRequest { as_of: Some(7_000_000), ..past("fern") };
+    let status = notes.get_note(unknown).await.expect_err("it never was");
+    assert_eq!(status.code(), Code::NotFound);
+    let info = status.get_details_error_info().ok_or("no details")?;
+    assert!(info.metadata["stored"].split(',').any(|stored| stored == first.to_string()));
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_follow_the_index_and_end_with_the_daemon() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let settings = [SETTINGS, &[("server.max_streams", "2")]].concat();
+    let (daemon, channel) = serving(vault.path(), &settings).await?;
+    let first = flush(&channel).await?;
+    let mut admin = AdminServiceClient::new(channel.clone());
+    let asked = WatchGenerationsRequest::default();
+    let mut generations = admin.watch_generations(asked).await?.into_inner();
+    let present = generations.message().await?.ok_or("a first message")?;
+    assert_eq!((present.generation, present.n_notes), (first, 1));
+    let mut search = SearchServiceClient::new(channel.clone());
+    let asked = WatchQueryRequest { search: Some(words("soft")), min_interval_ms: Some(0) };
+    let mut answers = search.watch_query(asked.clone()).await?.into_inner();
+    let empty = answers.message().await?.ok_or("a first answer")?;
+    assert!(empty.entered.is_empty() && empty.answer.is_some_and(|answer| answer.hits.is_empty()));
+    let status = search.watch_query(asked).await.expect_err("there is no place");
+    assert_eq!(status.code(), Code::ResourceExhausted);
+
+    std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft\n")?;
+    let next = generations.message().await?.ok_or("a second message")?;
+    assert_eq!((next.n_notes, next.generation - next.n_missed), (2, first + 1));
+    assert_ne!(next.digest, present.digest);
+    let found = answers.message().await?.ok_or("a second answer")?;
+    assert_eq!(found.entered, ["moss"]);
+    // What changes no hit brings no answer.
+    std::fs::write(vault.path().join("stone.md"), "hard\n")?;
+    assert!(generations.message().await?.is_some());
+    std::fs::remove_file(vault.path().join("moss.md"))?;
+    let lost = answers.message().await?.ok_or("a third answer")?;
+    assert_eq!((lost.left, lost.entered), (vec!["moss".to_owned()], Vec::new()));
+
+    let stopping = tokio::spawn(daemon.stop());
+    loop {
+        match answers.message().await {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(status) => {
+                assert_eq!(status.code(), Code::Unavailable, "{status}");
+                break;
+            }
+        }
+    }
+    tokio::time::timeout(Duration::from_secs(4), stopping).await???;
+    Ok(())
+}
