@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use weft_index::keyword::{KeywordChange, KeywordError, KeywordReader, KeywordWriter};
 use weft_index::notes::{Change, Delta, NoteEntry, NoteTable};
-use weft_index::{Checkpoint, Snapshot, StoreError};
+use weft_index::{Checkpoint, Checkpoints, Snapshot, StoreError};
 use weft_model::NoteId;
 
 use super::meaning::Meaning;
 use super::read::document;
 use super::{Event, Writer};
 use crate::IndexError;
+use crate::board::Board;
 
 /// How long new vectors may wait to be published while more are coming.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -35,7 +36,34 @@ pub(super) struct Written {
     dirty_since: Option<Instant>,
     last_change: Instant,
     /// The state that is being written down.
-    under_way: Option<(Arc<Snapshot>, JoinHandle<Result<(), StoreError>>)>,
+    under_way: Option<UnderWay>,
+}
+
+/// A state that a thread writes down.
+struct UnderWay {
+    snapshot: Arc<Snapshot>,
+    thread: JoinHandle<Result<(), StoreError>>,
+}
+
+/// The work of writing a state down; needs nothing of the writer.
+struct WriteDown {
+    snapshot: Arc<Snapshot>,
+    recipe: u64,
+    checkpoints: Checkpoints,
+    keep: usize,
+    board: Board,
+}
+
+impl WriteDown {
+    fn run(&self) -> Result<(), StoreError> {
+        let Self { snapshot, recipe, checkpoints, keep, board } = self;
+        let (generation, notes) = (snapshot.generation, snapshot.notes.clone());
+        checkpoints.write(&Checkpoint { generation, notes, recipe: *recipe }, *keep)?;
+        let (stored, n_bytes) = (checkpoints.stored()?, checkpoints.store_bytes());
+        let status = &mut board.lock().status;
+        (status.stored_generations, status.store_bytes) = (stored, n_bytes);
+        Ok(())
+    }
 }
 
 impl Written {
@@ -163,10 +191,10 @@ impl Writer {
             return;
         }
         let started = self.prepare_checkpoint().and_then(|work| {
-            let Some((snapshot, work)) = work else { return Ok(()) };
-            let events = self.events.clone();
+            let Some(work) = work else { return Ok(()) };
+            let (snapshot, events) = (Arc::clone(&work.snapshot), self.events.clone());
             let work = move || {
-                let outcome = work();
+                let outcome = work.run();
                 // A writer that has stopped waits for the thread itself.
                 let _ = events.send(Event::Written);
                 outcome
@@ -177,7 +205,7 @@ impl Writer {
                 path: "the thread that writes checkpoints".into(),
                 source,
             })?;
-            self.written.under_way = Some((snapshot, thread));
+            self.written.under_way = Some(UnderWay { snapshot, thread });
             Ok(())
         });
         self.note_checkpoint(started);
@@ -185,7 +213,7 @@ impl Writer {
 
     /// Takes in that a checkpoint in the background is done.
     pub(super) fn checkpoint_done(&mut self) {
-        let Some((snapshot, thread)) = self.written.under_way.take() else { return };
+        let Some(UnderWay { snapshot, thread }) = self.written.under_way.take() else { return };
         let outcome = thread.join().unwrap_or_else(|_| {
             Err(StoreError::Damaged {
                 path: self.settings.store.clone(),
@@ -201,44 +229,32 @@ impl Writer {
     /// Writes down what is published, unless it is, and waits for it.
     pub(super) fn checkpoint(&mut self) -> Result<(), IndexError> {
         self.checkpoint_done();
-        if let Some((snapshot, work)) = self.prepare_checkpoint()? {
-            work()?;
-            self.has_written(snapshot);
+        if let Some(work) = self.prepare_checkpoint()? {
+            work.run()?;
+            self.has_written(work.snapshot);
         }
         Ok(())
     }
 
     /// The work of writing the newest snapshot down; nothing where it is written down or there is no store.
-    fn prepare_checkpoint(
-        &mut self,
-    ) -> Result<Option<(Arc<Snapshot>, impl FnOnce() -> Result<(), StoreError> + use<>)>, IndexError>
-    {
+    fn prepare_checkpoint(&mut self) -> Result<Option<WriteDown>, IndexError> {
         if let Some(meaning) = &mut self.meaning {
             meaning.sync()?;
         }
         let snapshot = self.publisher.newest();
-        let Some(store) =
-            self.store.as_ref().filter(|_| self.written.generation != snapshot.generation)
-        else {
+        let is_new = self.written.generation != snapshot.generation;
+        let Some(store) = self.store.as_ref().filter(|_| is_new) else {
             self.written.dirty_since = None;
             return Ok(None);
         };
-        let (checkpoints, keep) = (store.checkpoints(), self.settings.keep_generations);
-        let checkpoint = Checkpoint {
-            generation: snapshot.generation,
-            notes: snapshot.notes.clone(),
+        Ok(Some(WriteDown {
+            snapshot,
             // While some entries are of another recipe, the whole is of none.
             recipe: if self.vaults.iter().any(|vault| vault.outdated) { 0 } else { self.recipe },
-        };
-        let board = self.board.clone();
-        let work = move || {
-            checkpoints.write(&checkpoint, keep)?;
-            let stored = checkpoints.stored()?;
-            let status = &mut board.lock().status;
-            (status.store_bytes, status.stored_generations) = (checkpoints.store_bytes(), stored);
-            Ok(())
-        };
-        Ok(Some((snapshot, work)))
+            checkpoints: store.checkpoints(),
+            keep: self.settings.keep_generations,
+            board: self.board.clone(),
+        }))
     }
 
     fn has_written(&mut self, snapshot: Arc<Snapshot>) {
