@@ -156,7 +156,7 @@ fn same_hits(before: &SearchAnswer, now: &SearchAnswer) -> bool {
         let Hit { uri, path, title, fresh, snippets, .. } = hit;
         (uri.clone(), path.clone(), title.clone(), *fresh, snippets.clone())
     };
-    let SearchAnswer { hits, generation: _, truncated, degraded } = before;
-    (truncated, degraded) == (&now.truncated, &now.degraded)
+    let SearchAnswer { hits, generation: _, truncated, degraded, capped, explanation: _ } = before;
+    (truncated, degraded, capped) == (&now.truncated, &now.degraded, &now.capped)
         && hits.iter().map(shown).eq(now.hits.iter().map(shown))
 }
