@@ -19,6 +19,9 @@ use weft_testkit::Random;
 /// Sizes of the corpora that every bench measures.
 pub const SIZES: [usize; 2] = [1_000, 10_000];
 
+/// Sizes of the corpora that walks are measured on: a walk must not cost more where the graph is larger.
+const WALK_SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
 /// Links of a note.
 const LINKS_PER_NOTE: usize = 6;
 
@@ -35,6 +38,13 @@ pub fn run(bench: impl FnOnce(&mut Criterion)) {
     criterion.final_summary();
 }
 
+/// The sizes for walks; the largest, a million edges, only where something is measured and not merely tested.
+#[must_use]
+pub fn walk_sizes() -> &'static [usize] {
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    if is_measured { &WALK_SIZES } else { &WALK_SIZES[..1] }
+}
+
 /// The id of the note at `position`.
 ///
 /// # Panics
@@ -47,11 +57,16 @@ pub fn note(position: usize) -> NoteId {
 
 /// What the graph is told of each note of a corpus: a hierarchy, and links of which some notes get far more than others.
 pub fn nodes(n_notes: usize) -> impl Iterator<Item = (NoteId, NodeSpec)> {
+    linked(n_notes, LINKS_PER_NOTE)
+}
+
+/// The same with `n_links` written in each note.
+fn linked(n_notes: usize, n_links: usize) -> impl Iterator<Item = (NoteId, NodeSpec)> {
     let mut random = Random::new(7);
     let kinds: [(Arc<str>, LinkSource); 2] =
         [("related".into(), LinkSource::Inline), ("supports".into(), LinkSource::Typed)];
     (0..n_notes).map(move |at| {
-        let links = (0..LINKS_PER_NOTE).map(|link| {
+        let links = (0..n_links).map(|link| {
             let (kind, source) = kinds[usize::from(link == 0)].clone();
             (note(skewed(&mut random, n_notes)), kind, source)
         });
@@ -65,6 +80,15 @@ pub fn nodes(n_notes: usize) -> impl Iterator<Item = (NoteId, NodeSpec)> {
 #[must_use]
 pub fn graph(n_notes: usize) -> NoteGraph {
     NoteGraph::build(nodes(n_notes))
+}
+
+/// Links of a note of [`dense_graph`].
+const DENSE_LINKS_PER_NOTE: usize = 10;
+
+/// The graph of a corpus in which each note holds ten links: a million, less a few that say the same, for 100,000 notes.
+#[must_use]
+pub fn dense_graph(n_notes: usize) -> NoteGraph {
+    NoteGraph::build(linked(n_notes, DENSE_LINKS_PER_NOTE))
 }
 
 /// A text of `n_words` words, frequent ones more often.

@@ -1,32 +1,75 @@
 //! A walk over the links around a note.
+//!
+//! `three_hops` is bounded by its notes and so must cost the same on every size; `leaf` is a small walk; `plain` is the reference: the same notes found without order, limits or a tree to tell.
 #![forbid(unsafe_code)]
 
+use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{SIZES, graph, note, run};
-use weft_graph::walk::{Limits, TreeRequest, tree};
+use weft_benches::{dense_graph, note, run, walk_sizes};
+use weft_graph::NoteGraph;
+use weft_graph::walk::{Direction, Follow, Limits, Tree, TreeRequest, tree};
+use weft_model::NoteId;
 
 /// Notes that the walk may reach.
 const MAX_NODES: usize = 500;
 
 fn main() {
-    run(three_hops);
+    run(walks);
 }
 
-fn three_hops(criterion: &mut Criterion) {
+fn walks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree");
-    group.throughput(Throughput::Elements(MAX_NODES as u64));
-    for n_notes in SIZES {
-        let graph = graph(n_notes);
-        let mut request = TreeRequest::from_roots([note(n_notes / 2)]);
-        request.limits = Limits { max_nodes: Some(MAX_NODES), ..Limits::default() };
-        let found = tree(&graph, &request).expect("the root is a note");
+    for &n_notes in walk_sizes() {
+        let graph = dense_graph(n_notes);
+        let root = note(n_notes / 2);
+        let ask = |request: &TreeRequest| -> Tree {
+            tree(black_box(&graph), request).expect("the root is a note")
+        };
+
+        let limits = Limits { max_nodes: Some(MAX_NODES), ..Limits::default() };
+        let wide = TreeRequest { limits, ..TreeRequest::from_roots([root]) };
+        let found = ask(&wide);
         assert_eq!(found.nodes.len(), MAX_NODES, "three hops reach more than the limit");
         assert_eq!(found.spanning_tree.len(), MAX_NODES - 1);
+        assert!(found.edges.len() > MAX_NODES && found.truncated());
+        group.throughput(Throughput::Elements(MAX_NODES as u64));
         group.bench_function(BenchmarkId::new("three_hops", n_notes), |bencher| {
-            bencher.iter(|| tree(black_box(&graph), &request));
+            bencher.iter(|| ask(&wide));
+        });
+
+        assert_eq!(plain(&graph, root).len(), MAX_NODES);
+        group.bench_function(BenchmarkId::new("plain", n_notes), |bencher| {
+            bencher.iter(|| plain(black_box(&graph), root));
+        });
+
+        let follow = Follow { direction: Direction::Out, ..Follow::default() };
+        let limits = Limits { max_hops: Some(1), ..Limits::default() };
+        let small = TreeRequest { follow, limits, ..TreeRequest::from_roots([root]) };
+        let found = ask(&small);
+        assert!((2..=11).contains(&found.nodes.len()), "a note and what it links to");
+        group.throughput(Throughput::Elements(found.nodes.len() as u64));
+        group.bench_function(BenchmarkId::new("leaf", n_notes), |bencher| {
+            bencher.iter(|| ask(&small));
         });
     }
     group.finish();
+}
+
+/// The nearest notes, in whatever order they come.
+fn plain(graph: &NoteGraph, root: NoteId) -> HashSet<NoteId> {
+    let mut seen = HashSet::from([root]);
+    let mut queue = VecDeque::from([root]);
+    while let Some(at) = queue.pop_front() {
+        for half in graph.outgoing(at).iter().chain(graph.inbound(at)) {
+            if seen.len() == MAX_NODES {
+                return seen;
+            }
+            if seen.insert(half.other) {
+                queue.push_back(half.other);
+            }
+        }
+    }
+    seen
 }

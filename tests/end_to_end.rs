@@ -1,5 +1,6 @@
 //! Few cases that prove the wiring; depth belongs in the tests of each crate.
 
+mod walk;
 mod web;
 
 use std::time::Duration;

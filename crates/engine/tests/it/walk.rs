@@ -388,7 +388,7 @@ fn inverse_names_are_told_when_asked_for() {
 #[test]
 fn a_summary_is_what_a_note_says_first() {
     let long = "word ".repeat(60);
-    for (name, text, expected) in [
+    let cases = [
         ("its own", "---\nsummary: In short.\n---\nAt length.", Some("In short.".to_owned())),
         ("described", "---\ndescription: In short.\n---\nAt length.", Some("In short.".to_owned())),
         ("empty is none", "---\nsummary: ' '\n---\nAt length.", Some("At length.".to_owned())),
@@ -404,11 +404,15 @@ fn a_summary_is_what_a_note_says_first() {
         ("long", &long, Some(format!("{}…", long[..200].trim_end()))),
         ("wide", &"é".repeat(201), Some(format!("{}…", "é".repeat(200)))),
         ("just fits", &"é".repeat(200), Some("é".repeat(200))),
-    ] {
+    ];
+    let files: String =
+        (0..).zip(&cases).map(|(at, (_, text, _))| format!("=== {at}.md\n{text}\n")).collect();
+    let vault = engine(&files);
+    for (at, (name, _, expected)) in cases.iter().enumerate() {
         let view = View { summaries: true, ..View::default() };
-        let request = TreeRequest { view, ..tree(&["a"]) };
-        let answer = engine(&format!("=== a.md\n{text}")).tree(&request).expect("a known root");
-        assert_eq!(answer.nodes[0].summary, expected, "{name}");
+        let request = TreeRequest { view, ..tree(&[&at.to_string()]) };
+        let answer = vault.tree(&request).expect("a known root");
+        assert_eq!(answer.nodes[0].summary, *expected, "{name}");
     }
 }
 

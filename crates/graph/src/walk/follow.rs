@@ -189,11 +189,8 @@ impl<'g> Rules<'g> {
     }
 
     fn is_implied(&self, child: NoteId, parent: NoteId) -> bool {
-        let is_written = |half: &Half| {
-            half.other == parent
-                && half.source == LinkSource::Typed
-                && self.written_parents.contains(&half.kind)
-        };
+        let is_written =
+            |half: &Half| half.other == parent && self.written_parents.contains(&half.kind);
         child != parent && !self.graph.outgoing(child).iter().any(is_written)
     }
 }

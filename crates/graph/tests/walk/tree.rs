@@ -290,6 +290,22 @@ fn limits_cut_where_they_say_and_name_themselves() {
             &["max_hops", "max_nodes", "max_edges"],
         ),
         (
+            "edges passed over while notes are full count for other limits",
+            "a 1 b; a 2 x; b 3 a; a 4 y",
+            Limits { max_nodes: Some(2), max_edges: Some(2), ..none },
+            "a0 b1",
+            "a 1 b; b 3 a",
+            &["max_nodes", "max_edges"],
+        ),
+        (
+            "notes are full already when hops end",
+            "a ~ b; a ~ c; b ~ d",
+            Limits { max_hops: Some(1), max_nodes: Some(2), ..none },
+            "a0 b1",
+            "a ~ b",
+            &["max_hops", "max_nodes"],
+        ),
+        (
             "what ended before it is met is not named",
             star,
             Limits { max_hops: Some(0), max_nodes: Some(2), ..none },
@@ -320,7 +336,10 @@ fn a_ceiling_acts_as_if_the_caller_had_sent_it() {
     assert_eq!(with(9, 2, Limits::default()).truncated_by, ["max_edges"]);
     assert_eq!(with(2, 9, sent).nodes(), "a0 b1", "the lower one counts");
     assert_eq!(with(9, 9, Limits { max_nodes: Some(2), ..Limits::default() }).nodes(), "a0 b1");
+    let edges = Limits { max_edges: Some(3), ..Limits::default() };
+    assert_eq!(with(9, 2, edges).edges(), "a ~ b; a ~ c", "the lower one counts");
     assert_eq!(with(4, 3, Limits::NONE).truncated_by, [""; 0], "met exactly");
+    assert_eq!(Ceiling::default(), Ceiling { max_nodes: 10_000, max_edges: 50_000 });
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The binary as scripts see it: exit codes, streams, and JSON.
 
+mod walk;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,0 +1,78 @@
+//! A path between two notes that lie far apart.
+//!
+//! `shortest` finds the least of all shortest ones from both ends; `plain` is the reference: a search from the start that stops at the end and tells only its distance.
+#![forbid(unsafe_code)]
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_benches::{dense_graph, note, run, walk_sizes};
+use weft_graph::NoteGraph;
+use weft_graph::walk::{EdgeCosts, PathRequest, cheapest_path, path};
+use weft_model::NoteId;
+
+fn main() {
+    run(paths);
+}
+
+fn paths(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("path");
+    group.throughput(Throughput::Elements(1));
+    for &n_notes in walk_sizes() {
+        let graph = dense_graph(n_notes);
+        let request = far_apart(&graph, n_notes);
+        let PathRequest { from, to, .. } = request;
+        let length = distances(&graph, from, to)[&to];
+        let found = path(&graph, &request).expect("both ends are notes");
+        assert_eq!(found.length(), length);
+        group.bench_function(BenchmarkId::new("shortest", n_notes), |bencher| {
+            bencher.iter(|| path(black_box(&graph), &request));
+        });
+        group.bench_function(BenchmarkId::new("plain", n_notes), |bencher| {
+            bencher.iter(|| distances(black_box(&graph), from, to));
+        });
+
+        // It looks at every note, so the largest corpus tells no more.
+        if n_notes < 100_000 {
+            let costs = EdgeCosts::default();
+            let cheapest = || {
+                cheapest_path(black_box(&graph), &request, |edge, _| costs.of(edge.label))
+                    .expect("both ends are notes")
+            };
+            assert!(cheapest().length() >= length);
+            group.bench_function(BenchmarkId::new("cheapest", n_notes), |bencher| {
+                bencher.iter(cheapest);
+            });
+        }
+    }
+    group.finish();
+}
+
+/// A note, and of some notes that get few links the one farthest from it.
+fn far_apart(graph: &NoteGraph, n_notes: usize) -> PathRequest {
+    let from = note(n_notes - 1);
+    let nowhere = NoteId::new(u32::MAX);
+    let hops = distances(graph, from, nowhere);
+    let to = (1..=20).map(|at| note(n_notes - 1 - at * 7)).max_by_key(|to| hops.get(to));
+    PathRequest::between(from, to.expect("there are twenty"))
+}
+
+/// Hops to the notes that a search from one end meets before `to`, and to `to`.
+fn distances(graph: &NoteGraph, from: NoteId, to: NoteId) -> HashMap<NoteId, usize> {
+    let mut hops = HashMap::from([(from, 0)]);
+    let mut queue = VecDeque::from([(from, 0)]);
+    while let Some((at, near)) = queue.pop_front() {
+        for half in graph.outgoing(at).iter().chain(graph.inbound(at)) {
+            if let Entry::Vacant(new) = hops.entry(half.other) {
+                new.insert(near + 1);
+                if half.other == to {
+                    return hops;
+                }
+                queue.push_back((half.other, near + 1));
+            }
+        }
+    }
+    hops
+}

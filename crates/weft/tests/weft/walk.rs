@@ -1,0 +1,173 @@
+//! Walks at the prompt: shapes, records, and what is refused.
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+use std::process::Output;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{example, weft};
+
+/// What the example vault answers, indexed once.
+struct Prompt(TempDir);
+
+impl Prompt {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let vault = example();
+        weft(self.0.path(), &[args, &["--vault", vault.to_str().unwrap()]].concat())
+    }
+
+    /// The answer in a form other than JSON.
+    fn text(&self, format: &str, args: &[&str]) -> String {
+        let output = self.run(&[args, &["--format", format]].concat());
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The one JSON object of an answer, and the names of its fields in their order.
+    fn object(&self, args: &[&str]) -> (Value, String) {
+        let text = self.text("json", args);
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        let mut keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
+        keys.sort_by_key(|key| text.find(&format!("\"{key}\":")));
+        let keys = keys.into_iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        (answer, keys)
+    }
+}
+
+#[test]
+fn answers_have_the_shapes_of_the_design() {
+    let prompt = Prompt::new();
+    let (tree, keys) = prompt.object(&["tree", "Leap second", "--max-hops", "1"]);
+    assert_eq!(
+        keys,
+        "root roots direction max_hops truncated truncated_by nodes edges spanning_tree \
+         unresolved more_unresolved inverse_names generation"
+    );
+    assert_eq!(tree["root"], "Agreed Time/Leap second");
+    assert_eq!((&tree["direction"], &tree["max_hops"]), (&"both".into(), &1.into()));
+    assert_eq!(
+        (&tree["truncated"], &tree["truncated_by"]),
+        (&true.into(), &vec!["max_hops"].into())
+    );
+    for (list, expected) in [
+        ("nodes", "hop id path summary tags title type"),
+        ("edges", "from source to type"),
+        ("spanning_tree", "from hop to"),
+    ] {
+        let fields: Vec<&String> = tree[list][0].as_object().unwrap().keys().collect();
+        assert_eq!(fields.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), expected);
+    }
+    assert_eq!(tree["nodes"][0]["hop"], 0);
+
+    let (path, keys) = prompt.object(&["path", "Leap second", "Pendulum", "--direction", "out"]);
+    assert_eq!(
+        keys,
+        "from to direction max_hops found length cost nodes edges truncated inverse_names generation"
+    );
+    let length = path["length"].as_u64().unwrap();
+    assert_eq!(path["found"], true);
+    assert_eq!(path["nodes"].as_array().unwrap().len() as u64, length + 1);
+    assert_eq!((&path["nodes"][0]["hop"], &path["cost"]), (&0.into(), &Value::Null));
+
+    let (around, keys) = prompt.object(&["neighbors", "Leap second", "--typed-only"]);
+    assert_eq!(keys, "root title direction degrees nodes truncated inverse_names generation");
+    let edges = around["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|node| node["edges"].as_array().unwrap());
+    assert!(edges.into_iter().all(|edge| edge["source"] == "typed"));
+
+    let (among, keys) = prompt.object(&["subgraph", "Leap second", "Second", "--tag", "units"]);
+    assert_eq!(keys, "nodes edges truncated truncated_by generation");
+    assert_eq!(among["nodes"][0]["hop"], Value::Null);
+    let (circles, keys) = prompt.object(&["cycles", "--max-length", "2", "--max-cycles", "3"]);
+    assert_eq!(keys, "cycles truncated generation");
+    assert!(
+        circles["cycles"].as_array().unwrap().iter().all(|circle| circle["nodes"]
+            .as_array()
+            .unwrap()
+            .len()
+            <= 2)
+    );
+    let (_, keys) = prompt.object(&["orphans", "--direction", "in"]);
+    assert_eq!(keys, "notes next_page_token total generation");
+    let (_, keys) = prompt.object(&["unresolved"]);
+    assert_eq!(keys, "unresolved next_page_token total n_targets generation");
+}
+
+#[test]
+fn zero_is_a_limit() {
+    let (tree, _) = Prompt::new().object(&["tree", "Leap second", "Second", "--max-hops", "0"]);
+    assert_eq!((tree["nodes"].as_array().unwrap().len(), &tree["max_hops"]), (2, &0.into()));
+    assert_eq!((&tree["edges"], &tree["truncated"]), (&Value::Array(Vec::new()), &true.into()));
+}
+
+#[test]
+fn a_tree_is_drawn() {
+    let drawn =
+        Prompt::new().text("human", &["tree", "Leap second", "--max-hops", "1", "--inverse-names"]);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert_eq!(lines[0], "Leap second");
+    assert!(lines[1].starts_with("├── "), "{drawn}");
+    assert!(lines.iter().any(|line| line.starts_with("├── contradicted-by → ")), "{drawn}");
+    assert!(lines.iter().any(|line| line.starts_with("└── ")), "{drawn}");
+    assert!(lines.iter().any(|line| line.ends_with(" (seen)")), "{drawn}");
+    assert!(drawn.contains("--max-hops shows it"), "{drawn}");
+}
+
+#[test]
+fn records_keep_within_their_characters() {
+    let ask = ["tree", "Leap second", "Second", "--max-hops", "1", "--summaries"];
+    let prompt = Prompt::new();
+    let whole = prompt.text("records", &ask);
+    let head = "H weft=1 records=1 mode=tree root=\"Agreed Time/Leap second\" root=\"second\" direction=both max_hops=1 truncated=true\n";
+    assert!(whole.starts_with(head), "{whole}");
+    for (kind, least) in [("N ", 2), ("S ", 2), ("E ", 2)] {
+        assert!(whole.lines().filter(|line| line.starts_with(kind)).count() >= least, "{whole}");
+    }
+    let cut = prompt.text("records", &[&ask[..], &["--max-chars", "300"]].concat());
+    assert!(cut.chars().count() <= 300 && cut.ends_with('\n'), "{cut}");
+    assert!(whole.starts_with(&cut), "the header said already that there is more");
+    let none = prompt.text("records", &[&ask[..], &["--max-chars", "0"]].concat());
+    assert_eq!(none, "");
+
+    let path = prompt.text("records", &["path", "Leap second", "Second"]);
+    let head = "H weft=1 records=1 mode=path from=\"Agreed Time/Leap second\" to=\"second\" direction=both max_hops=10 found=true length=1 truncated=false\n";
+    assert!(path.starts_with(head), "{path}");
+    assert_eq!(path.lines().count(), 4, "{path}");
+}
+
+#[test]
+fn what_cannot_be_walked_is_refused() {
+    let prompt = Prompt::new();
+    for (args, code, reason) in [
+        (&["tree"][..], 2, "NOTE"),
+        (&["tree", "Leap second", "--typed-only", "--inline-only"], 2, "--inline-only"),
+        (&["tree", "Leap second", "--max-nodes", "0"], 2, "max_nodes"),
+        (&["tree", "Leap second", "--max-hops=-1"], 2, "--max-hops"),
+        (&["tree", "Leap second", "--direction", "up"], 2, "out"),
+        (&["tree", "Leap second", "--max-chars", "9"], 2, "--format records"),
+        (&["tree", "Leap secnd"], 3, "did you mean"),
+        (&["path", "Leap second", "Leap secnd"], 3, "did you mean"),
+        (&["path", "Leap second", "Second", "--inline-cost", "1"], 2, "--cheapest"),
+        (&["neighbors", "Leap second", "--format", "records"], 2, "tree"),
+        (&["list", "--format", "records"], 2, "tree"),
+        (&["tree", "Leap second", "--format", "dot"], 2, "export"),
+        (&["subgraph"], 2, "notes"),
+        (&["cycles", "--max-length", "0"], 2, "max_length"),
+        (&["unresolved", "--page-token", "x"], 2, "page_token"),
+        (&["orphans", "--limit", "0"], 2, "page_size"),
+    ] {
+        let output = prompt.run(args);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        assert!(error.contains(reason), "{args:?}: {error}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
