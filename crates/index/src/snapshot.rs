@@ -30,6 +30,8 @@ pub struct Vectors {
     pub index: VectorIndex,
     /// Per note, the row of each of its chunks in order; nothing while one waits for its vector.
     pub rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
+    /// Chunks that wait for their vector.
+    pub n_waiting: usize,
     /// What made them.
     pub model: Arc<ModelIdentity>,
 }

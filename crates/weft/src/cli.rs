@@ -12,7 +12,12 @@ use crate::walk::WalkCommand;
 
 /// Find your notes by meaning, by word and by link.
 #[derive(Debug, Parser)]
-#[command(name = "weft", version, about, max_term_width = 100)]
+#[command(
+    name = "weft",
+    version,
+    about = "Finds your notes by meaning, by word and by link",
+    max_term_width = 100
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -102,9 +107,9 @@ pub(crate) enum Command {
     },
     /// Find notes.
     Search {
-        /// What to look for; "phrases", +must and -not are understood.
-        #[arg(required = true, allow_hyphen_values = true, value_name = "QUERY")]
-        query: String,
+        /// What to look for, in one or several words; "phrases", +must and -not are understood.
+        #[arg(required = true, value_name = "QUERY")]
+        query: Vec<String>,
         /// Hits at most.
         #[arg(long, default_value_t = 10)]
         limit: u32,

@@ -46,6 +46,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
     let (hint, format) = (&asker.hint, global.format);
     match question {
         Command::Search { query, limit, mode, explain, ranking, filter } => {
+            let query = query.join(" ");
             let request = SearchRequest {
                 query: query.clone(),
                 limit: Some(limit),

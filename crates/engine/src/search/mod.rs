@@ -149,6 +149,10 @@ impl Engine {
         let passing = filter.notes(snapshot)?;
         let with_vectors = *mode != SearchMode::Keyword
             && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
+        let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
+        if with_vectors && n_waiting > 0 {
+            degraded.push(format!("vector: {n_waiting} passages have no vector yet"));
+        }
         let vector =
             if with_vectors { self.query_vector(query, *mode, *deadline, degraded)? } else { None };
         let share = match (mode, &vector) {

@@ -136,7 +136,7 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             rows.insert(note, own.collect());
         }
         let model = Arc::new(embedder.identity().clone());
-        Vectors { index: writer.publish(), rows, model }
+        Vectors { index: writer.publish(), rows, n_waiting: 0, model }
     });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     Vault { snapshot, settings: EngineSettings::default(), embedder }

@@ -27,6 +27,8 @@ pub struct Shelf {
     writer: VectorWriter,
     log: Option<(PathBuf, std::fs::File)>,
     rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
+    /// Chunks without a row.
+    n_waiting: usize,
     /// The text of every row.
     texts: Vec<TextHash>,
     /// A row that holds the vector of a text; rows of deleted notes too, until compaction.
@@ -157,7 +159,9 @@ impl Shelf {
             by_text.into_iter().filter_map(|(hash, rows)| Some((hash, *rows.first()?))).collect();
         let report = ShelfReport { n_rows: entries.len(), n_damaged };
         let texts = entries.iter().map(|(hash, _)| *hash).collect();
-        Ok((Self { rows, texts, by_text, ..Self::over(writer, None, model.clone()) }, report))
+        let n_waiting = rows.values().flatten().filter(|row| row.is_none()).count();
+        let shelf = Self::over(writer, None, model.clone());
+        Ok((Self { rows, n_waiting, texts, by_text, ..shelf }, report))
     }
 
     fn over(
@@ -169,6 +173,7 @@ impl Shelf {
             writer,
             log,
             rows: imbl::HashMap::new(),
+            n_waiting: 0,
             texts: Vec::new(),
             by_text: HashMap::new(),
             n_logged: 0,
@@ -186,6 +191,8 @@ impl Shelf {
         note: NoteId,
         texts: &[TextHash],
     ) -> (Vec<usize>, Result<(), StoreError>) {
+        let before = self.rows.get(&note).into_iter().flatten();
+        self.n_waiting -= before.filter(|row| row.is_none()).count();
         let mut old: HashMap<TextHash, Vec<RowId>> = HashMap::new();
         for row in self.rows.get(&note).into_iter().flatten().flatten() {
             old.entry(self.texts[row.index()]).or_default().push(*row);
@@ -207,8 +214,9 @@ impl Shelf {
                 }
             }
         }
-        let waiting =
+        let waiting: Vec<usize> =
             rows.iter().enumerate().filter(|(_, row)| row.is_none()).map(|(at, _)| at).collect();
+        self.n_waiting += waiting.len();
         if rows.is_empty() {
             self.rows.remove(&note);
         } else {
@@ -231,6 +239,7 @@ impl Shelf {
                 let row = self.add(*note, text, vector)?;
                 if let Some(place) = self.rows.get_mut(note).and_then(|rows| rows.get_mut(*at)) {
                     *place = Some(row);
+                    self.n_waiting -= 1;
                 }
             }
         }
@@ -274,6 +283,7 @@ impl Shelf {
         Vectors {
             index: self.writer.publish(),
             rows: self.rows.clone(),
+            n_waiting: self.n_waiting,
             model: Arc::clone(&self.model),
         }
     }

@@ -15,6 +15,8 @@ const DIMENSION: usize = 32;
 pub(crate) struct FakeEmbedder {
     identity: ModelIdentity,
     pub(crate) n_documents: AtomicUsize,
+    /// Whether documents cannot be embedded now.
+    pub(crate) is_down: AtomicBool,
 }
 
 impl FakeEmbedder {
@@ -25,7 +27,8 @@ impl FakeEmbedder {
             runner: "test".into(),
             pooling: "sum".into(),
         };
-        Arc::new(Self { identity, n_documents: AtomicUsize::new(0) })
+        let (n_documents, is_down) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Arc::new(Self { identity, n_documents, is_down })
     }
 }
 
@@ -43,6 +46,10 @@ impl Embedder for FakeEmbedder {
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if role == Role::Document && self.is_down.load(Ordering::SeqCst) {
+            let (model, reason) = ("fake".into(), "it is down".into());
+            return Err(EmbedError::Unavailable { model, reason });
+        }
         if role == Role::Document {
             self.n_documents.fetch_add(texts.len(), Ordering::SeqCst);
         }

@@ -40,3 +40,21 @@ fn a_vault_that_is_gone_keeps_no_other_from_being_followed() {
     indexer.flush().expect("all are there");
     assert_eq!(indexer.status().last_error, None);
 }
+
+#[test]
+fn an_answer_says_that_vectors_are_missing_until_they_are_there() {
+    let place = Place::new(&[("fern.md", b"# Fern\nshade")]);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    assert!(search(&indexer, &embedder, "shade", SearchMode::Hybrid).degraded.is_empty());
+    embedder.is_down.store(true, std::sync::atomic::Ordering::SeqCst);
+    place.write("moss.md", b"# Moss\nshade too");
+    indexer.flush().expect("words and links");
+    let degraded = |mode| search(&indexer, &embedder, "shade", mode).degraded;
+    assert_eq!(degraded(SearchMode::Hybrid), ["vector: 1 passages have no vector yet"]);
+    assert!(degraded(SearchMode::Keyword).is_empty());
+    std::fs::remove_file(place.vault().join("moss.md")).expect("removed");
+    indexer.flush().expect("a deletion");
+    assert!(degraded(SearchMode::Hybrid).is_empty(), "nothing waits any more");
+}
