@@ -20,6 +20,7 @@
 //! | order | `order`, else the file's name | likewise |
 //! | details | the body, H1 included | the body |
 //!
+//! An `__index.md` answers to the name of its folder, too, as nothing else there has the note's name.
 //! `uri` and `id` come before `note_id`, and a written `title` before `relation`.
 //!
 //! # Diagnostics
@@ -86,6 +87,9 @@ pub mod code {
 
 /// Stems of files that stand for their folder, the first that exists winning; compared with case folded.
 pub const FOLDER_NOTES: &[&str] = &["index", "README", "_index", "__index"];
+
+/// The stem of a file that is a note with children in a Doughnut export, where the folder bears its name.
+const NOTEBOOK_NOTE: &str = "__index";
 
 /// Where a note says its uri; the first that is there counts.
 const URI: &[&str] = &["uri", "id", "note_id"];
@@ -230,8 +234,7 @@ fn frontmatter_and_body<'t>(
 /// The name that the file gives its note: its stem, or for a folder note the folder's name.
 fn name_of(path: &NotePath, options: &ParseOptions) -> String {
     let stem = path.stem();
-    let folder = path.folder().rsplit('/').next().filter(|folder| !folder.is_empty());
-    match folder {
+    match folder_name(path) {
         Some(folder) if FOLDER_NOTES.iter().any(|name| stem.eq_ignore_ascii_case(name)) => {
             folder.to_owned()
         }
@@ -242,6 +245,11 @@ fn name_of(path: &NotePath, options: &ParseOptions) -> String {
     }
 }
 
+/// The name of the folder that holds the file; none at the root.
+fn folder_name(path: &NotePath) -> Option<&str> {
+    path.folder().rsplit('/').next().filter(|folder| !folder.is_empty())
+}
+
 fn aliases(
     path: &NotePath,
     entries: &[Entry],
@@ -249,6 +257,9 @@ fn aliases(
     options: &ParseOptions,
 ) -> Vec<String> {
     let mut aliases = properties::names(entries, &["aliases", "alias"]);
+    if path.stem() == NOTEBOOK_NOTE {
+        aliases.extend(folder_name(path).map(str::to_owned));
+    }
     if options.logseq {
         // A page is linked by its title, which is another name than its file's.
         let page = Some(logseq::page_name(path)).filter(|name| name != path.stem());

@@ -312,6 +312,9 @@ fn names_tags_and_order_come_from_the_frontmatter() {
         let note = read(&format!("---\n{yaml}\n---\n"));
         assert_eq!(note.claimed_uri.as_deref(), uri, "{name}");
     }
+    let inner =
+        read_as("Sky/Moon/__index.md", "---\nalias: Luna\n---\n", &ParseOptions::default()).0;
+    assert_eq!(inner.aliases, ["Luna", "Moon"]);
     for (yaml, aliases) in [("aliases: Smith, John", "Smith, John"), ("alias: [[X|Y]]", "Y")] {
         assert_eq!(read(&format!("---\n{yaml}\n---\n")).aliases, [aliases]);
     }
