@@ -109,7 +109,7 @@ impl KeywordWriter {
     ///
     /// Fails with [`KeywordError::Locked`] while another writer holds the folder,
     /// with [`KeywordError::Corrupt`] or [`KeywordError::Incompatible`] where [`recreate`](Self::recreate) would help.
-    /// What opening does not read is checked by [`verify`](Self::verify).
+    /// Every file is compared with its checksum, so what opens is whole: `O(bytes)`, at the speed of reading.
     pub fn open_or_create(
         folder: &Path,
         settings: KeywordSettings,
@@ -166,6 +166,7 @@ impl KeywordWriter {
         if index.schema() != schema {
             return Err(place.incompatible("another schema", analysis_of(settings.language)));
         }
+        verify(&index, &place)?;
         let source = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -276,18 +277,6 @@ impl KeywordWriter {
             writer.garbage_collect_files().wait().map_err(|error| self.place.tantivy(error))?;
         }
         Ok(reader)
-    }
-
-    /// Reads every file and compares it with its checksum. Fails with [`KeywordError::Corrupt`] naming those that differ.
-    pub fn verify(&self) -> Result<(), KeywordError> {
-        let damaged = self.index.validate_checksum().map_err(|error| self.place.tantivy(error))?;
-        if damaged.is_empty() {
-            return Ok(());
-        }
-        let mut names: Vec<String> =
-            damaged.iter().map(|file| file.display().to_string()).collect();
-        names.sort();
-        Err(self.place.corrupt(format!("wrong checksum: {}", names.join(", "))))
     }
 
     /// The reader of the last commit.
@@ -401,6 +390,17 @@ impl KeywordWriter {
         }
         Ok(())
     }
+}
+
+/// Reads every file before anything is decoded: damage is found here, and not as a panic or a wrong answer.
+fn verify(index: &Index, place: &Place) -> Result<(), KeywordError> {
+    let damaged = index.validate_checksum().map_err(|error| place.tantivy(error))?;
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    let mut names: Vec<String> = damaged.iter().map(|file| file.display().to_string()).collect();
+    names.sort();
+    Err(place.corrupt(format!("wrong checksum: {}", names.join(", "))))
 }
 
 fn lock(directory: &impl Directory, place: &Place) -> Result<DirectoryLock, KeywordError> {

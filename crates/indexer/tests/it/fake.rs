@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use weft_engine::{Engine, EngineSettings, SearchAnswer, SearchMode, SearchRequest};
+use weft_engine::{Engine, EngineSettings, SearchAnswer, SearchMode, SearchRequest, Without};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 
@@ -122,6 +122,7 @@ pub(crate) fn settle(indexer: &Indexer) -> u64 {
     indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).expect("vectors")
 }
 
+/// What the notes themselves say: links lead nowhere.
 pub(crate) fn search(
     indexer: &Indexer,
     embedder: &Arc<FakeEmbedder>,
@@ -131,7 +132,13 @@ pub(crate) fn search(
     let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
     let engine = Engine::new(indexer.reader(), Some(embedder), EngineSettings::default());
     engine
-        .search(&SearchRequest { query: query.into(), limit: 10, mode, ..SearchRequest::default() })
+        .search(&SearchRequest {
+            query: query.into(),
+            limit: 10,
+            mode,
+            without: Without { graph: true, ..Without::default() },
+            ..SearchRequest::default()
+        })
         .expect("an answer")
 }
 

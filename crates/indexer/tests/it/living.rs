@@ -122,11 +122,12 @@ fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
     let names: Vec<_> = files.iter().filter(|file| !file.ends_with("lock")).cloned().collect();
     assert!(names.len() > 6, "{names:?}");
     for file in names {
-        for damage in ["flip", "cut", "gone"] {
+        for damage in ["flip", "one", "cut", "gone"] {
             // A healed store names its files anew.
             let Ok(mut bytes) = std::fs::read(&file) else { continue };
             match damage {
                 "flip" => bytes.iter_mut().skip(16).step_by(31).for_each(|byte| *byte ^= 0x55),
+                "one" => bytes.iter_mut().skip(2).take(1).for_each(|byte| *byte ^= 1),
                 "cut" => bytes.truncate(bytes.len() / 2),
                 _ => {}
             }
