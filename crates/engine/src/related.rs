@@ -173,7 +173,7 @@ fn within_bounds(budget: Budget) -> Result<(), EngineError> {
     Err(EngineError::InvalidArgument { field, reason })
 }
 
-fn refused(error: &DoughnutError, name: &str) -> EngineError {
+pub(crate) fn refused(error: &DoughnutError, name: &str) -> EngineError {
     match error {
         DoughnutError::UnknownFocus { focus: _ } => {
             EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use weft_graph::doughnut::STRATEGIES;
-use weft_proto::noteweft::v1::{AssembleRequest, ContextNote, ContextOrder, Rendering};
+use weft_graph::doughnut::{Priority, STRATEGIES};
+use weft_proto::noteweft::v1::{
+    AssembleRequest, ContextNote, ContextOrder, FocusSource, Rendering,
+};
 
 use crate::asker::Asker;
 use crate::cli::{FilterArgs, Form, Format, Global, Mode};
@@ -20,7 +22,7 @@ use crate::when::Timed as _;
 #[derive(Debug, Default, Args)]
 pub(crate) struct ContextArgs {
     /// What to ask; finds notes unless --note or --from names them, and chooses the passages.
-    #[arg(allow_hyphen_values = true, value_name = "QUERY")]
+    #[arg(value_name = "QUERY")]
     query: Option<String>,
     /// Tokens the context may take, titles and fences included; 2000 unless the settings say otherwise.
     #[arg(
@@ -39,10 +41,19 @@ pub(crate) struct ContextArgs {
     /// Consider this note, with this score or 1; may be given several times.
     #[arg(long, value_name = "NOTE[=SCORE]", value_parser = scored, help_heading = "Sources")]
     note: Vec<ContextNote>,
+    /// Put this note first, and consider what surrounds it.
+    #[arg(long, value_name = "NOTE", help_heading = "Sources")]
+    focus: Option<String>,
+    /// With --focus: notes that link to it in their text count as related.
+    #[arg(long, requires = "focus", help_heading = "Sources")]
+    body_links: bool,
+    /// With --focus: other notes with the same object count as related.
+    #[arg(long, requires = "focus", help_heading = "Sources")]
+    sibling_of_target: bool,
     /// Consider the notes of an answer that search, tree or related wrote with --format json; - reads standard input.
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
     from: Option<PathBuf>,
-    /// Notes that the query brings at most.
+    /// Notes that the query, and --focus, bring at most; 50 unless the settings say otherwise.
     #[arg(long, help_heading = "Sources")]
     limit: Option<u32>,
     /// How to look.
@@ -113,6 +124,9 @@ impl ContextArgs {
             budget_chars,
             estimator,
             note: mut notes,
+            focus,
+            body_links,
+            sibling_of_target,
             from,
             limit,
             mode,
@@ -139,6 +153,7 @@ impl ContextArgs {
             estimator,
             rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
             order: ContextOrder::from(order).into(),
+            focus: focus.map(|note| FocusSource { note, body_links, sibling_of_target }),
             ..AssembleRequest::default()
         })
     }
@@ -203,7 +218,7 @@ fn related_note(note: &Value) -> Option<ContextNote> {
     let row = STRATEGIES.iter().find(|row| row.relation.name() == relation);
     Some(ContextNote {
         name: text(note, "uri")?.to_owned(),
-        distance: Some(row.map_or(0, |row| row.priority as u32)),
+        distance: Some(row.map_or(Priority::P1, |row| row.priority) as u32),
         relation: Some(relation.to_owned()),
         ..ContextNote::default()
     })

@@ -25,6 +25,7 @@ pub(crate) fn assemble_request(
         estimator,
         rendering: form,
         order,
+        focus,
         min_generation: _,
         as_of: _,
     } = request;
@@ -49,8 +50,13 @@ pub(crate) fn assemble_request(
         Ok(wire::ContextOrder::BothEnds) => context::Order::BestAtBothEnds,
         Err(_) => return Err(invalid("order", &format!("{order} is no order"))),
     };
+    let focus = focus.map(|focus| {
+        let wire::FocusSource { note: name, body_links, sibling_of_target } = focus;
+        context::FocusSource { name, body_links, sibling_of_target }
+    });
     Ok(context::ContextRequest {
         query,
+        focus,
         notes: notes.into_iter().map(named_note).collect(),
         filter: filter(restriction)?,
         mode: search_mode(mode)?,

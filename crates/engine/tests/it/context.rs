@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use weft_engine::context::{
-    Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, Limits, Mode,
-    NamedNote, Order, Rendering, Source, StandIns,
+    Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, FocusSource,
+    Limits, Mode, NamedNote, Order, Rendering, Source, StandIns,
 };
 use weft_engine::{EngineError, Filter, SearchMode};
 use weft_model::Chars;
@@ -36,6 +36,7 @@ Hard and grey. See [[lichen]].
 fn request() -> ContextRequest {
     ContextRequest {
         query: String::new(),
+        focus: None,
         notes: vec![],
         filter: Filter::default(),
         mode: SearchMode::Hybrid,
@@ -139,6 +140,109 @@ fn named_notes_are_considered_as_they_are() {
         let answer = vault.engine.context(request).unwrap();
         assert_eq!(fates(&answer), *expected, "{name}");
     }
+}
+
+/// A notebook: a chapter with three sections, one of which is linked from elsewhere.
+const BOOK: &str = "=== book.md
+# Book
+=== book/one.md
+# One
+First of all, ice.
+=== book/two.md
+# Two
+Then the thaw.
+=== book/three.md
+# Three
+At last the flood.
+=== elsewhere.md
+# Elsewhere
+After the thaw, see [[book/two]].
+";
+
+fn around(name: &str) -> ContextRequest {
+    let focus = FocusSource { name: name.into(), ..FocusSource::default() };
+    ContextRequest { focus: Some(focus), ..request() }
+}
+
+#[test]
+fn a_focus_note_comes_first_and_what_surrounds_it_by_level() {
+    let vault = Vault::new(BOOK);
+    let shown = |request: &ContextRequest| -> Vec<String> {
+        let answer = vault.engine.context(request).unwrap();
+        let shown = answer.items.iter().map(|taken| {
+            let item = &taken.item;
+            let relation = item.relation.as_deref().unwrap_or("-");
+            format!("{} {} {} {relation}", item.uri, item.mode.name(), item.score)
+        });
+        shown
+            .chain(
+                answer.left_out.iter().map(|left| format!("{} {}", left.uri, left.reason.name())),
+            )
+            .collect()
+    };
+    let surrounded = [
+        "book/two full 1 Self",
+        "book full 1 Parent",
+        "book/one snippet 0.8 PriorSibling",
+        "book/three snippet 0.8 PriorSibling",
+    ];
+    assert_eq!(shown(&around("Two")), surrounded);
+
+    let mut linked = around("Two");
+    linked.focus.as_mut().unwrap().body_links = true;
+    assert_eq!(
+        shown(&linked)[2..],
+        [
+            "book/one snippet 0.8 PriorSibling",
+            "book/three snippet 0.8 PriorSibling",
+            "elsewhere snippet 0.8 ReferringNote"
+        ]
+    );
+
+    let narrow = Filter { paths: vec!["book/one.md".into()], ..Filter::default() };
+    let narrow = ContextRequest { filter: narrow, ..around("Two") };
+    assert_eq!(shown(&narrow), ["book/two full 1 Self", "book/one full 0.8 PriorSibling"]);
+
+    let few = ContextRequest { limit: Some(1), ..around("Two") };
+    let few = vault.engine.context(&few).unwrap();
+    assert_eq!((few.items.len(), few.summary.truncated_by), (2, vec![Source::Focus]));
+
+    let unknown = vault.engine.context(&around("Tow"));
+    assert!(matches!(unknown, Err(EngineError::UnknownNote { .. })), "{unknown:?}");
+}
+
+#[test]
+fn several_sources_meet_and_the_highest_score_counts() {
+    let vault = Vault::new(BOOK);
+    let asked = ContextRequest { query: "thaw".into(), ..around("Two") };
+    let answer = vault.engine.context(&asked).unwrap();
+    let found = ContextRequest { query: "thaw".into(), ..request() };
+    let found = vault.engine.context(&found).unwrap();
+    let uris = |answer: &ContextAnswer| -> Vec<String> {
+        answer.items.iter().map(|taken| taken.item.uri.to_string()).collect()
+    };
+    assert_eq!(uris(&answer)[..2], ["book/two", "book"], "the focus note, then the highest");
+    // The query finds the focus note, too, and another note, which is ranked as it was found.
+    let left_out: Vec<String> =
+        answer.left_out.iter().map(|left| format!("{} {}", left.uri, left.reason.name())).collect();
+    assert!(left_out.contains(&"book/two duplicate".to_owned()), "{left_out:?}");
+    let score = |answer: &ContextAnswer| {
+        answer
+            .items
+            .iter()
+            .find(|taken| taken.item.uri.as_str() == "elsewhere")
+            .map(|taken| taken.item.score)
+    };
+    assert!(score(&answer).is_some() && score(&answer) == score(&found));
+
+    let named = vec![named("book/one", Some(0.9)), named("book", Some(0.2))];
+    let both = ContextRequest { notes: named, ..asked };
+    let answer = vault.engine.context(&both).unwrap();
+    let scores: Vec<(&str, f64)> =
+        answer.items.iter().map(|taken| (taken.item.uri.as_str(), taken.item.score)).collect();
+    let expected = [("book/two", 1.0), ("book", 1.0), ("book/one", 0.9), ("book/three", 0.8)];
+    assert_eq!(scores, expected, "the query only steers where notes are named");
+    assert_eq!(answer.left_out.len(), 2, "each of both once more");
 }
 
 #[test]

@@ -82,6 +82,14 @@ const fn row(
     Strategy { relation, priority, grows_from, fills: None, wanted: |_| true, related }
 }
 
+impl Relation {
+    /// The level whose turns bring it; the focus note itself has none.
+    #[must_use]
+    pub fn priority(self) -> Option<Priority> {
+        STRATEGIES.iter().find(|row| row.relation == self).map(|row| row.priority)
+    }
+}
+
 impl Strategy {
     const fn fills(self, list: FocusList) -> Self {
         Self { fills: Some(list), ..self }

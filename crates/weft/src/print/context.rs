@@ -100,7 +100,9 @@ pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
         asides.push(format!("tokens as {} counts them", harmless(estimator)));
     }
     asides.extend(
-        truncated_by.iter().map(|source| format!("more notes were left unseen by the {source}")),
+        truncated_by
+            .iter()
+            .map(|source| format!("the {source} has more notes than were considered")),
     );
     if !asides.is_empty() {
         let _ = writeln!(out, "{}", paint(DIM, &asides.join("; ")));

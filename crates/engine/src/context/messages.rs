@@ -1,0 +1,142 @@
+//! What is asked of contexts, and what they answer.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use weft_accordion::{Budget, Item, LeftOut, Order, Rendering, Unit};
+use weft_model::Value;
+
+use crate::{Filter, SearchMode};
+
+/// Asks for a context from one or several sources: a query, a focus note, named notes.
+///
+/// A note that several sources bring counts with its highest score, between equal ones with the source that stands first in [`Source`].
+/// Scores are taken as they are: none is scaled to those of another source.
+#[derive(Clone, Debug)]
+pub struct ContextRequest {
+    /// What is asked; empty for nothing. It finds notes, unless `notes` are named, and steers the snippets.
+    pub query: String,
+    /// How the query is searched.
+    pub mode: SearchMode,
+    /// The note that comes first, and around which related notes are looked for.
+    pub focus: Option<FocusSource>,
+    /// Notes that the caller names.
+    pub notes: Vec<NamedNote>,
+    /// Which notes a source may bring. The focus note is exempt, a named note that does not pass is left out.
+    pub filter: Filter,
+    /// Notes that the query, and the focus note, bring at most.
+    pub limit: Option<usize>,
+    /// What the context may cost, wrapper included.
+    pub budget: Option<Budget>,
+    /// How tokens are counted: a name of [`Estimators`](crate::Estimators).
+    pub estimator: Option<String>,
+    /// How the context is written down.
+    pub rendering: Rendering,
+    /// In which order it is shown.
+    pub order: Order,
+    /// When the caller stops waiting.
+    pub deadline: Option<Instant>,
+}
+
+/// A note in the middle of a context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FocusSource {
+    /// Anything a link would resolve to.
+    pub name: String,
+    /// Whether notes whose bodies link to it are related notes, too.
+    pub body_links: bool,
+    /// Whether other notes with the same object are.
+    pub sibling_of_target: bool,
+}
+
+/// A note that the caller names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NamedNote {
+    /// Anything a link would resolve to.
+    pub name: String,
+    /// What it is ranked by; finite. Without it, what `distance` is worth, else that of a named note.
+    pub score: Option<f64>,
+    /// How far it is from where the caller began: hops of a walk, or the level of a related note less one.
+    pub distance: Option<usize>,
+    /// The relation by which the caller came to it.
+    pub relation: Option<String>,
+    /// The note or path through which the caller came to it.
+    pub via: Option<String>,
+}
+
+/// A context with its ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextAnswer {
+    /// The notes taken, best first, ties by uri.
+    pub items: Vec<ContextItem>,
+    /// The notes left out, in the same order.
+    pub left_out: Vec<LeftOut>,
+    /// Rendering and totals.
+    pub summary: ContextSummary,
+}
+
+/// One note of a context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextItem {
+    /// What was taken of it, and what that cost.
+    pub item: Item,
+    /// Its whole frontmatter, which its text leaves out.
+    pub properties: BTreeMap<String, Value>,
+}
+
+/// What became of one note.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContextPiece {
+    /// It is in the context.
+    Item(Box<ContextItem>),
+    /// It is not.
+    LeftOut(LeftOut),
+}
+
+/// What can be said of a context when every note was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextSummary {
+    /// The context as one string; nothing where none was asked for.
+    pub rendered: Option<String>,
+    /// The budget given.
+    pub budget: u64,
+    /// What was spent of it, wrapper included.
+    pub used: u64,
+    /// What was not.
+    pub remaining: u64,
+    /// What the three numbers count.
+    pub unit: Unit,
+    /// What allowances, costs and carries of items count.
+    pub ledger_unit: Unit,
+    /// The name of the estimator.
+    pub estimator: String,
+    /// The snapshot's generation.
+    pub generation: u64,
+    /// Sources that had more notes than were considered.
+    pub truncated_by: Vec<Source>,
+    /// Stages of the search that were left out, and why.
+    pub degraded: Vec<String>,
+}
+
+/// Where notes of a context come from, in the order in which equal scores count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The caller names them.
+    Notes,
+    /// They are related to the focus note.
+    Focus,
+    /// A search finds them.
+    Query,
+}
+
+impl Source {
+    /// The name that answers use: the field of the request.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Notes => "notes",
+            Self::Focus => "focus",
+            Self::Query => "query",
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Where the notes of a context come from.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::time::Instant;
+
+use weft_accordion::{Candidate, Document, State};
+use weft_graph::doughnut::{self, Options, Relation, doughnut};
+use weft_index::Snapshot;
+use weft_index::notes::NoteEntry;
+use weft_model::tokens::Unit;
+use weft_model::{Chars, Heading, NoteId, NoteSet, Span, Tokens, Uri};
+
+use super::{ContextRequest, FocusSource, NamedNote, Source};
+use crate::related::refused;
+use crate::search::MAX_LIMIT;
+use crate::{Engine, EngineError, SearchRequest, note_named};
+
+/// Notes that a caller may name.
+const MAX_NOTES: usize = 10_000;
+
+/// The notes to choose from, and what is known of how they were found.
+#[derive(Default)]
+pub(super) struct Gathered<'s> {
+    pub(super) focus: Option<Candidate<Text<'s>>>,
+    pub(super) candidates: Vec<Candidate<Text<'s>>>,
+    pub(super) truncated_by: Vec<Source>,
+    pub(super) degraded: Vec<String>,
+}
+
+/// The text of a note in a snapshot.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'s> {
+    entry: &'s NoteEntry,
+    length: Chars,
+    best_chunk: Option<Span>,
+}
+
+impl Document for Text<'_> {
+    fn length(&self) -> Chars {
+        self.length
+    }
+
+    fn body(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.entry.body)
+    }
+
+    fn headings(&self) -> Cow<'_, [Heading]> {
+        Cow::Borrowed(&self.entry.note.headings)
+    }
+
+    fn best_chunk(&self) -> Option<Span> {
+        self.best_chunk
+    }
+}
+
+impl Engine {
+    /// The notes that the sources of `request` bring, in the order of [`Source`].
+    pub(super) fn gathered<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        request: &ContextRequest,
+    ) -> Result<Gathered<'s>, EngineError> {
+        let ContextRequest { query, focus, notes, limit, .. } = request;
+        let limit = limit.unwrap_or(self.contexts.candidates);
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
+            return Err(EngineError::InvalidArgument { field: "limit", reason });
+        }
+        let searches = notes.is_empty() && !query.trim().is_empty();
+        if notes.is_empty() && focus.is_none() && !searches {
+            let reason = "say what the context is about: a query, a focus note, or notes";
+            return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
+        }
+        let passing = request.filter.notes(snapshot)?;
+        let mut gathered = Gathered::default();
+        self.name(snapshot, notes, &passing, &mut gathered)?;
+        if let Some(focus) = focus {
+            self.relate(snapshot, focus, request, &passing, limit, &mut gathered)?;
+        }
+        if searches {
+            self.find(snapshot, request, limit, &mut gathered)?;
+        }
+        gathered.mark_copies();
+        Ok(gathered)
+    }
+
+    /// Adds the notes that the caller names.
+    fn name<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        notes: &[NamedNote],
+        passing: &NoteSet,
+        gathered: &mut Gathered<'s>,
+    ) -> Result<(), EngineError> {
+        if notes.len() > MAX_NOTES {
+            let reason = format!("{} are more than {MAX_NOTES} notes", notes.len());
+            return Err(EngineError::InvalidArgument { field: "notes", reason });
+        }
+        let scores = &self.contexts.scores;
+        for note in notes {
+            let NamedNote { name, score, distance, relation, via } = note;
+            let by_distance = || distance.map_or(scores.named, |distance| scores.at_hop(distance));
+            let score = score.unwrap_or_else(by_distance);
+            let id = snapshot.notes.find(name).note;
+            let mut named = match id {
+                Some(id) => candidate(snapshot, id, score),
+                None => missing(Uri::new(name.as_str()), score),
+            };
+            if let State::Found(text) = named.state
+                && id.is_some_and(|id| !passing.contains(id))
+            {
+                named.state = State::Filtered(text);
+            }
+            let (relation, via) = (relation.clone(), via.clone());
+            gathered.candidates.push(Candidate { relation, via, ..named });
+        }
+        Ok(())
+    }
+
+    /// Puts the focus note first and adds what surrounds it, each note by the level of its relation.
+    fn relate<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        focus: &FocusSource,
+        request: &ContextRequest,
+        passing: &NoteSet,
+        limit: usize,
+        gathered: &mut Gathered<'s>,
+    ) -> Result<(), EngineError> {
+        let FocusSource { name, body_links, sibling_of_target } = focus;
+        let scores = &self.contexts.scores;
+        let id = note_named(snapshot, name)?;
+        let options = Options {
+            body_links: *body_links,
+            sibling_of_target: *sibling_of_target,
+            ..Options::default()
+        };
+        let stop = || request.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        // A token for each note: how much of each there is room for is the accordion's to say.
+        let run = doughnut::Request {
+            focus: id,
+            budget: doughnut::Budget::Related(Tokens::new(limit as u64)),
+            filter: passing,
+            options,
+            resume: None,
+            stop: &stop,
+        };
+        let (graph, notes) = (snapshot.notes.graph(), &snapshot.notes);
+        let found = doughnut(graph, notes, &Unit, &run).map_err(|error| refused(&error, name))?;
+        let with = |relation: Relation, candidate| Candidate {
+            relation: Some(relation.name().to_owned()),
+            ..candidate
+        };
+        let focus = candidate(snapshot, id, scores.named);
+        gathered.focus = Some(with(Relation::Focus, focus));
+        gathered.candidates.extend(found.related_notes.iter().map(|related| {
+            let level = related.relation.priority().map_or(1, |level| level as usize + 1);
+            let score = scores.at_level(level);
+            with(related.relation, candidate(snapshot, related.note, score))
+        }));
+        gathered.truncated_by.extend(found.resume.map(|_| Source::Focus));
+        Ok(())
+    }
+
+    /// Adds the hits of the query. What the search knows of a note serves whichever source brings it.
+    fn find<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        request: &ContextRequest,
+        limit: usize,
+        gathered: &mut Gathered<'s>,
+    ) -> Result<(), EngineError> {
+        let ContextRequest { query, mode, filter, deadline, .. } = request;
+        let asked = SearchRequest {
+            query: query.clone(),
+            limit,
+            mode: *mode,
+            filter: filter.clone(),
+            deadline: *deadline,
+            ..SearchRequest::default()
+        };
+        let found = self.search_in(snapshot, &asked)?;
+        let mut best_chunks: HashMap<&Uri, Span> = HashMap::new();
+        let mut hits = vec![];
+        for hit in &found.hits {
+            best_chunks.extend(hit.best_chunk.map(|chunk| (&hit.uri, chunk)));
+            if let Some(id) = snapshot.notes.find(hit.uri.as_str()).note {
+                let via = hit.via.as_ref().map(|via| via.uri.to_string());
+                hits.push(Candidate { via, ..candidate(snapshot, id, hit.score) });
+            }
+        }
+        gathered.candidates.extend(hits);
+        for candidate in &mut gathered.candidates {
+            if let State::Found(text) = &mut candidate.state {
+                text.best_chunk = best_chunks.get(&candidate.uri).copied();
+            }
+        }
+        gathered.truncated_by.extend(found.truncated.then_some(Source::Query));
+        gathered.degraded = found.degraded;
+        Ok(())
+    }
+}
+
+impl Gathered<'_> {
+    /// Makes duplicates of those whose text a note of higher rank has, too; a note without text copies nobody.
+    fn mark_copies(&mut self) {
+        // As the accordion ranks them; equal ones stay in the order of their sources.
+        self.candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.uri.cmp(&b.uri)));
+        // Texts of different length differ, so few are ever compared.
+        let mut by_length: HashMap<Chars, Vec<&NoteEntry>> = HashMap::new();
+        for candidate in self.focus.iter_mut().chain(&mut self.candidates) {
+            let State::Found(text) = candidate.state else { continue };
+            let same_length = by_length.entry(text.length).or_default();
+            let is_copy = |other: &&NoteEntry| {
+                !std::ptr::eq(*other, text.entry) && *other.body == *text.entry.body
+            };
+            if !text.entry.body.trim().is_empty() && same_length.iter().any(is_copy) {
+                candidate.state = State::Duplicate(text);
+            } else {
+                same_length.push(text.entry);
+            }
+        }
+    }
+}
+
+/// The note in a slot as something to pack; missing where only links know of it.
+fn candidate(snapshot: &Snapshot, id: NoteId, score: f64) -> Candidate<Text<'_>> {
+    let uri = snapshot.notes.graph().uri(id).clone();
+    let Some(entry) = snapshot.notes.entry(id) else { return missing(uri, score) };
+    let text = Text { entry, length: Chars::of(&entry.body), best_chunk: None };
+    let title = entry.note.title.clone();
+    Candidate { uri, title, score, relation: None, via: None, state: State::Found(text) }
+}
+
+fn missing<'s>(uri: Uri, score: f64) -> Candidate<Text<'s>> {
+    let title = uri.to_string();
+    Candidate { uri, title, score, relation: None, via: None, state: State::Missing }
+}
