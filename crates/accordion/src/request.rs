@@ -72,6 +72,17 @@ pub enum State<D> {
 }
 
 impl<D> State<D> {
+    /// The state of a note that the filter excludes; a missing note stays missing.
+    #[must_use]
+    pub fn filtered(self) -> Self {
+        match self {
+            Self::Found(document) | Self::Filtered(document) | Self::Duplicate(document) => {
+                Self::Filtered(document)
+            }
+            Self::Missing => Self::Missing,
+        }
+    }
+
     /// The note, if there is one.
     #[must_use]
     pub const fn document(&self) -> Option<&D> {

@@ -127,7 +127,7 @@ pub(crate) enum Command {
     /// Read what surrounds a note, best first, within a budget.
     Related(RelatedArgs),
     /// Pack the best notes into a text that fits a budget, with an account of it.
-    Context(ContextArgs),
+    Context(Box<ContextArgs>),
     /// Read a note, with its links and backlinks.
     Get {
         /// A uri, a path, or anything a link would resolve to.

@@ -29,7 +29,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             serve::run(&global, &vaults, ask.as_deref(), socket).await
         }
         Some(Command::Index { vaults }) => index(&global, vaults).await,
-        Some(Command::Context(args)) => context::run(&global, args).await,
+        Some(Command::Context(args)) => context::run(&global, *args).await,
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
         Some(question) => {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use weft_graph::doughnut::{Priority, STRATEGIES};
 use weft_proto::noteweft::v1::{
-    AssembleRequest, ContextNote, ContextOrder, FocusSource, Rendering,
+    AssembleRequest, ContextNote, ContextOrder, Filter, FocusSource, Rendering, TreeRequest,
 };
 
 use crate::asker::Asker;
@@ -16,6 +16,7 @@ use crate::cli::{FilterArgs, Form, Format, Global, Mode};
 use crate::commands::{aside, json, write};
 use crate::failure::Failure;
 use crate::print;
+use crate::walk::TreeArgs;
 use crate::when::Timed as _;
 
 /// What a context is made of, and how.
@@ -50,6 +51,9 @@ pub(crate) struct ContextArgs {
     /// With --focus: other notes with the same object count as related.
     #[arg(long, requires = "focus", help_heading = "Sources")]
     sibling_of_target: bool,
+    /// Consider the notes around this note, nearest first; may be given several times.
+    #[arg(long, value_name = "NOTE", help_heading = "Sources")]
+    walk: Vec<String>,
     /// Consider the notes of an answer that search, tree or related wrote with --format json; - reads standard input.
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
     from: Option<PathBuf>,
@@ -65,6 +69,8 @@ pub(crate) struct ContextArgs {
     /// In which order the context shows its notes.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     order: Order,
+    #[command(flatten)]
+    tree: TreeArgs,
     #[command(flatten)]
     filter: FilterArgs,
 }
@@ -127,13 +133,17 @@ impl ContextArgs {
             focus,
             body_links,
             sibling_of_target,
+            walk,
             from,
             limit,
             mode,
             rendering,
             order,
+            tree,
             filter,
         } = self;
+        let filter = Filter::from(filter);
+        let walk = walk_of(walk, tree, &filter)?;
         if let Some(path) = from {
             notes.extend(notes_of(&answer_at(&path)?).ok_or_else(|| {
                 Failure::usage(format!(
@@ -145,7 +155,7 @@ impl ContextArgs {
         Ok(AssembleRequest {
             query: query.unwrap_or_default(),
             notes,
-            filter: Some(filter.into()),
+            filter: Some(filter),
             mode: weft_proto::noteweft::v1::SearchMode::from(mode).into(),
             limit,
             budget,
@@ -153,10 +163,28 @@ impl ContextArgs {
             estimator,
             rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
             order: ContextOrder::from(order).into(),
+            walk,
             focus: focus.map(|note| FocusSource { note, body_links, sibling_of_target }),
             ..AssembleRequest::default()
         })
     }
+}
+
+/// The walk from these roots, nothing without any; it leads where the filter lets it.
+fn walk_of(
+    roots: Vec<String>,
+    tree: TreeArgs,
+    filter: &Filter,
+) -> Result<Option<TreeRequest>, Failure> {
+    let request = |roots, tree: TreeArgs| tree.request(roots, FilterArgs::default());
+    let walk = request(roots, tree);
+    if !walk.roots.is_empty() {
+        return Ok(Some(TreeRequest { filter: Some(filter.clone()), ..walk }));
+    }
+    if walk == request(Vec::new(), TreeArgs::default()) {
+        return Ok(None);
+    }
+    Err(Failure::usage("flags about links and hops need a walk: add --walk NOTE"))
 }
 
 /// `NOTE` or `NOTE=SCORE`, split at the last `=`.
@@ -194,9 +222,10 @@ fn notes_of(answer: &Value) -> Option<Vec<ContextNote>> {
     }
     let (nodes, tree) = (list("nodes")?, list("spanning_tree")?);
     let edges = list("edges")?;
-    let parents: HashMap<&str, &str> =
-        tree.iter().filter_map(|edge| Some((text(edge, "to")?, text(edge, "from")?))).collect();
-    nodes.iter().map(|node| visited(node, &parents, edges)).collect()
+    let steps: HashMap<&str, &str> =
+        tree.iter().filter_map(|step| Some((text(step, "to")?, text(step, "from")?))).collect();
+    let mut paths = HashMap::new();
+    nodes.iter().map(|node| visited(node, &steps, edges, &mut paths)).collect()
 }
 
 fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
@@ -224,20 +253,27 @@ fn related_note(note: &Value) -> Option<ContextNote> {
     })
 }
 
-/// A note of a tree came over the first edge between it and the note above it.
-fn visited(node: &Value, parents: &HashMap<&str, &str>, edges: &[Value]) -> Option<ContextNote> {
+/// A note of a tree came over the first edge between it and the note above it, which was met before it.
+fn visited<'v>(
+    node: &'v Value,
+    steps: &HashMap<&str, &'v str>,
+    edges: &[Value],
+    paths: &mut HashMap<&'v str, String>,
+) -> Option<ContextNote> {
     let id = text(node, "id")?;
-    let via = parents.get(id).copied();
+    let from = steps.get(id).copied();
     let joins = |edge: &&Value| {
         let ends = (text(edge, "from"), text(edge, "to"));
-        ends == (via, Some(id)) || ends == (Some(id), via)
+        ends == (from, Some(id)) || ends == (Some(id), from)
     };
-    let edge = via.and_then(|_| edges.iter().find(joins));
+    let edge = from.and_then(|_| edges.iter().find(joins));
+    let via = from.and_then(|from| paths.get(from).cloned());
+    paths.insert(id, via.iter().map(|path| format!("{path} > ")).chain([id.to_owned()]).collect());
     Some(ContextNote {
         name: id.to_owned(),
         distance: Some(u32::try_from(node.get("hop")?.as_u64()?).ok()?),
         relation: edge.and_then(|edge| text(edge, "type")).map(str::to_owned),
-        via: via.map(str::to_owned),
+        via,
         ..ContextNote::default()
     })
 }
@@ -289,12 +325,15 @@ mod tests {
         assert_eq!(shown(related), Some(expected.map(str::to_owned).into()));
 
         let tree = json!({
-            "nodes": [{"id": "r", "hop": 0}, {"id": "x", "hop": 1}],
-            "edges": [{"from": "r", "to": "r", "type": "self"}, {"from": "x", "to": "r", "type": "supports"}],
-            "spanning_tree": [{"from": "r", "to": "x", "hop": 1}],
+            "nodes": [{"id": "r", "hop": 0}, {"id": "x", "hop": 1}, {"id": "y", "hop": 2}],
+            "edges": [{"from": "r", "to": "r", "type": "self"}, {"from": "x", "to": "r", "type": "supports"}, {"from": "x", "to": "y", "type": "related"}],
+            "spanning_tree": [{"from": "r", "to": "x", "hop": 1}, {"from": "x", "to": "y", "hop": 2}],
         });
-        let expected =
-            ["r None Some(0) None None", "x None Some(1) Some(\"supports\") Some(\"r\")"];
+        let expected = [
+            "r None Some(0) None None",
+            "x None Some(1) Some(\"supports\") Some(\"r\")",
+            "y None Some(2) Some(\"related\") Some(\"r > x\")",
+        ];
         assert_eq!(shown(tree), Some(expected.map(str::to_owned).into()));
 
         for other in

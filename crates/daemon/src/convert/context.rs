@@ -7,7 +7,10 @@ use weft_engine::context::{self, Budget};
 use weft_model::{Chars, Span, Tokens};
 use weft_proto::noteweft::v1 as wire;
 
-use super::{filter, not_negative, notes::object_of, rendering, search::search_mode, size};
+use super::notes::object_of;
+use super::search::search_mode;
+use super::walk::tree_request;
+use super::{filter, not_negative, rendering, size};
 use crate::status::invalid;
 
 pub(crate) fn assemble_request(
@@ -26,6 +29,7 @@ pub(crate) fn assemble_request(
         rendering: form,
         order,
         focus,
+        walk,
         min_generation: _,
         as_of: _,
     } = request;
@@ -57,6 +61,7 @@ pub(crate) fn assemble_request(
     Ok(context::ContextRequest {
         query,
         focus,
+        walk: walk.map(tree_request).transpose()?,
         notes: notes.into_iter().map(named_note).collect(),
         filter: filter(restriction)?,
         mode: search_mode(mode)?,

@@ -6,9 +6,10 @@ use std::time::Instant;
 use weft_accordion::{Budget, Item, LeftOut, Order, Rendering, Unit};
 use weft_model::Value;
 
+use crate::walk::TreeRequest;
 use crate::{Filter, SearchMode};
 
-/// Asks for a context from one or several sources: a query, a focus note, named notes.
+/// Asks for a context from one or several sources: a query, a focus note, a walk, named notes.
 ///
 /// A note that several sources bring counts with its highest score, between equal ones with the source that stands first in [`Source`].
 /// Scores are taken as they are: none is scaled to those of another source.
@@ -20,9 +21,11 @@ pub struct ContextRequest {
     pub mode: SearchMode,
     /// The note that comes first, and around which related notes are looked for.
     pub focus: Option<FocusSource>,
+    /// A walk whose notes are looked at, by their distance from the roots. What is told of it does not count.
+    pub walk: Option<TreeRequest>,
     /// Notes that the caller names.
     pub notes: Vec<NamedNote>,
-    /// Which notes a source may bring. The focus note is exempt, a named note that does not pass is left out.
+    /// Which notes a source may bring. The focus note and the roots of a walk are exempt; a named or walked note that does not pass is left out.
     pub filter: Filter,
     /// Notes that the query, and the focus note, bring at most.
     pub limit: Option<usize>,
@@ -125,6 +128,8 @@ pub enum Source {
     Notes,
     /// They are related to the focus note.
     Focus,
+    /// A walk leads to them.
+    Walk,
     /// A search finds them.
     Query,
 }
@@ -136,6 +141,7 @@ impl Source {
         match self {
             Self::Notes => "notes",
             Self::Focus => "focus",
+            Self::Walk => "walk",
             Self::Query => "query",
         }
     }

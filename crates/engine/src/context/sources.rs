@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use weft_accordion::{Candidate, Document, State};
 use weft_graph::doughnut::{self, Options, Relation, doughnut};
+use weft_graph::walk::{TreeEdge, Visit};
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
 use weft_model::tokens::Unit;
@@ -14,7 +15,11 @@ use weft_model::{Chars, Heading, NoteId, NoteSet, Span, Tokens, Uri};
 use super::{ContextRequest, FocusSource, NamedNote, Source};
 use crate::related::refused;
 use crate::search::MAX_LIMIT;
+use crate::walk::TreeRequest;
 use crate::{Engine, EngineError, SearchRequest, note_named};
+
+/// Between the uris of a path.
+const STEP: &str = " > ";
 
 /// Notes that a caller may name.
 const MAX_NOTES: usize = 10_000;
@@ -61,15 +66,15 @@ impl Engine {
         snapshot: &'s Snapshot,
         request: &ContextRequest,
     ) -> Result<Gathered<'s>, EngineError> {
-        let ContextRequest { query, focus, notes, limit, .. } = request;
+        let ContextRequest { query, focus, walk, notes, limit, .. } = request;
         let limit = limit.unwrap_or(self.contexts.candidates);
         if !(1..=MAX_LIMIT).contains(&limit) {
             let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
             return Err(EngineError::InvalidArgument { field: "limit", reason });
         }
         let searches = notes.is_empty() && !query.trim().is_empty();
-        if notes.is_empty() && focus.is_none() && !searches {
-            let reason = "say what the context is about: a query, a focus note, or notes";
+        if notes.is_empty() && focus.is_none() && walk.is_none() && !searches {
+            let reason = "say what the context is about: a query, a focus note, a walk, or notes";
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
         let passing = request.filter.notes(snapshot)?;
@@ -77,6 +82,9 @@ impl Engine {
         self.name(snapshot, notes, &passing, &mut gathered)?;
         if let Some(focus) = focus {
             self.relate(snapshot, focus, request, &passing, limit, &mut gathered)?;
+        }
+        if let Some(walk) = walk {
+            self.follow(snapshot, walk, &passing, &mut gathered)?;
         }
         if searches {
             self.find(snapshot, request, limit, &mut gathered)?;
@@ -107,10 +115,8 @@ impl Engine {
                 Some(id) => candidate(snapshot, id, score),
                 None => missing(Uri::new(name.as_str()), score),
             };
-            if let State::Found(text) = named.state
-                && id.is_some_and(|id| !passing.contains(id))
-            {
-                named.state = State::Filtered(text);
+            if id.is_some_and(|id| !passing.contains(id)) {
+                named.state = named.state.filtered();
             }
             let (relation, via) = (relation.clone(), via.clone());
             gathered.candidates.push(Candidate { relation, via, ..named });
@@ -160,6 +166,40 @@ impl Engine {
             with(related.relation, candidate(snapshot, related.note, score))
         }));
         gathered.truncated_by.extend(found.resume.map(|_| Source::Focus));
+        Ok(())
+    }
+
+    /// Adds the notes of a walk, each by its distance and with the path that led to it.
+    fn follow<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        walk: &TreeRequest,
+        passing: &NoteSet,
+        gathered: &mut Gathered<'s>,
+    ) -> Result<(), EngineError> {
+        let graph = snapshot.notes.graph();
+        let tree = self.tree_on(snapshot, walk)?;
+        let steps: HashMap<NoteId, &TreeEdge> =
+            tree.spanning_tree.iter().map(|step| (step.to, step)).collect();
+        // Parents are met before their children, so their own paths are known.
+        let mut paths: HashMap<NoteId, String> = HashMap::new();
+        for Visit { note, hop } in &tree.nodes {
+            let score = self.contexts.scores.at_hop(usize::try_from(*hop).unwrap_or(usize::MAX));
+            let mut walked = candidate(snapshot, *note, score);
+            let mut path = graph.uri(*note).to_string();
+            if let Some(step) = steps.get(note) {
+                let above = paths.get(&step.from).cloned().unwrap_or_default();
+                path = [&above, STEP, &path].concat();
+                walked.relation = Some(tree.edges[step.edge].label.kind(graph).to_owned());
+                walked.via = Some(above);
+                if !passing.contains(*note) {
+                    walked.state = walked.state.filtered();
+                }
+            }
+            paths.insert(*note, path);
+            gathered.candidates.push(walked);
+        }
+        gathered.truncated_by.extend(tree.truncated().then_some(Source::Walk));
         Ok(())
     }
 

@@ -98,16 +98,8 @@ impl Engine {
     /// Fails on an unknown root, on none at all, on `max_nodes` of 0, and on filters that exclude each other.
     pub fn tree(&self, request: &TreeRequest) -> Result<TreeAnswer, EngineError> {
         let snapshot = self.snapshot();
-        let TreeRequest { roots, follow, limits, view } = request;
-        let WalkSettings { max_nodes, max_edges, .. } = self.walk;
-        let asked = walk::TreeRequest {
-            roots: ids(&snapshot, roots)?,
-            follow: follow.on(&snapshot)?,
-            limits: *limits,
-            ceiling: Ceiling { max_nodes, max_edges },
-        };
-        let tree = walk::tree(snapshot.notes.graph(), &asked);
-        let tree = tree.map_err(|error| refused(&snapshot, &error))?;
+        let tree = self.tree_on(&snapshot, request)?;
+        let TreeRequest { roots: _, follow, limits, view } = request;
         let telling = Telling { snapshot: &snapshot, view: *view };
         Ok(TreeAnswer {
             roots: tree
@@ -146,6 +138,23 @@ impl Engine {
             truncated_by: tree.truncated_by,
             generation: snapshot.generation,
         })
+    }
+
+    /// The same in ids of `snapshot`.
+    pub(crate) fn tree_on(
+        &self,
+        snapshot: &Snapshot,
+        request: &TreeRequest,
+    ) -> Result<walk::Tree, EngineError> {
+        let TreeRequest { roots, follow, limits, view: _ } = request;
+        let WalkSettings { max_nodes, max_edges, .. } = self.walk;
+        let asked = walk::TreeRequest {
+            roots: ids(snapshot, roots)?,
+            follow: follow.on(snapshot)?,
+            limits: *limits,
+            ceiling: Ceiling { max_nodes, max_edges },
+        };
+        walk::tree(snapshot.notes.graph(), &asked).map_err(|error| refused(snapshot, &error))
     }
 
     /// The least of the shortest paths between two notes, or of the cheapest ones. That there is none is an answer.

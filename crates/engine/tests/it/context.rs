@@ -7,6 +7,7 @@ use weft_engine::context::{
     Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, FocusSource,
     Limits, Mode, NamedNote, Order, Rendering, Source, StandIns,
 };
+use weft_engine::walk::{Direction, Follow, Limits as Reach, TreeRequest};
 use weft_engine::{EngineError, Filter, SearchMode};
 use weft_model::Chars;
 
@@ -37,6 +38,7 @@ fn request() -> ContextRequest {
     ContextRequest {
         query: String::new(),
         focus: None,
+        walk: None,
         notes: vec![],
         filter: Filter::default(),
         mode: SearchMode::Hybrid,
@@ -209,6 +211,76 @@ fn a_focus_note_comes_first_and_what_surrounds_it_by_level() {
 
     let unknown = vault.engine.context(&around("Tow"));
     assert!(matches!(unknown, Err(EngineError::UnknownNote { .. })), "{unknown:?}");
+}
+
+/// A chain of links with a branch, and a link from outside to its start.
+const CHAIN: &str = "=== a.md
+---
+supports: '[[b]]'
+---
+Starts.
+=== b.md
+Goes on to [[c]] and [[z]].
+=== c.md
+---
+type: plant
+---
+Goes on to [[d]].
+=== d.md
+Ends.
+=== z.md
+Ends, too.
+";
+
+#[test]
+fn a_walk_brings_its_notes_by_distance_and_with_their_paths() {
+    let vault = Vault::new(CHAIN);
+    let from = |roots: &[&str], limits, filter| {
+        let roots = roots.iter().map(|&root| root.to_owned()).collect();
+        let follow = Follow { direction: Direction::Out, ..Follow::default() };
+        let walk = TreeRequest { roots, follow, limits, ..TreeRequest::default() };
+        vault.engine.context(&ContextRequest { walk: Some(walk), filter, ..request() })
+    };
+    let shown = |answer: &ContextAnswer| -> Vec<String> {
+        let taken = answer.items.iter().map(|taken| {
+            let item = &taken.item;
+            let (relation, via) = (item.relation.as_deref(), item.via.as_deref());
+            let way = [relation, via].map(|part| part.unwrap_or("-")).join(" ");
+            format!("{} {} {} {way}", item.uri, item.score, item.mode.name())
+        });
+        let others =
+            answer.left_out.iter().map(|left| format!("{} {}", left.uri, left.reason.name()));
+        taken.chain(others).collect()
+    };
+    let all = from(&["a"], Reach::default(), Filter::default()).unwrap();
+    let expected = [
+        "a 1 full - -",
+        "b 0.8 snippet supports a",
+        "c 0.5 structural related a > b",
+        "z 0.5 structural related a > b",
+        "d 0.35 structural related a > b > c",
+    ];
+    assert_eq!(
+        (shown(&all), all.summary.truncated_by),
+        (expected.map(str::to_owned).into(), vec![])
+    );
+
+    let near = Reach { max_hops: Some(1), ..Reach::default() };
+    let near = from(&["a", "d"], near, Filter::default()).unwrap();
+    let expected = ["a 1 full - -", "d 1 full - -", "b 0.8 snippet supports a"];
+    assert_eq!(shown(&near), expected);
+    assert_eq!(near.summary.truncated_by, [Source::Walk]);
+
+    // What a filter excludes is left out and does not end the walk; the root is exempt.
+    let plants = from(&["a"], Reach::default(), plants()).unwrap();
+    let expected =
+        ["a 1 full - -", "c 0.5 structural related a > b", "b filter", "z filter", "d filter"];
+    assert_eq!(shown(&plants), expected);
+
+    assert!(matches!(
+        from(&["nowhere"], Reach::default(), Filter::default()),
+        Err(EngineError::UnknownNote { .. })
+    ));
 }
 
 #[test]

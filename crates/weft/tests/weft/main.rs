@@ -48,6 +48,10 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["related", "Leap secnd", "--vault", vault], 3),
         (vec!["context", "leap second", "--budget", "0", "--vault", vault], 0),
         (vec!["context", "--vault", vault], 2),
+        (vec!["context", "--focus", "Leap secnd", "--vault", vault], 3),
+        (vec!["context", "--walk", "Leap secnd", "--vault", vault], 3),
+        (vec!["context", "leap", "--max-hops", "1", "--vault", vault], 2),
+        (vec!["context", "--wlak", "Leap second", "--vault", vault], 2),
         (vec!["context", "x", "--budget", "1", "--budget-chars", "1", "--vault", vault], 2),
         (vec!["context", "--note", "Sundial=high", "--vault", vault], 2),
         (vec!["context", "--from", "/no/such/file", "--vault", vault], 2),
@@ -287,6 +291,17 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     assert!(
         answer["items"][0]["properties"].is_object() && answer["items"][0]["blocks"].is_array()
     );
+
+    // A walk and the answer of `tree` are the same source.
+    let whole = ["--rendering", "none", "--budget-chars", "9000", "--format", "json"];
+    let tree = on_example(&home, &["tree", "Sundial", "--max-hops", "2", "--typed-only"]).stdout;
+    let from = home.path().join("tree.json");
+    std::fs::write(&from, &tree).unwrap();
+    let (mut walked, _) =
+        run(&[&["--walk", "Sundial", "--max-hops", "2", "--typed-only"], &whole[..]].concat());
+    assert!(walked.contains(r#""truncated_by":["walk"]"#), "{walked}");
+    walked = walked.replace(r#""truncated_by":["walk"]"#, r#""truncated_by":[]"#);
+    assert_eq!(run(&[&["--from", from.to_str().unwrap()], &whole[..]].concat()).0, walked);
 
     // What another command found becomes the sources.
     let found = on_example(&home, &["search", "leap second", "--limit", "2"]).stdout;
