@@ -221,13 +221,19 @@ impl Engine {
             ..SearchRequest::default()
         };
         let found = self.search_in(snapshot, &asked)?;
+        let is_alone = gathered.focus.is_none() && gathered.candidates.is_empty();
+        let scale = match found.hits.first() {
+            // Stand-ins say how near a note is, scores how well it answers: beside them a good hit would look like none.
+            Some(best) if !is_alone && best.score > 0.0 => self.contexts.scores.named / best.score,
+            Some(_) | None => 1.0,
+        };
         let mut best_chunks: HashMap<&Uri, Span> = HashMap::new();
         let mut hits = vec![];
         for hit in &found.hits {
             best_chunks.extend(hit.best_chunk.map(|chunk| (&hit.uri, chunk)));
             if let Some(id) = snapshot.notes.find(hit.uri.as_str()).note {
                 let via = hit.via.as_ref().map(|via| via.uri.to_string());
-                hits.push(Candidate { via, ..candidate(snapshot, id, hit.score) });
+                hits.push(Candidate { via, ..candidate(snapshot, id, hit.score * scale) });
             }
         }
         gathered.candidates.extend(hits);
