@@ -70,6 +70,7 @@ pub struct Daemon {
     config: Config,
     paths: Paths,
     services: Services,
+    serving: watch::Sender<bool>,
 }
 
 impl Daemon {
@@ -89,20 +90,21 @@ impl Daemon {
         let address = tcp.local_addr().map_err(listen)?;
         let socket = match server.socket.as_str() {
             "none" => None,
-            "auto" => paths.socket(address.port()).and_then(|path| match Socket::bind(&path) {
+            "auto" => match Socket::bind(&paths.socket(address.port())) {
                 Ok(socket) => Some(socket),
                 Err(error) => {
                     tracing::warn!(%error, "no Unix socket");
                     None
                 }
-            }),
+            },
             path => Some(
                 Socket::bind(Path::new(path))
                     .map_err(|source| ServeError::Listen { address: path.to_owned(), source })?,
             ),
         };
         let services = Services::new(Limits::from(server));
-        Ok(Self { tcp, address, socket, config, paths, services })
+        let serving = watch::Sender::new(false);
+        Ok(Self { tcp, address, socket, config, paths, services, serving })
     }
 
     /// Where it listens; the real port where a free one was asked for.
@@ -117,12 +119,24 @@ impl Daemon {
         self.socket.as_ref().map(|socket| socket.path.as_path())
     }
 
+    /// Its services, as clients of the same process may ask them.
+    #[must_use]
+    pub fn services(&self) -> Services {
+        self.services.clone()
+    }
+
+    /// Whether it serves, as health says it.
+    #[must_use]
+    pub fn serving(&self) -> watch::Receiver<bool> {
+        self.serving.subscribe()
+    }
+
     /// Serves until `stop` comes, then lets running questions finish and the writer publish what it holds.
     ///
     /// Health is NOT_SERVING until the first look at the files is over, or until the store is read where it held an index.
     /// Fails at once where the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let Self { tcp, address, socket, config, paths, services } = self;
+        let Self { tcp, address, socket, config, paths, services, serving } = self;
         let ServerSettings { shutdown_ms, .. } = config.settings.server;
         let (health, health_server) = tonic_health::server::health_reporter();
         report(&health, ServingStatus::NotServing).await;
@@ -157,6 +171,7 @@ impl Daemon {
             opened = opened => match opened {
                 Ok(()) => {
                     report(&health, ServingStatus::Serving).await;
+                    serving.send_replace(true);
                     tokio::select! {
                         () = &mut stop => Ok(()),
                         ended = servers.join_next() => first_error(ended),
@@ -168,6 +183,7 @@ impl Daemon {
         };
 
         report(&health, ServingStatus::NotServing).await;
+        serving.send_replace(false);
         services.end_streams();
         let _ = ending.send(true);
         let all = async { while servers.join_next().await.is_some() {} };
@@ -175,9 +191,10 @@ impl Daemon {
             tracing::warn!("some questions were still running and were cut off");
         }
         servers.abort_all();
-        drop(socket);
         // The writer publishes what it holds, which blocks.
         drop(tokio::task::spawn_blocking(move || services.clear()).await);
+        // Who stops a daemon waits until its socket is gone, so it goes last.
+        drop(socket);
         outcome
     }
 }

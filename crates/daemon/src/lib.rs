@@ -10,6 +10,7 @@ mod daemon;
 mod paths;
 mod services;
 mod status;
+pub mod telemetry;
 mod vaults;
 mod web;
 

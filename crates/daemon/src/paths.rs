@@ -49,6 +49,7 @@ pub struct Paths {
     data: PathBuf,
     config: Option<PathBuf>,
     cache: PathBuf,
+    state: PathBuf,
     runtime: Option<PathBuf>,
 }
 
@@ -61,11 +62,13 @@ impl Paths {
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
         let below = |name, rest: &str| absolute(name).or_else(|| Some(home.as_ref()?.join(rest)));
         let data = below("XDG_DATA_HOME", ".local/share").unwrap_or_else(std::env::temp_dir);
+        let state = below("XDG_STATE_HOME", ".local/state").unwrap_or_else(std::env::temp_dir);
         let cache = below("XDG_CACHE_HOME", ".cache").unwrap_or_else(std::env::temp_dir);
         Self {
             data: data.join("weft"),
             config: below("XDG_CONFIG_HOME", ".config"),
             cache: cache.join("weft"),
+            state: state.join("weft"),
             runtime: absolute("XDG_RUNTIME_DIR"),
         }
     }
@@ -97,9 +100,16 @@ impl Paths {
         self.cache.join(folder)
     }
 
-    /// The socket of a daemon on `port`; nothing where the user has no runtime folder.
+    /// The folder of logs, and of sockets where the user has no runtime folder.
     #[must_use]
-    pub fn socket(&self, port: u16) -> Option<PathBuf> {
-        Some(self.runtime.as_ref()?.join("weft").join(format!("{port}.sock")))
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The socket of a daemon on `port`.
+    #[must_use]
+    pub fn socket(&self, port: u16) -> PathBuf {
+        let runtime = self.runtime.as_ref().map(|folder| folder.join("weft"));
+        runtime.unwrap_or_else(|| self.state.clone()).join(format!("{port}.sock"))
     }
 }

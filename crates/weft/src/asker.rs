@@ -12,7 +12,7 @@ use tonic::service::Routes;
 use tonic::transport::{Channel, Endpoint};
 use weft_daemon::config::{Config, Sources};
 use weft_daemon::{
-    Environment, IndexError, Limits, OpenError, Paths, Services, StoreError, Vaults,
+    Daemon, Environment, IndexError, Limits, OpenError, Paths, Services, StoreError, Vaults,
 };
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
@@ -81,6 +81,12 @@ impl Asker {
             return Err(failure);
         }
         Ok(asker)
+    }
+
+    /// Asks `daemon`, which runs in this process, without a socket.
+    pub(crate) fn beside(daemon: &Daemon, hint: Hint) -> Self {
+        let transport = Transport::Here(daemon.services().routes());
+        Self { transport, services: None, hint }
     }
 
     /// Connects to a daemon at `HOST:PORT` or `unix:PATH`.

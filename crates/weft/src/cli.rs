@@ -98,7 +98,12 @@ pub(crate) enum Command {
         /// The path of a Unix socket, `auto` or `none`.
         #[arg(long, value_name = "PATH")]
         socket: Option<String>,
+        /// Serve in the background; returns when questions are answered. `weft stop` ends it.
+        #[arg(long, conflicts_with = "ask")]
+        detach: bool,
     },
+    /// End the daemon, and wait until it has written everything down.
+    Stop,
     /// Bring the index of a folder up to date, with progress.
     Index {
         /// The folders; without any those of --vault or of the configuration.
@@ -184,6 +189,20 @@ pub(crate) enum Command {
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
+    },
+    /// Print the script that completes commands and flags in a shell, or write it into a folder.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+        /// The folder; the file is named as the shell expects it.
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
+    /// Print the page for `man`, or write one for each command into a folder.
+    Man {
+        /// The folder.
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
     },
 }
 

@@ -16,6 +16,7 @@ use crate::hint::Hint;
 use crate::progress::Progress;
 use crate::when::Timed as _;
 use crate::{context, doctor, export, print, related, serve, walk};
+use crate::{background, manual};
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -25,9 +26,16 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     }
     match command {
         None => write(&print::welcome()),
-        Some(Command::Serve { vaults, ask, socket }) => {
-            serve::run(&global, &vaults, ask.as_deref(), socket).await
+        Some(Command::Serve { vaults, ask, socket, detach }) => {
+            serve::run(&global, &vaults, ask.as_deref(), socket, detach).await
         }
+        Some(Command::Stop) => write(&background::stop(&global).await?),
+        Some(Command::Completions { shell, folder: None }) => write(&manual::completions(shell)),
+        Some(Command::Completions { shell, folder: Some(folder) }) => {
+            write(&manual::completions_into(shell, &folder)?)
+        }
+        Some(Command::Man { folder: None }) => write(&manual::page()?),
+        Some(Command::Man { folder: Some(folder) }) => write(&manual::pages(&folder)?),
         Some(Command::Index { vaults }) => index(&global, vaults).await,
         Some(Command::Context(args)) => context::run(&global, *args).await,
         Some(Command::Doctor) => doctor::run(&global).await,
@@ -108,8 +116,11 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         Command::Serve { .. }
         | Command::Index { .. }
         | Command::Context(_)
+        | Command::Stop
         | Command::Doctor
-        | Command::Config { .. } => Err(Failure::other("this command asks no question")),
+        | Command::Config { .. }
+        | Command::Completions { .. }
+        | Command::Man { .. } => Err(Failure::other("this command asks no question")),
     }
 }
 

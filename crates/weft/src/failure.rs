@@ -45,6 +45,13 @@ impl Failure {
             .hint("start one with `weft serve DIR`, or answer from a folder with `--vault DIR`")
     }
 
+    /// A daemon in the background ended with `code` before it served; `said` is the end of its log.
+    pub(crate) fn ended(code: i32, said: &str) -> Self {
+        let message = if said.is_empty() { "the daemon did not start" } else { said };
+        // It has said `error:` itself.
+        Self::new(u8::try_from(code).unwrap_or(OTHER), message.trim_start_matches("error: "))
+    }
+
     pub(crate) fn interrupted() -> Self {
         Self::other("interrupted; what was indexed so far is kept")
     }

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod asker;
+#[cfg_attr(not(unix), path = "no_background.rs")]
+mod background;
 mod cli;
 mod commands;
 mod context;
@@ -9,6 +11,8 @@ mod doctor;
 mod export;
 mod failure;
 mod hint;
+mod manual;
+mod notify;
 mod print;
 mod progress;
 mod ranking;

@@ -1,26 +1,34 @@
 //! `weft serve`: the daemon in the foreground, and a first question.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_check_response::ServingStatus;
-use tonic_health::pb::health_client::HealthClient;
-use weft_daemon::config::Config;
-use weft_daemon::{Daemon, ServeError};
+use tokio::sync::watch;
+use weft_daemon::config::{Config, ServerSettings};
+use weft_daemon::telemetry::{self, Telemetry};
+use weft_daemon::{Daemon, Environment, ServeError};
 use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusResponse};
 
 use crate::asker::{Asker, config};
+use crate::background;
 use crate::cli::{Format, Global};
 use crate::commands::{render, write};
 use crate::failure::Failure;
 use crate::hint::Hint;
+use crate::notify::{Notice, Notifier};
 use crate::print;
 use crate::progress::Progress;
 
 /// Between two looks at how far the daemon is.
 const PULSE: Duration = Duration::from_millis(100);
+
+/// Between two lines to the service manager while the daemon starts, and how long each lets the start go on.
+const TOLD_APART: Duration = Duration::from_secs(1);
+const START_GOES_ON: Duration = Duration::from_secs(60);
+
+/// Settings that a running daemon takes over when it is told to read them again.
+const RELOADED: &[&str] = &["log.filter"];
 
 /// Serves until a signal comes, and asks `question` on the way.
 pub(crate) async fn run(
@@ -28,19 +36,30 @@ pub(crate) async fn run(
     vaults: &[PathBuf],
     question: Option<&str>,
     socket: Option<String>,
+    detach: bool,
 ) -> Result<(), Failure> {
-    let address = global.addr.iter().map(|address| ("server.address", address.clone(), "--addr"));
-    let socket = socket.into_iter().map(|path| ("server.socket", path, "--socket"));
-    let more: Vec<_> = address.chain(socket).collect();
-    let vaults = if vaults.is_empty() { &global.vault } else { vaults };
-    let (config, paths) = config(global, vaults, &more)?;
-    start_log(&config)?;
-    let usual =
-        config.settings.server.address == weft_daemon::config::ServerSettings::default().address;
-    let daemon = Daemon::bind(config, paths).await?;
+    let read = || {
+        let address =
+            global.addr.iter().map(|address| ("server.address", address.clone(), "--addr"));
+        let socket = socket.iter().map(|path| ("server.socket", path.clone(), "--socket"));
+        let more: Vec<_> = address.chain(socket).collect();
+        let vaults = if vaults.is_empty() { &global.vault } else { vaults };
+        config(global, vaults, &more)
+    };
+    let (config, paths) = read()?;
+    if detach {
+        return background::start(&config, &paths, &Hint::daemon(global.addr.as_deref())).await;
+    }
+    let hangups = Hangups::new();
+    let notifier = Notifier::new(&Environment::read());
+    let telemetry = telemetry::start(&config)?;
+    let usual = config.settings.server.address == ServerSettings::default().address;
+    let daemon = Daemon::bind(config.clone(), paths).await?;
     let address = daemon.address().to_string();
     let socket = daemon.socket().map(|path| path.display().to_string());
     let hint = Hint::daemon((!usual).then_some(address.as_str()));
+    let asker = Asker::beside(&daemon, hint);
+    let serving = daemon.serving();
 
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = tokio::spawn(daemon.run(async {
@@ -48,18 +67,21 @@ pub(crate) async fn run(
         drop(stopped.await);
     }));
     tokio::pin!(running);
-    let greeting = greet(&address, socket.as_deref(), question, global.format, hint);
+    let attend = async {
+        let place = Place { address: &address, socket: socket.as_deref() };
+        greet(&asker, serving, &place, question, global.format, &notifier).await?;
+        tokio::select! {
+            () = keep_telling(&notifier) => {}
+            () = reread(hangups, config, read, &telemetry, &notifier) => {}
+        }
+        Ok(())
+    };
     let outcome = tokio::select! {
         ended = &mut running => return over(ended),
         () = signal() => Ok(()),
-        greeted = greeting => match greeted {
-            Ok(()) => tokio::select! {
-                ended = &mut running => return over(ended),
-                () = signal() => Ok(()),
-            },
-            Err(failure) => Err(failure),
-        },
+        outcome = attend => outcome,
     };
+    notifier.tell(&[Notice::Stopping]);
     if outcome.is_ok() {
         say(&print::stopping());
     }
@@ -75,28 +97,47 @@ fn over(ended: Result<Result<(), ServeError>, tokio::task::JoinError>) -> Result
     }
 }
 
-/// Waits until the daemon serves, says so, and asks `question` over its own socket.
+/// Where a daemon listens.
+struct Place<'a> {
+    address: &'a str,
+    socket: Option<&'a str>,
+}
+
+/// Waits until the daemon serves, says so, and asks `question`.
 async fn greet(
-    address: &str,
-    socket: Option<&str>,
+    asker: &Asker,
+    mut serving: watch::Receiver<bool>,
+    place: &Place<'_>,
     question: Option<&str>,
     format: Format,
-    hint: Hint,
+    notifier: &Notifier,
 ) -> Result<(), Failure> {
-    let asker = Asker::connect(address, hint).await?;
     let mut progress = Progress::new();
-    while !serves(&asker).await? {
-        if let Ok(status) = asker.admin().status(StatusRequest {}).await {
+    let mut told = None;
+    while !*serving.borrow_and_update() {
+        let status = asker.admin().status(StatusRequest {}).await;
+        if let Ok(status) = &status {
             progress.show(&status.get_ref().into());
         }
-        tokio::time::sleep(PULSE).await;
+        if told.is_none_or(|told: Instant| told.elapsed() >= TOLD_APART) {
+            let doing = status.map_or_else(
+                |_| "opening the store".to_owned(),
+                |status| print::doing(status.get_ref()),
+            );
+            notifier.tell(&[Notice::Extend(START_GOES_ON), Notice::Status(doing)]);
+            told = Some(Instant::now());
+        }
+        // The daemon's end is noticed by whoever runs it.
+        let _ = tokio::time::timeout(PULSE, serving.changed()).await;
     }
+    let status = asker.admin().status(StatusRequest {}).await?.into_inner();
+    notifier.tell(&[Notice::Ready, Notice::Status(print::serves(&status, place.address))]);
     let status = match question {
-        None => asker.admin().status(StatusRequest {}).await?.into_inner(),
-        Some(_) => until_ready(&asker, &mut progress).await?,
+        None => status,
+        Some(_) => until_ready(asker, &mut progress).await?,
     };
     progress.end();
-    say(&print::serving(&status, address, socket));
+    say(&print::serving(&status, place.address, place.socket));
     let Some(question) = question else {
         say(&print::next(&[&asker.hint.command(&["search", "a question in your own words"])]));
         return Ok(());
@@ -104,16 +145,75 @@ async fn greet(
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };
     let answer = asker.search().search(request).await?.into_inner();
     write(&render(format, &answer, |answer| print::search(question, answer, &asker.hint))?)?;
-    say(&print::stays(address));
+    say(&print::stays(place.address));
     Ok(())
 }
 
-/// Whether the daemon says that it serves.
-async fn serves(asker: &Asker) -> Result<bool, Failure> {
-    let Some(channel) = asker.channel() else { return Ok(true) };
-    let asked = HealthCheckRequest { service: String::new() };
-    let health = HealthClient::new(channel).check(asked).await?.into_inner();
-    Ok(health.status() == ServingStatus::Serving)
+/// Gives signs of life where they are expected, twice as often as asked for; never returns.
+async fn keep_telling(notifier: &Notifier) {
+    let Some(expected) = notifier.watchdog else { return std::future::pending().await };
+    let mut pulse = tokio::time::interval(expected / 2);
+    loop {
+        pulse.tick().await;
+        notifier.tell(&[Notice::Alive]);
+    }
+}
+
+/// Reads the settings again at each SIGHUP; what cannot be used leaves everything as it was. Never returns.
+async fn reread(
+    mut hangups: Hangups,
+    mut config: Config,
+    read: impl Fn() -> Result<(Config, weft_daemon::Paths), Failure>,
+    telemetry: &Telemetry,
+    notifier: &Notifier,
+) {
+    loop {
+        hangups.next().await;
+        notifier.tell(&[Notice::Reloading]);
+        let outcome = read().and_then(|(next, _)| {
+            telemetry.reload(&next)?;
+            Ok(next)
+        });
+        match outcome {
+            Ok(next) => {
+                let changed = next.differences(&config);
+                let (taken, left): (Vec<_>, Vec<_>) =
+                    changed.into_iter().partition(|key| RELOADED.contains(&key.as_str()));
+                tracing::warn!(?taken, needs_restart = ?left, "the settings were read again");
+                config = next;
+            }
+            Err(failure) => {
+                tracing::error!(error = failure.message, "the settings stay as they were");
+            }
+        }
+        notifier.tell(&[Notice::Ready]);
+    }
+}
+
+/// The SIGHUPs of this process from when it was made; from then on none ends the process.
+struct Hangups {
+    #[cfg(unix)]
+    signals: Option<tokio::signal::unix::Signal>,
+}
+
+impl Hangups {
+    fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            signals: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok(),
+        }
+    }
+
+    /// Returns at the next one; never where the system has none.
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        if let Some(signals) = &mut self.signals
+            && signals.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
 }
 
 /// Waits until words, links and vectors are in.
@@ -145,19 +245,7 @@ async fn signal() {
 }
 
 /// Tells a person something beside the answer.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // A closed standard error must not end the daemon.
     drop(anstream::stderr().lock().write_all(text.as_bytes()));
-}
-
-fn start_log(config: &Config) -> Result<(), Failure> {
-    let filter = &config.settings.log.filter;
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)
-        .map_err(|error| Failure::usage(format!("`log.filter`: {error}")))?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
-    Ok(())
 }

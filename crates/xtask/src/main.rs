@@ -18,7 +18,8 @@ use steps::Step;
 const USAGE: &str = "\
 usage: cargo xtask check            everything but the tests
        cargo xtask tidy             layers and tidiness alone, in a second
-       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench";
+       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench
+       cargo xtask dist             what goes into packages beside the program, into target/dist";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,6 +35,7 @@ fn main() -> anyhow::Result<ExitCode> {
             let arguments = [&["bench", "--package", "weft-benches"], rest].concat();
             steps::run(root, &Step::cargo("bench", &arguments))?
         }
+        ["dist"] => steps::run_all(root, steps::DIST)?,
         _ => {
             eprintln!("{USAGE}");
             return Ok(ExitCode::from(2));

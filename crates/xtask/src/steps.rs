@@ -32,6 +32,58 @@ pub(crate) const CHECK: &[Step<'_>] = &[
     },
 ];
 
+/// What packages hold beside the program: pages for `man` and completions, written by the program itself.
+pub(crate) const DIST: &[Step<'_>] = &[
+    Step::cargo(
+        "pages",
+        &["run", "--release", "--locked", "--package", "weft", "--", "man", "target/dist/man"],
+    ),
+    Step::cargo(
+        "bash",
+        &[
+            "run",
+            "--release",
+            "--locked",
+            "--package",
+            "weft",
+            "--",
+            "completions",
+            "bash",
+            COMPLETIONS,
+        ],
+    ),
+    Step::cargo(
+        "zsh",
+        &[
+            "run",
+            "--release",
+            "--locked",
+            "--package",
+            "weft",
+            "--",
+            "completions",
+            "zsh",
+            COMPLETIONS,
+        ],
+    ),
+    Step::cargo(
+        "fish",
+        &[
+            "run",
+            "--release",
+            "--locked",
+            "--package",
+            "weft",
+            "--",
+            "completions",
+            "fish",
+            COMPLETIONS,
+        ],
+    ),
+];
+
+const COMPLETIONS: &str = "target/dist/completions";
+
 impl<'a> Step<'a> {
     /// A call of cargo with `arguments`.
     pub(crate) const fn cargo(name: &'a str, arguments: &'a [&'a str]) -> Self {

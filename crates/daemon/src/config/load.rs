@@ -168,6 +168,28 @@ impl Config {
             .collect()
     }
 
+    /// The keys whose values differ from those of `other`, in order.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let theirs: BTreeMap<String, serde_json::Value> =
+            other.entries().into_iter().map(|(key, value, _)| (key, value)).collect();
+        let mut keys: Vec<String> = self
+            .entries()
+            .into_iter()
+            .filter(|(key, value, _)| theirs.get(key) != Some(value))
+            .map(|(key, _, _)| key)
+            .collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The error for a value that only shows itself unusable when it is put to use.
+    #[must_use]
+    pub fn refuse(&self, key: &str, reason: String) -> ConfigError {
+        let problem = Problem { key: key.to_owned(), reason };
+        ConfigError::Invalid { problems: vec![(problem, self.origin(key))] }
+    }
+
     /// Where the value of `key` came from.
     #[must_use]
     pub fn origin(&self, key: &str) -> Origin {
@@ -380,6 +402,14 @@ mod tests {
         assert_eq!(config.origin("search.snippets"), Origin::Default);
         assert_eq!(embedding.library, Some(PathBuf::from("/x")));
         assert!(store.path.as_ref().unwrap().is_absolute(), "beside the file");
+    }
+
+    #[test]
+    fn what_differs_between_two_configurations_is_named() {
+        let before = load(None, &[], &[]).unwrap();
+        let after = load(None, &[], &[("log.filter", "info"), ("server.timeout_ms", "9")]).unwrap();
+        assert_eq!(after.differences(&before), ["log.filter", "server.timeout_ms"]);
+        assert_eq!(before.differences(&before), [""; 0]);
     }
 
     #[test]

@@ -4,7 +4,9 @@ mod load;
 mod settings;
 
 pub use load::{Config, ConfigError, Origin, Problem, Sources};
-pub use settings::{LogSettings, ServerSettings, Settings, StoreSettings, TokenSettings, Vault};
+pub use settings::{
+    LogFormat, LogSettings, ServerSettings, Settings, StoreSettings, TokenSettings, Vault,
+};
 
 /// The annotated defaults, as embedded: a start for a file of one's own.
 pub const DEFAULT_TOML: &str = include_str!("../../../../config/default.toml");

@@ -183,11 +183,24 @@ impl Default for TokenSettings {
 pub struct LogSettings {
     /// Directives of tracing's `EnvFilter`, such as `warn,weft_indexer=debug`.
     pub filter: String,
+    /// How a line is written.
+    pub format: LogFormat,
+}
+
+/// How a line of the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for collectors.
+    Json,
 }
 
 impl Default for LogSettings {
     fn default() -> Self {
-        Self { filter: "warn".to_owned() }
+        Self { filter: "warn".to_owned(), format: LogFormat::default() }
     }
 }
 

@@ -115,6 +115,17 @@ fn bytes(n: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
+/// What a daemon that does not serve yet is doing, in a few words without style.
+pub(crate) fn doing(status: &StatusResponse) -> String {
+    state(status)
+}
+
+/// What a daemon serves and where, in one line without style.
+pub(crate) fn serves(status: &StatusResponse, address: &str) -> String {
+    let notes = counted(status.n_notes, "note", "notes");
+    format!("weft {} serves {notes} at {address}", status.version)
+}
+
 /// The line with which a daemon says that it serves.
 pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&str>) -> String {
     let vaults: Vec<&str> = status.vaults.iter().map(|vault| vault.root.as_str()).collect();

@@ -14,7 +14,7 @@ use crate::doctor::{Check, Outcome};
 use crate::failure::Failure;
 
 pub(crate) use context::{context, ledger};
-pub(crate) use index::{coverage, serving, status};
+pub(crate) use index::{coverage, doing, serves, serving, status};
 pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{account, related};
 pub(crate) use search::search;
@@ -75,6 +75,23 @@ pub(crate) fn stays(address: &str) -> String {
 /// What `serve` says when a signal came.
 pub(crate) fn stopping() -> String {
     format!("{}\n", paint(DIM, "Stopping: running questions finish, the index is written down."))
+}
+
+/// What `serve --detach` says when the daemon serves.
+pub(crate) fn detached(
+    status: &str,
+    process: Option<u32>,
+    log: &std::path::Path,
+    stop: &str,
+) -> String {
+    let process = process.map(|id| format!("process {id}, ")).unwrap_or_default();
+    let about = paint(DIM, &format!("({process}log in {})", log.display()));
+    format!("{status}\n{about}\n{}", next(&[stop]))
+}
+
+/// What `stop` says when the daemon is gone.
+pub(crate) fn stopped(socket: &str, process: i32) -> String {
+    format!("the daemon at {socket} has stopped {}\n", paint(DIM, &format!("(process {process})")))
 }
 
 /// The checks of `doctor`.

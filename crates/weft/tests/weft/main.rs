@@ -1,5 +1,7 @@
 //! The binary as scripts see it: exit codes, streams, and JSON.
 
+#[cfg(unix)]
+mod operations;
 mod walk;
 
 use std::path::{Path, PathBuf};

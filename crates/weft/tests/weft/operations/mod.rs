@@ -1,0 +1,161 @@
+//! The daemon as operators run it: in the background, under systemd, with settings read again.
+
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use super::example;
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    listener.local_addr().expect("a bound socket has an address").port()
+}
+
+/// A command with nothing of the user's, without a model.
+fn command(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+    command.args(args).env_clear().env("HOME", home).env("WEFT__EMBEDDING__MODEL", "none");
+    command
+}
+
+fn run(home: &Path, args: &[&str]) -> Output {
+    command(home, args).output().expect("the binary was built for this test")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_detached_daemon_answers_and_stops() {
+    let home = tempfile::tempdir().unwrap();
+    let (example, address) = (example(), format!("127.0.0.1:{}", free_port()));
+    let vault = example.to_str().unwrap();
+    let started = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
+    assert!(started.status.success(), "{}", text(&started.stderr));
+    assert!(text(&started.stderr).contains("serves"), "{}", text(&started.stderr));
+
+    let answer = run(home.path(), &["search", "leap second", "--addr", &address]);
+    assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
+
+    // A second one says why it does not start, with its own exit code.
+    let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
+    assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
+    assert!(text(&second.stderr).contains("in use"), "{}", text(&second.stderr));
+
+    let stopped = run(home.path(), &["stop", "--addr", &address]);
+    assert!(stopped.status.success(), "{}", text(&stopped.stderr));
+    let again = run(home.path(), &["stop", "--addr", &address]);
+    assert_eq!(again.status.code(), Some(5), "nothing is left to stop: {}", text(&again.stderr));
+    // What it held is written down: the store can be opened again at once.
+    let after = run(home.path(), &["search", "leap second", "--vault", vault, "--no-wait"]);
+    assert!(after.status.success(), "{}", text(&after.stderr));
+}
+
+/// A daemon of this test; killed when the test fails.
+struct Running(Child);
+
+impl Running {
+    fn signal(&self, name: &str) {
+        let pid = self.0.id().to_string();
+        let sent = Command::new("kill").args([name, &pid]).status().expect("a Unix has `kill`");
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already where the test went well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_service_manager_is_told_and_settings_are_read_again() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = home.path().join("weft.toml");
+    std::fs::write(&settings, "[log]\nfilter = 'warn'\nformat = 'json'\n").unwrap();
+    let manager = home.path().join("manager");
+    let told = UnixDatagram::bind(&manager).unwrap();
+    told.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // The next notice that holds `wanted`.
+    let until = |wanted: &str| loop {
+        let mut buffer = [0; 4096];
+        let n = told.recv(&mut buffer).unwrap_or_else(|error| panic!("no {wanted}: {error}"));
+        let notice = text(&buffer[..n]);
+        if notice.contains(wanted) {
+            return notice;
+        }
+    };
+
+    let log = home.path().join("log");
+    let (example, settings_path) = (example(), settings.to_str().unwrap());
+    let arguments =
+        ["serve", example.to_str().unwrap(), "--addr", "127.0.0.1:0", "--config", settings_path];
+    let mut command = command(home.path(), &arguments);
+    command.env("NOTIFY_SOCKET", &manager).env("WATCHDOG_USEC", "200000");
+    command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    let mut daemon = Running(command.spawn().unwrap());
+    assert!(until("READY=1").contains("STATUS=weft"));
+    until("WATCHDOG=1");
+
+    std::fs::write(&settings, "[log]\nfilter = 'info'\nformat = 'text'\n").unwrap();
+    daemon.signal("-HUP");
+    until("RELOADING=1");
+    until("READY=1");
+    std::fs::write(&settings, "[log]\nfilter = 7\n").unwrap();
+    daemon.signal("-HUP");
+    until("RELOADING=1");
+    until("READY=1");
+
+    daemon.signal("-TERM");
+    until("STOPPING=1");
+    assert!(daemon.0.wait().unwrap().success());
+    let log = std::fs::read_to_string(&log).unwrap();
+    let line = |wanted: &str| -> serde_json::Value {
+        let line =
+            log.lines().find(|line| line.contains(wanted)).unwrap_or_else(|| panic!("{log}"));
+        serde_json::from_str(line).unwrap()
+    };
+    let reread = line("read again");
+    assert_eq!(
+        (&reread["taken"], &reread["needs_restart"]),
+        (&"[\"log.filter\"]".into(), &"[\"log.format\"]".into())
+    );
+    assert!(line("stay as they were")["error"].as_str().unwrap().contains("log.filter"));
+}
+
+/// Whether `program` can be started here.
+fn is_there(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok()
+}
+
+#[test]
+fn systemd_understands_the_units() {
+    if !is_there("systemd-analyze") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/systemd");
+    for unit in ["weft.service", "weft-user.service"] {
+        // The program and its page are not installed where tests run.
+        let text = std::fs::read_to_string(units.join(unit)).unwrap();
+        let text = text
+            .replace("/usr/bin/weft", env!("CARGO_BIN_EXE_weft"))
+            .replace("ExecStart=weft", concat!("ExecStart=", env!("CARGO_BIN_EXE_weft")))
+            .replace("Documentation=man:weft(1)\n", "");
+        let path = folder.path().join(unit);
+        std::fs::write(&path, text).unwrap();
+        let output = Command::new("systemd-analyze").arg("verify").arg(&path).output().unwrap();
+        let said = self::text(&output.stderr);
+        assert!(output.status.success() && !said.contains(unit), "{unit}: {said}");
+    }
+}
