@@ -1,5 +1,6 @@
 //! Few cases that prove the wiring; depth belongs in the tests of each crate.
 
+mod access;
 mod walk;
 mod web;
 

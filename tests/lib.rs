@@ -12,7 +12,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use weft_daemon::config::{Config, Sources};
-use weft_daemon::{Daemon, Environment, Paths, ServeError};
+use weft_daemon::{Control, Daemon, Environment, Paths, ServeError};
 
 /// What goes wrong in a test, whatever it is.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -41,6 +41,8 @@ pub struct Running {
     /// Its Unix socket.
     pub socket: PathBuf,
     address: String,
+    config: Config,
+    control: Control,
     folder: TempDir,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<Result<(), ServeError>>,
@@ -68,19 +70,33 @@ impl Running {
         let sources =
             Sources { file: None, flags: flags.collect(), vaults: vec![vault.to_owned()] };
         let config = Config::load(&sources, &environment)?;
-        let daemon = Daemon::bind(config, Paths::new(&environment)).await?;
-        let address = format!("http://{}", daemon.address());
+        let daemon = Daemon::bind(config.clone(), Paths::new(&environment)).await?;
+        // A daemon on every address is asked at this machine's own.
+        let port = daemon.address().port();
+        let address = format!("http://127.0.0.1:{port}");
+        let control = daemon.control();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(daemon.run(async {
             drop(stopped.await);
         }));
-        Ok(Self { socket, address, folder, stop: Some(stop), task })
+        Ok(Self { socket, address, config, control, folder, stop: Some(stop), task })
     }
 
     /// The host and port it listens on.
     #[must_use]
     pub fn host(&self) -> &str {
         self.address.trim_start_matches("http://")
+    }
+
+    /// The port it listens on.
+    #[must_use]
+    pub fn port(&self) -> &str {
+        self.address.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// Reads tokens and certificates again, as SIGHUP does.
+    pub fn reload(&self) -> Result<(), Failure> {
+        Ok(self.control.reload(&self.config)?)
     }
 
     /// A new connection over TCP.

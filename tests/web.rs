@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 use weft_tests::{Failure, Running, example};
 
 /// Sends one request of HTTP/1.1 and reads the whole answer, as text where it is none.
-async fn ask(
+pub(crate) async fn ask(
     daemon: &Running,
     first: &str,
     headers: &[&str],

@@ -1,17 +1,16 @@
 //! Sockets, health, reflection and the end.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::{ArcSwap, ArcSwapOption};
+use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tonic::server::NamedService;
-use tonic::service::Routes;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
@@ -20,7 +19,10 @@ use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
-use crate::config::{Config, ServerSettings};
+use crate::access::Keyring;
+use crate::config::{Config, ConfigError, ServerSettings, refusal_to_open};
+use crate::front::FrontLayer;
+use crate::net::{Listeners, Socket, SocketListener, tls};
 use crate::paths::Paths;
 use crate::services::{Limits, Services};
 use crate::vaults::{OpenError, Vaults};
@@ -45,9 +47,9 @@ pub enum ServeError {
         /// Why not.
         source: std::io::Error,
     },
-    /// The settings name no address that may be served.
-    #[error("{0}")]
-    Refused(String),
+    /// A setting cannot be used: an address, a token, a certificate.
+    #[error(transparent)]
+    Settings(#[from] ConfigError),
     /// A socket failed while it served.
     #[error("cannot serve: {0}")]
     Transport(#[from] tonic::transport::Error),
@@ -66,18 +68,70 @@ pub enum ServeError {
 pub struct Daemon {
     tcp: TcpListener,
     address: SocketAddr,
-    socket: Option<Socket>,
+    socket: Option<(Socket, SocketListener)>,
     config: Config,
     paths: Paths,
     services: Services,
+    control: Control,
     serving: watch::Sender<bool>,
 }
 
+/// Changes a daemon while it runs. Cloning gives another handle on the same daemon.
+#[derive(Clone, Debug)]
+pub struct Control {
+    keyring: Arc<ArcSwap<Keyring>>,
+    tls: Arc<ArcSwapOption<ServerConfig>>,
+    address: SocketAddr,
+}
+
+impl Control {
+    /// Settings that [`reload`](Self::reload) takes over; the others need a restart.
+    pub const RELOADED: &[&str] = &[
+        "access.open_health",
+        "access.tokens",
+        "tls.certificate",
+        "tls.client_ca",
+        "tls.client_right",
+        "tls.key",
+    ];
+
+    /// Takes over the tokens and certificates of `config`, read anew from their files.
+    ///
+    /// Requests on their way are not touched; connections that are open keep the certificates they began with.
+    /// Fails, and leaves everything as it was, where one cannot be used.
+    pub fn reload(&self, config: &Config) -> Result<(), ConfigError> {
+        let (keyring, tls) = credentials(config, self.address)?;
+        self.keyring.store(Arc::new(keyring));
+        self.tls.store(tls);
+        Ok(())
+    }
+}
+
+/// The credentials of the settings.
+///
+/// Fails where a file cannot be used, and where `address` can be reached from elsewhere and nobody would have to prove who he is.
+fn credentials(
+    config: &Config,
+    address: SocketAddr,
+) -> Result<(Keyring, Option<Arc<ServerConfig>>), ConfigError> {
+    let keyring = Keyring::load(config)?;
+    if !address.ip().is_loopback() && !keyring.is_required() {
+        return Err(config.refuse("server.address", refusal_to_open(address)));
+    }
+    Ok((keyring, tls::load(config)?))
+}
+
 impl Daemon {
-    /// Binds the sockets of the settings; opens nothing yet.
+    /// Reads the credentials and binds the sockets of the settings; opens nothing yet.
+    ///
+    /// Fails before anything is bound where a credential cannot be used, and on an address that others reach without any.
     pub async fn bind(config: Config, paths: Paths) -> Result<Self, ServeError> {
         let server = &config.settings.server;
-        let addresses = server.addresses().map_err(ServeError::Refused)?;
+        let addresses = server.addresses();
+        let addresses = addresses.map_err(|reason| config.refuse("server.address", reason))?;
+        for address in &addresses {
+            credentials(&config, *address)?;
+        }
         let tcp = TcpListener::bind(&*addresses).await.map_err(|source| {
             let address = server.address.clone();
             if source.kind() == std::io::ErrorKind::AddrInUse {
@@ -102,9 +156,24 @@ impl Daemon {
                     .map_err(|source| ServeError::Listen { address: path.to_owned(), source })?,
             ),
         };
+        let (keyring, tls) = credentials(&config, address)?;
+        if tls.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(%address, "tokens and notes travel unencrypted; set tls.certificate, or let only a proxy with TLS reach this address");
+        }
+        let control = Control {
+            keyring: Arc::new(ArcSwap::from_pointee(keyring)),
+            tls: Arc::new(ArcSwapOption::from(tls)),
+            address,
+        };
         let services = Services::new(Limits::from(server));
         let serving = watch::Sender::new(false);
-        Ok(Self { tcp, address, socket, config, paths, services, serving })
+        Ok(Self { tcp, address, socket, config, paths, services, control, serving })
+    }
+
+    /// A handle that changes it while it runs.
+    #[must_use]
+    pub fn control(&self) -> Control {
+        self.control.clone()
     }
 
     /// Where it listens; the real port where a free one was asked for.
@@ -116,7 +185,7 @@ impl Daemon {
     /// Its Unix socket, if it has one.
     #[must_use]
     pub fn socket(&self) -> Option<&Path> {
-        self.socket.as_ref().map(|socket| socket.path.as_path())
+        self.socket.as_ref().map(|(socket, _)| socket.path())
     }
 
     /// Its services, as clients of the same process may ask them.
@@ -136,8 +205,15 @@ impl Daemon {
     /// Health is NOT_SERVING until the first look at the files is over, or until the store is read where it held an index.
     /// Fails at once where the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let Self { tcp, address, socket, config, paths, services, serving } = self;
-        let ServerSettings { shutdown_ms, .. } = config.settings.server;
+        let Self { tcp, address, socket, config, paths, services, control, serving } = self;
+        let Control { keyring, tls, address: _ } = control;
+        let place = place(
+            address,
+            socket.as_ref().map(|(socket, _)| socket),
+            &keyring.load(),
+            tls.load().is_some(),
+        );
+        let ServerSettings { shutdown_ms, max_connections, .. } = config.settings.server;
         let (health, health_server) = tonic_health::server::health_reporter();
         report(&health, ServingStatus::NotServing).await;
         let describe = || {
@@ -152,20 +228,22 @@ impl Daemon {
             .add_service(describe().build_v1alpha()?)
             .prepare();
 
-        let (ending, ended) = watch::channel(false);
-        let mut servers = JoinSet::new();
-        let over = |mut ended: watch::Receiver<bool>| async move {
+        let (socket, unix) = socket.unzip();
+        let connections = Listeners { tcp, unix }.accept(max_connections, move || tls.load_full());
+        let (ending, mut ended) = watch::channel(false);
+        // Browsers speak HTTP/1.1 where there is no TLS.
+        let router = Server::builder()
+            .accept_http1(true)
+            .layer(FrontLayer { keyring })
+            .layer(WebLayer)
+            .add_routes(routes);
+        let server = router.serve_with_incoming_shutdown(connections, async move {
             // An error means that the sender is gone, which is an end as well.
             drop(ended.wait_for(|over| *over).await);
-        };
-        let incoming = TcpIncoming::from(tcp).with_nodelay(Some(true));
-        // Browsers speak HTTP/1.1 where there is no TLS.
-        let router =
-            Server::builder().accept_http1(true).layer(WebLayer).add_routes(routes.clone());
-        servers.spawn(router.serve_with_incoming_shutdown(incoming, over(ended.clone())));
-        let socket = socket.map(|socket| socket.serve(routes, over(ended), &mut servers));
+        });
+        let mut server = tokio::spawn(server);
 
-        let opened = open(&services, config, paths, address);
+        let opened = open(&services, config, paths, place);
         tokio::pin!(stop);
         let outcome = tokio::select! {
             opened = opened => match opened {
@@ -174,7 +252,7 @@ impl Daemon {
                     serving.send_replace(true);
                     tokio::select! {
                         () = &mut stop => Ok(()),
-                        ended = servers.join_next() => first_error(ended),
+                        ended = &mut server => of_server(ended),
                     }
                 }
                 Err(error) => Err(error),
@@ -186,11 +264,11 @@ impl Daemon {
         serving.send_replace(false);
         services.end_streams();
         let _ = ending.send(true);
-        let all = async { while servers.join_next().await.is_some() {} };
-        if tokio::time::timeout(Duration::from_millis(shutdown_ms), all).await.is_err() {
+        let end = tokio::time::timeout(Duration::from_millis(shutdown_ms), &mut server);
+        if end.await.is_err() {
             tracing::warn!("some questions were still running and were cut off");
         }
-        servers.abort_all();
+        server.abort();
         // The writer publishes what it holds, which blocks.
         drop(tokio::task::spawn_blocking(move || services.clear()).await);
         // Who stops a daemon waits until its socket is gone, so it goes last.
@@ -204,9 +282,9 @@ async fn open(
     services: &Services,
     config: Config,
     paths: Paths,
-    address: SocketAddr,
+    place: String,
 ) -> Result<(), ServeError> {
-    let open = move || Vaults::open(&config, &paths, Some(&address.to_string()));
+    let open = move || Vaults::open(&config, &paths, Some(&place));
     let vaults = tokio::task::spawn_blocking(open).await.map_err(|_| ServeError::Panicked)??;
     let vaults = Arc::new(vaults);
     services.fill(Arc::clone(&vaults));
@@ -219,13 +297,20 @@ async fn open(
     Ok(())
 }
 
-fn first_error(
-    ended: Option<Result<Result<(), tonic::transport::Error>, tokio::task::JoinError>>,
+/// Where a process of this machine that finds the store locked can ask: the socket where the port wants credentials that it may not have.
+fn place(address: SocketAddr, socket: Option<&Socket>, keyring: &Keyring, tls: bool) -> String {
+    match socket {
+        Some(socket) if tls || keyring.is_required() => format!("unix:{}", socket.path().display()),
+        Some(_) | None => address.to_string(),
+    }
+}
+
+fn of_server(
+    ended: Result<Result<(), tonic::transport::Error>, tokio::task::JoinError>,
 ) -> Result<(), ServeError> {
     match ended {
-        None | Some(Ok(Ok(()))) => Ok(()),
-        Some(Ok(Err(error))) => Err(error.into()),
-        Some(Err(_)) => Err(ServeError::Panicked),
+        Ok(outcome) => outcome.map_err(ServeError::from),
+        Err(_) => Err(ServeError::Panicked),
     }
 }
 
@@ -240,74 +325,5 @@ async fn report(health: &HealthReporter, status: ServingStatus) {
         AdminServiceServer::<Services>::NAME,
     ] {
         health.set_service_status(name, status).await;
-    }
-}
-
-/// A Unix socket whose file goes when it does.
-struct Socket {
-    path: PathBuf,
-    #[cfg(unix)]
-    listener: Option<tokio::net::UnixListener>,
-}
-
-#[cfg(unix)]
-impl Socket {
-    /// Binds `path`, readable by the user alone; takes the place of one that nobody listens on any more.
-    fn bind(path: &Path) -> std::io::Result<Self> {
-        use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        let listener = match tokio::net::UnixListener::bind(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-                if std::os::unix::net::UnixStream::connect(path).is_ok() {
-                    return Err(error);
-                }
-                std::fs::remove_file(path)?;
-                tokio::net::UnixListener::bind(path)?
-            }
-            bound => bound?,
-        };
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { path: path.to_owned(), listener: Some(listener) })
-    }
-
-    /// Serves on it in the background; what comes back removes the file when it is dropped.
-    fn serve(
-        mut self,
-        routes: Routes,
-        over: impl Future<Output = ()> + Send + 'static,
-        servers: &mut JoinSet<Result<(), tonic::transport::Error>>,
-    ) -> Self {
-        if let Some(listener) = self.listener.take() {
-            let incoming = tokio_stream::wrappers::UnixListenerStream::new(listener);
-            let router = Server::builder().add_routes(routes);
-            servers.spawn(router.serve_with_incoming_shutdown(incoming, over));
-        }
-        self
-    }
-}
-
-#[cfg(not(unix))]
-impl Socket {
-    fn bind(_path: &Path) -> std::io::Result<Self> {
-        Err(std::io::Error::other("this system has no Unix sockets"))
-    }
-
-    fn serve(
-        self,
-        _routes: Routes,
-        _over: impl Future<Output = ()> + Send + 'static,
-        _servers: &mut JoinSet<Result<(), tonic::transport::Error>>,
-    ) -> Self {
-        self
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the socket's file was gone already");
-        }
     }
 }

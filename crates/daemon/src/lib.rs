@@ -4,9 +4,12 @@
 //! Both ways run the same code, so they give the same answers and the same errors.
 #![forbid(unsafe_code)]
 
+mod access;
 pub mod config;
 mod convert;
 mod daemon;
+mod front;
+mod net;
 mod paths;
 mod services;
 mod status;
@@ -14,7 +17,7 @@ pub mod telemetry;
 mod vaults;
 mod web;
 
-pub use daemon::{Daemon, ServeError};
+pub use daemon::{Control, Daemon, ServeError};
 pub use paths::{Environment, Paths};
 pub use services::{Limits, Services};
 pub use vaults::{OpenError, Vaults};

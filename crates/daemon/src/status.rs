@@ -10,6 +10,8 @@ use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_indexer::IndexError;
 
+use crate::access::Refusal;
+
 /// The domain of every `ErrorInfo`.
 const DOMAIN: &str = "noteweft";
 
@@ -82,6 +84,27 @@ pub(crate) fn opening() -> Status {
         "OPENING",
         "the index is still being opened; ask again in a moment".to_owned(),
     )
+}
+
+/// A caller that is turned away before its question is looked at.
+pub(crate) fn of_refusal(refusal: &Refusal) -> Status {
+    match refusal {
+        Refusal::Nobody => of(
+            Code::Unauthenticated,
+            "NO_TOKEN",
+            "this daemon asks for a token: send `authorization: Bearer …`".to_owned(),
+        ),
+        Refusal::UnknownToken => of(
+            Code::Unauthenticated,
+            "UNKNOWN_TOKEN",
+            "the token is none that this daemon knows".to_owned(),
+        ),
+        Refusal::NotAllowed(principal) => of(
+            Code::PermissionDenied,
+            "READ_ONLY",
+            format!("`{}` may read, and not do this", principal.name()),
+        ),
+    }
 }
 
 /// Too many questions wait already.

@@ -71,6 +71,8 @@ impl Vaults {
         let store = Self::store(config, paths)?;
         let Settings {
             server: _,
+            access: _,
+            tls: _,
             store: store_settings,
             vaults,
             watch,

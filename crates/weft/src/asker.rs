@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tonic::Status;
 use tonic::body::Body;
+use tonic::codegen::http::HeaderValue;
 use tonic::codegen::{BoxFuture, Service, StdError, http};
 use tonic::service::Routes;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use weft_daemon::config::{Config, Sources};
 use weft_daemon::{
     Daemon, Environment, IndexError, Limits, OpenError, Paths, Services, StoreError, Vaults,
@@ -25,9 +26,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-
-/// How long to wait for a daemon to accept a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+use crate::reach::{Credentials, usual};
 
 /// Answers questions. Both kinds speak the contract, so they give the same bytes.
 pub(crate) struct Asker {
@@ -44,17 +43,22 @@ impl Asker {
     /// A daemon that holds their store is asked instead.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
         let (config, paths) = config(global, &global.vault, &[])?;
+        let credentials = Credentials::read(global)?;
         if global.vault.is_empty() {
-            let address = global.addr.clone().unwrap_or(config.settings.server.address);
-            return Self::connect(&address, Hint::daemon(global.addr.as_deref())).await;
+            let address =
+                global.addr.clone().unwrap_or_else(|| usual(&config, &paths, &credentials));
+            return Self::connect(&address, &credentials, Hint::daemon(global.addr.as_deref()))
+                .await;
         }
-        Self::in_process(config, paths, !global.no_wait, Hint::vaults(&global.vault)).await
+        let hint = Hint::vaults(&global.vault);
+        Self::in_process(config, paths, &credentials, !global.no_wait, hint).await
     }
 
     /// Opens the vaults of `config` in this process and brings them up to date, vectors only if `wait`.
     pub(crate) async fn in_process(
         config: Config,
         paths: Paths,
+        credentials: &Credentials,
         wait: bool,
         hint: Hint,
     ) -> Result<Self, Failure> {
@@ -68,7 +72,7 @@ impl Asker {
                 ..
             }))) => {
                 let hint = Hint::daemon(Some(&address));
-                return Self::connect(&address, hint).await;
+                return Self::connect(&address, credentials, hint).await;
             }
             Err(error) => return Err(error.into()),
         };
@@ -89,31 +93,21 @@ impl Asker {
         Self { transport, services: None, hint }
     }
 
-    /// Connects to a daemon at `HOST:PORT` or `unix:PATH`.
-    pub(crate) async fn connect(address: &str, hint: Hint) -> Result<Self, Failure> {
-        let uri = if address.contains("://") || address.starts_with("unix:") {
-            address.to_owned()
-        } else {
-            format!("http://{address}")
-        };
-        let endpoint = Endpoint::from_shared(uri).map_err(|_| {
-            Failure::usage(format!("`{address}` is no address; it reads HOST:PORT or unix:PATH"))
-        })?;
-        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
-        let channel = endpoint.connect().await.map_err(|error| {
-            let mut cause: &dyn std::error::Error = &error;
-            while let Some(source) = cause.source() {
-                cause = source;
-            }
-            Failure::unreachable(address, &cause.to_string())
-        })?;
-        Ok(Self { transport: Transport::Channel(channel), services: None, hint })
+    /// Asks the daemon at `address`, showing what `credentials` hold.
+    pub(crate) async fn connect(
+        address: &str,
+        credentials: &Credentials,
+        hint: Hint,
+    ) -> Result<Self, Failure> {
+        let channel = credentials.connect(address).await?;
+        let transport = Transport::Channel(channel, credentials.authorization());
+        Ok(Self { transport, services: None, hint })
     }
 
     /// The channel to the daemon; nothing where the process answers itself.
     pub(crate) fn channel(&self) -> Option<Channel> {
         match &self.transport {
-            Transport::Channel(channel) => Some(channel.clone()),
+            Transport::Channel(channel, _) => Some(channel.clone()),
             Transport::Here(_) => None,
         }
     }
@@ -239,8 +233,8 @@ async fn bring_up_to_date(vaults: Arc<Vaults>, wait: bool) -> Result<(), Failure
 /// Carries questions to where they are answered.
 #[derive(Clone)]
 pub(crate) enum Transport {
-    /// To a daemon.
-    Channel(Channel),
+    /// To a daemon, with an `authorization` to show there.
+    Channel(Channel, Option<HeaderValue>),
     /// To the services of this process.
     Here(Routes),
 }
@@ -255,16 +249,20 @@ impl Service<http::Request<Body>> for Transport {
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Result<(), Self::Error>> {
         match self {
-            Self::Channel(channel) => channel.poll_ready(context).map_err(Into::into),
+            Self::Channel(channel, _) => channel.poll_ready(context).map_err(Into::into),
             Self::Here(routes) => {
                 Service::<http::Request<Body>>::poll_ready(routes, context).map_err(Into::into)
             }
         }
     }
 
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         match self {
-            Self::Channel(channel) => {
+            Self::Channel(channel, authorization) => {
+                if let Some(authorization) = authorization {
+                    let headers = request.headers_mut();
+                    headers.insert(http::header::AUTHORIZATION, authorization.clone());
+                }
                 let answer = channel.call(request);
                 Box::pin(async move { answer.await.map_err(Into::into) })
             }

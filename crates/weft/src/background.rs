@@ -1,6 +1,6 @@
 //! A daemon in the background where no service manager runs: `serve --detach` starts one, `stop` ends it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -12,6 +12,7 @@ use crate::asker::config;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::hint::Hint;
+use crate::reach::{port, socket};
 use crate::serve::say;
 use crate::{notify, print};
 
@@ -161,42 +162,9 @@ fn to_pid(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// The socket of the daemon at `address`, with `setting` as the settings name it.
-fn socket(address: &str, setting: &str, paths: &Paths) -> Option<PathBuf> {
-    match (address.strip_prefix("unix:"), setting) {
-        (Some(path), _) => Some(path.into()),
-        (None, "auto") => Some(paths.socket(port(address)?)),
-        (None, "none") => None,
-        (None, path) => Some(path.into()),
-    }
-}
-
-fn port(address: &str) -> Option<u16> {
-    address.rsplit_once(':')?.1.trim_end_matches('/').parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use weft_daemon::Environment;
-
     use super::*;
-
-    #[test]
-    fn an_address_leads_to_its_socket() {
-        let environment = Environment::from_pairs(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/run/u")]);
-        let paths = Paths::new(&environment);
-        for (address, setting, expected) in [
-            ("127.0.0.1:9338", "auto", Some("/run/u/weft/9338.sock")),
-            ("https://notes.example:443", "auto", Some("/run/u/weft/443.sock")),
-            ("unix:/x/y.sock", "none", Some("/x/y.sock")),
-            ("127.0.0.1:9338", "/own.sock", Some("/own.sock")),
-            ("127.0.0.1:9338", "none", None),
-            ("nonsense", "auto", None),
-        ] {
-            let found = socket(address, setting, &paths);
-            assert_eq!(found.as_deref(), expected.map(Path::new), "{address} {setting}");
-        }
-    }
 
     #[test]
     fn the_end_of_a_log_is_its_last_lines() {

@@ -46,7 +46,7 @@ pub(crate) struct Global {
         help_heading = "When to ask"
     )]
     pub(crate) min_generation: Option<u64>,
-    /// The daemon to ask, or the address to serve at: HOST:PORT, or unix:PATH to ask.
+    /// The daemon to ask, or the address to serve at: HOST:PORT; to ask also https://HOST:PORT or unix:PATH.
     #[arg(
         long,
         global = true,
@@ -55,6 +55,54 @@ pub(crate) struct Global {
         help_heading = "Where to ask"
     )]
     pub(crate) addr: Option<String>,
+    /// The file with the token to show to a daemon that asks for one; its last line counts.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TOKEN_FILE",
+        value_name = "FILE",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The token itself. Others on this machine may see it on the command line; the variable or --token-file hide it.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN",
+        conflicts_with = "token_file",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) token: Option<String>,
+    /// Ask over TLS, and trust the authority whose certificate is in this file; https:// addresses trust the public ones without it.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TLS_CA",
+        value_name = "FILE",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// The certificate to show to a daemon that asks for one.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TLS_CERT",
+        value_name = "FILE",
+        requires = "tls_key",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TLS_KEY",
+        value_name = "FILE",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) tls_key: Option<PathBuf>,
     /// The folder of the index, instead of one in the user's data folder.
     #[arg(long, global = true, value_name = "DIR", help_heading = "Settings")]
     pub(crate) store: Option<PathBuf>,

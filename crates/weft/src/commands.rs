@@ -14,9 +14,10 @@ use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
+use crate::reach::Credentials;
 use crate::when::Timed as _;
-use crate::{context, doctor, export, print, related, serve, walk};
 use crate::{background, manual};
+use crate::{context, doctor, export, print, related, serve, walk};
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -150,7 +151,11 @@ async fn reindex(
 async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), Failure> {
     let vaults = if vaults.is_empty() { global.vault.clone() } else { vaults };
     let (config, paths) = config(global, &vaults, &[])?;
-    let asker = Asker::in_process(config, paths, !global.no_wait, Hint::vaults(&vaults)).await?;
+    let asker = {
+        let credentials = Credentials::read(global)?;
+        Asker::in_process(config, paths, &credentials, !global.no_wait, Hint::vaults(&vaults))
+            .await?
+    };
     let answer = async {
         if asker.channel().is_some() {
             // A daemon holds the store and reads the files itself.

@@ -11,6 +11,7 @@ use crate::commands::{json, write};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::print;
+use crate::reach::{Credentials, usual};
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,8 +77,9 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
             }
         });
     }
-    let address = global.addr.clone().unwrap_or(config.settings.server.address);
-    checks.push(match Asker::connect(&address, Hint::daemon(None)).await {
+    let credentials = Credentials::read(global)?;
+    let address = global.addr.clone().unwrap_or_else(|| usual(&config, &paths, &credentials));
+    checks.push(match Asker::connect(&address, &credentials, Hint::daemon(None)).await {
         Ok(asker) => check_daemon(&asker, &address).await,
         Err(_) => Check::new(
             "daemon",

@@ -92,6 +92,8 @@ impl From<Status> for Failure {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
                 None => failure.hint("`weft list` shows what there is"),
             },
+            Some(info) if ["NO_TOKEN", "UNKNOWN_TOKEN"].contains(&info.reason.as_str()) => failure
+                .hint("show one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
             Some(_) | None => failure,
         }
     }
@@ -137,7 +139,7 @@ impl From<ServeError> for Failure {
         let message = error.to_string();
         match error {
             ServeError::Open(error) => error.into(),
-            ServeError::Refused(_) => Self::usage(message),
+            ServeError::Settings(error) => error.into(),
             ServeError::AddressInUse { .. }
             | ServeError::Listen { .. }
             | ServeError::Transport(_)

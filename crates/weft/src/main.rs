@@ -16,6 +16,7 @@ mod notify;
 mod print;
 mod progress;
 mod ranking;
+mod reach;
 mod related;
 mod serve;
 mod walk;

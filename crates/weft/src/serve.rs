@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use weft_daemon::config::{Config, ServerSettings};
 use weft_daemon::telemetry::{self, Telemetry};
-use weft_daemon::{Daemon, Environment, ServeError};
+use weft_daemon::{Control, Daemon, Environment, ServeError};
 use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusResponse};
 
 use crate::asker::{Asker, config};
@@ -26,9 +26,6 @@ const PULSE: Duration = Duration::from_millis(100);
 /// Between two lines to the service manager while the daemon starts, and how long each lets the start go on.
 const TOLD_APART: Duration = Duration::from_secs(1);
 const START_GOES_ON: Duration = Duration::from_secs(60);
-
-/// Settings that a running daemon takes over when it is told to read them again.
-const RELOADED: &[&str] = &["log.filter"];
 
 /// Serves until a signal comes, and asks `question` on the way.
 pub(crate) async fn run(
@@ -59,7 +56,7 @@ pub(crate) async fn run(
     let socket = daemon.socket().map(|path| path.display().to_string());
     let hint = Hint::daemon((!usual).then_some(address.as_str()));
     let asker = Asker::beside(&daemon, hint);
-    let serving = daemon.serving();
+    let (serving, control) = (daemon.serving(), daemon.control());
 
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = tokio::spawn(daemon.run(async {
@@ -72,7 +69,7 @@ pub(crate) async fn run(
         greet(&asker, serving, &place, question, global.format, &notifier).await?;
         tokio::select! {
             () = keep_telling(&notifier) => {}
-            () = reread(hangups, config, read, &telemetry, &notifier) => {}
+            () = reread(hangups, config, read, &control, &telemetry, &notifier) => {}
         }
         Ok(())
     };
@@ -164,6 +161,7 @@ async fn reread(
     mut hangups: Hangups,
     mut config: Config,
     read: impl Fn() -> Result<(Config, weft_daemon::Paths), Failure>,
+    control: &Control,
     telemetry: &Telemetry,
     notifier: &Notifier,
 ) {
@@ -171,14 +169,16 @@ async fn reread(
         hangups.next().await;
         notifier.tell(&[Notice::Reloading]);
         let outcome = read().and_then(|(next, _)| {
+            control.reload(&next)?;
             telemetry.reload(&next)?;
             Ok(next)
         });
         match outcome {
             Ok(next) => {
                 let changed = next.differences(&config);
-                let (taken, left): (Vec<_>, Vec<_>) =
-                    changed.into_iter().partition(|key| RELOADED.contains(&key.as_str()));
+                let (taken, left): (Vec<_>, Vec<_>) = changed.into_iter().partition(|key| {
+                    key == "log.filter" || Control::RELOADED.contains(&key.as_str())
+                });
                 tracing::warn!(?taken, needs_restart = ?left, "the settings were read again");
                 config = next;
             }

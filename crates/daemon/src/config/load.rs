@@ -103,6 +103,7 @@ pub struct Config {
     /// The settings in force.
     pub settings: Settings,
     origins: BTreeMap<String, Origin>,
+    environment: Environment,
 }
 
 impl Config {
@@ -150,7 +151,7 @@ impl Config {
             let origin = Origin::Environment(ORT_LIBRARY.to_owned());
             layers.add("embedding.library", vec![Value::String(library.to_owned())], origin);
         }
-        layers.finish()
+        layers.finish(environment)
     }
 
     /// Every setting in force by key, with its value as JSON (`null` where none is set) and its origin; by key.
@@ -186,8 +187,20 @@ impl Config {
     /// The error for a value that only shows itself unusable when it is put to use.
     #[must_use]
     pub fn refuse(&self, key: &str, reason: String) -> ConfigError {
-        let problem = Problem { key: key.to_owned(), reason };
-        ConfigError::Invalid { problems: vec![(problem, self.origin(key))] }
+        self.refuse_all(vec![(key, reason)])
+    }
+
+    /// Likewise for several values.
+    pub(crate) fn refuse_all(&self, problems: Vec<(&str, String)>) -> ConfigError {
+        let problem = |(key, reason): (&str, String)| {
+            (Problem { key: key.to_owned(), reason }, self.origin(key))
+        };
+        ConfigError::Invalid { problems: problems.into_iter().map(problem).collect() }
+    }
+
+    /// The variables of the process, for secrets that lie in one.
+    pub(crate) const fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// Where the value of `key` came from.
@@ -237,7 +250,7 @@ impl Layers {
         self.problems.push((Problem { key: key.to_owned(), reason }, origin));
     }
 
-    fn finish(self) -> Result<Config, ConfigError> {
+    fn finish(self, environment: &Environment) -> Result<Config, ConfigError> {
         let Self { merged, origins, mut problems } = self;
         let settings = match Settings::deserialize(Value::Table(merged)) {
             Ok(settings) => settings,
@@ -253,7 +266,7 @@ impl Layers {
             problems.push((problem, origin));
         }
         if problems.is_empty() {
-            Ok(Config { settings, origins })
+            Ok(Config { settings, origins, environment: environment.clone() })
         } else {
             Err(ConfigError::Invalid { problems })
         }
@@ -305,25 +318,27 @@ fn leaves(table: Table) -> Vec<(String, Value)> {
     found
 }
 
-/// Relative folders in a file are meant from the file's own folder.
+/// Settings that are paths, and those that stand in the tables of a list.
+const PATHS: &[&str] = &["store.path", "tls.certificate", "tls.key", "tls.client_ca", "log.audit"];
+const PATHS_IN_LISTS: &[(&str, &str)] = &[("vaults", "root"), ("access.tokens", "file")];
+
+/// Relative paths in a file are meant from the file's own folder.
 fn beside(key: &str, value: Value, base: &std::path::Path) -> Value {
     let joined = |text: &str| base.join(text).to_string_lossy().into_owned();
     match (key, value) {
-        ("store.path", Value::String(path)) => Value::String(joined(&path)),
+        (key, Value::String(path)) if PATHS.contains(&key) => Value::String(joined(&path)),
         (key, Value::String(path)) if key.starts_with("tokens.tokenizers.") => {
             Value::String(joined(&path))
         }
-        ("vaults", Value::Array(vaults)) => Value::Array(
-            vaults
-                .into_iter()
-                .map(|mut vault| {
-                    if let Some(Value::String(root)) = vault.get_mut("root") {
-                        *root = joined(root);
-                    }
-                    vault
-                })
-                .collect(),
-        ),
+        (key, Value::Array(mut tables)) => {
+            let path = PATHS_IN_LISTS.iter().find(|(list, _)| *list == key).map(|(_, path)| path);
+            for table in &mut tables {
+                if let Some(Value::String(path)) = path.and_then(|path| table.get_mut(path)) {
+                    *path = joined(path);
+                }
+            }
+            Value::Array(tables)
+        }
         (_, value) => value,
     }
 }

@@ -18,6 +18,7 @@ use weft_indexer::{IndexSettings, WatchOptions};
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
 use super::Problem;
+use crate::access::{CertificateRight, Right};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,10 @@ use super::Problem;
 pub struct Settings {
     /// The sockets and the bounds on work.
     pub server: ServerSettings,
+    /// Who may ask.
+    pub access: AccessSettings,
+    /// Certificates.
+    pub tls: TlsSettings,
     /// Where the index lies.
     pub store: StoreSettings,
     /// The folders of notes to serve.
@@ -77,6 +82,8 @@ pub struct ServerSettings {
     pub max_request_bytes: usize,
     /// Bytes of one answer message at most.
     pub max_answer_bytes: usize,
+    /// Connections that may be open at the same time.
+    pub max_connections: usize,
     /// How long running questions may go on after a signal to stop, in milliseconds.
     pub shutdown_ms: u64,
 }
@@ -92,6 +99,7 @@ impl Default for ServerSettings {
             timeout_ms: 30_000,
             max_request_bytes: 4 << 20,
             max_answer_bytes: 64 << 20,
+            max_connections: 1024,
             shutdown_ms: 5_000,
         }
     }
@@ -110,13 +118,48 @@ impl ServerSettings {
         if found.is_empty() {
             return Err(format!("`{address}` stands for no address"));
         }
-        match found.iter().find(|address| !address.ip().is_loopback()) {
-            None => Ok(found),
-            Some(open) => Err(format!(
-                "refusing to listen on {open}: everyone who reaches it could read the notes; use a loopback address such as 127.0.0.1:9338, or a Unix socket"
-            )),
-        }
+        Ok(found)
     }
+}
+
+/// Who may ask.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccessSettings {
+    /// The tokens of which a caller over TCP must show one; several of one name for rotation.
+    pub tokens: Vec<AccessToken>,
+    /// Whether health is told to callers without a token, as probes need it.
+    pub open_health: bool,
+}
+
+/// Where a token lies, and what it opens. The token itself never stands in the settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessToken {
+    /// How logs name whoever shows it.
+    pub name: String,
+    /// What it opens.
+    pub right: Right,
+    /// The file that holds it, one a line.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// The variable that holds it.
+    #[serde(default)]
+    pub env: Option<String>,
+}
+
+/// Certificates. All of them are PEM files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsSettings {
+    /// The server's certificate with its chain; with it the port speaks TLS alone.
+    pub certificate: Option<PathBuf>,
+    /// Its private key.
+    pub key: Option<PathBuf>,
+    /// Authorities one of which must have signed a client's certificate; without it clients show none.
+    pub client_ca: Option<PathBuf>,
+    /// What a client's certificate alone allows.
+    pub client_right: CertificateRight,
 }
 
 /// Where the index lies.
@@ -185,6 +228,8 @@ pub struct LogSettings {
     pub filter: String,
     /// How a line is written.
     pub format: LogFormat,
+    /// The file of the audit; without it its lines go to the log.
+    pub audit: Option<PathBuf>,
 }
 
 /// How a line of the log is written.
@@ -200,15 +245,32 @@ pub enum LogFormat {
 
 impl Default for LogSettings {
     fn default() -> Self {
-        Self { filter: "warn".to_owned(), format: LogFormat::default() }
+        Self { filter: "warn".to_owned(), format: LogFormat::default(), audit: None }
     }
 }
 
+/// Why an address that others reach is not served to everyone.
+pub(crate) fn refusal_to_open(address: SocketAddr) -> String {
+    format!(
+        "refusing to listen on {address} without credentials: everyone who reaches it could read the notes; set access.tokens, or tls.client_ca, or use a loopback address such as 127.0.0.1:9338"
+    )
+}
+
 impl Settings {
+    /// Whether callers over TCP must prove who they are.
+    #[must_use]
+    pub fn asks_for_credentials(&self) -> bool {
+        let by_certificate =
+            self.tls.client_ca.is_some() && self.tls.client_right != CertificateRight::None;
+        by_certificate || !self.access.tokens.is_empty()
+    }
+
     /// Everything that is out of range, each with its key.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let Self {
             server,
+            access,
+            tls,
             store,
             vaults,
             watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms },
@@ -231,11 +293,37 @@ impl Settings {
                 problems.push(Problem { key: key.to_owned(), reason: reason.to_owned() });
             }
         };
-        if let Err(reason) = server.addresses() {
-            check(false, "server.address", &reason);
+        match server.addresses() {
+            Err(reason) => check(false, "server.address", &reason),
+            Ok(addresses) => {
+                let open = addresses.into_iter().find(|address| !address.ip().is_loopback());
+                if let Some(open) = open.filter(|_| !self.asks_for_credentials()) {
+                    check(false, "server.address", &refusal_to_open(open));
+                }
+            }
         }
+        for token in &access.tokens {
+            let AccessToken { name, right: _, file, env } = token;
+            let named = !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic());
+            check(named, "access.tokens", "each needs a `name` of visible ASCII characters");
+            check(
+                file.is_some() != env.is_some(),
+                "access.tokens",
+                &format!("the token `{name}` needs either `file` or `env`"),
+            );
+        }
+        let TlsSettings { certificate, key, client_ca, client_right: _ } = tls;
+        let both = certificate.is_some() == key.is_some();
+        check(both, "tls.key", "certificate and key go together: set both or none");
+        let encrypted = client_ca.is_none() || certificate.is_some();
+        check(
+            encrypted,
+            "tls.client_ca",
+            "clients show certificates over TLS alone: set tls.certificate and tls.key",
+        );
         let hour = 1..=3_600_000;
         check(hour.contains(&server.timeout_ms), "server.timeout_ms", "must be 1 to 3600000");
+        check(server.max_connections >= 1, "server.max_connections", "must be at least 1");
         check(server.shutdown_ms <= 600_000, "server.shutdown_ms", "must be 0 to 600000");
         let bytes = 1024..=1 << 30;
         for (key, value) in [

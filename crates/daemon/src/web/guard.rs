@@ -29,7 +29,7 @@ impl Refusal {
     }
 }
 
-/// Passes requests whose host is a loopback name, and whose origin, where they have one, is that host.
+/// Passes requests whose host is a loopback name, or whose sender has proven who it is, and whose origin, where they have one, is that host.
 ///
 /// Browsers send `Origin` with every request that can ask for a note; programs send none.
 pub(super) fn admit<B>(request: &Request<B>) -> Result<(), Refusal> {
@@ -38,14 +38,20 @@ pub(super) fn admit<B>(request: &Request<B>) -> Result<(), Refusal> {
         Some(authority) => Some(authority.clone()),
         None => only(headers, &header::HOST).and_then(|host| host.parse().ok()),
     };
-    let host = host.filter(is_loopback).ok_or(Refusal::Host)?;
+    // A foreign site that bends a name to this address knows no token.
+    if !crate::front::is_proven(request) && !host.as_ref().is_some_and(is_loopback) {
+        return Err(Refusal::Host);
+    }
     if !headers.contains_key(header::ORIGIN) {
         return Ok(());
     }
-    let origin = only(headers, &header::ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
-    match origin {
-        Some(origin) if origin.eq_ignore_ascii_case(host.as_str()) => Ok(()),
-        _ => Err(Refusal::Origin),
+    let origin = only(headers, &header::ORIGIN);
+    let origin = origin.and_then(|origin| {
+        origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+    });
+    match (origin, host) {
+        (Some(origin), Some(host)) if origin.eq_ignore_ascii_case(host.as_str()) => Ok(()),
+        (_, _) => Err(Refusal::Origin),
     }
 }
 
@@ -97,6 +103,7 @@ mod tests {
             ("another name for us", &["localhost:9338"], &["http://127.0.0.1:9338"], origin),
             ("a page without origin", &["localhost:9338"], &["null"], origin),
             ("a file", &["localhost:9338"], &["file://"], origin),
+            ("the page over TLS", &["localhost:9338"], &["https://localhost:9338"], None),
             ("two origins", &["localhost:1"], &["http://localhost:1", "http://a"], origin),
         ] {
             let mut request = Request::builder().uri("/");
@@ -108,6 +115,24 @@ mod tests {
             }
             assert_eq!(admit(&request.body(()).unwrap()).err(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn who_has_proven_itself_may_use_any_name_and_no_foreign_page() {
+        use crate::access::{Principal, Right};
+        let asked = |principal, origin| {
+            let request = Request::builder()
+                .header(header::HOST, "notes.example:9338")
+                .header(header::ORIGIN, origin);
+            let mut request = request.body(()).unwrap();
+            request.extensions_mut().insert(principal);
+            admit(&request)
+        };
+        let token = || Principal::Token("x".into(), Right::Read);
+        assert_eq!(asked(token(), "https://notes.example:9338"), Ok(()));
+        assert_eq!(asked(token(), "https://evil.example"), Err(Refusal::Origin));
+        let open = asked(Principal::Loopback, "https://notes.example:9338");
+        assert_eq!(open, Err(Refusal::Host));
     }
 
     #[test]

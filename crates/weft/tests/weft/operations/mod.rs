@@ -77,7 +77,9 @@ impl Drop for Running {
 fn the_service_manager_is_told_and_settings_are_read_again() {
     let home = tempfile::tempdir().unwrap();
     let settings = home.path().join("weft.toml");
-    std::fs::write(&settings, "[log]\nfilter = 'warn'\nformat = 'json'\n").unwrap();
+    let first = "[log]\nfilter = 'warn'\nformat = 'json'\naudit = 'audit'\n";
+    std::fs::write(&settings, first).unwrap();
+    let audit = home.path().join("audit");
     let manager = home.path().join("manager");
     let told = UnixDatagram::bind(&manager).unwrap();
     told.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -99,10 +101,14 @@ fn the_service_manager_is_told_and_settings_are_read_again() {
     command.env("NOTIFY_SOCKET", &manager).env("WATCHDOG_USEC", "200000");
     command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
     let mut daemon = Running(command.spawn().unwrap());
-    assert!(until("READY=1").contains("STATUS=weft"));
+    let ready = until("READY=1");
+    let address = ready.lines().find_map(|line| line.strip_prefix("STATUS=weft ")).unwrap();
+    let address = address.rsplit(' ').next().unwrap();
+    assert!(run(home.path(), &["flush", "--addr", address]).status.success());
     until("WATCHDOG=1");
 
-    std::fs::write(&settings, "[log]\nfilter = 'info'\nformat = 'text'\n").unwrap();
+    std::fs::write(&settings, "[log]\nfilter = 'info'\nformat = 'text'\naudit = 'audit'\n")
+        .unwrap();
     daemon.signal("-HUP");
     until("RELOADING=1");
     until("READY=1");
@@ -114,6 +120,11 @@ fn the_service_manager_is_told_and_settings_are_read_again() {
     daemon.signal("-TERM");
     until("STOPPING=1");
     assert!(daemon.0.wait().unwrap().success());
+    let audit = std::fs::read_to_string(&audit).unwrap();
+    let flush = audit.lines().find(|line| line.contains("AdminService/Flush")).unwrap();
+    let flush: serde_json::Value = serde_json::from_str(flush).unwrap();
+    assert_eq!((&flush["who"], &flush["code"]), (&"loopback".into(), &"OK".into()));
+    assert!(flush["timestamp"].is_string() && flush["id"].is_string(), "{flush}");
     let log = std::fs::read_to_string(&log).unwrap();
     let line = |wanted: &str| -> serde_json::Value {
         let line =

@@ -1,0 +1,62 @@
+//! A Unix socket whose file goes when it does.
+
+use std::path::{Path, PathBuf};
+
+/// A bound Unix socket. Its file is removed when this is dropped.
+pub(crate) struct Socket {
+    path: PathBuf,
+}
+
+impl Socket {
+    /// Its file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What accepts connections at a Unix socket.
+#[cfg(unix)]
+pub(crate) type SocketListener = tokio::net::UnixListener;
+
+/// Where there are no Unix sockets, nothing accepts any.
+#[cfg(not(unix))]
+pub(crate) enum SocketListener {}
+
+#[cfg(not(unix))]
+impl Socket {
+    /// Fails: there are none.
+    pub(crate) fn bind(_path: &Path) -> std::io::Result<(Self, SocketListener)> {
+        Err(std::io::Error::other("this system has no Unix sockets"))
+    }
+}
+
+#[cfg(unix)]
+impl Socket {
+    /// Binds `path`, open to the user alone; takes the place of one that nobody listens on any more.
+    pub(crate) fn bind(path: &Path) -> std::io::Result<(Self, SocketListener)> {
+        use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let listener = match tokio::net::UnixListener::bind(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                if std::os::unix::net::UnixStream::connect(path).is_ok() {
+                    return Err(error);
+                }
+                std::fs::remove_file(path)?;
+                tokio::net::UnixListener::bind(path)?
+            }
+            bound => bound?,
+        };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok((Self { path: path.to_owned() }, listener))
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::debug!(%error, "the socket's file was gone already");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Closed by default: what callers with and without credentials can do, over a real socket.
+
+use std::path::Path;
+
+use prost::Message as _;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use tonic::metadata::MetadataValue;
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Code, Request};
+use tonic_types::StatusExt as _;
+use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
+use weft_proto::noteweft::v1::{SearchRequest, StatusRequest};
+use weft_tests::{Failure, Running, example};
+
+use crate::served;
+use crate::web::ask;
+
+const READ: &str = "a-token-that-may-read-0123456789";
+const WRITE: &str = "a-token-that-may-write-0123456789";
+
+/// Token files in `folder`, as the setting names them.
+fn tokens(folder: &TempDir) -> Result<String, Failure> {
+    let mut rows = Vec::new();
+    for (name, right, secret) in [("reader", "read", READ), ("owner", "write", WRITE)] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{secret}\n"))?;
+        rows.push(format!("{{name = '{name}', right = '{right}', file = '{}'}}", path.display()));
+    }
+    Ok(format!("[{}]", rows.join(", ")))
+}
+
+/// Every call of the contract as a path.
+fn calls() -> Result<Vec<String>, Failure> {
+    let set = prost_types::FileDescriptorSet::decode(weft_proto::FILE_DESCRIPTOR_SET)?;
+    let own = set.file.iter().filter(|file| file.package() == "noteweft.v1");
+    let calls = own.flat_map(|file| &file.service).flat_map(|service| {
+        service.method.iter().map(|call| format!("/noteweft.v1.{}/{}", service.name(), call.name()))
+    });
+    Ok(calls.collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_token_nothing_and_with_one_to_read_no_change_and_no_admin() -> Result<(), Failure>
+{
+    let folder = tempfile::tempdir()?;
+    let tokens = tokens(&folder)?;
+    // Reachable from everywhere, which the tokens alone make possible.
+    let settings = [
+        ("embedding.model", "none"),
+        ("server.address", "0.0.0.0:0"),
+        ("access.tokens", tokens.as_str()),
+    ];
+    let daemon = Running::start(&example(), &settings).await?;
+    served(&daemon.socket_channel().await?).await?;
+    let host = format!("host: notes.example:{}", daemon.port());
+    let kind = "content-type: application/grpc-web+proto";
+    let reads = format!("authorization: Bearer {READ}");
+    let guess = format!("authorization: Bearer {}", &READ[1..]);
+    let calls = calls()?;
+    assert!(calls.len() > 8);
+    for call in &calls {
+        let first = format!("POST {call} HTTP/1.1");
+        for credential in ["x-none: 1", &guess] {
+            let answer = ask(&daemon, &first, &[&host, kind, credential], &[0; 5]).await?;
+            assert!(answer.contains("grpc-status: 16"), "{call} with {credential}: {answer}");
+        }
+        let writes = call.contains("AdminService")
+            || ["PutNote", "DeleteNote", "MoveNote"].iter().any(|name| call.ends_with(name));
+        if writes {
+            let answer = ask(&daemon, &first, &[&host, kind, &reads], &[0; 5]).await?;
+            assert!(answer.contains("grpc-status: 7"), "{call}: {answer}");
+        }
+    }
+    for first in [
+        "GET / HTTP/1.1",
+        "GET /page.js HTTP/1.1",
+        "POST /grpc.health.v1.Health/Check HTTP/1.1",
+        "POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo HTTP/1.1",
+    ] {
+        let answer = ask(&daemon, first, &[&host], b"").await?;
+        assert!(answer.starts_with("HTTP/1.1 401"), "{first}: {answer}");
+        assert!(answer.contains("www-authenticate: Basic"), "{first}: {answer}");
+    }
+    let page = ask(&daemon, "GET / HTTP/1.1", &[&host, &reads], b"").await?;
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+
+    let asked = || SearchRequest { query: "leap second".into(), ..SearchRequest::default() };
+    let with = |secret: &str| -> Result<Request<SearchRequest>, Failure> {
+        let mut request = Request::new(asked());
+        let value: MetadataValue<_> = format!("Bearer {secret}").parse()?;
+        request.metadata_mut().insert("authorization", value);
+        Ok(request)
+    };
+    let channel = daemon.channel().await?;
+    let mut search = SearchServiceClient::new(channel.clone());
+    for secret in [READ, WRITE] {
+        assert!(!search.search(with(secret)?).await?.into_inner().hits.is_empty());
+    }
+    let refused = search.search(asked()).await.expect_err("no token came with it");
+    let reason = refused.get_details_error_info().map(|info| info.reason);
+    assert_eq!((refused.code(), reason.as_deref()), (Code::Unauthenticated, Some("NO_TOKEN")));
+    // The Unix socket is guarded by the file system.
+    let mut socket = AdminServiceClient::new(daemon.socket_channel().await?);
+    socket.status(StatusRequest {}).await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+/// An authority and what it signs.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pem: String,
+}
+
+impl Authority {
+    fn new() -> Result<Self, Failure> {
+        let key = KeyPair::generate()?;
+        let mut parameters = CertificateParams::new(Vec::new())?;
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let pem = parameters.self_signed(&key)?.pem();
+        Ok(Self { issuer: Issuer::new(parameters, key), pem })
+    }
+
+    /// A certificate and a key for `name`.
+    fn sign(&self, name: &str) -> Result<(String, String), Failure> {
+        let key = KeyPair::generate()?;
+        let certificate =
+            CertificateParams::new(vec![name.to_owned()])?.signed_by(&key, &self.issuer)?;
+        Ok((certificate.pem(), key.serialize_pem()))
+    }
+
+    /// The same, written into `folder` for a daemon.
+    fn files(&self, folder: &Path, name: &str) -> Result<(), Failure> {
+        let (certificate, key) = self.sign(name)?;
+        std::fs::write(folder.join("cert.pem"), certificate)?;
+        std::fs::write(folder.join("key.pem"), key)?;
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_and_client_certificates_are_asked_for_and_renewed_while_it_runs() -> Result<(), Failure>
+{
+    let folder = tempfile::tempdir()?;
+    let (servers, clients) = (Authority::new()?, Authority::new()?);
+    servers.files(folder.path(), "localhost")?;
+    let ca = folder.path().join("clients.pem");
+    std::fs::write(&ca, &clients.pem)?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (certificate, key, ca) = (path("cert.pem"), path("key.pem"), path("clients.pem"));
+    let settings = [
+        ("embedding.model", "none"),
+        ("tls.certificate", certificate.as_str()),
+        ("tls.key", &key),
+        ("tls.client_ca", &ca),
+    ];
+    let daemon = Running::start(&example(), &settings).await?;
+    served(&daemon.socket_channel().await?).await?;
+
+    let address = format!("https://localhost:{}", daemon.port());
+    let search = async |servers: &Authority, identity: Option<(String, String)>| {
+        let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&servers.pem));
+        if let Some((certificate, key)) = identity {
+            tls = tls.identity(Identity::from_pem(certificate, key));
+        }
+        let channel = Endpoint::from_shared(address.clone())?.tls_config(tls)?.connect().await?;
+        let request = SearchRequest { query: "leap second".into(), ..SearchRequest::default() };
+        let answer = SearchServiceClient::new(channel.clone()).search(request).await?;
+        Ok::<_, Failure>((answer.into_inner(), channel))
+    };
+    let (answer, channel) = search(&servers, Some(clients.sign("a client")?)).await?;
+    assert!(!answer.hits.is_empty());
+    // Certificates may read where nothing else is said.
+    let refused = AdminServiceClient::new(channel).status(StatusRequest {}).await;
+    assert_eq!(refused.expect_err("it may only read").code(), Code::PermissionDenied);
+    assert!(search(&servers, None).await.is_err(), "no certificate");
+    let stranger = Authority::new()?.sign("a client")?;
+    assert!(search(&servers, Some(stranger)).await.is_err(), "of another authority");
+    let plain = ask(&daemon, "GET / HTTP/1.1", &["host: localhost"], b"").await;
+    assert!(!plain.is_ok_and(|answer| answer.contains("HTTP/1.1")), "the port speaks TLS alone");
+
+    let renewed = Authority::new()?;
+    renewed.files(folder.path(), "localhost")?;
+    daemon.reload()?;
+    let identity = clients.sign("a client")?;
+    assert!(search(&servers, Some(identity.clone())).await.is_err(), "the old one is gone");
+    search(&renewed, Some(identity.clone())).await?;
+    std::fs::write(folder.path().join("key.pem"), "no key")?;
+    assert!(daemon.reload().is_err());
+    search(&renewed, Some(identity)).await?;
+    daemon.stop().await?;
+    Ok(())
+}
