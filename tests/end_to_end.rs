@@ -1,6 +1,7 @@
 //! Few cases that prove the wiring; depth belongs in the tests of each crate.
 
 mod access;
+mod observe;
 mod walk;
 mod web;
 

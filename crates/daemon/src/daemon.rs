@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tonic::server::NamedService;
 use tonic::transport::Server;
 use tonic_health::ServingStatus;
@@ -22,6 +22,7 @@ use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 use crate::access::Keyring;
 use crate::config::{Config, ConfigError, ServerSettings, refusal_to_open};
 use crate::front::FrontLayer;
+use crate::metrics::Metrics;
 use crate::net::{Listeners, Socket, SocketListener, tls};
 use crate::paths::Paths;
 use crate::services::{Limits, Services};
@@ -229,13 +230,23 @@ impl Daemon {
             .prepare();
 
         let (socket, unix) = socket.unzip();
-        let connections = Listeners { tcp, unix }.accept(max_connections, move || tls.load_full());
+        let places = Arc::new(Semaphore::new(max_connections));
+        let connections =
+            Listeners { tcp, unix }.accept(Arc::clone(&places), move || tls.load_full());
+        let metrics = Arc::new(Metrics::default());
+        let text = {
+            let (services, metrics) = (services.clone(), Arc::clone(&metrics));
+            move || {
+                let n_open = max_connections - places.available_permits().min(max_connections);
+                metrics.text(&services.load(), n_open, services.index_status().as_ref())
+            }
+        };
         let (ending, mut ended) = watch::channel(false);
         // Browsers speak HTTP/1.1 where there is no TLS.
         let router = Server::builder()
             .accept_http1(true)
-            .layer(FrontLayer { keyring })
-            .layer(WebLayer)
+            .layer(FrontLayer { keyring, metrics })
+            .layer(WebLayer { metrics: Arc::new(text) })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
             // An error means that the sender is gone, which is an end as well.

@@ -18,26 +18,32 @@ use tower::{Layer, Service};
 use tracing::Instrument as _;
 
 use crate::access::{Keyring, Principal, Refusal, need};
+use crate::metrics::Metrics;
 use crate::net::Peer;
-use crate::status;
-pub(crate) use report::AUDIT;
+use crate::{status, telemetry};
+pub(crate) use report::{AUDIT, code_name};
 use report::{Report, Watched, request_id};
 
 /// The header that carries a request's id both ways.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The name of the span of a request.
+pub(crate) const REQUEST_SPAN: &str = "request";
 
 /// Puts the front before a service.
 #[derive(Clone)]
 pub(crate) struct FrontLayer {
     /// The credentials in force; others may take their place at any time.
     pub(crate) keyring: Arc<ArcSwap<Keyring>>,
+    /// Where requests are counted.
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl<S> Layer<S> for FrontLayer {
     type Service = Front<S>;
 
     fn layer(&self, inner: S) -> Front<S> {
-        Front { inner, keyring: Arc::clone(&self.keyring) }
+        Front { inner, front: self.clone() }
     }
 }
 
@@ -45,7 +51,7 @@ impl<S> Layer<S> for FrontLayer {
 #[derive(Clone)]
 pub(crate) struct Front<S> {
     inner: S,
-    keyring: Arc<ArcSwap<Keyring>>,
+    front: FrontLayer,
 }
 
 impl<S> Service<Request<Body>> for Front<S>
@@ -67,11 +73,13 @@ where
         let peer = request.extensions().get::<Peer>().cloned().unwrap_or_else(unknown);
         let id = request_id(request.headers().get(&REQUEST_ID));
         let path = request.uri().path().to_owned();
-        let span = tracing::info_span!("request", %id, call = %path);
+        let span = tracing::info_span!(REQUEST_SPAN, %id, call = %path);
+        telemetry::continue_trace(&span, request.headers());
+        let FrontLayer { keyring, metrics } = &self.front;
         let needed = need(&path);
-        let mut report = Report::new(id.clone(), path, needed, &peer);
+        let mut report = Report::new(id.clone(), path, needed, &peer, Arc::clone(metrics));
         report.within(&span);
-        let admitted = self.keyring.load().admit(&peer, request.headers(), needed);
+        let admitted = keyring.load().admit(&peer, request.headers(), needed);
         let answer: Self::Future = match admitted {
             Ok(principal) => {
                 report.admitted(&principal);

@@ -9,6 +9,7 @@ pub mod config;
 mod convert;
 mod daemon;
 mod front;
+mod metrics;
 mod net;
 mod paths;
 mod services;

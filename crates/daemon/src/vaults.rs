@@ -88,6 +88,7 @@ impl Vaults {
             context,
             tokens,
             log: _,
+            trace: _,
         } = config.settings.clone();
         let cache_dir = paths.cached(&embedding.cache_dir);
         let model = embedding.model.clone();

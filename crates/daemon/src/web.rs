@@ -8,29 +8,40 @@ mod page;
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http::header::{self, HeaderValue};
 use http::{Method, Request, Response};
 use tonic::body::Body;
 use tonic::service::{AxumBody, Routes};
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer, Service};
 
+/// Where Prometheus reads.
+const METRICS: &str = "/metrics";
+
 /// Puts the page and gRPC-web before the services, and refuses what comes from foreign sites.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WebLayer;
+#[derive(Clone)]
+pub(crate) struct WebLayer {
+    /// What is written at `/metrics`.
+    pub(crate) metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
 
 impl Layer<Routes> for WebLayer {
     type Service = Web;
 
     fn layer(&self, routes: Routes) -> Web {
-        Web(GrpcWebLayer::new().layer(routes))
+        Web { services: GrpcWebLayer::new().layer(routes), front: self.clone() }
     }
 }
 
 /// The page for browsers, gRPC-web for the page, gRPC for all others.
-#[derive(Clone, Debug)]
-pub(crate) struct Web(GrpcWebService<Routes>);
+#[derive(Clone)]
+pub(crate) struct Web {
+    services: GrpcWebService<Routes>,
+    front: WebLayer,
+}
 
 impl Service<Request<Body>> for Web {
     type Response = Response<Body>;
@@ -38,17 +49,26 @@ impl Service<Request<Body>> for Web {
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Service::<Request<Body>>::poll_ready(&mut self.0, context)
+        Service::<Request<Body>>::poll_ready(&mut self.services, context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let immediate = if let Err(refusal) = guard::admit(&request) {
             refusal.response()
+        } else if request.method() == Method::GET && request.uri().path() == METRICS {
+            return Box::pin(std::future::ready(Ok(metrics(&*self.front.metrics))));
         } else if [Method::GET, Method::HEAD].contains(request.method()) {
             page::answer(request.uri().path(), request.headers())
         } else {
-            return Box::pin(self.0.call(request));
+            return Box::pin(self.services.call(request));
         };
         Box::pin(std::future::ready(Ok(immediate.map(|bytes| Body::new(AxumBody::from(bytes))))))
     }
+}
+
+fn metrics(text: &(dyn Fn() -> String + Send + Sync)) -> Response<Body> {
+    let mut response = Response::new(Body::new(AxumBody::from(text())));
+    let kind = HeaderValue::from_static(crate::metrics::MEDIA_TYPE);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }

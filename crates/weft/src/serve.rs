@@ -84,7 +84,9 @@ pub(crate) async fn run(
     }
     let _ = stop.send(());
     // Where the daemon failed, its own reason says more than what the greeting met.
-    over(running.await).and(outcome)
+    let outcome = over(running.await).and(outcome);
+    drop(tokio::task::spawn_blocking(move || telemetry.end()).await);
+    outcome
 }
 
 fn over(ended: Result<Result<(), ServeError>, tokio::task::JoinError>) -> Result<(), Failure> {

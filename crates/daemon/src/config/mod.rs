@@ -7,7 +7,7 @@ pub use load::{Config, ConfigError, Origin, Problem, Sources};
 pub(crate) use settings::refusal_to_open;
 pub use settings::{
     AccessSettings, AccessToken, LogFormat, LogSettings, ServerSettings, Settings, StoreSettings,
-    TlsSettings, TokenSettings, Vault,
+    TlsSettings, TokenSettings, TraceSettings, Vault,
 };
 
 pub use crate::access::{CertificateRight, Right};

@@ -60,6 +60,8 @@ pub struct Settings {
     pub tokens: TokenSettings,
     /// What is written to standard error.
     pub log: LogSettings,
+    /// Where traces are sent.
+    pub trace: TraceSettings,
 }
 
 /// The sockets and the bounds on work.
@@ -232,6 +234,22 @@ pub struct LogSettings {
     pub audit: Option<PathBuf>,
 }
 
+/// Where traces are sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceSettings {
+    /// A collector that speaks OTLP over gRPC; without it nothing is sent.
+    pub endpoint: Option<String>,
+    /// The share of traces that begin here and are sent, 0 to 1.
+    pub share: f64,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self { endpoint: None, share: 1.0 }
+    }
+}
+
 /// How a line of the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -286,6 +304,7 @@ impl Settings {
             context,
             tokens,
             log: _,
+            trace: TraceSettings { endpoint: _, share },
         } = self;
         let mut problems = Vec::new();
         let mut check = |holds: bool, key: &str, reason: &str| {
@@ -315,6 +334,7 @@ impl Settings {
         let TlsSettings { certificate, key, client_ca, client_right: _ } = tls;
         let both = certificate.is_some() == key.is_some();
         check(both, "tls.key", "certificate and key go together: set both or none");
+        check((0.0..=1.0).contains(share), "trace.share", "must be 0 to 1");
         let encrypted = client_ca.is_none() || certificate.is_some();
         check(
             encrypted,

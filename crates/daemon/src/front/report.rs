@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::pin::Pin;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -15,7 +15,9 @@ use tonic::body::Body;
 use tracing::Span;
 
 use crate::access::{Need, Principal, Refusal};
+use crate::metrics::Metrics;
 use crate::net::Peer;
+use crate::telemetry;
 
 /// The target of the audit's lines: who was turned away, and who changed something or had the daemon do work.
 pub(crate) const AUDIT: &str = "weft_audit";
@@ -48,10 +50,18 @@ pub(super) struct Report {
     started: Instant,
     code: Option<Code>,
     span: Span,
+    metrics: Arc<Metrics>,
 }
 
 impl Report {
-    pub(super) fn new(id: String, call: String, need: Need, peer: &Peer) -> Self {
+    pub(super) fn new(
+        id: String,
+        call: String,
+        need: Need,
+        peer: &Peer,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        metrics.begun();
         Self {
             id,
             call,
@@ -62,6 +72,7 @@ impl Report {
             started: Instant::now(),
             code: None,
             span: Span::none(),
+            metrics,
         }
     }
 }
@@ -93,11 +104,14 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
-        let Self { id, call, need, peer, who, refused, started, code, span } = self;
+        let Self { id, call, need, peer, who, refused, started, code, span, metrics } = self;
         // An answer that was not taken to its end was given up by the caller.
         let code = code.unwrap_or(Code::Cancelled);
-        let ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
-        let (who, peer, code) = (who.as_str(), peer.as_str(), name(code));
+        let elapsed = started.elapsed();
+        metrics.ended(call, code, elapsed);
+        telemetry::end_trace(span, code);
+        let ms = (elapsed.as_secs_f64() * 1e6).round() / 1e3;
+        let (who, peer, code) = (who.as_str(), peer.as_str(), code_name(code));
         tracing::info!(parent: &*span, who, peer, code, ms, "answered");
         if *refused || *need == Need::Write {
             // Its file is written whether or not the span is logged.
@@ -134,7 +148,7 @@ fn code_in_web(piece: &Bytes) -> Option<Code> {
 }
 
 /// A code as the specification of gRPC spells it.
-pub(crate) const fn name(code: Code) -> &'static str {
+pub(crate) const fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",
         Code::Cancelled => "CANCELLED",

@@ -25,17 +25,16 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Accepts connections, at most `max_open` at the same time, until the stream is dropped; more wait in the system's queue.
+    /// Accepts connections, one for each of `places` at the same time, until the stream is dropped; more wait in the system's queue.
     ///
     /// `tls` is asked anew for each connection over TCP, so renewed certificates count from the next one on.
     /// Handshakes run beside each other: one that hangs holds up nobody.
     pub(crate) fn accept(
         self,
-        max_open: usize,
+        places: Arc<Semaphore>,
         tls: impl Fn() -> Option<Arc<ServerConfig>> + Send + 'static,
     ) -> ReceiverStream<std::io::Result<Connection>> {
         let (sender, connections) = mpsc::channel(1);
-        let places = Arc::new(Semaphore::new(max_open));
         tokio::spawn(async move {
             loop {
                 let place = tokio::select! {

@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
+use tracing::Instrument as _;
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
 use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
 use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
@@ -24,6 +25,7 @@ use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 use crate::config::ServerSettings;
 use crate::status;
 use crate::vaults::Vaults;
+use weft_indexer::IndexStatus;
 
 /// Nodes, edges or files in one message of a stream.
 ///
@@ -59,6 +61,17 @@ impl From<&ServerSettings> for Limits {
             max_answer_bytes: settings.max_answer_bytes,
         }
     }
+}
+
+/// The work at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Questions being computed.
+    pub(crate) n_running: usize,
+    /// Questions that wait for a worker.
+    pub(crate) n_waiting: usize,
+    /// Questions that can be computed at the same time.
+    pub(crate) n_workers: usize,
 }
 
 /// Answers the contract. Cloning shares everything.
@@ -128,6 +141,22 @@ impl Services {
             .add_service(limited!(AdminServiceServer))
     }
 
+    /// The work at hand.
+    pub(crate) fn load(&self) -> Load {
+        let Inner { limits, places, workers, .. } = &*self.0;
+        let n_workers = limits.workers.max(1);
+        let n_running = n_workers.saturating_sub(workers.available_permits());
+        let n_places = n_workers.saturating_add(limits.max_waiting);
+        let n_inside = n_places.saturating_sub(places.available_permits());
+        Load { n_running, n_waiting: n_inside.saturating_sub(n_running), n_workers }
+    }
+
+    /// How the index is, where it is open.
+    pub(crate) fn index_status(&self) -> Option<IndexStatus> {
+        let vaults = self.slot().clone()?;
+        Some(vaults.status())
+    }
+
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<Arc<Vaults>>> {
         self.0.vaults.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,6 +185,7 @@ impl Services {
             .map_err(|_| status::crowded(limits.max_waiting))?;
         let waiting = tokio::time::timeout_at(deadline.into(), Arc::clone(workers).acquire_owned());
         let late = || status::of_engine(&weft_engine::EngineError::DeadlineExceeded);
+        let waiting = waiting.instrument(tracing::info_span!("waiting"));
         let worker = waiting.await.map_err(|_| late())?.map_err(|_| status::opening())?;
         let answer = blocking(move || {
             let answer = question(&vaults);
@@ -169,6 +199,8 @@ impl Services {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Status> {
+    let span = tracing::info_span!("computing");
+    let work = move || span.in_scope(work);
     tokio::task::spawn_blocking(work).await.map_err(|_| status::broken())
 }
 

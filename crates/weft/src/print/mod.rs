@@ -97,13 +97,16 @@ pub(crate) fn stopped(socket: &str, process: i32) -> String {
 /// The checks of `doctor`.
 pub(crate) fn checks(checks: &[Check]) -> String {
     let mut out = String::new();
-    for Check { name, outcome, message } in checks {
+    for Check { name, outcome, message, advice } in checks {
         let mark = match outcome {
             Outcome::Good => paint(GOOD, "✓"),
             Outcome::Notice => paint(NOTICE, "!"),
             Outcome::Bad => paint(BAD, "✗"),
         };
         let _ = writeln!(out, "{mark} {} {message}", text::padded(name, 9));
+        if let Some(advice) = advice {
+            let _ = writeln!(out, "{:12}{}", "", paint(DIM, &format!("→ {advice}")));
+        }
     }
     out
 }

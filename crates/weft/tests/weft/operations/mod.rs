@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+mod traces;
+
 use super::example;
 
 /// A port that was free a moment ago.
