@@ -232,6 +232,7 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
         store: _,
         store_bytes,
         digest: _,
+        stored_generations,
     } = status;
     page.plain(
         "weft_generation",
@@ -250,6 +251,11 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
         ("weft_links", "Links of all notes.", n_links),
         ("weft_links_unresolved", "Links whose target does not exist.", n_unresolved),
         ("weft_chunks", "Pieces of text that have, or will have, a vector.", n_chunks),
+        (
+            "weft_stored_generations",
+            "Generations that lie on disk and can be asked.",
+            &stored_generations.len(),
+        ),
         ("weft_vectors_pending", "Pieces of text without a vector.", n_vectors_pending),
         ("weft_files_done", "Files handled in the present phase.", n_files_done),
         ("weft_files", "Files to handle in the present phase.", n_files_total),

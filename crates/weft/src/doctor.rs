@@ -91,13 +91,15 @@ fn check_store(config: &Config, paths: &Paths) -> Vec<Check> {
         Ok(store) => store,
         Err(OpenError::NoVault) => {
             let check = Check::new("store", Outcome::Notice, "no vault is named, so there is none");
-            return vec![check.advise("name one with --vault DIR, or put `vaults` into the configuration")];
+            return vec![
+                check.advise("name one with --vault DIR, or put `vaults` into the configuration"),
+            ];
         }
         Err(error) => return vec![Check::new("store", Outcome::Bad, error.to_string())],
     };
     // The folder itself is made when it is first needed: what counts is the nearest that is there.
     let there = store.ancestors().find(|folder| folder.exists());
-    let probe = there.map(|folder| try_writing(folder));
+    let probe = there.map(try_writing);
     vec![match probe {
         Some(Ok(())) => {
             Check::new("store", Outcome::Good, format!("the index lies in {}", store.display()))
@@ -203,7 +205,10 @@ async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
     }
     if status.n_vectors_pending > 0 {
         let text = match status.seconds_left {
-            Some(seconds) => format!("{} passages wait for their vector, {seconds:.0} s left", status.n_vectors_pending),
+            Some(seconds) => format!(
+                "{} passages wait for their vector, {seconds:.0} s left",
+                status.n_vectors_pending
+            ),
             None => format!("{} passages wait for their vector", status.n_vectors_pending),
         };
         checks.push(Check::new("index", Outcome::Notice, text));
@@ -232,7 +237,9 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
         Ok(opened) => opened,
         Err(error) => {
             let check = Check::new("model", Outcome::Bad, error.to_string());
-            return vec![check.advise("choose another in embedding.model; \"bundled\" always runs")];
+            return vec![
+                check.advise("choose another in embedding.model; \"bundled\" always runs"),
+            ];
         }
     };
     let mut checks: Vec<Check> =

@@ -45,8 +45,7 @@ fn a_request_is_a_span_with_its_parts() {
 
     let endpoint = format!("trace.endpoint=http://127.0.0.1:{collector}");
     let example = example();
-    let arguments =
-        ["serve", example.to_str().unwrap(), "--addr", &address, "--set", &endpoint];
+    let arguments = ["serve", example.to_str().unwrap(), "--addr", &address, "--set", &endpoint];
     let daemon = Running(command(home.path(), &arguments).spawn().unwrap());
     while !run(home.path(), &["search", "leap second", "--addr", &address]).status.success() {
         std::thread::sleep(Duration::from_millis(50));
