@@ -1,7 +1,7 @@
 //! A tree as people read it.
 
 use proptest::prelude::*;
-use weft_graph::walk::outline::{Line, branches, lines, write};
+use weft_graph::walk::outline::{Guides, Line, branches, lines, write};
 use weft_graph::walk::{Direction, InverseNames, Limits, Side, TreeRequest, tree};
 use weft_model::NoteId;
 
@@ -42,6 +42,22 @@ f
 └── related → f (seen)
 ";
     assert_eq!(text, expected);
+}
+
+#[test]
+fn further_text_of_a_note_stands_beside_its_lines() {
+    let vault = vault("a ~ b; a ~ c; b ~ d");
+    let request = TreeRequest::from_roots([vault.id("a")]);
+    let tree = tree(&vault.graph, &request).expect("a sound request");
+    let drawn = lines(tree.nodes.len(), &tree.branches());
+    let mut guides = Guides::default();
+    for (line, below) in drawn.iter().zip(["│   ", "│   │   ", "│           ", "        "])
+    {
+        guides.before(line);
+        let deeper = ["a", "b"].contains(&&*name(&vault.graph, tree.nodes[line.node].note));
+        assert_eq!(guides.below(deeper), below);
+    }
+    assert_eq!(drawn.len(), 4);
 }
 
 #[test]

@@ -218,7 +218,8 @@ fn cut(limits: impl Iterator<Item = Limit>) -> String {
     if flags.is_empty() {
         return String::new();
     }
-    let more = format!("There is more; {} shows it.", flags.join(" with "));
+    let verb = if flags.len() == 1 { "shows" } else { "show" };
+    let more = format!("There is more; {} {verb} it.", flags.join(" and "));
     paint(DIM, &more) + "\n"
 }
 
