@@ -1,7 +1,6 @@
 // A score drawn as the sum of its parts.
 
-import type { Hit, Signals } from "../contract/noteweft/v1/search_pb";
-import { Origin } from "../contract/noteweft/v1/search_pb";
+import { Connection, Origin, type Hit, type Part, type Signals } from "../contract/noteweft/v1/search_pb";
 import { part } from "../text";
 
 /** The signals in the order in which they are added up. */
@@ -48,45 +47,65 @@ export function ScoreBar({ hit }: { hit: Hit }) {
   );
 }
 
-/** The same as a table: signal, weight, what it brings; and the two legs. */
+/** How a note is connected with the hit that lifts it, as the end of a sentence. */
+export function connectionName(kind: Connection): string {
+  switch (kind) {
+    case Connection.LINK:
+      return ", which links to it";
+    case Connection.BACKLINK:
+      return ", to which it links";
+    case Connection.SHARED_WORDS:
+      return " by rare words both hold";
+    case Connection.TOPIC:
+      return " by a topic they share";
+    case Connection.UNSPECIFIED:
+      return "";
+  }
+}
+
+/** The same as a table: what was seen, the signal made of it, its weight, and what it brings. */
 export function ScoreTable({ hit }: { hit: Hit }) {
+  const parts = new Map<string, Part>(hit.explanation?.parts.map((each) => [each.signal, each]));
   return (
     <table class="parts">
       <thead>
         <tr>
           <th scope="col">Part</th>
+          <th scope="col">Seen</th>
           <th scope="col">Signal</th>
-          <th scope="col">Weight</th>
+          <th scope="col">× weight</th>
           <th scope="col">Brings</th>
         </tr>
       </thead>
       <tbody>
-        {SIGNALS.map((name) => {
-          const signal = of(hit.signals, name);
-          const brings = of(hit.contributions, name);
-          return (
-            <tr key={name}>
-              <th scope="row">
-                <span class={`swatch ${name}`} aria-hidden="true" /> {name}
-                <small> {MEANS[name]}</small>
-              </th>
-              <td>{part(signal)}</td>
-              <td>{signal > 0 ? part(brings / signal) : "–"}</td>
-              <td>{part(brings)}</td>
-            </tr>
-          );
-        })}
+        {SIGNALS.map((name) => (
+          <tr key={name}>
+            <th scope="row">
+              <span class={`swatch ${name}`} aria-hidden="true" /> {name}
+              <small> {MEANS[name]}</small>
+            </th>
+            <td>{seen(parts.get(name)?.raw)}</td>
+            <td>{part(of(hit.signals, name))}</td>
+            <td>{seen(parts.get(name)?.weight)}</td>
+            <td>{part(of(hit.contributions, name))}</td>
+          </tr>
+        ))}
       </tbody>
       <tfoot>
         <tr>
           <th scope="row">
-            score <small> by meaning {part(hit.vectorScore)}, by word {part(hit.keywordScore)}</small>
+            score{" "}
+            <small>
+              by meaning {part(hit.vectorScore)}, by word {part(hit.keywordScore)}
+              {hit.nameScore > 0 && `, by name ${part(hit.nameScore)}`}
+            </small>
           </th>
-          <td />
-          <td />
+          <td colSpan={3} />
           <td>{part(hit.score)}</td>
         </tr>
       </tfoot>
     </table>
   );
 }
+
+const seen = (value: number | undefined): string => (value === undefined ? "" : Number.isInteger(value) ? String(value) : part(value));

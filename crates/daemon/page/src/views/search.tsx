@@ -4,11 +4,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { amend, noteAddress, place, visit } from "../address";
 import { useAnswer } from "../asking";
 import { notes, search } from "../daemon";
-import { Origin, SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
+import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
 import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
+import { Explained } from "../parts/explain";
 import { Filters, filterOf, isFiltered } from "../parts/filters";
-import { originName, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
+import { connectionName, originName, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
+import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { news } from "../pulse";
 import { counted, folders, marked } from "../text";
 
@@ -32,8 +34,10 @@ export function SearchView() {
   const limit = Math.min(MOST, Number(asked.get("limit")) || STEP);
   const filter = filterOf(asked);
   const blank = query.trim() === "";
-  const key = blank ? null : JSON.stringify([query, mode, limit, filter, news.value]);
-  const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search({ query, mode, limit, filter }, { signal }), PAUSE);
+  const request = { query, mode, limit, filter, weights: weightsOf(asked), profile: profileOf(asked), explain: true };
+  const key = blank ? null : JSON.stringify([request, news.value]);
+  const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search(request, { signal }), PAUSE);
+  const explaining = asked.get("explain") === "1";
 
   const hits = blank ? [] : (answer?.hits ?? []);
   const [chosen, setChosen] = useState(0);
@@ -97,6 +101,7 @@ export function SearchView() {
               ))}
             </fieldset>
             <Filters asked={asked} />
+            <Weights asked={asked} used={answer?.explanation?.weights} />
           </div>
         </form>
         {blank && <Welcome />}
@@ -113,8 +118,12 @@ export function SearchView() {
                   without {what}
                 </span>
               ))}
+              <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
+                explain
+              </button>
               {hits.length > 0 && <Legend />}
             </p>
+            {explaining && answer.explanation !== undefined && <Explained explanation={answer.explanation} />}
             <ol class={`hits ${waiting ? "stale" : ""}`}>
               {hits.map((found, at) => (
                 <Found key={found.uri} hit={found} chosen={at === nth} choose={() => setChosen(at)} />
@@ -168,9 +177,10 @@ function Found({ hit, chosen, choose }: { hit: Hit; chosen: boolean; choose: () 
       <p class="where">
         <span>{folders(hit.path).join(" › ") || hit.vault}</span>
         <span>by {originName(hit.origin)}</span>
-        {hit.origin === Origin.EXPANDED && hit.via !== undefined && (
+        {hit.via !== undefined && (
           <span>
-            from <a href={noteAddress(hit.via)}>{hit.via}</a>
+            lifted by <a href={noteAddress(hit.via)}>{hit.via}</a>
+            {connectionName(hit.viaKind)}
           </span>
         )}
         {!hit.fresh && <span class="degraded">text newer than its vectors</span>}
