@@ -1,14 +1,26 @@
-// How the index is, asked for as long as somebody looks.
+// How the index is, and each generation as it is published, for as long as somebody looks.
 
 import { signal } from "@preact/signals";
 import { admin, failure, type Failure } from "./daemon";
-import { Phase, type StatusResponse } from "./contract/noteweft/v1/admin_pb";
+import { Phase, type StatusResponse, type WatchGenerationsResponse } from "./contract/noteweft/v1/admin_pb";
 
 /** The last status that arrived. */
 export const status = signal<StatusResponse | undefined>(undefined);
 
 /** Why the last question for it had no answer. */
 export const away = signal<Failure | undefined>(undefined);
+
+/** A generation, and when this page heard of it. */
+export interface Publication {
+  readonly at: Date;
+  readonly told: WatchGenerationsResponse;
+}
+
+/** The generations published while the page looked, the newest first. */
+export const published = signal<readonly Publication[]>([]);
+
+/** Publications kept. */
+const KEPT = 50;
 
 /** How often a new generation was published while the page looked; views ask again when it changes. */
 export const news = signal(0);
@@ -18,32 +30,65 @@ function learn(answer: StatusResponse): void {
   status.value = answer;
 }
 
-/** Between two questions, in milliseconds: while something happens, and while nothing does. */
+/** Between two questions, in milliseconds: while something happens, while nothing does, and while the daemon is away. */
 const BUSY = 500;
-const QUIET = 2500;
+const QUIET = 5000;
+const AWAY = 1000;
+
+let timer: ReturnType<typeof setTimeout> | undefined;
 
 async function ask(): Promise<void> {
+  clearTimeout(timer);
   let next = QUIET;
-  if (!document.hidden) {
-    try {
-      const answer = await admin.status({});
-      learn(answer);
-      away.value = undefined;
-      if (answer.phase !== Phase.READY) next = BUSY;
-    } catch (thrown) {
-      away.value = failure(thrown);
-      next = 1000;
-    }
+  try {
+    const answer = await admin.status({});
+    learn(answer);
+    away.value = undefined;
+    if (answer.phase !== Phase.READY) next = BUSY;
+  } catch (thrown) {
+    away.value = failure(thrown);
+    next = AWAY;
   }
-  setTimeout(ask, next);
+  clearTimeout(timer);
+  if (!document.hidden) timer = setTimeout(ask, next);
 }
 
-/** Begins to ask. */
+let following = false;
+
+/** Hears of generations until nobody looks any more; a stream that ends is opened again. */
+async function follow(): Promise<void> {
+  if (following) return;
+  following = true;
+  let after = published.value[0]?.told.generation;
+  while (!document.hidden) {
+    const stopped = new AbortController();
+    const stop = () => stopped.abort();
+    document.addEventListener("visibilitychange", stop, { once: true });
+    try {
+      // A stream has no deadline.
+      for await (const told of admin.watchGenerations({ after }, { signal: stopped.signal, timeoutMs: 0 })) {
+        after = told.generation;
+        published.value = [{ at: new Date(), told }, ...published.value].slice(0, KEPT);
+        void ask();
+      }
+    } catch {
+      // Why it ended, the next question for the status tells.
+    }
+    document.removeEventListener("visibilitychange", stop);
+    await new Promise((rested) => setTimeout(rested, AWAY));
+  }
+  following = false;
+}
+
+/** Begins to ask and to listen; rests while the page is hidden. */
 export function begin(): void {
-  void ask();
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) void admin.status({}).then(learn, () => undefined);
-  });
+  const look = () => {
+    if (document.hidden) return;
+    void ask();
+    void follow();
+  };
+  look();
+  document.addEventListener("visibilitychange", look);
 }
 
 /** What the writer is doing, in words. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -73,6 +73,72 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
     await page.keyboard.press("4");
     await page.locator(".numbers").waitFor();
   });
+});
+
+test("weights rank anew as they move, and the answer explains itself", async () => {
+  await visit(daemon, "#/search?q=pendulum clock&mode=keyword&explain=1", async (page) => {
+    await page.locator(".explained summary").waitFor();
+    const scores = () => page.locator(".hit .score b").allTextContents();
+    const before = await scores();
+    await page.getByText("Weights", { exact: true }).click();
+    const slider = page.getByRole("slider", { name: /activation/ });
+    await slider.fill("1");
+    await page.waitForFunction((old) => [...document.querySelectorAll(".hit .score b")].map((b) => b.textContent).join() !== old, before.join());
+    assert.match(page.url(), /w=[\d.]+%2C[\d.]+%2C1/);
+    await page.locator(".hit").first().getByRole("button", { name: "why" }).click();
+    await page.locator(".hit .parts tfoot").first().waitFor();
+  });
+});
+
+test("two notes are joined by a path, and edge types can be left out", async () => {
+  await visit(daemon, "#/note?uri=Pendulum&start=Leap second&end=Pendulum", async (page) => {
+    await page.locator(".steps a").nth(1).waitFor();
+    assert.equal(await page.locator(".steps a").first().textContent(), "Leap second");
+    await page.locator(".chips").getByText("related").click();
+    await page.waitForFunction(() => location.hash.includes("without=related"));
+  });
+});
+
+test("related notes grow with their budget", async () => {
+  await visit(daemon, "#/note?uri=Leap second&budget=0", async (page) => {
+    await page.locator(".related").getByText("0 notes").waitFor();
+    await page.getByRole("slider", { name: "Tokens" }).fill("3000");
+    await page.locator(".ranked li").nth(5).waitFor();
+  });
+});
+
+test("a context stays within its budget and can be copied", async () => {
+  await visit(
+    daemon,
+    "#/context?q=leap second&budget=500",
+    async (page) => {
+      await page.locator(".ledger td").first().waitFor();
+      const widths = await page.locator(".accordion a").evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().width));
+      const whole = (await page.locator(".accordion").boundingBox()).width;
+      assert.ok(widths.length > 0 && widths.reduce((a, b) => a + b) <= whole + 1);
+      await page.getByRole("button", { name: "Copy" }).click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.locator(".rendered").textContent());
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+});
+
+test("a saved file is told of as it is published", async () => {
+  const root = vault({ "a.md": "# A\n\nsee [[b]]\n" });
+  const living = await Daemon.over(root);
+  try {
+    await visit(living, "#/index", async (page) => {
+      await page.locator(".generations li").first().waitFor();
+      await page.getByText("Links that lead nowhere").waitFor();
+      const before = await page.locator(".generations li").count();
+      writeFileSync(join(root, "b.md"), "# B\n");
+      await page.locator(".generations li").nth(before).waitFor();
+      await page.getByText("Every link finds its note.").waitFor();
+    });
+  } finally {
+    await living.end();
+  }
 });
 
 test("an address brings the same view back", async () => {
@@ -205,11 +271,11 @@ test("nothing serious is found by axe, in each view, light and dark, narrow and 
     { colorScheme: "dark", viewport: { width: 360, height: 740 } },
   ];
   const views = [
-    [LEAP, ".hit"],
+    [`${LEAP}&explain=1`, ".explained"],
     ["#/note?uri=Leap second", ".graph canvas"],
     ["#/note", ".columns a"],
     ["#/context?q=leap second", ".ledger"],
-    ["#/index", ".files td"],
+    ["#/index", ".settings td"],
   ];
   for (const look of looks) {
     for (const [hash, shown] of views) {
@@ -241,7 +307,7 @@ test("five thousand notes are listed, searched and drawn", async () => {
       await page.locator(".hit").nth(9).waitFor();
       await page.goto(`http://${large.address}/#/note?uri=Note 7&hops=6`);
       await page.locator(".graph canvas").first().waitFor();
-      await page.locator(".around").getByText(/\d notes/).waitFor();
+      await page.locator(".around").getByText(/\d notes, /).waitFor();
       await page.goto(`http://${large.address}/#/index`);
       await page.locator(".files td").first().waitFor();
       await page.goto(`http://${large.address}/#/note`);

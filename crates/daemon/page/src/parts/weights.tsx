@@ -36,7 +36,7 @@ export function Weights({ asked, used }: { asked: URLSearchParams; used: Record<
           <label key={name} class="weight" title={MEANS[name]}>
             <span>
               <span class={`swatch ${name}`} aria-hidden="true" />
-              {name} <output>{part(shown[name])}</output>
+              {name} <b>{part(shown[name])}</b>
             </span>
             <input
               type="range"

@@ -6,7 +6,7 @@ import { gather, useAnswer } from "../asking";
 import { admin } from "../daemon";
 import { FileState, Phase, Severity, type FileCoverage, type Setting, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
 import { Failed, Waiting } from "../parts/failure";
-import { news, phaseName, status } from "../pulse";
+import { news, phaseName, published, status } from "../pulse";
 import { bytes, count, counted, duration, percent } from "../text";
 
 export function IndexView() {
@@ -32,6 +32,7 @@ export function IndexView() {
       )}
       {failure !== undefined && <Failed failure={failure} again={again} />}
       {answer === undefined && failure === undefined && <Waiting lines={6} />}
+      <Generations />
       {answer !== undefined && <Unresolved files={answer} />}
       {answer !== undefined && <Files files={answer} />}
       <Vaults known={known} />
@@ -84,6 +85,33 @@ function Backlog({ known }: { known: StatusResponse }) {
         {embedding && " · words and links can be searched already"}
       </p>
     </div>
+  );
+}
+
+/** Each generation as it is published. */
+function Generations() {
+  const rows = published.value;
+  return (
+    <section>
+      <h2>Generations</h2>
+      {rows.length === 0 ? (
+        <p class="faint">None was published while this page looked.</p>
+      ) : (
+        <ol class="plain generations" tabIndex={0} aria-label="Generations, the newest first">
+          {rows.map(({ at, told }) => (
+            <li key={`${told.generation} ${at.getTime()}`}>
+              <b>{count(told.generation)}</b> <time dateTime={at.toISOString()}>{at.toLocaleTimeString()}</time>
+              <span>
+                {counted(told.nNotes, "note")}
+                {told.nVectorsPending > 0n && `, ${count(told.nVectorsPending)} pieces wait for vectors`}
+                {told.nMissed > 0n && `, ${count(told.nMissed)} passed unseen`}
+              </span>
+              <code title="Depends on the uri, path and content of all notes alone">{told.digest.slice(0, 8)}</code>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
   );
 }
 
