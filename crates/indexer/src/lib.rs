@@ -21,6 +21,7 @@ pub mod chunk;
 mod coverage;
 mod depth;
 pub mod embed;
+mod files;
 mod hash;
 mod indexer;
 mod offsets;

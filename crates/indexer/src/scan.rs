@@ -7,6 +7,7 @@
 //! The folders are walked here and not by the `ignore` crate's walker, whose rules are used, because that one is silent about what it passes over.
 
 mod area;
+mod place;
 
 use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -26,6 +27,7 @@ use weft_model::text::nfc;
 
 pub use area::Area;
 use area::{Part, spelled};
+pub use place::{Refusal, note_path, place};
 
 /// Files that hold rules, those that win first.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
@@ -129,23 +131,8 @@ pub enum ScanError {
 /// The same files give the same answer in the same order; the answer about an area is the part of the whole answer that lies in it.
 /// Fails when the root itself cannot be read; a file or folder below it that cannot is listed and the rest goes on.
 pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, ScanError> {
-    let root = real(root)?;
-    let mut walk = Walk {
-        include: globs(&root, &options.include)?,
-        exclude: globs(&root, &options.exclude)?,
-        max_file_bytes: options.max_file_bytes,
-        linked: HashSet::new(),
-        found: BTreeMap::new(),
-        skipped: Vec::new(),
-        entangled: false,
-        root,
-    };
-    let top = Folder {
-        path: walk.root.clone(),
-        above: vec![walk.root.clone()],
-        rules: None,
-        part: area.part(),
-    };
+    let mut walk = Walk::new(root, options)?;
+    let top = Folder::top(walk.root.clone(), area.part());
     let mut folders =
         walk.folder(&top).map_err(|source| ScanError::Read { path: walk.root.clone(), source })?;
     while let Some(folder) = folders.pop() {
@@ -197,6 +184,13 @@ struct Folder {
     part: Part,
 }
 
+impl Folder {
+    /// The vault's own folder.
+    fn top(root: PathBuf, part: Part) -> Self {
+        Self { above: vec![root.clone()], path: root, rules: None, part }
+    }
+}
+
 /// A name in a folder.
 struct Named {
     path: PathBuf,
@@ -225,6 +219,20 @@ struct Walk {
 }
 
 impl Walk {
+    fn new(root: &Path, options: &ScanOptions) -> Result<Self, ScanError> {
+        let root = real(root)?;
+        Ok(Self {
+            include: globs(&root, &options.include)?,
+            exclude: globs(&root, &options.exclude)?,
+            max_file_bytes: options.max_file_bytes,
+            linked: HashSet::new(),
+            found: BTreeMap::new(),
+            skipped: Vec::new(),
+            entangled: false,
+            root,
+        })
+    }
+
     /// Takes in the files of `folder` and gives the folders within it that are to be entered.
     fn folder(&mut self, folder: &Folder) -> std::io::Result<Vec<Folder>> {
         let names = self.names(folder)?;

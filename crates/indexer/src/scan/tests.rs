@@ -298,3 +298,58 @@ fn files_seen_under_several_paths_are_told_of() {
         assert_eq!(scan.entangled, name != "nothing of the kind", "{name}");
     }
 }
+
+#[test]
+fn a_note_may_be_written_where_a_scan_reads_it() {
+    let root = vault(&[(".gitignore", "drafts/\n*.tmp.md\n"), ("a/x.md", "")]);
+    let options = ScanOptions { exclude: vec!["secret".into()], ..ScanOptions::default() };
+    let cases = [
+        ("a/x.md", None),
+        ("new/deep/y.md", None),
+        ("Y.MARKDOWN", None),
+        ("", Some("empty segment")),
+        ("/etc/x.md", Some("begins with `/`")),
+        ("../x.md", Some("`..`")),
+        ("a/./x.md", Some("`.`")),
+        ("a//x.md", Some("empty segment")),
+        ("a\\x.md", Some("character")),
+        (".obsidian/x.md", Some("hidden")),
+        ("node_modules/x.md", Some("hidden")),
+        ("a/x.txt", Some(".md")),
+        ("drafts/x.md", Some("the rule `drafts/`")),
+        ("a/drafts/deep/x.md", Some("the rule `drafts/`")),
+        ("x.tmp.md", Some("the rule `*.tmp.md`")),
+        ("secret/x.md", Some("scan.exclude")),
+    ];
+    for (path, refused) in cases {
+        let outcome = note_path(path)
+            .and_then(|path| place(root.path(), &options, &path).expect("the root can be read"));
+        match (outcome, refused) {
+            (Ok(file), None) => assert!(file.ends_with(path), "{path}: {}", file.display()),
+            (Err(reason), Some(part)) => assert!(reason.contains(part), "{path}: {reason}"),
+            (outcome, _) => panic!("{path}: {outcome:?}"),
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_note_is_not_written_through_a_link_that_leaves_the_vault() {
+    let (root, outside) = (vault(&[("a/x.md", "")]), vault(&[("y.md", "")]));
+    let link = |to: PathBuf, name: &str| {
+        std::os::unix::fs::symlink(to, root.path().join(name)).expect("a link");
+    };
+    link(outside.path().to_owned(), "out");
+    link(outside.path().join("y.md"), "out.md");
+    link(root.path().join("a"), "in");
+    link(root.path().join("nowhere.md"), "dangling.md");
+    let at = |path: &str| {
+        let path = note_path(path).expect("a path");
+        place(root.path(), &ScanOptions::default(), &path).expect("the root can be read")
+    };
+    for path in ["out/new.md", "out/deep/new.md", "out/y.md", "out.md", "dangling.md"] {
+        assert!(at(path).is_err(), "{path}");
+    }
+    let real = root.path().canonicalize().expect("it is there");
+    assert_eq!(at("in/x.md"), Ok(real.join("a/x.md")));
+}

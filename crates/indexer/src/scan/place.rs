@@ -1,0 +1,104 @@
+//! Where a note may be written: inside the vault, and where a scan would read it.
+
+use std::path::{Path, PathBuf};
+
+use weft_model::NotePath;
+use weft_model::text::nfc;
+
+use super::area::Part;
+use super::{Folder, Rules, ScanError, ScanOptions, Walk, is_hidden, is_markdown};
+
+/// Why a note cannot be written at a path: one sentence for a person.
+pub type Refusal = String;
+
+/// Reads `path` as a note's path in a vault: `/` between segments, NFC, a Markdown extension.
+pub fn note_path(path: &str) -> Result<NotePath, Refusal> {
+    let path = nfc(path);
+    let refused = |reason: &str| Err(format!("`{path}` {reason}"));
+    if path.starts_with('/') {
+        return refused("is no path in a vault: it begins with `/`");
+    }
+    if path.contains(['\\', '\0', '\n', '\r']) {
+        return refused("holds a character that no path of a note has");
+    }
+    for segment in path.split('/') {
+        match segment {
+            "" => return refused("holds an empty segment"),
+            "." | ".." => {
+                return refused("holds `.` or `..`; write the path from the vault's root");
+            }
+            hidden if is_hidden(hidden.as_ref()) => {
+                return refused("lies where notes are not read: hidden, or in node_modules");
+            }
+            _ => {}
+        }
+    }
+    if !is_markdown(Path::new(&path)) {
+        return refused("does not end in .md or .markdown");
+    }
+    Ok(NotePath::new(path))
+}
+
+/// The file at `path` in the vault at `root`, existing or not, if a scan would read it there.
+///
+/// A link is followed as long as it stays in the vault.
+/// The inner error says why a note cannot be written there.
+pub fn place(
+    root: &Path,
+    options: &ScanOptions,
+    path: &NotePath,
+) -> Result<Result<PathBuf, Refusal>, ScanError> {
+    let mut walk = Walk::new(root, options)?;
+    let mut folder = Folder::top(walk.root.clone(), Part::All);
+    let names: Vec<&str> = path.as_str().split('/').collect();
+    let (name, folders) = names.split_last().map_or(("", &[][..]), |(name, rest)| (*name, rest));
+    for name in folders {
+        let rules = walk.rules(&folder);
+        let inner = spelled_as(&folder.path, name);
+        if let Some(rule) = walk.kept_out(&inner, true, rules.as_deref()) {
+            return Ok(Err(format!("`{path}` would not be read: {rule}")));
+        }
+        folder = Folder { path: inner, rules, ..folder };
+    }
+    let rules = walk.rules(&folder);
+    let file = spelled_as(&folder.path, name);
+    if let Some(rule) = not_read(&walk, &file, rules.as_deref()) {
+        return Ok(Err(format!("`{path}` would not be read: {rule}")));
+    }
+    let real = match file.canonicalize() {
+        Ok(real) => real,
+        Err(_) if file.is_symlink() => {
+            return Ok(Err(format!("`{path}` is a symbolic link that leads nowhere")));
+        }
+        Err(_) => file,
+    };
+    let nearest = real.ancestors().find_map(|above| above.canonicalize().ok());
+    if !nearest.is_some_and(|above| above.starts_with(&walk.root)) {
+        return Ok(Err(format!("`{path}` leads out of the vault")));
+    }
+    if real.exists() && !real.is_file() {
+        return Ok(Err(format!("`{path}` is no regular file")));
+    }
+    Ok(Ok(real))
+}
+
+fn not_read(walk: &Walk, file: &Path, rules: Option<&Rules>) -> Option<String> {
+    walk.kept_out(file, false, rules).or_else(|| {
+        let included = walk.include.is_empty()
+            || walk.include.matched_path_or_any_parents(file, false).is_ignore();
+        (!included).then(|| "no glob of `scan.include` names it".to_owned())
+    })
+}
+
+/// The entry of `folder` that reads `name` in NFC, as the file system spells it; `name` itself where there is none.
+fn spelled_as(folder: &Path, name: &str) -> PathBuf {
+    let written = folder.join(name);
+    if written.symlink_metadata().is_ok() {
+        return written;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let same = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(|other| nfc(other) == name)
+    };
+    entries.filter(same).map(|entry| entry.path()).min().unwrap_or(written)
+}
