@@ -12,6 +12,7 @@ use weft_index::{Reader, Snapshot, StoreError};
 use crate::board::Board;
 use crate::past::Past;
 use crate::status::{FileCoverage, IndexStatus};
+use crate::write::{Write, WriteError, Wrote};
 use crate::writer::{Event, Reply, Writer};
 use crate::{IndexError, IndexSettings, Rescan, VaultSettings, coverage, open};
 
@@ -92,6 +93,16 @@ impl Indexer {
     /// Fails, and changes nothing, when a new one is no folder.
     pub fn set_vaults(&self, vaults: Vec<VaultSettings>) -> Result<u64, IndexError> {
         self.ask(|reply| Event::Vaults(vaults, reply))
+    }
+
+    /// Writes into a vault and waits until words and links of it are in.
+    ///
+    /// Files are replaced whole, inside their vault; nothing is overwritten that the request does not name.
+    /// Between reading what is there and replacing it another program may save the file; `expected` narrows that to an instant and cannot close it.
+    pub fn write(&self, write: Write) -> Result<Wrote, WriteError> {
+        let (reply, answer) = bounded(1);
+        self.events.send(Event::Write(write, reply)).map_err(|_| IndexError::Stopped)?;
+        answer.recv().map_err(|_| IndexError::Stopped)?
     }
 
     /// Waits until no chunk waits for its vector, or `stop` is set, and says how it goes; returns the newest generation.

@@ -29,14 +29,17 @@ mod open;
 pub mod parse;
 mod past;
 mod plain;
+mod retarget;
 pub mod scan;
 mod settings;
 mod status;
 mod vaults;
 mod watch;
+mod write;
 mod writer;
 
 pub use indexer::Indexer;
 pub use settings::{IndexError, IndexSettings, Rescan, VaultSettings};
 pub use status::{FileCoverage, FileState, IndexStatus, Phase, VaultStatus, WatchState};
 pub use watch::{WatchMode, WatchOptions};
+pub use write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};

@@ -47,6 +47,14 @@ impl NoteTable {
         }
     }
 
+    /// What a link with this target, standing in the note `from`, means.
+    #[must_use]
+    pub fn target_from(&self, target: &Target, from: NoteId) -> Resolution {
+        let Some(entry) = self.entry(from) else { return Resolution::default() };
+        let from = From { vault: entry.vault, folder: entry.note.path.folder() };
+        self.resolution(target, &[from])
+    }
+
     /// The note at `text`, its extension included.
     fn at_path_of_any_vault(&self, text: &str) -> Option<NoteId> {
         let path = text.replace('\\', "/");

@@ -115,6 +115,15 @@ pub struct ParseOptions {
     pub admonitions: bool,
 }
 
+/// The byte at which the body of a file begins: what stands before is its frontmatter. Nothing where the file is no UTF-8.
+#[must_use]
+pub(crate) fn body_start(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Option<usize> {
+    // A body is the end of the text, byte for byte.
+    let body = parse(path, bytes, options).0.body;
+    let is_text = str::from_utf8(bytes).is_ok() && bytes.ends_with(body.as_bytes());
+    is_text.then(|| bytes.len() - body.len())
+}
+
 /// Reads one file.
 ///
 /// Equal bytes give equal notes. `O(bytes)`; no nesting is too deep and no line too long.

@@ -31,7 +31,7 @@ pub(super) struct Watched {
     /// As it was named, to tell whether it changed.
     pub(super) settings: VaultSettings,
     /// Where it really lies; announced paths begin with it.
-    root: PathBuf,
+    pub(super) root: PathBuf,
     pub(super) watch: Watch,
     /// What was announced and not yet looked at, and since when and until when.
     touched: Area,

@@ -8,6 +8,7 @@ mod look;
 mod meaning;
 mod publish;
 mod read;
+mod write;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::scan::Area;
 use crate::status::Phase;
 use crate::vaults::vault_changes;
 use crate::watch::{self, Touched};
+use crate::write::{Write, WriteError, Wrote};
 use crate::{IndexError, IndexSettings, Rescan, VaultSettings};
 
 /// Where the writer answers with the generation that holds what was asked for.
@@ -46,6 +48,8 @@ pub(crate) enum Event {
     Flush(Reply),
     /// These are the vaults from now on.
     Vaults(Vec<VaultSettings>, Reply),
+    /// Somebody wants something written into a vault.
+    Write(Write, Sender<Result<Wrote, WriteError>>),
     /// A batch came back from the model.
     Embedded(Vec<TextHash>, Result<Vec<Vec<f32>>, EmbedError>),
     /// A graph over the vectors was built in the background.
@@ -152,6 +156,11 @@ impl Writer {
                 }
                 Ok(Event::Vaults(vaults, reply)) => {
                     let result = self.set_vaults(vaults).map(|()| self.generation());
+                    self.show_phase();
+                    let _ = reply.send(result);
+                }
+                Ok(Event::Write(write, reply)) => {
+                    let result = self.write(write);
                     self.show_phase();
                     let _ = reply.send(result);
                 }

@@ -5,3 +5,4 @@ mod hostile;
 mod living;
 mod looks;
 mod notebooks;
+mod writes;

@@ -1,0 +1,372 @@
+//! Writes that were asked for: a file is written, and then looked at like any other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
+use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash};
+
+use super::Writer;
+use crate::hash::hash_of;
+use crate::parse::{body_start, parse};
+use crate::retarget::{Retargeted, retarget};
+use crate::scan::{self, Area};
+use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
+use crate::{IndexError, Rescan, files};
+
+/// Near matches named beside an unknown note.
+const NEAR_MATCHES: usize = 5;
+
+/// A file of a vault, as a write needs it.
+struct Spot {
+    /// The vault's place among those that are looked after.
+    at: usize,
+    vault: VaultId,
+    path: NotePath,
+    /// Where it really lies.
+    file: PathBuf,
+}
+
+/// A file whose links are to be rewritten.
+struct Rewrite {
+    path: NotePath,
+    file: PathBuf,
+    /// The bytes that `links` was made of.
+    before: TextHash,
+    links: Retargeted,
+}
+
+impl Writer {
+    /// Does a write and brings the index in line with it.
+    pub(super) fn write(&mut self, write: Write) -> Result<Wrote, WriteError> {
+        match write {
+            Write::Put { vault, path, content, expected } => {
+                self.put(vault.as_deref(), &path, content, expected)
+            }
+            Write::Delete { name, expected } => self.delete(&name, expected),
+            Write::Move { name, to, expected, rewrite_links } => {
+                self.move_note(&name, &to, expected, rewrite_links)
+            }
+        }
+    }
+
+    fn put(
+        &mut self,
+        vault: Option<&str>,
+        path: &str,
+        content: Content,
+        expected: Expected,
+    ) -> Result<Wrote, WriteError> {
+        let at = self.vault_named(vault)?;
+        let spot = self.spot(at, "path", path)?;
+        let old = bytes_at(&spot.file)?;
+        check(&spot.path, old.as_deref(), expected)?;
+        let bytes = match (content, &old) {
+            (Content::Whole(text), _) => text.into_bytes(),
+            (Content::Body(body), None) => body.into_bytes(),
+            (Content::Body(body), Some(old)) => {
+                let start = body_start(&spot.path, old, &self.settings.parse);
+                let start = start.ok_or_else(|| WriteError::Invalid {
+                    field: "body",
+                    reason: "the file there is no UTF-8; put its whole text instead".into(),
+                })?;
+                [&old[..start], body.as_bytes()].concat()
+            }
+        };
+        let max_bytes = self.settings.scan.max_file_bytes;
+        if bytes.len() as u64 > max_bytes {
+            let n = bytes.len();
+            let reason = format!("{n} bytes are more than `scan.max_file_bytes` = {max_bytes}");
+            return Err(WriteError::Invalid { field: "text", reason });
+        }
+        let written = match &old {
+            Some(old) if *old == bytes => Ok(()),
+            Some(_) => files::replace(&spot.file, &bytes),
+            None => files::create(&spot.file, &bytes),
+        };
+        written.map_err(|error| refused(&spot, error))?;
+        self.wrote(&spot, std::slice::from_ref(&spot.path), old.is_none(), Vec::new())
+    }
+
+    fn delete(&mut self, name: &str, expected: Expected) -> Result<Wrote, WriteError> {
+        let spot = self.spot_of_note(name)?;
+        check(&spot.path, bytes_at(&spot.file)?.as_deref(), expected)?;
+        match files::remove(&spot.file) {
+            // It went by itself; the look will see that.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            removed => removed.map_err(|error| refused(&spot, error))?,
+        }
+        self.wrote(&spot, std::slice::from_ref(&spot.path), false, Vec::new())
+    }
+
+    fn move_note(
+        &mut self,
+        name: &str,
+        to: &str,
+        expected: Expected,
+        rewrite_links: bool,
+    ) -> Result<Wrote, WriteError> {
+        let from = self.spot_of_note(name)?;
+        let to = self.spot(from.at, "to", to)?;
+        let bytes = bytes_at(&from.file)?;
+        check(&from.path, bytes.as_deref(), expected)?;
+        let Some(bytes) = bytes else {
+            return Err(WriteError::Conflict { path: from.path.to_string(), actual: None });
+        };
+        if from.path == to.path {
+            return self.wrote(&to, &[], false, Vec::new());
+        }
+        let rewrites =
+            if rewrite_links { self.rewrites(&from, &to.path, &bytes)? } else { Vec::new() };
+        files::rename(&from.file, &to.file).map_err(|error| refused(&to, error))?;
+        let mut touched = vec![from.path.clone(), to.path.clone()];
+        let mut links = Vec::new();
+        for Rewrite { path, file, before, links: Retargeted { text, n_links, n_left } } in rewrites
+        {
+            let (path, file) =
+                if path == from.path { (to.path.clone(), to.file.clone()) } else { (path, file) };
+            // Somebody may have saved it meanwhile: then it is theirs.
+            let is_same = std::fs::read(&file).is_ok_and(|now| hash_of(&now) == before.0);
+            let (n_links, n_left) = match n_links {
+                0 => (0, n_left),
+                n if is_same && files::replace(&file, text.as_bytes()).is_ok() => (n, n_left),
+                n => (0, n_left + n),
+            };
+            touched.push(path.clone());
+            links.push(RewrittenLinks { path: path.to_string(), n_links, n_left });
+        }
+        links.sort_by(|a, b| a.path.cmp(&b.path));
+        self.wrote(&to, &touched, false, links)
+    }
+
+    /// The files whose links must change so that each means what it meant, when the note moves.
+    fn rewrites(
+        &mut self,
+        from: &Spot,
+        to: &NotePath,
+        bytes: &[u8],
+    ) -> Result<Vec<Rewrite>, WriteError> {
+        let linking = |notes: &NoteTable| -> BTreeMap<NotePath, NoteId> {
+            let Some(moved) = notes.at(from.vault, &from.path) else { return BTreeMap::new() };
+            let inbound = notes.graph().inbound(moved).iter().map(|half| half.other);
+            inbound
+                .chain([moved])
+                .filter_map(|id| Some((notes.entry(id)?.note.path.clone(), id)))
+                .collect()
+        };
+        // What is rewritten must be what is indexed.
+        let paths: Vec<NotePath> = linking(&self.publisher.newest().notes).into_keys().collect();
+        self.look(from.at, self.area(from.at, &paths), Rescan::default())?;
+        let before = self.publisher.newest().notes.clone();
+        let Some(moved) = before.at(from.vault, &from.path) else { return Ok(Vec::new()) };
+        let Some(entry) = before.entry(moved) else { return Ok(Vec::new()) };
+        let (note, _) = parse(to, bytes, &self.settings.parse);
+        let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
+        let change = Change::Move(from.path.clone(), Arc::new(entry));
+        let after = before.edited(&[change]).0;
+        let root = self.vaults[from.at].root.clone();
+        let mut rewrites = Vec::new();
+        for (path, id) in linking(&before) {
+            let placed = scan::place(&root, &self.settings.scan, &path);
+            let Some(file) = placed.map_err(|error| self.unreadable(from.at, &error))?.ok() else {
+                continue;
+            };
+            let Some(bytes) = bytes_at(&file)? else { continue };
+            let (Some(entry), Some(resolved)) = (before.entry(id), before.resolved(id)) else {
+                continue;
+            };
+            let hash = TextHash(hash_of(&bytes));
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            if hash != entry.file.hash {
+                continue;
+            }
+            let wanted = |at: usize, link: &Link| {
+                let meant = resolved.targets.get(at).copied().flatten()?;
+                let concerned = meant == moved || id == moved;
+                let is_note = before.entry(meant).is_some();
+                let now = after.target_from(&link.target, id).note;
+                (concerned && is_note && now != Some(meant))
+                    .then(|| spelling(&after, id, meant, &link.target))
+                    .flatten()
+            };
+            if let Some(links) = retarget(&path, &text, &self.settings.parse, wanted) {
+                rewrites.push(Rewrite { path, file, before: hash, links });
+            }
+        }
+        Ok(rewrites)
+    }
+
+    /// Looks at what was touched, and tells what is there now.
+    fn wrote(
+        &mut self,
+        spot: &Spot,
+        touched: &[NotePath],
+        created: bool,
+        links: Vec<RewrittenLinks>,
+    ) -> Result<Wrote, WriteError> {
+        let area = self.area(spot.at, touched);
+        if let Err(source) = self.look(spot.at, area, Rescan::default()) {
+            self.vaults[spot.at].retry();
+            return Err(WriteError::NotIndexed { path: spot.path.to_string(), source });
+        }
+        let snapshot = self.publisher.newest();
+        let notes = &snapshot.notes;
+        let note = notes.at(spot.vault, &spot.path);
+        let board = self.board.lock();
+        let absent = board.absent.get(&spot.vault).and_then(|all| all.get(spot.path.as_str()));
+        let hash = note.and_then(|id| notes.entry(id)).map(|entry| entry.file.hash);
+        Ok(Wrote {
+            generation: snapshot.generation,
+            vault: notes.vault(spot.vault).map_or_else(String::new, |info| info.name.clone()),
+            path: spot.path.to_string(),
+            uri: note.map(|id| notes.graph().uri(id).clone()),
+            hash: hash.or_else(|| absent.map(|file| file.facts.hash)),
+            created,
+            not_indexed: absent.map(|file| file.reason.clone()),
+            links,
+        })
+    }
+
+    fn area(&self, at: usize, paths: &[NotePath]) -> Area {
+        let root = &self.vaults[at].root;
+        let mut area = Area::NOTHING;
+        paths.iter().for_each(|path| area.touch(root, &root.join(path.as_str())));
+        area
+    }
+
+    /// The place of the vault `name`, or of the only one.
+    fn vault_named(&self, name: Option<&str>) -> Result<usize, WriteError> {
+        let names = || {
+            let names: BTreeSet<&str> =
+                self.vaults.iter().map(|vault| vault.settings.name.as_str()).collect();
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        let invalid = |reason: String| WriteError::Invalid { field: "vault", reason };
+        match (name, self.vaults.as_slice()) {
+            (None, [_]) => Ok(0),
+            (None, _) => Err(invalid(format!("say into which vault to write: {}", names()))),
+            (Some(name), vaults) => {
+                let found = vaults.iter().position(|vault| vault.settings.name == name);
+                found.ok_or_else(|| {
+                    invalid(format!("`{name}` is no vault; the vaults are {}", names()))
+                })
+            }
+        }
+    }
+
+    fn spot(&self, at: usize, field: &'static str, path: &str) -> Result<Spot, WriteError> {
+        let vault = &self.vaults[at];
+        let invalid = |reason| WriteError::Invalid { field, reason };
+        let path = scan::note_path(path).map_err(invalid)?;
+        let placed = scan::place(&vault.root, &self.settings.scan, &path);
+        let file = placed.map_err(|error| self.unreadable(at, &error))?.map_err(invalid)?;
+        Ok(Spot { at, vault: vault.id, path, file })
+    }
+
+    fn spot_of_note(&self, name: &str) -> Result<Spot, WriteError> {
+        let notes = self.publisher.newest().notes.clone();
+        let entry = notes.find(name).note.and_then(|id| notes.entry(id));
+        let Some(entry) = entry else {
+            let near = notes.near_matches(name, NEAR_MATCHES);
+            return Err(WriteError::UnknownNote { name: name.to_owned(), near });
+        };
+        let at = self.vaults.iter().position(|vault| vault.id == entry.vault);
+        let at = at.ok_or(IndexError::Stopped)?;
+        self.spot(at, "name", entry.note.path.as_str())
+    }
+
+    fn unreadable(&self, at: usize, error: &scan::ScanError) -> WriteError {
+        let (root, reason) = (self.vaults[at].root.clone(), error.to_string());
+        IndexError::Vault { root, reason }.into()
+    }
+}
+
+/// The file's bytes; nothing where there is none.
+fn bytes_at(file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
+    match std::fs::read(file) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(WriteError::Io { path: file.to_owned(), source }),
+    }
+}
+
+fn check(path: &NotePath, bytes: Option<&[u8]>, expected: Expected) -> Result<(), WriteError> {
+    let actual = bytes.map(|bytes| TextHash(hash_of(bytes)));
+    match expected {
+        Expected::Anything => Ok(()),
+        Expected::Nothing if actual.is_none() => Ok(()),
+        Expected::Hash(hash) if actual == Some(hash) => Ok(()),
+        Expected::Nothing => Err(WriteError::Taken { path: path.to_string() }),
+        Expected::Hash(_) => Err(WriteError::Conflict { path: path.to_string(), actual }),
+    }
+}
+
+fn refused(spot: &Spot, source: std::io::Error) -> WriteError {
+    if source.kind() == std::io::ErrorKind::AlreadyExists {
+        WriteError::Taken { path: spot.path.to_string() }
+    } else {
+        WriteError::Io { path: spot.file.clone(), source }
+    }
+}
+
+/// A name by which a link of `from` means `target`, in the manner of the one it had; nothing where none does.
+fn spelling(notes: &NoteTable, from: NoteId, target: NoteId, old: &Target) -> Option<String> {
+    let path = &notes.entry(target)?.note.path;
+    let folder = notes.entry(from)?.note.path.folder();
+    let (bare, name) = (path.without_extension(), old.name.as_str());
+    let relative = relative(folder, bare);
+    let dotted =
+        if relative.starts_with("../") { relative.clone() } else { format!("./{relative}") };
+    let rooted = format!("/{bare}");
+    let is_dotted = name.starts_with("./") || name.starts_with("../");
+    let manners = match old.syntax {
+        _ if is_dotted => [dotted, rooted.clone(), bare.to_owned()],
+        _ if name.starts_with('/') => [rooted.clone(), bare.to_owned(), relative],
+        TargetSyntax::Markdown => [relative, rooted.clone(), bare.to_owned()],
+        TargetSyntax::Wikilink | TargetSyntax::Listed | TargetSyntax::Tentative
+            if name.contains('/') =>
+        {
+            [bare.to_owned(), rooted.clone(), relative]
+        }
+        TargetSyntax::Wikilink | TargetSyntax::Listed | TargetSyntax::Tentative => {
+            [path.stem().to_owned(), bare.to_owned(), rooted.clone()]
+        }
+    };
+    manners.into_iter().find(|name| {
+        let target_of = Target { name: name.clone(), syntax: old.syntax };
+        notes.target_from(&target_of, from).note == Some(target)
+    })
+}
+
+/// `path` seen from `folder`, both from the vault's root.
+fn relative(folder: &str, path: &str) -> String {
+    let folder: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let path: Vec<&str> = path.split('/').collect();
+    let n_same = folder
+        .iter()
+        .zip(&path[..path.len().saturating_sub(1)])
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = std::iter::repeat_n("..", folder.len() - n_same);
+    up.chain(path[n_same..].iter().copied()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relative;
+
+    #[test]
+    fn a_path_is_seen_from_any_folder() {
+        for (folder, path, expected) in [
+            ("", "a/b", "a/b"),
+            ("a", "a/b", "b"),
+            ("a/c", "a/b", "../b"),
+            ("a/c/d", "b", "../../../b"),
+            ("a", "a", "../a"),
+            ("a/b", "a/b/c/d", "c/d"),
+        ] {
+            assert_eq!(relative(folder, path), expected, "{folder} {path}");
+        }
+    }
+}

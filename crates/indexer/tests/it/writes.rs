@@ -1,0 +1,121 @@
+//! Notes put, deleted and moved on request.
+
+use weft_engine::SearchMode;
+use weft_indexer::{Content, Expected, Indexer, RewrittenLinks, Write, WriteError, Wrote};
+use weft_model::TextHash;
+
+use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+
+fn put(indexer: &Indexer, path: &str, text: &str, expected: Expected) -> Result<Wrote, WriteError> {
+    let content = Content::Whole(text.to_owned());
+    indexer.write(Write::Put { vault: None, path: path.to_owned(), content, expected })
+}
+
+fn move_to(indexer: &Indexer, name: &str, to: &str) -> Result<Wrote, WriteError> {
+    let (name, to) = (name.to_owned(), to.to_owned());
+    indexer.write(Write::Move { name, to, expected: Expected::Anything, rewrite_links: true })
+}
+
+#[test]
+fn what_is_put_is_found_in_the_generation_that_the_answer_names() {
+    let place = Place::new(&[("fern.md", b"# Fern\nsee [[moss]]\n")]);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+
+    let wrote = put(&indexer, "bog/moss.md", "---\ntags: [wet]\n---\nsoft\n", Expected::Nothing)
+        .expect("a new note");
+    assert_eq!(wrote.uri.as_ref().map(|uri| uri.as_str()), Some("bog/moss"));
+    assert!(wrote.created && indexer.reader().snapshot().generation >= wrote.generation);
+    assert_eq!(uris(&search(&indexer, &embedder, "soft", SearchMode::Keyword))[0], "bog/moss");
+    assert_eq!(indexer.status().n_unresolved, 0);
+
+    // The same again changes nothing, not even the generation.
+    let again = put(&indexer, "bog/moss.md", "---\ntags: [wet]\n---\nsoft\n", Expected::Anything);
+    let again = again.expect("the same note");
+    assert_eq!((again.created, again.hash), (false, wrote.hash));
+
+    // Only who knows what is there may replace it.
+    let hash = wrote.hash.expect("a file");
+    let error = put(&indexer, "bog/moss.md", "other", Expected::Nothing).expect_err("it exists");
+    assert!(matches!(error, WriteError::Taken { .. }), "{error}");
+    let wrong = Expected::Hash(TextHash(hash.0 ^ 1));
+    let error = put(&indexer, "bog/moss.md", "other", wrong).expect_err("another content");
+    assert!(matches!(error, WriteError::Conflict { actual, .. } if actual == Some(hash)));
+    let content = Content::Body("wet\n".into());
+    let write = Write::Put {
+        vault: Some("vault".into()),
+        path: "bog/moss.md".into(),
+        content,
+        expected: Expected::Hash(hash),
+    };
+    indexer.write(write).expect("the body alone");
+    let text = std::fs::read_to_string(place.vault().join("bog/moss.md")).expect("a file");
+    assert_eq!(text, "---\ntags: [wet]\n---\nwet\n");
+
+    // A file that keeps itself out is written, and the answer says so.
+    let kept_out = "---\nindexed: false\n---\nsecret\n";
+    let wrote = put(&indexer, "private.md", kept_out, Expected::Nothing).expect("a file");
+    assert_eq!((wrote.uri, wrote.not_indexed.is_some(), wrote.created), (None, true, true));
+
+    for (path, part) in [("../x.md", ".."), ("x.txt", ".md"), (".x.md", "hidden")] {
+        let error = put(&indexer, path, "x", Expected::Anything).expect_err(path);
+        assert!(
+            matches!(&error, WriteError::Invalid { field: "path", reason } if reason.contains(part))
+        );
+    }
+    let delete =
+        |name: &str, expected| indexer.write(Write::Delete { name: name.into(), expected });
+    let error = delete("moss", Expected::Hash(hash)).expect_err("it was changed");
+    assert!(matches!(error, WriteError::Conflict { .. }), "{error}");
+    let gone = delete("moss", Expected::Anything).expect("a note by its name");
+    assert_eq!((gone.path.as_str(), gone.uri, gone.hash), ("bog/moss.md", None, None));
+    assert!(!place.vault().join("bog/moss.md").exists());
+    assert!(uris(&search(&indexer, &embedder, "wet", SearchMode::Keyword)).is_empty());
+    assert_eq!(indexer.status().n_unresolved, 1);
+    let error = delete("mosss", Expected::Anything).expect_err("no such note");
+    assert!(matches!(error, WriteError::UnknownNote { .. }), "{error}");
+}
+
+#[test]
+fn links_follow_a_note_that_moves() {
+    let place = Place::new(&[
+        ("a/moss.md", b"see [stone](../stone.md), [[./peat]] and [[fern]]\n"),
+        ("a/peat.md", b"peat\n"),
+        ("stone.md", b"see [m](a/moss.md#wet \"m\") and `[[moss]]`\n"),
+        ("fern.md", b"---\nup: \"[[a/moss]]\"\n---\n[[moss|the moss]] [[a/moss#x]]\n"),
+        ("other/lichen.md", b"nothing of it\n"),
+        ("latin.md", b"caf\xe9 [[a/moss]]\n"),
+    ]);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let before = indexer.status();
+    assert_eq!(before.n_unresolved, 0);
+
+    let moved = move_to(&indexer, "moss", "b c/deep/moss.md").expect("a move");
+    assert_eq!(moved.uri.as_ref().map(|uri| uri.as_str()), Some("b c/deep/moss"));
+    let links = |path: &str, n_links, n_left| RewrittenLinks { path: path.into(), n_links, n_left };
+    assert_eq!(
+        moved.links,
+        [links("b c/deep/moss.md", 2, 0), links("fern.md", 2, 0), links("stone.md", 1, 0)]
+    );
+    let text = |path: &str| std::fs::read_to_string(place.vault().join(path)).expect("a file");
+    assert_eq!(
+        text("b c/deep/moss.md"),
+        "see [stone](../../stone.md), [[../../a/peat]] and [[fern]]\n"
+    );
+    assert_eq!(text("stone.md"), "see [m](b%20c/deep/moss.md#wet \"m\") and `[[moss]]`\n");
+    assert_eq!(
+        text("fern.md"),
+        "---\nup: \"[[b c/deep/moss]]\"\n---\n[[moss|the moss]] [[b c/deep/moss#x]]\n"
+    );
+    let after = indexer.status();
+    assert_eq!(after.n_unresolved, 1, "the file that is no UTF-8 is left as it is");
+    settle(&indexer);
+    assert_eq!(indexer.status().digest, after.digest, "a look at everything finds nothing new");
+
+    let error = move_to(&indexer, "fern", "stone.md").expect_err("it is taken");
+    assert!(matches!(error, WriteError::Taken { .. }), "{error}");
+    assert_eq!(text("stone.md"), "see [m](b%20c/deep/moss.md#wet \"m\") and `[[moss]]`\n");
+}
