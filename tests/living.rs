@@ -10,8 +10,9 @@ use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
-    FlushRequest, GetNoteRequest, ListNotesRequest, SearchMode, SearchRequest, SearchResponse,
-    StatusRequest, WatchGenerationsRequest, WatchQueryRequest,
+    DeleteNoteRequest, FlushRequest, GetNoteRequest, ListNotesRequest, MoveNoteRequest,
+    PutNoteRequest, SearchMode, SearchRequest, SearchResponse, StatusRequest,
+    WatchGenerationsRequest, WatchQueryRequest,
 };
 use weft_tests::{Failure, Running, served};
 
@@ -161,5 +162,65 @@ async fn streams_follow_the_index_and_end_with_the_daemon() -> Result<(), Failur
         }
     }
     tokio::time::timeout(Duration::from_secs(4), stopping).await???;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_writes_and_reads_its_write() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let (daemon, channel) = serving(vault.path(), SETTINGS).await?;
+    let mut notes = NoteServiceClient::new(channel.clone());
+    let request = PutNoteRequest {
+        path: "moss.md".into(),
+        text: Some("# Moss\nsoft\n".into()),
+        expected_hash: Some(String::new()),
+        ..PutNoteRequest::default()
+    };
+    let put = notes.put_note(request.clone()).await?.into_inner();
+    assert!(put.created && put.uri.as_deref() == Some("moss"), "{put:?}");
+    let asked = SearchRequest { min_generation: Some(put.generation), ..words("soft") };
+    let found = SearchServiceClient::new(channel.clone()).search(asked).await?.into_inner();
+    assert_eq!(uris(&found), ["moss"]);
+    let read = GetNoteRequest { name: "moss".into(), ..GetNoteRequest::default() };
+    let hash = notes.get_note(read).await?.into_inner().hash;
+    assert_eq!(put.hash.as_deref(), Some(hash.as_str()));
+
+    let request_for = |expected: Option<&str>| PutNoteRequest {
+        expected_hash: expected.map(str::to_owned),
+        text: Some("# Moss\nwet\n".into()),
+        ..request.clone()
+    };
+    let zeros = "0".repeat(32);
+    for (expected, code) in [
+        (Some(""), Code::AlreadyExists),
+        (Some(zeros.as_str()), Code::Aborted),
+        (Some("short"), Code::InvalidArgument),
+    ] {
+        let status = notes.put_note(request_for(expected)).await.expect_err("it is refused");
+        assert_eq!(status.code(), code, "{expected:?}: {status}");
+        let info = status.get_details_error_info().ok_or("no details")?;
+        let actual = info.metadata.get("actual_hash");
+        assert_eq!(actual, (code == Code::Aborted).then_some(&hash), "{expected:?}");
+    }
+    notes.put_note(request_for(Some(&hash))).await?;
+    let outside = PutNoteRequest { path: "../moss.md".into(), ..request_for(None) };
+    let status = notes.put_note(outside).await.expect_err("it leads out");
+    let fields = status.get_details_bad_request().ok_or("no details")?.field_violations;
+    assert_eq!((status.code(), fields[0].field.as_str()), (Code::InvalidArgument, "path"));
+
+    let request = MoveNoteRequest {
+        name: "moss".into(),
+        to: "bog/peat.md".into(),
+        rewrite_links: true,
+        ..MoveNoteRequest::default()
+    };
+    let moved = notes.move_note(request).await?.into_inner();
+    assert_eq!((moved.links.len(), moved.links[0].n_links), (1, 1), "{moved:?}");
+    assert_eq!(std::fs::read_to_string(vault.path().join("fern.md"))?, "# Fern\nsee [[peat]]\n");
+    let request = DeleteNoteRequest { name: "peat".into(), ..DeleteNoteRequest::default() };
+    assert_eq!(notes.delete_note(request.clone()).await?.into_inner().path, "bog/peat.md");
+    let status = notes.delete_note(request).await.expect_err("it is gone");
+    assert_eq!(status.code(), Code::NotFound);
+    daemon.stop().await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
 const PACKAGE: &str = "noteweft.v1";
-const FILES: [&str; 6] = ["admin", "common", "context", "graph", "note", "search"];
+const FILES: [&str; 7] = ["admin", "common", "context", "graph", "note", "search", "write"];
 
 /// The fields that JSON leaves out where they are not known; every other one is written as `null` then.
 ///

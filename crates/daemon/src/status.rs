@@ -8,7 +8,7 @@ use weft_engine::EngineError;
 use weft_index::StoreError;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
-use weft_indexer::IndexError;
+use weft_indexer::{IndexError, WriteError};
 
 use crate::access::Refusal;
 
@@ -68,6 +68,36 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
         }
         IndexError::Stopped => of(Code::Unavailable, "STOPPING", text),
     }
+}
+
+/// Why something was not written, as the wire says it.
+pub(crate) fn of_write(error: &WriteError) -> Status {
+    let text = error.to_string();
+    match error {
+        WriteError::Invalid { field, reason } => invalid(field, reason),
+        WriteError::UnknownNote { name, near } => {
+            of_engine(&EngineError::UnknownNote { name: name.clone(), near: near.clone() })
+        }
+        WriteError::Conflict { path, actual } => {
+            let hash = actual.map(|hash| ("actual_hash".to_owned(), format!("{hash:?}")));
+            let metadata = hash.into_iter().chain([("path".to_owned(), path.clone())]);
+            let details = info("CONTENT_CHANGED", metadata);
+            Status::with_error_details(Code::Aborted, text, details)
+        }
+        WriteError::Taken { path } => {
+            let details = info("PATH_TAKEN", [("path".to_owned(), path.clone())]);
+            Status::with_error_details(Code::AlreadyExists, text, details)
+        }
+        WriteError::Io { .. } => of(Code::FailedPrecondition, "FILE_SYSTEM", text),
+        WriteError::Index(error) => of_index(error),
+        WriteError::NotIndexed { .. } => of(Code::Unavailable, "NOT_INDEXED_YET", text),
+    }
+}
+
+/// The caller stopped waiting for a write.
+pub(crate) fn write_is_late() -> Status {
+    let text = "the index was busy until the deadline passed; the write may still be done, so read before you write again";
+    of(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
 /// A field of a request that cannot be used.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_index::Snapshot;
-use weft_model::{Block, Heading, LinkSource, NoteId, Span, Uri, Value};
+use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
 use crate::{Engine, EngineError, Filter, NEAR_MATCHES, note_named};
 
@@ -78,6 +78,8 @@ pub struct NoteAnswer {
     pub body: String,
     /// Whether all its vectors are there.
     pub fresh: bool,
+    /// Hash of its file's bytes.
+    pub hash: TextHash,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -219,6 +221,7 @@ impl Engine {
             backlinks: backlinks.collect(),
             body: entry.body.to_string(),
             fresh: snapshot.is_fresh(id),
+            hash: entry.file.hash,
             generation: snapshot.generation,
         })
     }

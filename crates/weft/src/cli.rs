@@ -9,6 +9,7 @@ use crate::context::ContextArgs;
 use crate::ranking::RankingArgs;
 use crate::related::RelatedArgs;
 use crate::walk::WalkCommand;
+use crate::write::WriteCommand;
 
 /// Find your notes by meaning, by word and by link.
 #[derive(Debug, Parser)]
@@ -207,6 +208,8 @@ pub(crate) enum Command {
     },
     #[command(flatten)]
     Walk(Box<WalkCommand>),
+    #[command(flatten)]
+    Write(WriteCommand),
     /// Say how the index is.
     Status,
     /// Say what became of every file.

@@ -41,6 +41,13 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Context(args)) => context::run(&global, *args).await,
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
+        Some(Command::Write(command)) => {
+            let ready = command.ready()?;
+            let asker = Asker::open(&global).await?;
+            let answer = crate::write::ask(&asker, ready, global.format).await;
+            asker.close().await;
+            answer.and_then(|text| write(&text))
+        }
         Some(question) => {
             let asker = Asker::open(&global).await?;
             let answer = ask(&asker, question, &global).await;
@@ -118,6 +125,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         | Command::Index { .. }
         | Command::Context(_)
         | Command::Stop
+        | Command::Write(_)
         | Command::Doctor
         | Command::Config { .. }
         | Command::Completions { .. }

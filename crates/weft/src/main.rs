@@ -21,6 +21,7 @@ mod related;
 mod serve;
 mod walk;
 mod when;
+mod write;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ pub(crate) mod notes;
 pub(crate) mod related;
 pub(crate) mod search;
 pub(crate) mod walk;
+pub(crate) mod write;
 
 use tonic::Status;
 use weft_engine as engine;

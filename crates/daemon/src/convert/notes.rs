@@ -71,6 +71,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         backlinks,
         body,
         fresh,
+        hash,
         generation,
     } = answer;
     let headings = headings.into_iter().map(|heading| {
@@ -101,6 +102,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         backlinks: backlinks.into_iter().map(link).collect(),
         body,
         fresh,
+        hash: format!("{hash:?}"),
         generation,
     }
 }

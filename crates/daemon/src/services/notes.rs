@@ -1,12 +1,15 @@
 //! NoteService.
 
+use std::time::Instant;
+
 use tonic::{Request, Response, Status};
 use weft_engine::ResolveRequest;
+use weft_indexer::{Write, Wrote};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
 
-use super::Services;
 use super::when::Timed as _;
+use super::{Services, blocking};
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -53,5 +56,46 @@ impl NoteService for Services {
         let answer =
             self.compute_when(deadline, when, move |engine| engine.resolve(&asked)).await?;
         Ok(Response::new(convert::notes::resolve_response(answer)))
+    }
+
+    async fn put_note(
+        &self,
+        request: Request<wire::PutNoteRequest>,
+    ) -> Result<Response<wire::PutNoteResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let write = convert::write::put_request(request.into_inner())?;
+        let wrote = self.write(deadline, write).await?;
+        Ok(Response::new(convert::write::put_response(wrote)))
+    }
+
+    async fn delete_note(
+        &self,
+        request: Request<wire::DeleteNoteRequest>,
+    ) -> Result<Response<wire::DeleteNoteResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let write = convert::write::delete_request(request.into_inner())?;
+        let wrote = self.write(deadline, write).await?;
+        Ok(Response::new(convert::write::delete_response(wrote)))
+    }
+
+    async fn move_note(
+        &self,
+        request: Request<wire::MoveNoteRequest>,
+    ) -> Result<Response<wire::MoveNoteResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let write = convert::write::move_request(request.into_inner())?;
+        let wrote = self.write(deadline, write).await?;
+        Ok(Response::new(convert::write::move_response(wrote)))
+    }
+}
+
+impl Services {
+    /// Has something written. A write that has begun is done, also when its caller does not wait for it.
+    async fn write(&self, deadline: Instant, write: Write) -> Result<Wrote, Status> {
+        let vaults = self.vaults()?;
+        let work = blocking(move || vaults.indexer().write(write));
+        let late = |_| status::write_is_late();
+        let wrote = tokio::time::timeout_at(deadline.into(), work).await.map_err(late)??;
+        wrote.map_err(|error| status::of_write(&error))
     }
 }

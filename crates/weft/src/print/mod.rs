@@ -7,6 +7,7 @@ mod related;
 mod search;
 mod text;
 mod walk;
+mod write;
 
 use std::fmt::Write as _;
 
@@ -20,6 +21,7 @@ pub(crate) use related::{account, related};
 pub(crate) use search::search;
 pub(crate) use text::harmless;
 pub(crate) use walk::{cycles, neighbors, orphans, path, subgraph, tree, unresolved};
+pub(crate) use write::{deleted, moved, put};
 
 use text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, paint};
 

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod operations;
 mod walk;
+mod write;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
