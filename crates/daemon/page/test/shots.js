@@ -16,9 +16,7 @@ const VIEWS = [
 ];
 const LOOKS = [
   ["wide", { colorScheme: "light", viewport: { width: 1440, height: 900 } }],
-  ["dark", { colorScheme: "dark", viewport: { width: 1440, height: 900 } }],
-  ["narrow", { colorScheme: "light", viewport: { width: 360, height: 780 } }],
-  ["huge", { colorScheme: "dark", viewport: { width: 2560, height: 1440 } }],
+  ["narrow", { colorScheme: "dark", viewport: { width: 360, height: 780 } }],
 ];
 
 const [daemon, browser] = await Promise.all([Daemon.over(EXAMPLE, { model: "bundled" }), browse()]);
