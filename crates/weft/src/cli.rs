@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
 
 use crate::context::ContextArgs;
+use crate::eval::EvalArgs;
 use crate::ranking::RankingArgs;
 use crate::related::RelatedArgs;
 use crate::walk::WalkCommand;
@@ -223,6 +224,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         filter: FilterArgs,
     },
+    /// Measure the ranking on questions of your own, and what each part of it is worth.
+    Eval(EvalArgs),
     /// Look at the files again.
     Reindex {
         /// Read every file, also where size and time are unchanged.

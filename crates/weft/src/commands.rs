@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::reach::Credentials;
 use crate::when::Timed as _;
 use crate::{background, manual};
-use crate::{context, doctor, export, print, related, serve, walk};
+use crate::{context, doctor, eval, export, print, related, serve, walk};
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -112,6 +112,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
             }
         }
+        Command::Eval(args) => eval::ask(asker, args, format).await,
         Command::Reindex { full, compact } => {
             reindex(asker, ReindexRequest { full, compact }, format).await
         }

@@ -8,6 +8,7 @@ mod cli;
 mod commands;
 mod context;
 mod doctor;
+mod eval;
 mod export;
 mod failure;
 mod hint;

@@ -22,13 +22,13 @@ const LAYERS: &[Layer] = &[
         "weft-engine",
         &["weft-model", "weft-graph", "weft-gars", "weft-accordion", "weft-index"],
     ),
-    layer("weft-eval", &["weft-model", "weft-engine"]),
+    layer("weft-eval", &[]),
     layer(
         "weft-daemon",
         &["weft-model", "weft-index", "weft-indexer", "weft-engine", "weft-proto"],
     ),
     // The formats of an exported graph are the graph's own.
-    layer("weft", &["weft-model", "weft-graph", "weft-proto", "weft-daemon"]),
+    layer("weft", &["weft-model", "weft-graph", "weft-eval", "weft-proto", "weft-daemon"]),
 ];
 
 /// Packages that exist to exercise others.

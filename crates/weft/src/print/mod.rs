@@ -1,6 +1,7 @@
 //! Answers as text for people. Pure: styles are always written, and taken out where they cannot be seen.
 
 mod context;
+mod eval;
 mod index;
 mod notes;
 mod related;
@@ -15,6 +16,7 @@ use crate::doctor::{Check, Outcome};
 use crate::failure::Failure;
 
 pub(crate) use context::{context, ledger};
+pub(crate) use eval::evaluation;
 pub(crate) use index::{coverage, doing, serves, serving, status};
 pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{account, related};

@@ -335,3 +335,32 @@ fn settings_name_their_origin() {
     let output = weft(home.path(), &["config", "default"]);
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("# Every setting"));
 }
+
+#[test]
+fn a_ranking_is_measured_and_guarded() {
+    let home = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let queries = file("q.jsonl", "{\"id\": \"q\", \"text\": \"leap second\"}\n");
+    let qrels = file("qrels.tsv", "q\tAgreed Time/Leap second\t1\n");
+    let run = home.path().join("run.txt");
+    let args = ["eval", "--queries", &queries, "--qrels", &qrels, "--run", run.to_str().unwrap()];
+    let output = on_example(&home, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["variants"][0]["name"], "configured");
+    assert_eq!(answer["variants"][0]["measures"]["MRR"], 1.0);
+    assert_eq!(answer["variants"][0]["comparison"], Value::Null);
+    assert_eq!(answer["variants"][1]["comparison"]["measure"], "nDCG@10");
+    let lines = std::fs::read_to_string(&run).unwrap();
+    assert!(lines.starts_with("q Q0 Agreed_Time/Leap_second 1 0."), "{lines}");
+
+    let impossible = [&args[..], &["--require", "recall@5=1.1"]].concat();
+    let output = on_example(&home, &impossible);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    let wrong = on_example(&home, &["eval", "--queries", &qrels, "--qrels", &qrels]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

@@ -1,0 +1,163 @@
+//! Queries and what is right for them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// Something to ask.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Query {
+    /// The name under which it is judged.
+    pub id: String,
+    /// What is asked.
+    pub text: String,
+}
+
+/// The grade of each judged document: 0 for wrong, more for better.
+pub type Grades = BTreeMap<String, u32>;
+
+/// What is right for each query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgements(BTreeMap<String, Grades>);
+
+/// Why a file of queries or judgements cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A line that is no query.
+    #[error("line {line}: it is no JSON object with `id` and `text`: {source}")]
+    Query {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A query that was there before.
+    #[error("line {line}: the query `{id}` was there before")]
+    Twice {
+        /// Which line, from 1.
+        line: usize,
+        /// Its id.
+        id: String,
+    },
+    /// A line that is no judgement.
+    #[error(
+        "line {line}: it is neither `query <tab> document <tab> grade` nor TREC's `query 0 document grade`"
+    )]
+    Judgement {
+        /// Which line, from 1.
+        line: usize,
+    },
+}
+
+/// The queries of a file with one JSON object a line, in its order. Other fields than `id` and `text` are ignored.
+pub fn read_queries(text: &str) -> Result<Vec<Query>, ReadError> {
+    let mut queries: Vec<Query> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for (line, text) in lines(text) {
+        let query: Query =
+            serde_json::from_str(text).map_err(|source| ReadError::Query { line, source })?;
+        if !seen.insert(query.id.clone()) {
+            return Err(ReadError::Twice { line, id: query.id });
+        }
+        queries.push(query);
+    }
+    Ok(queries)
+}
+
+impl Judgements {
+    /// Reads `query <tab> document [<tab> grade]`, or TREC's four columns `query 0 document grade`. A document judged twice has the later grade.
+    pub fn read(text: &str) -> Result<Self, ReadError> {
+        let mut judgements = Self::default();
+        for (line, text) in lines(text) {
+            let (query, document, grade) = judgement(text).ok_or(ReadError::Judgement { line })?;
+            judgements.judge(query, document, grade);
+        }
+        Ok(judgements)
+    }
+
+    /// Adds a judgement.
+    pub fn judge(&mut self, query: &str, document: &str, grade: u32) {
+        self.0.entry(query.to_owned()).or_default().insert(document.to_owned(), grade);
+    }
+
+    /// The judged queries for which something is right, ascending, with their grades.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Grades)> {
+        let judged = self.0.iter().filter(|(_, grades)| grades.values().any(|grade| *grade > 0));
+        judged.map(|(query, grades)| (query.as_str(), grades))
+    }
+
+    /// The grades of a query; none for one that is not judged.
+    #[must_use]
+    pub fn of(&self, query: &str) -> Grades {
+        self.0.get(query).cloned().unwrap_or_default()
+    }
+}
+
+/// The lines with content, from 1.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty())
+}
+
+fn judgement(line: &str) -> Option<(&str, &str, u32)> {
+    let grade = |text: &str| text.trim().parse::<i64>().ok();
+    // TREC knows grades below 0 for spam; they are as wrong as 0.
+    let sound = |grade: i64| u32::try_from(grade.max(0)).ok();
+    let by_tab: Vec<&str> = line.split('\t').collect();
+    let by_space: Vec<&str> = line.split_whitespace().collect();
+    match (&by_tab[..], &by_space[..]) {
+        (_, [query, "0" | "Q0", document, number]) => {
+            Some((query, document, sound(grade(number)?)?))
+        }
+        ([query, document], _) if !query.is_empty() => Some((query, document.trim_end(), 1)),
+        ([query, document, number], _) if !query.is_empty() => {
+            Some((query, document, sound(grade(number)?)?))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judgements_by_tab_or_as_trec_writes_them() {
+        for (name, text) in [
+            ("tabs", "q\ta b\t2\nq\tc\t0\n"),
+            ("a mark of order and other line ends", "\u{feff}q\ta b\t2\r\n\r\nq\tc\t0"),
+        ] {
+            let judgements = Judgements::read(text).unwrap();
+            assert_eq!(
+                judgements.of("q"),
+                Grades::from([("a b".into(), 2), ("c".into(), 0)]),
+                "{name}"
+            );
+        }
+        let trec = Judgements::read("q 0 a 2\nq 0 c -1\np\tb\n").unwrap();
+        assert_eq!(trec.of("q"), Grades::from([("a".into(), 2), ("c".into(), 0)]));
+        assert_eq!(trec.of("p"), Grades::from([("b".into(), 1)]));
+        assert_eq!(trec.of("none"), Grades::new());
+        let judged: Vec<&str> = trec.iter().map(|(query, _)| query).collect();
+        assert_eq!(judged, ["p", "q"]);
+    }
+
+    #[test]
+    fn a_query_without_a_right_document_is_not_judged() {
+        let judgements = Judgements::read("q\ta\t0\n").unwrap();
+        assert_eq!(judgements.iter().count(), 0);
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        let error = |text| Judgements::read(text).unwrap_err().to_string();
+        assert!(error("q\ta\t1\nnothing\n").starts_with("line 2"));
+        assert!(error("q\ta\tmuch\n").starts_with("line 1"));
+        let error = |text| read_queries(text).unwrap_err().to_string();
+        assert!(error("{\"id\": \"a\", \"text\": \"b\"}\n\n{\"id\": 1}\n").starts_with("line 3"));
+        assert!(
+            error("{\"id\": \"a\", \"text\": \"b\"}\n{\"id\": \"a\", \"text\": \"c\"}")
+                .contains("before")
+        );
+    }
+}
