@@ -102,6 +102,7 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
     // Read before the index is opened: whoever writes to a pipe may hold its lock until then.
     let request = args.into_request()?.when(global);
     let query = request.query.clone();
+    let only_query = request.notes.is_empty() && request.focus.is_none() && request.walk.is_none();
     let asker = Asker::open(global).await?;
     let answer = asker.contexts().assemble(request).await;
     let hint = asker.hint.clone();
@@ -118,7 +119,7 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
             Ok(())
         }
         (Some(_), None) => write(&ledger),
-        (None, _) => write(&print::context(&query, &answer, &ledger, &hint)),
+        (None, _) => write(&print::context(&query, only_query, &answer, &ledger, &hint)),
     }
 }
 

@@ -22,17 +22,21 @@ const FIGURES: usize = "  1.00  structural  10,000  10,000  10,000 ".len() + BAR
 /// Columns of a bar.
 const BAR: usize = 10;
 
-/// The context as a model reads it, below it the ledger, and the command that gives the context alone.
-pub(crate) fn context(query: &str, answer: &AssembleResponse, ledger: &str, hint: &Hint) -> String {
+/// The context as a model reads it, below it the ledger, and for a query and nothing else the command that gives the context alone.
+pub(crate) fn context(
+    query: &str,
+    only_query: bool,
+    answer: &AssembleResponse,
+    ledger: &str,
+    hint: &Hint,
+) -> String {
     let mut out = String::new();
     if let Some(rendered) = answer.rendered.as_deref().filter(|text| !text.is_empty()) {
         let _ = writeln!(out, "{}", harmless(rendered));
     }
     out.push_str(ledger);
     let command = match answer.items.first() {
-        Some(_) if !query.is_empty() => {
-            hint.command(&["context", query, "--rendering", "markdown"])
-        }
+        Some(_) if only_query => hint.command(&["context", query, "--rendering", "markdown"]),
         Some(best) => hint.command(&["get", &best.uri]),
         None => hint.command(&["list"]),
     };
@@ -242,9 +246,12 @@ mod tests {
     #[test]
     fn the_text_comes_first_and_nothing_says_so() {
         let answer = answer();
-        let text = context("fern", &answer, &ledger("fern", &answer), &Hint::daemon(None));
+        let text = context("fern", true, &answer, &ledger("fern", &answer), &Hint::daemon(None));
         assert!(text.starts_with("## the context\n\n"), "{text}");
         assert!(text.trim_end().ends_with("context fern --rendering markdown"), "{text}");
+        // The command would not say what else the context was made of.
+        let text = context("fern", false, &answer, "", &Hint::daemon(None));
+        assert!(text.trim_end().ends_with("get plants/fern"), "{text}");
         assert!(ledger("x", &AssembleResponse::default()).contains("Nothing answers"));
     }
 }
