@@ -17,6 +17,7 @@ mod related;
 mod resume;
 mod search;
 mod settings;
+mod siblings;
 mod snippet;
 pub mod walk;
 
@@ -46,11 +47,13 @@ pub use search::{
 pub use settings::{
     Activation, BridgeSettings, ClassicSettings, EngineSettings, Profile, TopicSettings,
 };
+pub use siblings::{SiblingView, SiblingsAnswer, SiblingsRequest};
 pub use snippet::Snippet;
 pub use walk::WalkSettings;
 pub use weft_accordion::Rendering;
 pub use weft_gars::{Signals, Weights};
 pub use weft_graph::doughnut;
+pub use weft_graph::topics::Nearness;
 
 /// Answers questions over the newest snapshot. Cheap to clone.
 #[derive(Clone)]

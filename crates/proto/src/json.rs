@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
     BudgetUnit, Connection, ContextMode, ContextOrder, Direction, EdgeSource, FileState,
-    LeftOutReason, Limit, LinkSource, Origin, Phase, Profile, Relation, Rendering, SearchMode,
-    Severity, WatchState,
+    LeftOutReason, Limit, LinkSource, Nearness, Origin, Phase, Profile, Relation, Rendering,
+    SearchMode, Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -41,6 +41,7 @@ named! {
     LeftOutReason "LEFT_OUT_REASON_" lower,
     Limit "LIMIT_" lower,
     LinkSource "LINK_SOURCE_" lower,
+    Nearness "NEARNESS_" lower,
     Origin "ORIGIN_" lower,
     Phase "PHASE_" lower,
     Profile "PROFILE_" lower,

@@ -5,8 +5,8 @@ use weft_graph::walk::records::{EdgeRecord, Field, Header, NoteRecord, records};
 use weft_model::Chars;
 use weft_proto::noteweft::v1::{
     CyclesRequest, Direction as WireDirection, EdgeFilter, EdgeSource, NeighborsRequest,
-    OrphansRequest, PathCosts, PathRequest, PathResponse, SubgraphRequest, TreeRequest,
-    TreeResponse, UnresolvedRequest, WalkEdge, WalkNode,
+    OrphansRequest, PathCosts, PathRequest, PathResponse, SubgraphRequest, TopicSiblingsRequest,
+    TreeRequest, TreeResponse, UnresolvedRequest, WalkEdge, WalkNode,
 };
 
 use crate::asker::Asker;
@@ -66,6 +66,19 @@ pub(crate) enum WalkCommand {
         #[arg(long, help_heading = "View")]
         inverse_names: bool,
     },
+    /// Show the notes that share a topic with a note, beside those it is linked with.
+    Siblings {
+        /// The note.
+        note: String,
+        /// Which of its links lead to topics.
+        #[arg(long, value_enum, default_value_t, help_heading = "Walk")]
+        direction: Direction,
+        /// Notes at most.
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
     /// Show the links among some notes: those named, and those that a filter finds.
     Subgraph {
         /// The notes.
@@ -120,6 +133,7 @@ impl WalkCommand {
         match self {
             Self::Tree { .. } | Self::Path { .. } => true,
             Self::Neighbors { .. }
+            | Self::Siblings { .. }
             | Self::Subgraph { .. }
             | Self::Cycles { .. }
             | Self::Orphans { .. }
@@ -341,6 +355,17 @@ pub(crate) async fn ask(
             };
             let answer = graph.neighbors(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::neighbors(answer, hint))
+        }
+        WalkCommand::Siblings { note, direction, limit, filter } => {
+            let request = TopicSiblingsRequest {
+                note,
+                direction: WireDirection::from(direction).into(),
+                filter: Some(filter.into()),
+                limit: Some(limit),
+                ..TopicSiblingsRequest::default()
+            };
+            let answer = graph.topic_siblings(request.when(global)).await?.into_inner();
+            render(format, &answer, |answer| print::siblings(answer, hint))
         }
         WalkCommand::Subgraph { notes, max_nodes, max_edges, edges, filter } => {
             let request = SubgraphRequest {

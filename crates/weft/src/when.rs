@@ -3,7 +3,7 @@
 use weft_proto::noteweft::v1::{
     AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest,
     NeighborsRequest, OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest,
-    SearchRequest, SubgraphRequest, TreeRequest, UnresolvedRequest,
+    SearchRequest, SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 };
 
 use crate::cli::Global;
@@ -27,5 +27,5 @@ macro_rules! timed {
 timed! {
     AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
     OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
-    TreeRequest, UnresolvedRequest,
+    TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 }

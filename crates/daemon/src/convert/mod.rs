@@ -8,6 +8,7 @@ pub(crate) mod graph;
 pub(crate) mod notes;
 pub(crate) mod related;
 pub(crate) mod search;
+pub(crate) mod siblings;
 pub(crate) mod walk;
 pub(crate) mod write;
 

@@ -19,7 +19,7 @@ const TREE_HOPS: u32 = 3;
 /// Source: graph traversal design, "Path".
 const PATH_HOPS: u32 = 10;
 
-fn direction(number: i32) -> Result<walk::Direction, Status> {
+pub(super) fn direction(number: i32) -> Result<walk::Direction, Status> {
     match wire::Direction::try_from(number) {
         Ok(wire::Direction::Unspecified | wire::Direction::Both) => Ok(walk::Direction::Both),
         Ok(wire::Direction::Out) => Ok(walk::Direction::Out),
@@ -353,7 +353,7 @@ pub(crate) fn unresolved_response(answer: walk::UnresolvedAnswer) -> wire::Unres
     }
 }
 
-fn named(field: &str, name: String) -> Result<String, Status> {
+pub(super) fn named(field: &str, name: String) -> Result<String, Status> {
     if name.trim().is_empty() {
         return Err(invalid(field, "say which note: a uri, a path, or anything a link would find"));
     }

@@ -74,6 +74,19 @@ impl GraphService for Services {
         Ok(Response::new(walk::path_response(answer)))
     }
 
+    async fn topic_siblings(
+        &self,
+        request: Request<wire::TopicSiblingsRequest>,
+    ) -> Result<Response<wire::TopicSiblingsResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let request = request.into_inner();
+        let when = request.when();
+        let asked = convert::siblings::siblings_request(request)?;
+        let answer =
+            self.compute_when(deadline, when, move |engine| engine.siblings(&asked)).await?;
+        Ok(Response::new(convert::siblings::siblings_response(answer)))
+    }
+
     async fn neighbors(
         &self,
         request: Request<wire::NeighborsRequest>,

@@ -38,7 +38,7 @@ macro_rules! timed {
 timed! {
     AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
     OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
-    TreeRequest, UnresolvedRequest,
+    TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 }
 
 impl Services {

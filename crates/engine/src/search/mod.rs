@@ -9,7 +9,7 @@ mod classic;
 mod explain;
 mod links;
 mod question;
-mod topics;
+pub(crate) mod topics;
 
 use std::collections::HashMap;
 use std::time::Instant;

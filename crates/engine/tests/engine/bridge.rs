@@ -8,14 +8,14 @@ use crate::oracle::recipe;
 use crate::vault::{Vault, built, hit, request, uris, vault, vault_of_words};
 
 /// Words that stand for themselves: no endings, no function words.
-const WORDS: [&str; 24] = [
+pub(crate) const WORDS: [&str; 24] = [
     "fern", "moss", "shade", "rock", "river", "stone", "bark", "leaf", "root", "soil", "rain",
     "wind", "salt", "sand", "clay", "mist", "frost", "dusk", "dawn", "brook", "cliff", "heath",
     "marsh", "grove",
 ];
 
 /// Any small vault: each note has a title, perhaps an alias, words, and links.
-fn any_vault() -> impl Strategy<Value = Vec<(String, String)>> {
+pub(crate) fn any_vault() -> impl Strategy<Value = Vec<(String, String)>> {
     let words = |n| proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), n);
     let note =
         (words(1..3), words(0..2), words(0..14), proptest::collection::vec(0..24_usize, 0..4));

@@ -1,5 +1,8 @@
 //! Questions over vaults in memory.
 
 mod bridge;
+mod classic;
+mod odd;
 mod oracle;
+mod siblings;
 mod vault;

@@ -1,0 +1,107 @@
+//! Profile `classic` against a second reading of its formulas, made of the exported graph and the similarities that an explanation tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use weft_engine::{Filter, Origin, Profile, SearchRequest, Weights};
+use weft_model::LinkSource;
+
+use crate::bridge::{WORDS, any_vault};
+use crate::vault::{Vault, hit, request, vault, vault_of_words};
+
+fn classic(vault: &mut Vault) {
+    vault.settings.profile = Profile::Classic;
+    // Random texts resemble each other little.
+    vault.settings.classic.activation_floor = 0.2;
+    vault.settings.classic.expansion_floor = 0.2;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn signals_follow_from_the_export_and_the_similarities(
+        files in any_vault(),
+        query in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..6),
+    ) {
+        let mut vault = vault(&files);
+        classic(&mut vault);
+        let answer = vault.search(&query.join(" "));
+        let export = vault.engine().export(&Filter::default()).unwrap();
+        // The strongest edge in either direction, loops left out.
+        let mut edges: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+        for edge in export.edges.iter().filter(|edge| edge.from != edge.to) {
+            let weight = match edge.source {
+                LinkSource::Typed => 1.5,
+                LinkSource::Inline => 1.0,
+            };
+            for pair in [(edge.from.as_str(), edge.to.as_str()), (edge.to.as_str(), edge.from.as_str())] {
+                let known = edges.entry(pair).or_insert(0.0);
+                *known = known.max(weight);
+            }
+        }
+        let explanation = answer.explanation.as_ref().unwrap();
+        let strong: Vec<(&str, f64)> = explanation
+            .pool
+            .iter()
+            .filter(|note| note.origin != Origin::Expanded && note.similarity >= 0.2)
+            .map(|note| (note.uri.as_str(), note.similarity))
+            .collect();
+        for hit in &answer.hits {
+            let uri = hit.uri.as_str();
+            let degree = edges.keys().filter(|(from, _)| *from == uri).map(|(_, to)| *to).collect::<BTreeSet<_>>().len();
+            let centrality = if export.nodes.len() > 1 { degree as f64 / (export.nodes.len() - 1) as f64 } else { 0.0 };
+            let doubt: f64 = strong
+                .iter()
+                .filter_map(|(hit, similarity)| Some(1.0 - edges.get(&(uri, hit))? / 1.5 * similarity))
+                .product();
+            prop_assert!((hit.signals.centrality - centrality).abs() < 1e-12, "{hit:?} {centrality}");
+            prop_assert!((hit.signals.activation - (1.0 - doubt)).abs() < 1e-12, "{hit:?} {}", 1.0 - doubt);
+            let score = 0.6 * hit.signals.similarity + 0.2 * centrality + 0.2 * (1.0 - doubt);
+            prop_assert!((hit.score - score).abs() < 1e-12);
+        }
+        // Neighbours of strong hits are in the pool.
+        for (hit, _) in &strong {
+            for ((_, other), _) in edges.range((*hit, "")..).take_while(|((from, _), _)| from == hit) {
+                let is_note = export.nodes.iter().any(|node| node.id.as_str() == *other && !node.placeholder);
+                prop_assert!(!is_note || explanation.pool.iter().any(|note| note.uri.as_str() == *other), "{other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_neighbour_of_a_strong_hit_is_ranked_and_one_of_a_weak_hit_is_not() {
+    let mut vault = vault_of_words(&[
+        ("fern.md", "fern frond spore [[bare]]\n"),
+        (
+            "weak.md",
+            "fern and much else that has nothing to do with what was asked for here [[off]]\n",
+        ),
+        ("bare.md", "nothing of it\n"),
+        ("off.md", "nothing of it either\n"),
+    ]);
+    vault.settings.profile = Profile::Classic;
+    let answer = vault.search("fern frond spore");
+    let bare = hit(&answer, "bare");
+    assert_eq!((bare.origin, bare.signals.similarity.abs() < 1e-12), (Origin::Expanded, true));
+    assert!(bare.signals.activation > 0.0);
+    assert!(answer.hits.iter().all(|hit| hit.uri.as_str() != "off"), "{answer:?}");
+}
+
+#[test]
+fn weights_of_a_request_decide() {
+    let vault = vault(&[("a.md", "fern [[b]]\n"), ("b.md", "moss\n"), ("c.md", "fern fern\n")]);
+    let weights = Weights { similarity: 2.0, centrality: 1.0, activation: 1.0 };
+    let answer = vault.ask(&SearchRequest { weights: Some(weights), ..request("fern") });
+    for hit in &answer.hits {
+        assert!((hit.contributions.similarity - hit.signals.similarity / 2.0).abs() < 1e-15);
+        assert!((hit.contributions.centrality - hit.signals.centrality / 4.0).abs() < 1e-15);
+    }
+    for wrong in [-1.0, f64::NAN] {
+        let weights = Weights { similarity: wrong, centrality: 1.0, activation: 0.0 };
+        let error =
+            vault.engine().search(&SearchRequest { weights: Some(weights), ..request("fern") });
+        assert!(error.is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,50 @@
+//! Topic siblings by name.
+
+use weft_engine::{EngineError, Filter, Nearness, SiblingsRequest};
+
+use crate::vault::vault_of_words;
+
+fn request(note: &str) -> SiblingsRequest {
+    SiblingsRequest { note: note.into(), limit: 10, ..SiblingsRequest::default() }
+}
+
+#[test]
+fn siblings_are_told_with_their_topic() {
+    let vault = vault_of_words(&[
+        ("Ontology/Shade.md", "a topic\n"),
+        ("fern.md", "grows in [[Shade]], beside [[moss]]\n"),
+        ("moss.md", "soft\n"),
+        ("ivy.md", "climbs in [[Shade]]\n"),
+        ("yew.md", "---\ntags: [tree]\n---\nstands in [[Shade]] and [[Ontology/Damp]]\n"),
+        ("rush.md", "stands in [[Ontology/Damp]]\n"),
+        ("Ontology2/Sun.md", "no topic: another folder\n"),
+        ("sage.md", "likes [[Sun]]\n"),
+        ("thyme.md", "likes [[Sun]]\n"),
+    ]);
+    let engine = vault.engine();
+    let told = |request: &SiblingsRequest| -> Vec<(String, Nearness, Option<String>)> {
+        let siblings = engine.siblings(request).unwrap().siblings;
+        let told = siblings
+            .into_iter()
+            .map(|near| (near.uri.to_string(), near.kind, near.via.map(|topic| topic.to_string())));
+        told.collect()
+    };
+    let direct = |uri: &str| (uri.to_owned(), Nearness::Direct, None);
+    let sibling =
+        |uri: &str, topic: &str| (uri.to_owned(), Nearness::Sibling, Some(topic.to_owned()));
+    let shade = "Ontology/Shade";
+    assert_eq!(
+        told(&request("fern")),
+        [direct(shade), direct("moss"), sibling("ivy", shade), sibling("yew", shade)]
+    );
+    assert_eq!(told(&request("rush")), [sibling("yew", "Ontology/Damp")], "a placeholder joins");
+    assert_eq!(told(&request("sage")), [direct("Ontology2/Sun")], "whole segments");
+    let filter = Filter { tags: vec!["tree".into()], ..Filter::default() };
+    assert_eq!(told(&SiblingsRequest { filter, ..request("fern") }), [sibling("yew", shade)]);
+
+    let one = engine.siblings(&SiblingsRequest { limit: 1, ..request("fern") }).unwrap();
+    assert!(one.truncated && one.siblings.len() == 1);
+    let error = engine.siblings(&SiblingsRequest { limit: 0, ..request("fern") }).unwrap_err();
+    assert!(matches!(error, EngineError::InvalidArgument { field: "limit", .. }));
+    assert!(matches!(engine.siblings(&request("firn")), Err(EngineError::UnknownNote { .. })));
+}
