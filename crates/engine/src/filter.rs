@@ -45,6 +45,48 @@ impl Filter {
         *self == Self::default()
     }
 
+    /// The parts that a note does not pass, by the names of their fields.
+    ///
+    /// Fails as [`notes`](Self::notes) does.
+    pub(crate) fn failed(
+        &self,
+        snapshot: &Snapshot,
+        id: NoteId,
+    ) -> Result<Vec<&'static str>, EngineError> {
+        let Some(entry) = snapshot.notes.entry(id) else { return Ok(Vec::new()) };
+        let Self {
+            vaults,
+            paths,
+            tags,
+            types,
+            properties,
+            after,
+            before,
+            linked_to,
+            linked_from,
+            within,
+        } = self.clone();
+        let parts = [
+            ("vaults", Self { vaults, ..Self::default() }),
+            ("paths", Self { paths, ..Self::default() }),
+            ("tags", Self { tags, ..Self::default() }),
+            ("types", Self { types, ..Self::default() }),
+            ("properties", Self { properties, ..Self::default() }),
+            ("after", Self { after, ..Self::default() }),
+            ("before", Self { before, ..Self::default() }),
+            ("linked_to", Self { linked_to, ..Self::default() }),
+            ("linked_from", Self { linked_from, ..Self::default() }),
+            ("within", Self { within, ..Self::default() }),
+        ];
+        let mut failed = Vec::new();
+        for (name, part) in parts {
+            if !part.is_empty() && !Matcher::new(&part, snapshot)?.passes(id, entry) {
+                failed.push(name);
+            }
+        }
+        Ok(failed)
+    }
+
     /// The notes that pass. `O(notes)`; nothing is looked at when the filter is empty.
     ///
     /// Fails on an unknown vault or note, and on a glob or date that is none.

@@ -41,8 +41,8 @@ pub use notes::{
 };
 pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{
-    Connection, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Hit, Origin, Raw,
-    SearchAnswer, SearchMode, SearchRequest, Via, Without,
+    Connection, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Hit, Loss, Origin,
+    Raw, SearchAnswer, SearchMode, SearchRequest, Via, WhyNotAnswer, WhyNotRequest, Without,
 };
 pub use settings::{
     Activation, BridgeSettings, ClassicSettings, EngineSettings, Profile, TopicSettings,

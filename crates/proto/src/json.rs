@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
     BudgetUnit, Connection, ContextMode, ContextOrder, Direction, EdgeSource, FileState,
-    LeftOutReason, Limit, LinkSource, Nearness, Origin, Phase, Profile, Relation, Rendering,
+    LeftOutReason, Limit, LinkSource, Loss, Nearness, Origin, Phase, Profile, Relation, Rendering,
     SearchMode, Severity, WatchState,
 };
 
@@ -41,6 +41,7 @@ named! {
     LeftOutReason "LEFT_OUT_REASON_" lower,
     Limit "LIMIT_" lower,
     LinkSource "LINK_SOURCE_" lower,
+    Loss "LOSS_" lower,
     Nearness "NEARNESS_" lower,
     Origin "ORIGIN_" lower,
     Phase "PHASE_" lower,

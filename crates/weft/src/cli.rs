@@ -183,6 +183,24 @@ pub(crate) enum Command {
     Related(RelatedArgs),
     /// Pack the best notes into a text that fits a budget, with an account of it.
     Context(Box<ContextArgs>),
+    /// Say why a note is no hit of a search.
+    WhyNot {
+        /// The note that is missing.
+        note: String,
+        /// What was looked for, in one or several words.
+        #[arg(required = true, value_name = "QUERY")]
+        query: Vec<String>,
+        /// Hits that were asked for.
+        #[arg(long, default_value_t = 10)]
+        limit: u32,
+        /// How it was looked for.
+        #[arg(long, value_enum, default_value_t)]
+        mode: Mode,
+        #[command(flatten)]
+        ranking: RankingArgs,
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
     /// Read a note, with its links and backlinks.
     Get {
         /// A uri, a path, or anything a link would resolve to.

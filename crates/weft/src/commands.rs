@@ -6,7 +6,7 @@ use serde::Serialize;
 use weft_graph::walk::export::Format as GraphFormat;
 use weft_proto::noteweft::v1::{
     ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest, ReindexRequest,
-    ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest,
+    ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, WhyNotRequest,
 };
 
 use crate::asker::{Asker, config};
@@ -73,6 +73,18 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
             };
             let answer = asker.search().search(request.when(global)).await?.into_inner();
             render(format, &answer, |answer| print::search(&query, answer, hint))
+        }
+        Command::WhyNot { note, query, limit, mode, ranking, filter } => {
+            let search = SearchRequest {
+                query: query.join(" "),
+                limit: Some(limit),
+                mode: SearchMode::from(mode).into(),
+                filter: Some(filter.into()),
+                ..SearchRequest::from(ranking)
+            };
+            let request = WhyNotRequest { note, search: Some(search.when(global)) };
+            let answer = asker.search().why_not(request).await?.into_inner();
+            render(format, &answer, |answer| print::why_not(answer, hint))
         }
         Command::Related(args) => related::ask(asker, args, global).await,
         Command::Get { note } => {

@@ -10,6 +10,7 @@ pub(crate) mod related;
 pub(crate) mod search;
 pub(crate) mod siblings;
 pub(crate) mod walk;
+pub(crate) mod why_not;
 pub(crate) mod write;
 
 use tonic::Status;

@@ -104,7 +104,7 @@ pub(crate) fn followed(
 }
 
 /// The hit; with its parts one by one where the weights are given.
-fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::Hit {
+pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::Hit {
     let engine::Hit {
         uri,
         path,

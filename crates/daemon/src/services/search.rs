@@ -1,13 +1,14 @@
 //! SearchService.
 
 use tonic::{Request, Response, Status};
+use weft_engine::EngineError;
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::search_service_server::SearchService;
 
 use super::Services;
 use super::streams::Following;
-use super::when::Timed as _;
-use crate::convert;
+use super::when::Timed;
+use crate::{convert, status};
 
 #[tonic::async_trait]
 impl SearchService for Services {
@@ -21,6 +22,36 @@ impl SearchService for Services {
         let asked = convert::search::search_request(request, deadline)?;
         let answer = self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
         Ok(Response::new(convert::search::search_response(answer)))
+    }
+
+    async fn why_not(
+        &self,
+        request: Request<wire::WhyNotRequest>,
+    ) -> Result<Response<wire::WhyNotResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let request = request.into_inner();
+        let when = request.search.as_ref().map(Timed::when).unwrap_or_default();
+        let asked = convert::why_not::why_not_request(request, deadline)?;
+        let note = asked.note.clone();
+        let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));
+        match answer.await? {
+            Ok(answer) => Ok(Response::new(convert::why_not::why_not_response(answer))),
+            Err(error @ EngineError::UnknownNote { .. }) => {
+                // A file may be there although no note is.
+                let absent = self.compute(deadline, move |vaults| {
+                    let files = vaults.indexer().coverage();
+                    let generation = vaults.engine().snapshot().generation;
+                    let found =
+                        files.into_iter().find(|file| file.uri.is_none() && file.path == note);
+                    Ok(found.and_then(|file| Some((file.path, file.reason?, generation))))
+                });
+                let absent = absent.await?;
+                let (path, reason, generation) = absent.ok_or_else(|| status::of_engine(&error))?;
+                let answer = convert::why_not::not_indexed(&path, &reason, generation);
+                Ok(Response::new(answer))
+            }
+            Err(error) => Err(status::of_engine(&error)),
+        }
     }
 
     type WatchQueryStream = Following<wire::WatchQueryResponse>;

@@ -10,6 +10,7 @@ mod explain;
 mod links;
 mod question;
 pub(crate) mod topics;
+mod why_not;
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -28,6 +29,7 @@ pub use answer::{
 pub use explain::{ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation};
 use explain::{Seed, Stages, explanation};
 use question::{Candidate, Pool, Question};
+pub use why_not::{Loss, WhyNotAnswer, WhyNotRequest};
 
 /// Hits of one answer at most.
 pub(crate) const MAX_LIMIT: usize = 1000;
@@ -73,32 +75,18 @@ impl Engine {
         snapshot: &Snapshot,
         request: &SearchRequest,
     ) -> Result<SearchAnswer, EngineError> {
-        let SearchRequest { limit, without, deadline, .. } = request;
+        let limit = &request.limit;
         if !(1..=MAX_LIMIT).contains(limit) {
             let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
             return Err(EngineError::InvalidArgument { field: "limit", reason });
         }
-        let profile = request.profile.unwrap_or(self.settings.profile);
-        let weights = self.weights(request, profile)?;
+        let (profile, weights) = self.ranking_of(request)?;
         let mut degraded = Vec::new();
         let mut stages = Stages::start();
         let question = self.question(snapshot, request, profile, &mut degraded)?;
         stages.end("question");
-        let with_words = request.mode != SearchMode::Vector || question.vector.is_none();
-        let mut pool = question.pool(self.settings.candidates_per_leg, with_words)?;
-        stages.end("candidates");
-        let lifts = if without.graph {
-            Lifts::default()
-        } else if is_past(*deadline) {
-            degraded.push("expansion: the deadline was too near to follow links".to_owned());
-            Lifts::default()
-        } else {
-            match profile {
-                Profile::Bridge => bridge::lifts(&question, &mut pool, &self.settings, without)?,
-                Profile::Classic => classic::lifts(&question, &mut pool, &self.settings, without)?,
-            }
-        };
-        stages.end("connections");
+        let (pool, lifts) =
+            self.rankable(&question, request, profile, &mut degraded, &mut stages)?;
         let mut ranked = self.ranked(snapshot, &pool, &lifts, &weights);
         stages.end("ranking");
         let truncated = ranked.len() > *limit;
@@ -123,14 +111,44 @@ impl Engine {
         })
     }
 
-    fn weights(&self, request: &SearchRequest, profile: Profile) -> Result<Weights, EngineError> {
+    /// Everything that is ranked, and what connections do for it.
+    fn rankable(
+        &self,
+        question: &Question<'_>,
+        request: &SearchRequest,
+        profile: Profile,
+        degraded: &mut Vec<String>,
+        stages: &mut Stages,
+    ) -> Result<(Pool, Lifts), EngineError> {
+        let SearchRequest { mode, without, deadline, .. } = request;
+        let with_words = *mode != SearchMode::Vector || question.vector.is_none();
+        let mut pool = question.pool(self.settings.candidates_per_leg, with_words)?;
+        stages.end("candidates");
+        let lifts = if without.graph {
+            Lifts::default()
+        } else if is_past(*deadline) {
+            degraded.push("expansion: the deadline was too near to follow links".to_owned());
+            Lifts::default()
+        } else {
+            match profile {
+                Profile::Bridge => bridge::lifts(question, &mut pool, &self.settings, without)?,
+                Profile::Classic => classic::lifts(question, &mut pool, &self.settings, without)?,
+            }
+        };
+        stages.end("connections");
+        Ok((pool, lifts))
+    }
+
+    /// The profile and the weights that a request means.
+    fn ranking_of(&self, request: &SearchRequest) -> Result<(Profile, Weights), EngineError> {
+        let profile = request.profile.unwrap_or(self.settings.profile);
         let weights = match (request.weights, profile) {
             _ if request.without.graph => Weights::SIMILARITY,
             (Some(weights), _) => weights,
             (None, Profile::Bridge) => self.settings.bridge.weights,
             (None, Profile::Classic) => self.settings.classic.weights,
         };
-        let shares = weights.shares();
+        let shares = weights.shares().map(|shares| (profile, shares));
         shares.map_err(|error| EngineError::InvalidArgument {
             field: "weights",
             reason: error.to_string(),

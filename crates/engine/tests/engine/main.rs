@@ -6,3 +6,4 @@ mod odd;
 mod oracle;
 mod siblings;
 mod vault;
+mod why_not;

@@ -183,6 +183,25 @@ impl KeywordReader {
     }
 }
 
+impl KeywordReader {
+    /// Whether a note holds what the query excludes.
+    pub(super) fn is_excluded(
+        &self,
+        query: &KeywordQuery,
+        note: NoteId,
+    ) -> Result<bool, KeywordError> {
+        self.check(query)?;
+        let mut frequency = [0.0];
+        for (segment_idx, docs, _) in self.0.by_segment(&[note]) {
+            for excluded in &query.excluded {
+                let segment = &self.0.segments[segment_idx];
+                excluded.add_frequencies(segment, segment_idx, &docs, &mut frequency)?;
+            }
+        }
+        Ok(frequency[0] > 0.0)
+    }
+}
+
 impl Matcher {
     /// Adds the frequency in each of the ascending `docs` of a segment to `frequencies`.
     fn add_frequencies(

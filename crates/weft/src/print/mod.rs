@@ -9,6 +9,7 @@ mod search;
 mod siblings;
 mod text;
 mod walk;
+mod why_not;
 mod write;
 
 use std::fmt::Write as _;
@@ -25,6 +26,7 @@ pub(crate) use search::search;
 pub(crate) use siblings::siblings;
 pub(crate) use text::harmless;
 pub(crate) use walk::{cycles, neighbors, orphans, path, subgraph, tree, unresolved};
+pub(crate) use why_not::why_not;
 pub(crate) use write::{deleted, moved, put};
 
 use text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, paint};

@@ -100,7 +100,7 @@ fn lifted(hit: &Hit) -> Option<String> {
 }
 
 /// The parts of a score, one a line.
-fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
+pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
     let HitExplanation { parts, strength, remainder } = explanation;
     let mut out = String::new();
     for Part { signal, raw, normalised, weight, contribution } in parts {

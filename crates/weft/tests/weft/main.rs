@@ -66,6 +66,11 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["serve", vault, "--addr", "0.0.0.0:9338"], 2),
         (vec!["get", "Leap secnd", "--vault", vault], 3),
         (vec!["search", "x", "--mode", "vector", "--vault", vault], 4),
+        (vec!["why-not", "Leap second", "leap", "second", "--limit", "1", "--vault", vault], 0),
+        (vec!["why-not", "Leap secnd", "leap second", "--vault", vault], 3),
+        (vec!["why-not", "Leap second", "x", "--weights", "1,2", "--vault", vault], 2),
+        (vec!["siblings", "Leap second", "--vault", vault], 0),
+        (vec!["siblings", "Leap second", "--limit", "0", "--vault", vault], 2),
         (vec!["search", "x"], 5),
     ] {
         let output = weft(home.path(), &args);

@@ -1,0 +1,135 @@
+//! Planted losses: each is named by its true stage.
+
+use weft_engine::{
+    EngineError, Filter, Loss, Profile, SearchMode, SearchRequest, WhyNotRequest, Without,
+};
+
+use crate::vault::{Vault, request, vault, vault_of_words};
+
+fn why(vault: &Vault, note: &str, search: SearchRequest) -> weft_engine::WhyNotAnswer {
+    vault.engine().why_not(&WhyNotRequest { note: note.into(), search }).expect("an answer")
+}
+
+fn files() -> Vec<(String, String)> {
+    let mut files = vec![
+        ("fern.md".to_owned(), "---\ntags: [plant]\ntype: entry\ndate: 2024-05-01\nstate: done\n---\nfern frond spore, see [[moss]] and [[nowhere]]\n".to_owned()),
+        ("moss.md".to_owned(), "---\ntags: [plant]\n---\nsoft cushion\n".to_owned()),
+        ("deep/stone.md".to_owned(), "grey granite, no fern\n".to_owned()),
+        ("empty.md".to_owned(), "entirely different\n".to_owned()),
+    ];
+    files.extend(
+        (0..6).map(|at| (format!("ivy{at}.md"), format!("ivy climbs{}\n", " ivy".repeat(at)))),
+    );
+    files
+}
+
+#[test]
+fn a_filter_is_named_by_its_parts() {
+    let vault = vault_of_words(&files());
+    let all = || Filter::default();
+    let text = |text: &str| vec![text.to_owned()];
+    let cases: [(&str, &str, Filter, &[&str]); 9] = [
+        ("path", "fern", Filter { paths: text("deep"), ..all() }, &["paths"]),
+        ("tag", "deep/stone", Filter { tags: text("plant"), ..all() }, &["tags"]),
+        ("type", "moss", Filter { types: text("entry"), ..all() }, &["types"]),
+        (
+            "property",
+            "moss",
+            Filter { properties: vec![("state".into(), "done".into())], ..all() },
+            &["properties"],
+        ),
+        ("after", "fern", Filter { after: Some("2025-01-01".into()), ..all() }, &["after"]),
+        ("before", "fern", Filter { before: Some("2024-01-01".into()), ..all() }, &["before"]),
+        ("link to", "deep/stone", Filter { linked_to: text("moss"), ..all() }, &["linked_to"]),
+        ("link from", "fern", Filter { linked_from: text("fern"), ..all() }, &["linked_from"]),
+        (
+            "two",
+            "empty",
+            Filter { tags: text("plant"), within: vec![("fern".into(), 1)], ..all() },
+            &["tags", "within"],
+        ),
+    ];
+    for (name, note, filter, expected) in cases {
+        let answer = why(&vault, note, SearchRequest { filter, ..request("fern frond") });
+        assert_eq!((answer.loss, &answer.failed[..]), (Loss::Filter, expected), "{name}");
+    }
+    let filter = Filter { paths: text("deep"), ..all() };
+    let answer = why(&vault, "fern", SearchRequest { filter, ..request("fern frond") });
+    assert_eq!(answer.rank, Some(1), "without the filter it leads");
+}
+
+/// Name, vault, note, search; then the stage and the rank.
+type Case<'v> = (&'static str, &'v Vault, &'static str, SearchRequest, Loss, Option<usize>);
+
+#[test]
+fn other_losses_are_named_by_their_stage() {
+    let mut small = vault_of_words(&files());
+    small.settings.candidates_per_leg = 2;
+    let words = vault_of_words(&files());
+    let mut classic = vault_of_words(&files());
+    classic.settings.profile = Profile::Classic;
+    classic.settings.classic.expansion_floor = 0.9;
+    let one = |query: &str| SearchRequest { limit: 1, ..request(query) };
+    let lone = |query: &str| SearchRequest {
+        without: Without { graph: true, ..Without::default() },
+        ..request(query)
+    };
+    let cases: [Case<'_>; 10] = [
+        ("a hit", &words, "fern", request("fern frond"), Loss::None, Some(1)),
+        ("a neighbour of a hit", &words, "moss", request("fern frond"), Loss::None, Some(2)),
+        ("below the limit", &words, "moss", one("fern frond"), Loss::Limit, Some(2)),
+        ("no file", &words, "nowhere", request("fern"), Loss::NotIndexed, None),
+        ("no word of it", &words, "empty", request("fern frond"), Loss::NoAnswer, None),
+        ("without the graph", &words, "moss", lone("fern frond"), Loss::NoAnswer, None),
+        ("an excluded word", &words, "deep/stone", lone("fern -granite"), Loss::Excluded, None),
+        ("a required word", &words, "deep/stone", lone("+spore fern"), Loss::Excluded, None),
+        ("beyond the candidates", &small, "ivy0", lone("ivy"), Loss::Candidates, Some(3)),
+        (
+            "a hit below the floor",
+            &classic,
+            "moss",
+            request("fern one two three four five"),
+            Loss::Floor,
+            None,
+        ),
+    ];
+    for (name, vault, note, search, loss, rank) in cases {
+        let answer = why(vault, note, search);
+        assert_eq!((answer.loss, answer.rank), (loss, rank), "{name}: {answer:?}");
+        assert!(answer.margin.is_none_or(|margin| margin >= 0.0), "{name}: {answer:?}");
+    }
+    let limit = why(&words, "moss", one("fern frond"));
+    assert!(limit.margin.unwrap() > 0.0 && limit.hit.is_some());
+}
+
+#[test]
+fn a_pending_vector_is_named() {
+    let mut vault = vault(&files());
+    let id = vault.snapshot.notes.find("moss").note.unwrap();
+    vault.snapshot.vectors.as_mut().unwrap().rows.insert(id, imbl::Vector::unit(None));
+    let search = SearchRequest {
+        mode: SearchMode::Vector,
+        without: Without { graph: true, ..Without::default() },
+        ..request("soft cushion")
+    };
+    assert_eq!(why(&vault, "moss", search).loss, Loss::VectorPending);
+}
+
+#[test]
+fn a_hub_that_was_cut_is_named() {
+    let mut files = vec![("hub.md".to_owned(), "index of gardens\n".to_owned())];
+    files.extend(
+        (0..40).map(|at| (format!("leaf{at:02}.md"), format!("leaf {at} in the [[hub]]\n"))),
+    );
+    let mut vault = vault_of_words(&files);
+    vault.settings.fanout = 5;
+    assert_eq!(why(&vault, "leaf00", request("index of gardens")).loss, Loss::None);
+    assert_eq!(why(&vault, "leaf39", request("index of gardens")).loss, Loss::Fanout);
+}
+
+#[test]
+fn an_unknown_note_is_an_error() {
+    let vault = vault_of_words(&files());
+    let asked = WhyNotRequest { note: "firn".into(), search: request("fern") };
+    assert!(matches!(vault.engine().why_not(&asked), Err(EngineError::UnknownNote { .. })));
+}
