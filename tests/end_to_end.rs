@@ -4,6 +4,7 @@ mod access;
 mod observe;
 mod walk;
 mod web;
+mod why_not;
 
 use std::time::Duration;
 

@@ -33,6 +33,8 @@ pub struct Filter {
     pub linked_from: Vec<String>,
     /// Notes and how many links away from them the wanted ones are at most, all of them.
     pub within: Vec<(String, u32)>,
+    /// Notes that do not pass.
+    pub excluded: Vec<String>,
 }
 
 /// Properties that date a note, the first that is there.
@@ -65,6 +67,7 @@ impl Filter {
             linked_to,
             linked_from,
             within,
+            excluded,
         } = self.clone();
         let parts = [
             ("vaults", Self { vaults, ..Self::default() }),
@@ -77,6 +80,7 @@ impl Filter {
             ("linked_to", Self { linked_to, ..Self::default() }),
             ("linked_from", Self { linked_from, ..Self::default() }),
             ("within", Self { within, ..Self::default() }),
+            ("excluded", Self { excluded, ..Self::default() }),
         ];
         let mut failed = Vec::new();
         for (name, part) in parts {
@@ -114,6 +118,7 @@ struct Matcher<'f> {
     after: Option<Timestamp>,
     before: Option<Timestamp>,
     near: Vec<HashSet<NoteId>>,
+    excluded: HashSet<NoteId>,
 }
 
 impl<'f> Matcher<'f> {
@@ -176,6 +181,8 @@ impl<'f> Matcher<'f> {
             }
             near.push(seen);
         }
+        let excluded = filter.excluded.iter().map(|name| note_named(snapshot, name));
+        let excluded = excluded.collect::<Result<_, _>>()?;
         let folded = |list: &[String]| list.iter().map(|item| fold(item)).collect();
         let bare = |tag: &String| fold(tag.trim_start_matches('#').trim_matches('/'));
         Ok(Self {
@@ -188,6 +195,7 @@ impl<'f> Matcher<'f> {
             after: moment("filter.after", filter.after.as_deref())?,
             before: moment("filter.before", filter.before.as_deref())?,
             near,
+            excluded,
         })
     }
 
@@ -203,6 +211,7 @@ impl<'f> Matcher<'f> {
             && self.filter.properties.iter().all(|(key, value)| has_property(entry, key, value))
             && self.passes_date(entry)
             && self.near.iter().all(|set| set.contains(&id))
+            && !self.excluded.contains(&id)
     }
 
     fn passes_path(&self, path: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use weft_index::Snapshot;
 use weft_index::notes::{Issue, VaultId};
-use weft_model::{Diagnostic, NoteId, Severity};
+use weft_model::id::without_markdown_extension;
+use weft_model::{Diagnostic, NoteId, Severity, fold};
 
 use crate::board::Absent;
 use crate::status::{FileCoverage, FileState};
@@ -79,6 +80,24 @@ pub(crate) fn of_absent(
         unresolved: Vec::new(),
         diagnostics: Vec::new(),
     }
+}
+
+/// Whether a file that is not in the index lies at `name`, or its folder above it.
+pub(crate) fn is_at(file: &FileCoverage, name: &str) -> bool {
+    let own = name.strip_prefix(file.vault.as_str()).and_then(|rest| rest.strip_prefix(':'));
+    let (path, name) = (fold(&file.path), fold(own.unwrap_or(name)));
+    if path.ends_with('/') {
+        name.starts_with(&path)
+    } else {
+        without_markdown_extension(&path) == without_markdown_extension(&name)
+    }
+}
+
+/// Whether a file that is not in the index has this name, in whatever folder.
+pub(crate) fn is_called(file: &FileCoverage, name: &str) -> bool {
+    let path = fold(&file.path);
+    let own = path.rsplit('/').next().unwrap_or_default();
+    !own.is_empty() && without_markdown_extension(own) == without_markdown_extension(&fold(name))
 }
 
 fn vault_name(snapshot: &Snapshot, id: VaultId) -> String {

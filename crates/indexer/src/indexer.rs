@@ -144,6 +144,21 @@ impl Indexer {
         lines
     }
 
+    /// The line of a file that is known and not in the index: named by its path or file name, with or without extension and vault, or lying in a folder that is kept out.
+    #[must_use]
+    pub fn absent(&self, name: &str) -> Option<FileCoverage> {
+        let snapshot = self.reader.snapshot();
+        let lines = self.board.lock();
+        let files = lines.absent.iter().flat_map(|(vault, files)| {
+            files.iter().map(|(path, file)| coverage::of_absent(&snapshot, *vault, path, file))
+        });
+        let by_path = |file: &FileCoverage| coverage::is_at(file, name);
+        files
+            .clone()
+            .find(by_path)
+            .or_else(|| files.clone().find(|file| coverage::is_called(file, name)))
+    }
+
     /// Lets the writer publish and write down what it holds, and waits for it.
     pub fn stop(mut self) {
         self.end();

@@ -368,6 +368,9 @@ pub(crate) struct FilterArgs {
     /// At most K links away from this note.
     #[arg(long, value_name = "NOTE:K", value_parser = within)]
     within: Vec<(String, u32)>,
+    /// Not this note.
+    #[arg(long, value_name = "NOTE")]
+    exclude: Vec<String>,
 }
 
 impl From<FilterArgs> for Filter {
@@ -382,6 +385,7 @@ impl From<FilterArgs> for Filter {
             linked_to,
             linked_from,
             within,
+            exclude,
         } = args;
         Self {
             vaults: Vec::new(),
@@ -397,6 +401,7 @@ impl From<FilterArgs> for Filter {
             linked_to,
             linked_from,
             within: within.into_iter().map(|(note, hops)| Within { note, hops }).collect(),
+            excluded: exclude,
         }
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         linked_to,
         linked_from,
         within,
+        excluded,
     } = filter.unwrap_or_default();
     if let Some(place) = within.iter().find(|place| place.hops == 0) {
         let reason = format!("`{}` needs at least 1 hop", place.note);
@@ -51,6 +52,7 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         linked_to,
         linked_from,
         within: within.into_iter().map(|wire::Within { note, hops }| (note, hops)).collect(),
+        excluded,
     })
 }
 

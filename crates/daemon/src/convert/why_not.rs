@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use tonic::Status;
 use weft_engine as engine;
+use weft_indexer::FileCoverage;
 use weft_proto::noteweft::v1 as wire;
 
 use super::search::{hit, search_request};
@@ -48,11 +49,13 @@ pub(crate) fn why_not_response(answer: engine::WhyNotAnswer) -> wire::WhyNotResp
 }
 
 /// What is said of a file that is there and not indexed.
-pub(crate) fn not_indexed(path: &str, reason: &str, generation: u64) -> wire::WhyNotResponse {
+pub(crate) fn not_indexed(file: FileCoverage, generation: u64) -> wire::WhyNotResponse {
+    let FileCoverage { path, reason, .. } = file;
+    let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
     wire::WhyNotResponse {
-        note: Some(wire::NoteRef { uri: path.to_owned(), title: path.to_owned() }),
+        note: Some(wire::NoteRef { uri: path.clone(), title: path }),
         loss: wire::Loss::NotIndexed.into(),
-        reason: format!("the file is not indexed: {reason}"),
+        reason: format!("the file is not indexed{reason}"),
         generation,
         ..wire::WhyNotResponse::default()
     }

@@ -1,7 +1,7 @@
 //! SearchService.
 
 use tonic::{Request, Response, Status};
-use weft_engine::EngineError;
+use weft_engine::{EngineError, Loss};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::search_service_server::SearchService;
 
@@ -34,24 +34,23 @@ impl SearchService for Services {
         let asked = convert::why_not::why_not_request(request, deadline)?;
         let note = asked.note.clone();
         let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));
-        match answer.await? {
-            Ok(answer) => Ok(Response::new(convert::why_not::why_not_response(answer))),
-            Err(error @ EngineError::UnknownNote { .. }) => {
-                // A file may be there although no note is.
-                let absent = self.compute(deadline, move |vaults| {
-                    let files = vaults.indexer().coverage();
-                    let generation = vaults.engine().snapshot().generation;
-                    let found =
-                        files.into_iter().find(|file| file.uri.is_none() && file.path == note);
-                    Ok(found.and_then(|file| Some((file.path, file.reason?, generation))))
-                });
-                let absent = absent.await?;
-                let (path, reason, generation) = absent.ok_or_else(|| status::of_engine(&error))?;
-                let answer = convert::why_not::not_indexed(&path, &reason, generation);
-                Ok(Response::new(answer))
+        let answer = answer.await?;
+        let is_absent = match &answer {
+            Ok(answer) => answer.loss == Loss::NotIndexed,
+            Err(error) => matches!(error, EngineError::UnknownNote { .. }),
+        };
+        if is_absent {
+            // A file may be there although no note is.
+            let file = self.compute(deadline, move |vaults| {
+                let generation = vaults.engine().snapshot().generation;
+                Ok(vaults.indexer().absent(&note).map(|file| (file, generation)))
+            });
+            if let Some((file, generation)) = file.await? {
+                return Ok(Response::new(convert::why_not::not_indexed(file, generation)));
             }
-            Err(error) => Err(status::of_engine(&error)),
         }
+        let answer = answer.map_err(|error| status::of_engine(&error))?;
+        Ok(Response::new(convert::why_not::why_not_response(answer)))
     }
 
     type WatchQueryStream = Following<wire::WatchQueryResponse>;

@@ -28,7 +28,7 @@ fn a_filter_is_named_by_its_parts() {
     let vault = vault_of_words(&files());
     let all = || Filter::default();
     let text = |text: &str| vec![text.to_owned()];
-    let cases: [(&str, &str, Filter, &[&str]); 9] = [
+    let cases: [(&str, &str, Filter, &[&str]); 10] = [
         ("path", "fern", Filter { paths: text("deep"), ..all() }, &["paths"]),
         ("tag", "deep/stone", Filter { tags: text("plant"), ..all() }, &["tags"]),
         ("type", "moss", Filter { types: text("entry"), ..all() }, &["types"]),
@@ -42,6 +42,7 @@ fn a_filter_is_named_by_its_parts() {
         ("before", "fern", Filter { before: Some("2024-01-01".into()), ..all() }, &["before"]),
         ("link to", "deep/stone", Filter { linked_to: text("moss"), ..all() }, &["linked_to"]),
         ("link from", "fern", Filter { linked_from: text("fern"), ..all() }, &["linked_from"]),
+        ("the note itself", "fern", Filter { excluded: text("fern"), ..all() }, &["excluded"]),
         (
             "two",
             "empty",
