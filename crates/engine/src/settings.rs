@@ -14,6 +14,8 @@ pub struct EngineSettings {
     /// Notes that each leg of a search brings at most, before they are ranked together; 1 to 10,000.
     pub candidates_per_leg: usize,
     /// The share of the vectors in the score of a hybrid search, 0 to 1; words have the rest.
+    ///
+    /// It shrinks with what the model's vocabulary cannot express of a query.
     pub vector_share: f64,
     /// Whether a word that no note holds stands for words one edit away, where the request does not say.
     pub typos: bool,

@@ -38,6 +38,13 @@ pub trait Embedder: Send + Sync {
     /// How many of the model's tokens `text` takes, special tokens not counted. Pure and cheap.
     fn n_tokens(&self, text: &str) -> usize;
 
+    /// How much of `text` the model's vocabulary can express, in `0.0..=1.0`; 1 where that is not known.
+    ///
+    /// A vector of what it cannot express says little, whatever it resembles. Pure and cheap.
+    fn expressed(&self, _text: &str) -> f64 {
+        1.0
+    }
+
     /// One unit vector per text, in order, each of the identity's dimension.
     ///
     /// An empty batch gives no vectors; an empty text is legal.

@@ -186,6 +186,7 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         profile,
         weights,
         vector_share,
+        expressed,
         words,
         seeds,
         n_seeds_left_out,
@@ -201,6 +202,7 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         profile: profile.into(),
         weights: Some(wire::Weights { similarity, centrality, activation }),
         vector_share,
+        expressed,
         words: words
             .into_iter()
             .map(|engine::ExplainedWord { word, count, n_notes, idf }| wire::QueryWord {

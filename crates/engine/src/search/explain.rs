@@ -19,6 +19,8 @@ pub struct Explanation {
     pub weights: Weights,
     /// The share of the vectors in each similarity; words had the rest.
     pub vector_share: f64,
+    /// How much of the query the model's vocabulary can express, in `0.0..=1.0`: by that the configured share of the vectors shrinks.
+    pub expressed: f64,
     /// The words of the query, function words left out, in its order.
     pub words: Vec<ExplainedWord>,
     /// Hits from which the graph was looked at, the most similar first.
@@ -146,6 +148,7 @@ pub(super) fn explanation(
         profile,
         weights,
         vector_share: question.share,
+        expressed: question.expressed,
         words: words.collect(),
         seeds: seeds.collect(),
         n_seeds_left_out: lifts.n_left_out,

@@ -173,8 +173,12 @@ impl Engine {
         }
         let vector =
             if with_vectors { self.query_vector(query, *mode, *deadline, degraded)? } else { None };
+        let expressed = match (&self.embedder, &vector) {
+            (Some(embedder), Some(_)) => embedder.expressed(query),
+            (Some(_) | None, _) => 1.0,
+        };
         let share = match (mode, &vector) {
-            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share,
+            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share * expressed,
             (SearchMode::Vector, Some(_)) => 1.0,
             (SearchMode::Hybrid | SearchMode::Vector | SearchMode::Keyword, _) => 0.0,
         };
@@ -187,7 +191,7 @@ impl Engine {
             && *mode != SearchMode::Vector;
         let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
         let mentions = mentions.into_iter().map(|mention| (mention.note, mention.share)).collect();
-        Ok(Question { snapshot, words, vector, share, passing, mentions })
+        Ok(Question { snapshot, words, vector, share, expressed, passing, mentions })
     }
 
     /// The query as a vector; nothing, and a line in `degraded`, where it cannot be had.

@@ -21,6 +21,8 @@ pub(super) struct Question<'s> {
     pub(super) vector: Option<Vec<f32>>,
     /// The share of the vectors in a similarity; words have the rest.
     pub(super) share: f64,
+    /// How much of the query the model's vocabulary can express.
+    pub(super) expressed: f64,
     pub(super) passing: NoteSet,
     /// Notes called by name, and the share of the query that their name is.
     pub(super) mentions: HashMap<NoteId, f64>,

@@ -68,6 +68,10 @@ impl Embedder for OnnxEmbedder {
         self.tokenizer.n_tokens(text)
     }
 
+    fn expressed(&self, text: &str) -> f64 {
+        self.tokenizer.expressed(text)
+    }
+
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
         let make = || session(&self.files, &self.tokenizer, &self.runtime);
         let work = |session: &mut TextEmbedding, text: &str| {

@@ -113,6 +113,10 @@ impl Embedder for RtenEmbedder {
         self.tokenizer().n_tokens(text)
     }
 
+    fn expressed(&self, text: &str) -> f64 {
+        self.tokenizer().expressed(text)
+    }
+
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.vectors(texts, role)
             .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })

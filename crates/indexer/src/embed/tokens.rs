@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tokenizers::{Encoding, Tokenizer, TruncationDirection};
+use tokenizers::{Encoding, ModelWrapper, Tokenizer, TruncationDirection};
 use weft_model::{Estimator, Tokens};
 
 use super::bundled;
@@ -18,6 +18,8 @@ const BYTES_PER_TOKEN_LOOKED_AT: usize = 32;
 pub(crate) struct TextTokenizer {
     inner: Tokenizer,
     n_special: usize,
+    /// The token for what has no other.
+    unknown: Option<u32>,
 }
 
 impl TextTokenizer {
@@ -27,7 +29,15 @@ impl TextTokenizer {
         inner.with_padding(None);
         inner.with_truncation(None).map_err(|error| error.to_string())?;
         let n_special = inner.encode_fast("", true).map_err(|error| error.to_string())?.len();
-        Ok(Self { inner, n_special })
+        let unknown = match inner.get_model() {
+            ModelWrapper::WordPiece(model) => Some(model.unk_token.as_str()),
+            ModelWrapper::WordLevel(model) => Some(model.unk_token.as_str()),
+            ModelWrapper::BPE(model) => model.unk_token.as_deref(),
+            // It keeps the number to itself; the name is that of its trainer.
+            ModelWrapper::Unigram(_) => Some("<unk>"),
+        };
+        let unknown = unknown.and_then(|token| inner.token_to_id(token));
+        Ok(Self { inner, n_special, unknown })
     }
 
     /// How many tokens the tokenizer adds to every text.
@@ -42,6 +52,34 @@ impl TextTokenizer {
         self.inner
             .encode_fast(text, false)
             .map_or_else(|_| text.chars().count(), |encoding| encoding.len())
+    }
+
+    /// The share of the characters of `text` that the vocabulary expresses, in `0.0..=1.0`; 1 for a text without any.
+    ///
+    /// Those of an unknown token are not expressed, and of a word that falls into pieces each further piece costs its first: so a word spelled letter by letter counts next to nothing, and one that is a token counts whole.
+    /// An ideograph is a word in itself. White space and ASCII punctuation do not count.
+    pub(crate) fn expressed(&self, text: &str) -> f64 {
+        let Ok(encoding) = self.inner.encode_char_offsets(text, false) else { return 1.0 };
+        let chars: Vec<char> = text.chars().collect();
+        let mut is_expressed = vec![false; chars.len()];
+        let mut word_before = None;
+        let tokens = encoding.get_ids().iter().zip(encoding.get_word_ids());
+        for ((id, word), (start, end)) in tokens.zip(encoding.get_offsets()) {
+            let continues = word.is_some() && *word == word_before;
+            word_before = *word;
+            if Some(*id) == self.unknown {
+                continue;
+            }
+            for at in *start..(*end).min(chars.len()) {
+                is_expressed[at] |= at > *start || !continues || is_ideograph(chars[at]);
+            }
+        }
+        let counted = chars.iter().zip(is_expressed);
+        let counted = counted.filter(|(c, _)| !c.is_whitespace() && !c.is_ascii_punctuation());
+        let (n, n_expressed) = counted.fold((0_u32, 0_u32), |(n, n_expressed), (_, expressed)| {
+            (n + 1, n_expressed + u32::from(expressed))
+        });
+        if n == 0 { 1.0 } else { f64::from(n_expressed) / f64::from(n) }
     }
 
     /// The first tokens of `text`, at most `max_tokens` with the special ones.
@@ -88,6 +126,11 @@ impl TextTokenizer {
         copy.with_truncation(Some(truncation)).map_err(|error| error.to_string())?;
         Ok(copy)
     }
+}
+
+/// Whether a character of Chinese writing stands for a word or a part of one. Source: Unicode, blocks "CJK Unified Ideographs" and its extensions.
+const fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
 /// At most `n_bytes` of the front of `text`, ended at white space where there is some, else at a character.
@@ -177,6 +220,25 @@ mod tests {
                 .encode_fast(tokenizer.cut(text, 16).unwrap(), true)
                 .unwrap();
             assert_eq!(front.get_ids(), expected, "{} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn what_the_vocabulary_expresses() {
+        let tokenizer = bundled::tokenizer();
+        for (text, least, most) in [
+            ("", 1.0, 1.0),
+            ("?!", 1.0, 1.0),
+            ("Why do cells age?", 1.0, 1.0),
+            // Pieces: "zur", "##verse", "##zung".
+            ("Zurverszung", 0.7, 0.95),
+            ("Почему стареют клетки", 0.0, 0.25),
+            ("黑豹队的防守丢了多少分", 0.0, 0.5),
+            ("日", 1.0, 1.0),
+            ("🌿🌿", 0.0, 0.0),
+        ] {
+            let share = tokenizer.expressed(text);
+            assert!((least..=most).contains(&share), "{text}: {share}");
         }
     }
 

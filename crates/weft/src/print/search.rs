@@ -133,6 +133,7 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
         profile,
         weights,
         vector_share,
+        expressed,
         words,
         seeds,
         n_seeds_left_out,
@@ -157,7 +158,11 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
             "{profile}: {similarity:.2} similarity + {centrality:.2} centrality + {activation:.2} activation"
         ),
     );
-    row("similarity", &format!("{vector_share:.2} meaning + {:.2} words", 1.0 - vector_share));
+    let mut similarity = format!("{vector_share:.2} meaning + {:.2} words", 1.0 - vector_share);
+    if *expressed < 0.995 {
+        let _ = write!(similarity, "; the model can express {expressed:.2} of the query");
+    }
+    row("similarity", &similarity);
     let words: Vec<String> = words
         .iter()
         .map(|word| {
