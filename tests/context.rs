@@ -9,7 +9,8 @@ use weft_model::Estimator as _;
 use weft_model::tokens::{Bytes, Characters};
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, AssembleResponse, BudgetUnit, ContextNote, ContextOrder, Rendering,
+    AssembleRequest, AssembleResponse, BudgetUnit, ContextBands, ContextLimits, ContextNote,
+    ContextOrder, Rendering,
 };
 use weft_tests::{Failure, Running, example, served};
 
@@ -118,6 +119,9 @@ async fn a_stream_says_the_same_in_pieces() -> Result<(), Failure> {
 #[tokio::test(flavor = "multi_thread")]
 async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
     let (daemon, mut contexts) = serving().await?;
+    let limited = |limits| AssembleRequest { limits: Some(limits), ..asked("x") };
+    let none = ContextLimits::default();
+    let bands = ContextBands { full: Some(-1.0), ..ContextBands::default() };
     for (request, field) in [
         (asked(""), "query"),
         (AssembleRequest { budget: Some(1), budget_chars: Some(1), ..asked("x") }, "budget_chars"),
@@ -128,6 +132,9 @@ async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
         (AssembleRequest { order: 9, ..asked("x") }, "order"),
         (AssembleRequest { mode: 9, ..asked("x") }, "mode"),
         (AssembleRequest { limit: Some(0), ..asked("x") }, "limit"),
+        (limited(ContextLimits { outline_depth: Some(256), ..none }), "limits.outline_depth"),
+        (limited(ContextLimits { soft_ratio: Some(2.0), ..none }), "limits.soft_ratio"),
+        (limited(ContextLimits { bands: Some(bands), ..none }), "limits.bands.full"),
     ] {
         let alone = contexts.assemble(request.clone()).await.err().ok_or(field)?;
         let streamed = match contexts.assemble_stream(request).await {

@@ -135,13 +135,13 @@ impl Limits {
         let (block, depth) = (f64::from(*block_chars), *outline_depth);
         let is_level = (1..=6).contains(&depth);
         [
-            share("bands.structural", bands.structural),
-            share("bands.snippet", bands.snippet),
-            share("bands.full", bands.full),
-            expect("bands.snippet", bands.snippet, between, is_ordered),
-            share("soft_ratio", *soft_ratio),
-            expect("block_chars", block, "at least 1", *block_chars > 0),
-            expect("outline_depth", f64::from(depth), "a level from 1 to 6", is_level),
+            share("limits.bands.structural", bands.structural),
+            share("limits.bands.snippet", bands.snippet),
+            share("limits.bands.full", bands.full),
+            expect("limits.bands.snippet", bands.snippet, between, is_ordered),
+            share("limits.soft_ratio", *soft_ratio),
+            expect("limits.block_chars", block, "at least 1", *block_chars > 0),
+            expect("limits.outline_depth", f64::from(depth), "a level from 1 to 6", is_level),
         ]
         .into_iter()
         .filter_map(Result::err)

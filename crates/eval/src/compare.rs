@@ -1,5 +1,7 @@
 //! Two rankings of the same queries: by how much one is better, and how sure that is.
 
+use serde::Serialize;
+
 use crate::Measures;
 
 /// How often queries are drawn anew.
@@ -23,29 +25,62 @@ pub struct Comparison {
     pub n_worse: usize,
 }
 
+/// A mean, and how far it may be off.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Mean {
+    /// The mean of values, one for each query. Zeros for none.
+    ///
+    /// The interval is a bootstrap: queries are drawn with replacement.
+    /// The draws are the same for equal numbers of queries, so equal inputs give equal intervals. Source: Efron and Tibshirani, 1993; Sakai, 2006.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len();
+        let mean = |sum: f64| sum / n.max(1) as f64;
+        let mut draw = Draw(0);
+        let mut drawn = || mean((0..n).map(|_| values[draw.below(n)]).sum());
+        let mut means: Vec<f64> = (0..N_DRAWS).map(|_| drawn()).collect();
+        means.sort_unstable_by(f64::total_cmp);
+        Self {
+            mean: mean(values.iter().sum()),
+            low: quantile(&means, TAIL),
+            high: quantile(&means, 1.0 - TAIL),
+        }
+    }
+}
+
 /// Compares measures of the same queries in the same order. Zeros without queries.
 ///
-/// The interval is a paired bootstrap: queries are drawn with replacement, both rankings of each together.
-/// The draws are the same for equal numbers of queries, so equal inputs give equal intervals. Source: Efron and Tibshirani, 1993; Sakai, 2006.
+/// The interval is that of [`Mean::of`] the differences, so both rankings of a query are drawn together.
 #[must_use]
 pub fn compare(one: &[Measures], other: &[Measures], measure: &str) -> Comparison {
-    let value = |measures: &Measures| measures.value(measure).unwrap_or(0.0);
-    let differences: Vec<f64> =
-        one.iter().zip(other).map(|(one, other)| value(one) - value(other)).collect();
-    let n = differences.len();
-    let mean = |sum: f64| sum / n.max(1) as f64;
-    let mut means: Vec<f64> = Vec::with_capacity(N_DRAWS);
-    let mut draw = Draw(0);
-    for _ in 0..N_DRAWS {
-        means.push(mean((0..n).map(|_| differences[draw.below(n)]).sum()));
-    }
-    means.sort_unstable_by(f64::total_cmp);
-    Comparison {
-        difference: mean(differences.iter().sum()),
-        low: quantile(&means, TAIL),
-        high: quantile(&means, 1.0 - TAIL),
-        n_better: differences.iter().filter(|difference| **difference > 0.0).count(),
-        n_worse: differences.iter().filter(|difference| **difference < 0.0).count(),
+    let values = |all: &[Measures]| -> Vec<f64> {
+        all.iter().map(|measures| measures.value(measure).unwrap_or(0.0)).collect()
+    };
+    Comparison::of(&values(one), &values(other))
+}
+
+impl Comparison {
+    /// Compares values of the same queries in the same order, as [`compare`] does.
+    #[must_use]
+    pub fn of(one: &[f64], other: &[f64]) -> Self {
+        let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
+        let Mean { mean, low, high } = Mean::of(&differences);
+        Self {
+            difference: mean,
+            low,
+            high,
+            n_better: differences.iter().filter(|difference| **difference > 0.0).count(),
+            n_worse: differences.iter().filter(|difference| **difference < 0.0).count(),
+        }
     }
 }
 

@@ -15,11 +15,13 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod held;
 mod judgements;
 mod measures;
 mod run;
 
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, Mean, compare};
+pub use held::Held;
 pub use judgements::{Grades, Judgements, Query, ReadError, read_queries};
 pub use measures::{MEASURES, Measures};
 pub use run::run_lines;

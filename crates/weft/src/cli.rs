@@ -242,7 +242,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Measure the ranking on questions of your own, and what each part of it is worth.
+    /// Measure the ranking, or contexts, on questions of your own, and what each part is worth.
     Eval(EvalArgs),
     /// Look at the files again.
     Reindex {

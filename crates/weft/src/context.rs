@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use weft_graph::doughnut::{Priority, STRATEGIES};
 use weft_proto::noteweft::v1::{
-    AssembleRequest, ContextNote, ContextOrder, Filter, FocusSource, Rendering, TreeRequest,
+    AssembleRequest, ContextBands, ContextLimits, ContextNote, ContextOrder, Filter, FocusSource,
+    Rendering, TreeRequest,
 };
 
 use crate::asker::Asker;
@@ -63,6 +65,9 @@ pub(crate) struct ContextArgs {
     /// How to look.
     #[arg(long, value_enum, default_value_t, help_heading = "Sources")]
     mode: Mode,
+    /// How much of each note, where not as the settings `context.limits` say, such as soft_ratio=0.2,bands.snippet=0.35.
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = own_limits, help_heading = "Output")]
+    with: Option<ContextLimits>,
     /// Write the context alone in this form, and the ledger to standard error; with none, nothing is paid for titles and fences.
     #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
     rendering: Option<Form>,
@@ -138,6 +143,7 @@ impl ContextArgs {
             from,
             limit,
             mode,
+            with,
             rendering,
             order,
             tree,
@@ -164,6 +170,7 @@ impl ContextArgs {
             estimator,
             rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
             order: ContextOrder::from(order).into(),
+            limits: with,
             walk,
             focus: focus.map(|note| FocusSource { note, body_links, sibling_of_target }),
             ..AssembleRequest::default()
@@ -197,6 +204,32 @@ fn scored(text: &str) -> Result<ContextNote, String> {
         format!("`{score}` is no score; after a name that holds `=` write one: {text}=1")
     })?;
     Ok(ContextNote { score: Some(score), ..named(name) })
+}
+
+/// Limits by the names of their settings: `NAME=VALUE`, with commas between several.
+pub(crate) fn own_limits(text: &str) -> Result<ContextLimits, String> {
+    fn number<N: FromStr>(value: &str) -> Result<Option<N>, String> {
+        value.parse().map(Some).map_err(|_| format!("`{value}` is no number that fits there"))
+    }
+    let (mut limits, mut bands) = (ContextLimits::default(), ContextBands::default());
+    for pair in text.split(',') {
+        let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` has no `=`"))?;
+        match name.trim() {
+            "bands.full" => bands.full = number(value)?,
+            "bands.snippet" => bands.snippet = number(value)?,
+            "bands.structural" => bands.structural = number(value)?,
+            "soft_ratio" => limits.soft_ratio = number(value)?,
+            "block_chars" => limits.block_chars = number(value)?,
+            "structural_cap" => limits.structural_cap = number(value)?,
+            "outline_depth" => limits.outline_depth = number(value)?,
+            other => {
+                return Err(format!(
+                    "there is no limit `{other}`, but bands.full, bands.snippet, bands.structural, soft_ratio, block_chars, structural_cap, outline_depth"
+                ));
+            }
+        }
+    }
+    Ok(ContextLimits { bands: Some(bands), ..limits })
 }
 
 fn answer_at(path: &Path) -> Result<Value, Failure> {
@@ -297,6 +330,38 @@ mod tests {
         }
         for wrong in ["a=b", "a=", "a=NaN", "a=0,9"] {
             assert!(read(wrong).unwrap_err().contains("is no score"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn limits_go_by_the_names_of_their_settings() {
+        let defaults = weft_daemon::config::Settings::default().context.limits;
+        let Value::Object(known) = serde_json::to_value(&defaults).unwrap() else {
+            panic!("a table")
+        };
+        for (name, value) in known {
+            let text = match (name.as_str(), value) {
+                ("stop_words", _) => continue,
+                (_, Value::Object(bands)) => {
+                    let bands = bands.iter().map(|(band, value)| format!("{name}.{band}={value}"));
+                    bands.collect::<Vec<_>>().join(",")
+                }
+                (_, value) => format!("{name}={value}"),
+            };
+            assert!(own_limits(&text).is_ok(), "{text}");
+        }
+        let read = own_limits("soft_ratio=0.2,bands.snippet=0.35").unwrap();
+        let bands = ContextBands { snippet: Some(0.35), ..ContextBands::default() };
+        let expected =
+            ContextLimits { bands: Some(bands), soft_ratio: Some(0.2), ..ContextLimits::default() };
+        assert_eq!(read, expected);
+        for (wrong, part) in [
+            ("soft_ratio", "has no `=`"),
+            ("soft=1", "no limit `soft`"),
+            ("block_chars=-1", "`-1` is no number"),
+            ("", "has no `=`"),
+        ] {
+            assert!(own_limits(wrong).unwrap_err().contains(part), "{wrong}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! `weft eval`: what the ranking is worth on one's own questions, and what each part of it.
 
+mod context;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,6 +13,8 @@ use weft_proto::noteweft::v1::{
     GetNoteRequest, Profile, SearchMode, SearchRequest, SearchResponse, StatusRequest, Without,
 };
 
+use self::context::ContextEvalArgs;
+pub(crate) use self::context::{ContextEvaluation, Packed};
 use crate::asker::Asker;
 use crate::cli::Format;
 use crate::commands::{aside, render};
@@ -44,6 +48,8 @@ pub(crate) struct EvalArgs {
     /// Fail with exit code 1 where the first variant has less, such as recall@5=0.9; may be given several times.
     #[arg(long, value_name = "MEASURE=LEAST", value_parser = requirement)]
     require: Vec<(&'static str, f64)>,
+    #[command(flatten)]
+    contexts: ContextEvalArgs,
 }
 
 /// A way to rank.
@@ -156,7 +162,7 @@ pub(crate) struct Compared {
 
 /// Measures, and gives the table as text.
 pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result<String, Failure> {
-    let EvalArgs { queries, qrels, id_property, variant, depth, run, require } = args;
+    let EvalArgs { queries, qrels, id_property, variant, depth, run, require, contexts } = args;
     let of_file = |path: &Path, error: weft_eval::ReadError| {
         Failure::usage(format!("{}: {error}", path.display()))
     };
@@ -169,18 +175,15 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
     }
     let texts: HashMap<&str, &Query> =
         asked.iter().map(|query| (query.id.as_str(), query)).collect();
-    let variants = if variant.is_empty() { usual(asker).await? } else { variant };
-
+    let n_unjudged =
+        asked.iter().filter(|query| !judged.iter().any(|(id, _)| *id == query.id)).count();
     let mut names = Names { property: id_property, known: HashMap::new() };
-    let mut evaluation = Evaluation {
-        n_queries: judged.len(),
-        n_unjudged: asked
-            .iter()
-            .filter(|query| !judged.iter().any(|(id, _)| *id == query.id))
-            .count(),
-        generation: 0,
-        variants: Vec::new(),
-    };
+    if contexts.context {
+        return context::ask(asker, contexts, &judged, &texts, n_unjudged, names, format).await;
+    }
+    let variants = if variant.is_empty() { usual(asker).await? } else { variant };
+    let mut evaluation =
+        Evaluation { n_queries: judged.len(), n_unjudged, generation: 0, variants: Vec::new() };
     let mut first: Vec<Measures> = Vec::new();
     let mut lines = String::new();
     for (at, variant) in variants.into_iter().enumerate() {
@@ -282,13 +285,18 @@ impl Names {
     ) -> Result<Vec<(String, f64)>, Failure> {
         let mut ranking = Vec::with_capacity(answer.hits.len());
         for hit in answer.hits {
-            let name = match self.property.clone() {
-                None => None,
-                Some(property) => self.of(asker, &hit.uri, &property).await?,
-            };
-            ranking.push((name.unwrap_or(hit.uri), hit.score));
+            ranking.push((self.name(asker, &hit.uri).await?, hit.score));
         }
         Ok(ranking)
+    }
+
+    /// The name of one note.
+    async fn name(&mut self, asker: &Asker, uri: &str) -> Result<String, Failure> {
+        let name = match self.property.clone() {
+            None => None,
+            Some(property) => self.of(asker, uri, &property).await?,
+        };
+        Ok(name.unwrap_or_else(|| uri.to_owned()))
     }
 
     async fn of(

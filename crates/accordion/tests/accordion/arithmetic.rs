@@ -458,12 +458,12 @@ fn odd_requests_are_refused() {
         ..Limits::default()
     };
     let cases = [
-        ("bands.full", bands(1.5, 0.7, 0.3)),
-        ("bands.snippet", bands(0.5, 0.7, 0.3)),
-        ("bands.structural", bands(0.9, 0.7, f64::NAN)),
-        ("soft_ratio", Limits { soft_ratio: -0.1, ..Limits::default() }),
-        ("block_chars", Limits { block_chars: 0, ..Limits::default() }),
-        ("outline_depth", Limits { outline_depth: 7, ..Limits::default() }),
+        ("limits.bands.full", bands(1.5, 0.7, 0.3)),
+        ("limits.bands.snippet", bands(0.5, 0.7, 0.3)),
+        ("limits.bands.structural", bands(0.9, 0.7, f64::NAN)),
+        ("limits.soft_ratio", Limits { soft_ratio: -0.1, ..Limits::default() }),
+        ("limits.block_chars", Limits { block_chars: 0, ..Limits::default() }),
+        ("limits.outline_depth", Limits { outline_depth: 7, ..Limits::default() }),
     ];
     for (name, limits) in cases {
         let error = pack(request(100, &limits, vec![found("a", 1.0, "x")])).unwrap_err();

@@ -30,6 +30,7 @@ pub(crate) fn assemble_request(
         order,
         focus,
         walk,
+        limits,
         min_generation: _,
         as_of: _,
     } = request;
@@ -68,9 +69,29 @@ pub(crate) fn assemble_request(
         limit: limit.map(size),
         budget,
         estimator,
+        limits: limits.map(own_limits).transpose()?.unwrap_or_default(),
         rendering,
         order,
         deadline: Some(deadline),
+    })
+}
+
+fn own_limits(limits: wire::ContextLimits) -> Result<context::OwnLimits, Status> {
+    let wire::ContextLimits { bands, soft_ratio, block_chars, structural_cap, outline_depth } =
+        limits;
+    let wire::ContextBands { full, snippet, structural } = bands.unwrap_or_default();
+    let level = |depth: u32| {
+        let reason = format!("{depth} is no level of a heading, 1 to 6");
+        u8::try_from(depth).map_err(|_| invalid("limits.outline_depth", &reason))
+    };
+    Ok(context::OwnLimits {
+        full,
+        snippet,
+        structural,
+        soft_ratio,
+        block_chars,
+        structural_cap: structural_cap.map(size),
+        outline_depth: outline_depth.map(level).transpose()?,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use weft_accordion::{Budget, Item, LeftOut, Order, Rendering, Unit};
+use weft_accordion::{Bands, Budget, Item, LeftOut, Limits, Order, Rendering, Unit};
 use weft_model::Value;
 
 use crate::walk::TreeRequest;
@@ -33,6 +33,8 @@ pub struct ContextRequest {
     pub budget: Option<Budget>,
     /// How tokens are counted: a name of [`Estimators`](crate::Estimators).
     pub estimator: Option<String>,
+    /// How much of each note is taken.
+    pub limits: OwnLimits,
     /// How the context is written down.
     pub rendering: Rendering,
     /// In which order it is shown.
@@ -65,6 +67,53 @@ pub struct NamedNote {
     pub relation: Option<String>,
     /// The note or path through which the caller came to it.
     pub via: Option<String>,
+}
+
+/// The [`Limits`] of one question; those not given are as they are set.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnLimits {
+    /// See [`Bands::full`].
+    pub full: Option<f64>,
+    /// See [`Bands::snippet`].
+    pub snippet: Option<f64>,
+    /// See [`Bands::structural`].
+    pub structural: Option<f64>,
+    /// See [`Limits::soft_ratio`].
+    pub soft_ratio: Option<f64>,
+    /// See [`Limits::block_chars`].
+    pub block_chars: Option<u32>,
+    /// See [`Limits::structural_cap`].
+    pub structural_cap: Option<usize>,
+    /// See [`Limits::outline_depth`].
+    pub outline_depth: Option<u8>,
+}
+
+impl OwnLimits {
+    /// These limits, and those of `set` for the rest.
+    pub(super) fn over(self, set: &Limits) -> Limits {
+        let Self {
+            full,
+            snippet,
+            structural,
+            soft_ratio,
+            block_chars,
+            structural_cap,
+            outline_depth,
+        } = self;
+        let bands = &set.bands;
+        Limits {
+            bands: Bands {
+                full: full.unwrap_or(bands.full),
+                snippet: snippet.unwrap_or(bands.snippet),
+                structural: structural.unwrap_or(bands.structural),
+            },
+            soft_ratio: soft_ratio.unwrap_or(set.soft_ratio),
+            block_chars: block_chars.unwrap_or(set.block_chars),
+            structural_cap: structural_cap.unwrap_or(set.structural_cap),
+            outline_depth: outline_depth.unwrap_or(set.outline_depth),
+            stop_words: set.stop_words.clone(),
+        }
+    }
 }
 
 /// A context with its ledger.

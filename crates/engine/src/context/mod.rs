@@ -14,7 +14,7 @@ use weft_model::Tokens;
 
 pub use messages::{
     ContextAnswer, ContextItem, ContextPiece, ContextRequest, ContextSummary, FocusSource,
-    NamedNote, Source,
+    NamedNote, OwnLimits, Source,
 };
 use sources::Gathered;
 pub use weft_accordion::{
@@ -66,7 +66,7 @@ impl ContextSettings {
         check(named.is_finite(), "scores.named", "a finite number");
         for problem in limits.problems() {
             if let PackError::Setting { setting, expected, value: _ } = problem {
-                check(false, &format!("limits.{setting}"), expected);
+                check(false, setting, expected);
             }
         }
         problems
@@ -98,8 +98,10 @@ impl Engine {
     ) -> Result<ContextSummary, EngineError> {
         let engine = self.pinned();
         let snapshot = engine.snapshot();
-        let ContextRequest { query, budget, estimator, rendering, order, deadline, .. } = request;
+        let ContextRequest { query, budget, estimator, limits, rendering, order, deadline, .. } =
+            request;
         let settings = &engine.contexts;
+        let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
         let Gathered { focus, candidates, truncated_by, degraded } =
             engine.gathered(&snapshot, request)?;
@@ -110,7 +112,7 @@ impl Engine {
             query: Some(&words),
             budget: budget.unwrap_or(Budget::Tokens(Tokens::new(settings.budget))),
             meter,
-            limits: &settings.limits,
+            limits: &limits,
             rendering: *rendering,
             order: *order,
         })?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use weft_engine::context::{
     Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, FocusSource,
-    Limits, Mode, NamedNote, Order, Rendering, Source, StandIns,
+    Limits, Mode, NamedNote, Order, OwnLimits, Rendering, Source, StandIns,
 };
 use weft_engine::walk::{Direction, Follow, Limits as Reach, TreeRequest};
 use weft_engine::{EngineError, Filter, SearchMode};
@@ -45,6 +45,7 @@ fn request() -> ContextRequest {
         limit: None,
         budget: Some(Budget::Characters(Chars(10_000))),
         estimator: None,
+        limits: OwnLimits::default(),
         rendering: Rendering::None,
         order: Order::BestFirst,
         deadline: None,
@@ -345,6 +346,45 @@ fn a_note_without_a_score_has_one_by_its_distance() {
 }
 
 #[test]
+fn a_question_may_bring_its_own_limits() {
+    let vault = Vault::new(PLANTS);
+    let fates_with = |limits| {
+        let notes = vec![named("fern", None), named("moss", Some(0.8)), named("stone", Some(0.5))];
+        fates(&vault.engine.context(&ContextRequest { notes, limits, ..request() }).unwrap())
+    };
+    let none = OwnLimits::default();
+    let cases: &[(&str, OwnLimits, [&str; 3])] = &[
+        ("as set", none, ["fern full", "moss snippet", "stone structural"]),
+        (
+            "bands",
+            OwnLimits { full: Some(0.8), snippet: Some(0.6), structural: Some(0.6), ..none },
+            ["fern full", "moss full", "stone below_threshold"],
+        ),
+        (
+            "cap",
+            OwnLimits { structural_cap: Some(0), ..none },
+            ["fern full", "moss snippet", "stone structural_cap"],
+        ),
+        (
+            "share",
+            OwnLimits { soft_ratio: Some(0.0), ..none },
+            ["fern budget", "moss budget", "stone budget"],
+        ),
+    ];
+    for (name, limits, expected) in cases {
+        assert_eq!(fates_with(*limits), *expected, "{name}");
+    }
+    let text = |limits| {
+        let notes = vec![named("fern", None), named("moss", Some(0.8)), named("stone", Some(0.5))];
+        let request = ContextRequest { query: "green".into(), notes, limits, ..request() };
+        let answer = vault.engine.context(&request).unwrap();
+        answer.items[1..].iter().map(|taken| taken.item.text.clone()).collect::<Vec<_>>()
+    };
+    let small = OwnLimits { block_chars: Some(9), outline_depth: Some(1), ..none };
+    assert_eq!(text(small), ["d green, ", "# Stone"]);
+}
+
+#[test]
 fn an_item_says_whence_it_came_and_leaves_frontmatter_to_its_fields() {
     let vault = Vault::new(PLANTS);
     let fern = NamedNote {
@@ -458,6 +498,21 @@ fn odd_requests_name_their_field() {
     for (expected, request) in cases {
         match vault.engine.context(&request) {
             Err(EngineError::InvalidArgument { field, .. }) => assert_eq!(field, expected),
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+    let limits: &[(&str, OwnLimits)] = &[
+        ("limits.bands.full", OwnLimits { full: Some(1.1), ..OwnLimits::default() }),
+        ("limits.bands.snippet", OwnLimits { snippet: Some(0.95), ..OwnLimits::default() }),
+        ("limits.bands.structural", OwnLimits { structural: Some(-0.1), ..OwnLimits::default() }),
+        ("limits.soft_ratio", OwnLimits { soft_ratio: Some(f64::NAN), ..OwnLimits::default() }),
+        ("limits.block_chars", OwnLimits { block_chars: Some(0), ..OwnLimits::default() }),
+        ("limits.outline_depth", OwnLimits { outline_depth: Some(7), ..OwnLimits::default() }),
+    ];
+    for (expected, limits) in limits {
+        let request = ContextRequest { query: "x".into(), limits: *limits, ..request() };
+        match vault.engine.context(&request) {
+            Err(EngineError::InvalidArgument { field, .. }) => assert_eq!(field, *expected),
             other => panic!("{expected}: {other:?}"),
         }
     }

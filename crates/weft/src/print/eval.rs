@@ -39,18 +39,23 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
         let heading = format!("{measure} against {}", first.name);
         let _ = writeln!(out, "\n{}", paint(FAINT_TITLE, &heading));
     }
-    for (name, Compared { measure: _, difference, low, high, n_better, n_worse }) in compared {
-        let shown = format!("{difference:>+9.3}");
-        // Coloured where the interval leaves no doubt.
-        let shown = match (*low > 0.0, *high < 0.0) {
-            (true, _) => paint(GOOD, &shown),
-            (_, true) => paint(BAD, &shown),
-            (false, false) => shown,
-        };
-        let more = format!("{low:+.3} to {high:+.3}, {n_better} better, {n_worse} worse");
-        let _ = writeln!(out, "{} {shown}  {}", padded(name, NAME), paint(DIM, &more));
+    for (name, compared) in compared {
+        let _ = writeln!(out, "{} {}", padded(name, NAME), difference(compared));
     }
     out
+}
+
+/// A difference with its interval, coloured where that leaves no doubt.
+pub(super) fn difference(compared: &Compared) -> String {
+    let Compared { measure: _, difference, low, high, n_better, n_worse } = compared;
+    let shown = format!("{difference:>+9.3}");
+    let shown = match (*low > 0.0, *high < 0.0) {
+        (true, _) => paint(GOOD, &shown),
+        (_, true) => paint(BAD, &shown),
+        (false, false) => shown,
+    };
+    let more = format!("{low:+.3} to {high:+.3}, {n_better} better, {n_worse} worse");
+    format!("{shown}  {}", paint(DIM, &more))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod context;
 mod eval;
+mod eval_context;
 mod index;
 mod notes;
 mod related;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 
 pub(crate) use context::{context, ledger};
 pub(crate) use eval::evaluation;
+pub(crate) use eval_context::context_evaluation;
 pub(crate) use index::{coverage, doing, serves, serving, status};
 pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{account, related};

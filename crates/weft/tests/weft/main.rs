@@ -363,6 +363,22 @@ fn a_ranking_is_measured_and_guarded() {
     let lines = std::fs::read_to_string(&run).unwrap();
     assert!(lines.starts_with("q Q0 Agreed_Time/Leap_second 1 0."), "{lines}");
 
+    let contexts = ["--context", "--budget", "300", "--with", "soft_ratio=1,bands.snippet=0.35"];
+    let output = on_example(&home, &[&args[..5], &contexts[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["budget"], &answer["estimator"]), (&300.into(), &"chars".into()));
+    let variants = answer["variants"].as_array().unwrap();
+    let names: Vec<_> = variants.iter().map(|variant| &variant["name"]).collect();
+    assert_eq!(names, ["plain", "configured", "soft_ratio=1,bands.snippet=0.35"]);
+    assert!(variants.iter().all(|variant| variant["shown"]["mean"] == 1.0), "{answer}");
+    assert!(variants.iter().all(|variant| variant["used"].as_f64() <= Some(300.0)), "{answer}");
+    // A tenth of the budget does not hold the note, all of it does.
+    let uncut: Vec<_> = variants.iter().map(|variant| &variant["uncut"]["mean"]).collect();
+    assert_eq!(uncut, [1.0, 0.0, 1.0]);
+    assert_eq!(variants[0]["comparison"], Value::Null);
+    assert_eq!(variants[1]["comparison"]["measure"], "shown");
+
     let impossible = [&args[..], &["--require", "recall@5=1.1"]].concat();
     let output = on_example(&home, &impossible);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
