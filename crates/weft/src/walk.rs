@@ -175,11 +175,11 @@ pub(crate) struct EdgeArgs {
     #[arg(long = "types", value_name = "TYPE,…", value_delimiter = ',')]
     includes: Vec<String>,
     /// No links of this type; may be given several times.
-    #[arg(long = "exclude-type", value_name = "TYPE")]
-    exclude: Vec<String>,
+    #[arg(long, value_name = "TYPE")]
+    exclude_type: Vec<String>,
     /// No links of these types.
-    #[arg(long = "exclude-types", value_name = "TYPE,…", value_delimiter = ',')]
-    excludes: Vec<String>,
+    #[arg(long, value_name = "TYPE,…", value_delimiter = ',')]
+    exclude_types: Vec<String>,
     /// Only links of the frontmatter.
     #[arg(long, conflicts_with = "inline_only")]
     typed_only: bool,
@@ -193,11 +193,18 @@ pub(crate) struct EdgeArgs {
 
 impl From<EdgeArgs> for EdgeFilter {
     fn from(args: EdgeArgs) -> Self {
-        let EdgeArgs { include, includes, exclude, excludes, typed_only, inline_only, hierarchy } =
-            args;
+        let EdgeArgs {
+            include,
+            includes,
+            exclude_type,
+            exclude_types,
+            typed_only,
+            inline_only,
+            hierarchy,
+        } = args;
         Self {
             types: [include, includes].concat(),
-            exclude_types: [exclude, excludes].concat(),
+            exclude_types: [exclude_type, exclude_types].concat(),
             typed_only,
             inline_only,
             hierarchy,
