@@ -43,9 +43,9 @@
 //!     rendering: Rendering::Markdown,
 //!     order: Order::BestFirst,
 //! })?;
-//! let expected = "## [Fern](fern)\nfull\n```\nFerns like shade.\n```\n";
+//! let expected = "## [Fern](fern)\nwhole note\n```\nFerns like shade.\n```\n";
 //! assert_eq!(ledger.summary.rendered.as_deref(), Some(expected));
-//! assert_eq!((ledger.summary.used, ledger.summary.remaining), (47, 953));
+//! assert_eq!((ledger.summary.used, ledger.summary.remaining), (53, 947));
 //! # Ok::<(), weft_accordion::PackError>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -217,6 +217,7 @@ impl<'a, D: Document> Packing<'a, D> {
                 let headings = document.headings();
                 outline::first_line(&headings, self.limits.outline_depth, &candidate.title)
             }
+            // A line break may be rendered for nothing; alone it would not be worth a note.
             Mode::Full | Mode::Snippet => document.length().min(Chars(1)),
         };
         room > 0 && wrapper.saturating_add(least.0) <= room

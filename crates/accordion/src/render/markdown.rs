@@ -33,7 +33,8 @@ pub(super) fn note(label: &Label<'_>, content: &Content<'_>) -> String {
     out.push('\n');
     let fence = fence(&content.pieces);
     let mut fenced = |text: &str| {
-        for part in [&fence, "\n", text, "\n", &fence, "\n"] {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        for part in [&fence, "\n", text, end, &fence, "\n"] {
             out.push_str(part);
         }
     };
@@ -44,23 +45,19 @@ pub(super) fn note(label: &Label<'_>, content: &Content<'_>) -> String {
     out
 }
 
-/// How much of the note follows, such as `snippet, characters 12-512, 900-1400 of 3000`.
+/// How much of the note follows, such as `characters 12-512, 900-1400 of 3000`.
 fn extent(label: &Label<'_>, content: &Content<'_>) -> String {
-    let mut out = content.mode.name().to_owned();
     match content.mode {
-        Mode::Structural if content.truncated => out.push_str(", cut"),
-        Mode::Full if !content.truncated => {}
-        Mode::Structural => {}
+        Mode::Full if !content.truncated => "whole note".to_owned(),
+        Mode::Structural if content.truncated => "headings, cut".to_owned(),
+        Mode::Structural => "headings".to_owned(),
         Mode::Full | Mode::Snippet => {
-            for (n, span) in content.spans().into_iter().enumerate() {
-                let lead = if n == 0 { "characters " } else { "" };
-                // Writing to a string cannot fail.
-                let _ = write!(out, ", {lead}{}-{}", span.start, span.end);
-            }
-            let _ = write!(out, " of {}", label.n_chars);
+            let spans = content.spans().into_iter();
+            let spans: Vec<String> =
+                spans.map(|span| format!("{}-{}", span.start, span.end)).collect();
+            format!("characters {} of {}", spans.join(", "), label.n_chars)
         }
     }
-    out
 }
 
 /// A fence longer than any run of backticks in `pieces`.

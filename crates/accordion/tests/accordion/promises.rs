@@ -386,7 +386,11 @@ fn check_markdown(case: &Case, ledger: &Ledger, rendered: &str) -> Result<(), Te
     let expected: Vec<_> = shown(case, ledger)
         .into_iter()
         .map(|(uri, texts)| {
-            let texts: Vec<_> = texts.iter().map(|text| plain(text) + "\n").collect();
+            // A fence ends on a line of its own.
+            let ended = |text: &String| {
+                if text.ends_with('\n') { plain(text) } else { plain(text) + "\n" }
+            };
+            let texts: Vec<_> = texts.iter().map(ended).collect();
             (uri.replace('\n', "%0A"), texts)
         })
         .collect();

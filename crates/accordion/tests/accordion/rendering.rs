@@ -44,23 +44,22 @@ fn markdown_reads_well_and_cites() {
     let expected = r#"Relations between these notes can be inferred through their links `[title](uri)`.
 
 ## [Ageing \[draft\]](biology/ageing)
-full; Self
+whole note; Self
 ```
 Cells age.
 See [Redox](chemistry/redox).
 ```
 
 ## [a note (1)](<a note (1)>)
-full
+whole note
 `````
 ```md
 ````
 </text> & "]]>"
-
 `````
 
 ## [chemistry/redox](chemistry/redox)
-snippet, characters 10-30, 33-53 of 84; in Redox > Why cells age; Child via chemistry
+characters 10-30, 33-53 of 84; in Redox > Why cells age; Child via chemistry
 ```
  Why cells age
 Oxyge
@@ -71,7 +70,7 @@ akes cells age.
 ```
 
 ## [plants](plants)
-structural
+headings
 ```
 # Plants
 ## Fern
@@ -138,7 +137,7 @@ fn a_cut_body_says_so() {
         let request = request(1500, &limits, vec![found("a", 1.0, body)]);
         pack(Request { rendering, ..request }).unwrap().summary.rendered.unwrap()
     };
-    assert!(cut(Rendering::Markdown).starts_with("## [a](a)\nfull, characters 0-101 of 500\n"));
+    assert!(cut(Rendering::Markdown).starts_with("## [a](a)\ncharacters 0-107 of 500\n"));
     assert!(cut(Rendering::Xml).contains(r#"truncated="true" characters="500""#));
     assert!(cut(Rendering::Json).contains(r#""truncated":true,"characters":500"#));
 }

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1::{
 use super::next;
 use super::text::{
     DIM, FAINT_TITLE, NOTICE, STRONG, bar, columns, counted, grouped, harmless, padded, paint,
-    shortened,
+    shortened, width, wrap,
 };
 use crate::hint::Hint;
 
@@ -18,6 +18,9 @@ const SHOWN_LEFT_OUT: usize = 12;
 
 /// Columns of a row of the ledger beside the title.
 const FIGURES: usize = "  1.00  structural  10,000  10,000  10,000 ".len() + BAR;
+
+/// Columns of a reason.
+const REASON: usize = "enough headings already".len();
 
 /// Columns of a bar.
 const BAR: usize = 10;
@@ -79,10 +82,11 @@ pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
         out.push_str(&taken(item, most, room));
     }
     if !left_out.is_empty() {
-        let _ = writeln!(out, "{}", paint(FAINT_TITLE, "left out"));
+        let head = format!("score  {} tokens  note", padded("left out", REASON));
+        let _ = writeln!(out, "\n{}", paint(FAINT_TITLE, &head));
     }
     for candidate in left_out.iter().take(SHOWN_LEFT_OUT) {
-        out.push_str(&stayed_out(candidate, room));
+        out.push_str(&stayed_out(candidate));
     }
     if let Some(more @ 1..) = left_out.len().checked_sub(SHOWN_LEFT_OUT) {
         let _ = writeln!(out, "{}", paint(DIM, &format!("and {more} more")));
@@ -96,20 +100,24 @@ pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
         grouped(*remaining)
     );
     let mut asides = vec![];
-    if !items.is_empty() && answer.ledger_unit() != answer.unit() {
-        let (_, characters) = words(answer.ledger_unit());
-        asides.push(format!("cost, room and carry count {characters}"));
-    }
     if answer.unit() == BudgetUnit::Tokens {
         asides.push(format!("tokens as {} counts them", harmless(estimator)));
     }
-    asides.extend(
-        truncated_by
-            .iter()
-            .map(|source| format!("the {source} has more notes than were considered")),
-    );
+    if !items.is_empty() {
+        if answer.ledger_unit() != answer.unit() {
+            let (_, characters) = words(answer.ledger_unit());
+            asides.push(format!("cost, room and carry count {characters}"));
+        }
+        asides.push("room is for the text, cost is with titles and fences".to_owned());
+    }
+    if !truncated_by.is_empty() {
+        let sources = truncated_by.join(" and the ");
+        asides.push(format!("not all notes of the {sources} were considered"));
+    }
+    let asides: Vec<(char, bool)> = asides.join("; ").chars().map(|c| (c, false)).collect();
+    let asides = wrap(&asides, columns(), "");
     if !asides.is_empty() {
-        let _ = writeln!(out, "{}", paint(DIM, &asides.join("; ")));
+        let _ = writeln!(out, "{}", paint(DIM, asides.trim_end()));
     }
     out
 }
@@ -129,7 +137,7 @@ fn taken(item: &ContextItem, most: u64, room: usize) -> String {
         grouped(item.cost),
         grouped(item.allowance),
         grouped(item.carry_out),
-        paint(FAINT_TITLE, &bar(share(item.cost, most)))
+        paint(FAINT_TITLE, bar(share(item.cost, most)).trim_end())
     );
     let mut about = vec![harmless(&item.uri)];
     about.extend(item.relation.iter().map(|relation| harmless(relation)));
@@ -141,7 +149,7 @@ fn taken(item: &ContextItem, most: u64, room: usize) -> String {
 }
 
 /// A row for a note that is not.
-fn stayed_out(candidate: &LeftOut, room: usize) -> String {
+fn stayed_out(candidate: &LeftOut) -> String {
     let LeftOut { uri, score, tokens, reason: _ } = candidate;
     let reason = match candidate.reason() {
         LeftOutReason::Missing => "no such note",
@@ -152,12 +160,9 @@ fn stayed_out(candidate: &LeftOut, room: usize) -> String {
         LeftOutReason::Duplicate => "is there already",
         LeftOutReason::Unspecified => "",
     };
-    let uri = padded(&shortened(&harmless(uri), room), room);
-    let about = match tokens {
-        0 => reason.to_owned(),
-        tokens => format!("{reason}, {}", amount(*tokens, BudgetUnit::Tokens)),
-    };
-    format!("{uri}  {score:.2}  {}\n", paint(DIM, &about))
+    let figures = format!(" {score:.2}  {} {:>6}  ", padded(reason, REASON), grouped(*tokens));
+    let uri = shortened(&harmless(uri), columns().saturating_sub(width(&figures)));
+    format!("{}{uri}\n", paint(DIM, &figures))
 }
 
 const fn words(unit: BudgetUnit) -> (&'static str, &'static str) {
@@ -212,6 +217,7 @@ mod tests {
             unit: BudgetUnit::Tokens.into(),
             ledger_unit: BudgetUnit::Characters.into(),
             estimator: "chars".into(),
+            truncated_by: vec!["focus".into(), "query".into()],
             ..AssembleResponse::default()
         }
     }
@@ -224,21 +230,29 @@ mod tests {
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
+        let (rows, asides) = lines.split_at(11);
         assert_eq!(
-            lines,
+            rows,
             [
                 "note score mode cost room carry",
                 "plants/fern 0.50 full 1,400 700 0 ██████████",
                 "plants/fern · via moss · cut",
                 "moss 0.50 snippet 700 700 50 █████",
                 "moss",
-                "left out",
-                "gone 0.25 no such note",
-                "stone 0.25 ranks too low, 1,200 tokens",
+                "",
+                "score left out tokens note",
+                "0.25 no such note 0 gone",
+                "0.25 ranks too low 1,200 stone",
                 "",
                 "██▊ 560 of 2,000 tokens used, 1,440 left",
-                "cost, room and carry count characters; tokens as chars counts them",
             ]
+        );
+        // Wherever the lines break.
+        assert_eq!(
+            asides.join(" "),
+            "tokens as chars counts them; cost, room and carry count characters; \
+             room is for the text, cost is with titles and fences; \
+             not all notes of the focus and the query were considered"
         );
         assert!(plain.lines().all(|line| line.chars().count() <= columns()), "{plain}");
     }
