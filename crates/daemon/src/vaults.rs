@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use weft_engine::{Engine, EngineError, Estimators};
+use weft_index::Disk;
 use weft_index::embedder::Embedder;
 use weft_indexer::embed;
 use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
@@ -113,6 +114,7 @@ impl Vaults {
             vector,
             watch: WatchOptions { enabled: watch.enabled && address.is_some(), ..watch },
             keep_generations: store_settings.keep_generations,
+            disk: Disk::default(),
         };
         let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
         let (sender, generations) = watch::channel(indexer.reader().snapshot().generation);

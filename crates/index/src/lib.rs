@@ -5,6 +5,7 @@
 //! A [`Store`] writes them down.
 #![deny(unsafe_code)]
 
+mod disk;
 pub mod embedder;
 pub mod keyword;
 pub mod notes;
@@ -12,5 +13,6 @@ mod snapshot;
 mod store;
 pub mod vector;
 
+pub use disk::{Disk, Gate, Step};
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
-pub use store::{Checkpoint, Checkpoints, Shelf, ShelfReport, Store, StoreError};
+pub use store::{Checkpoint, Checkpoints, Newest, Shelf, ShelfReport, Store, StoreError};

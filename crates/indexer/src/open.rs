@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_index::embedder::Embedder;
 use weft_index::keyword::{KeywordError, KeywordWriter};
 use weft_index::notes::{NoteTable, VaultInfo};
-use weft_index::{Publisher, Shelf, Snapshot, Store, StoreError};
+use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError};
 
 use crate::board::Board;
 use crate::past::Past;
@@ -22,7 +22,7 @@ pub(crate) fn parts(
     embedder: Option<Arc<dyn Embedder>>,
     address: Option<&str>,
 ) -> Result<Parts, IndexError> {
-    let mut store = Store::open(&settings.store, address)?;
+    let mut store = Store::open(&settings.disk, &settings.store, address)?;
     let board = Board::default();
     {
         let status = &mut board.lock().status;
@@ -55,9 +55,14 @@ pub(crate) fn parts(
     let shelf = match &embedder {
         Some(embedder) => {
             let identity = embedder.identity().clone();
-            let (shelf, report) = Shelf::open(&settings.store, identity, &notes, settings.vector)?;
+            let disk = &settings.disk;
+            let opened = Shelf::open(disk, &settings.store, identity, &notes, settings.vector);
+            let (shelf, report) = opened?;
             if report.n_damaged > 0 {
-                board.notice(format!("{} damaged vectors are made again.", report.n_damaged));
+                let n = report.n_damaged;
+                board.notice(format!(
+                    "{n} vectors were damaged; those still needed were made again."
+                ));
             }
             Some(shelf)
         }
@@ -94,19 +99,21 @@ struct Restored {
 fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexError> {
     let nothing = Restored {
         notes: NoteTable::default(),
-        generation: store.resume(0),
+        generation: store.resume(0)?,
         written: 0,
         outdated: false,
     };
     match store.checkpoints().newest() {
         Ok(None) => Ok(nothing),
-        Ok(Some((checkpoint, damage))) => {
-            if let Some(error) = damage {
-                tracing::warn!(%error, generation = checkpoint.generation, "an earlier state is opened");
-                let generation = checkpoint.generation;
+        Ok(Some(Newest { checkpoint, damaged })) => {
+            let generation = checkpoint.generation;
+            for (damaged, error) in damaged {
+                tracing::warn!(%error, generation, "an earlier state is opened");
                 board.notice(format!(
                     "{error}; the index goes on from generation {generation} and the files."
                 ));
+                // Nothing is lost with it. What cannot be removed now is met again at the next start.
+                let _ = store.checkpoints().discard(damaged);
             }
             let outdated = checkpoint.recipe != recipe;
             if outdated {
@@ -115,7 +122,7 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
                 );
             }
             Ok(Restored {
-                generation: store.resume(checkpoint.generation),
+                generation: store.resume(checkpoint.generation)?,
                 written: checkpoint.generation,
                 notes: checkpoint.notes,
                 outdated,
@@ -138,12 +145,12 @@ fn open_words(
     board: &Board,
 ) -> Result<KeywordWriter, IndexError> {
     let folder: &Path = &store.keyword_folder();
-    match KeywordWriter::open_or_create(folder, settings.keyword) {
+    match KeywordWriter::open_or_create(store.disk(), folder, settings.keyword) {
         Ok((writer, _)) => Ok(writer),
         Err(error @ (KeywordError::Corrupt { .. } | KeywordError::Incompatible { .. })) => {
             tracing::warn!(%error, "the word index is built anew");
             board.notice(format!("{error}; the word index was built anew."));
-            Ok(KeywordWriter::recreate(folder, settings.keyword)?.0)
+            Ok(KeywordWriter::recreate(store.disk(), folder, settings.keyword)?.0)
         }
         Err(error) => Err(error.into()),
     }

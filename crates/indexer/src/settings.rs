@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use weft_index::StoreError;
 use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::{KeywordError, KeywordSettings};
 use weft_index::vector::VectorParams;
+use weft_index::{Disk, StoreError};
 
 use crate::chunk::ChunkLimits;
 use crate::hash::digest_of;
@@ -43,6 +43,8 @@ pub struct IndexSettings {
     pub watch: WatchOptions,
     /// Generations kept on disk, at least 1.
     pub keep_generations: usize,
+    /// What the store's files are changed through.
+    pub disk: Disk,
 }
 
 impl Default for IndexSettings {
@@ -57,6 +59,7 @@ impl Default for IndexSettings {
             vector: VectorParams::default(),
             watch: WatchOptions::default(),
             keep_generations: 2,
+            disk: Disk::default(),
         }
     }
 }

@@ -249,7 +249,7 @@ pub(crate) enum Command {
         /// Read every file, also where size and time are unchanged.
         #[arg(long)]
         full: bool,
-        /// Fold the parts of the index together afterwards.
+        /// Take what was deleted off the disk: text, words, vectors, earlier generations, other models' vectors.
         #[arg(long)]
         compact: bool,
     },

@@ -8,6 +8,7 @@
 
 mod alphabet;
 mod analyzer;
+mod directory;
 mod error;
 mod language;
 mod names;

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use weft_model::{NoteId, NoteSet};
 
 use super::*;
+use crate::disk::Disk;
 
 /// A note of a test: title and body.
 type Text = (&'static str, &'static str);
@@ -240,7 +241,8 @@ fn an_index_reopens_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let notes: [Text; 3] = [("Fern", "green shade"), ("Moss", "green green"), ("水", "植物")];
     let (mut writer, empty) =
-        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+        KeywordWriter::open_or_create(&Disk::default(), folder.path(), KeywordSettings::default())
+            .unwrap();
     assert_eq!((empty.generation(), empty.n_notes()), (0, 0));
     assert!(found(&empty, "green").is_empty());
     for (generation, (title, body)) in (1..).zip(notes) {
@@ -258,7 +260,8 @@ fn an_index_reopens_as_it_was() {
     writer.apply(&[KeywordChange::Delete(NoteId::new(1))]).unwrap();
     drop(writer);
     let (_, after) =
-        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+        KeywordWriter::open_or_create(&Disk::default(), folder.path(), KeywordSettings::default())
+            .unwrap();
     assert_eq!(after.generation(), 9);
     assert_eq!(scored(&after, "green shade"), scored(&before, "green shade"));
     let mut versions = after.versions().unwrap();
@@ -277,7 +280,8 @@ fn scored(reader: &KeywordReader, query: &str) -> Vec<(u32, u64)> {
 
 fn filled(folder: &Path) -> KeywordWriter {
     let (mut writer, _) =
-        KeywordWriter::open_or_create(folder, KeywordSettings::default()).unwrap();
+        KeywordWriter::open_or_create(&Disk::default(), folder, KeywordSettings::default())
+            .unwrap();
     let changes = [
         KeywordChange::Upsert(document(0, "Fern", "uniquesecret")),
         KeywordChange::Upsert(document(1, "Moss", "green")),
@@ -313,7 +317,8 @@ fn compacting_removes_deleted_text_from_disk() {
     assert_eq!(writer.compact(5).unwrap().generation(), 5);
     drop(writer);
     let (_, reader) =
-        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+        KeywordWriter::open_or_create(&Disk::default(), folder.path(), KeywordSettings::default())
+            .unwrap();
     assert_eq!((reader.generation(), reader.n_notes()), (5, 0));
 }
 
@@ -322,7 +327,7 @@ fn a_folder_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let writer = filled(folder.path());
     for attempt in [KeywordWriter::open_or_create, KeywordWriter::recreate] {
-        match attempt(folder.path(), KeywordSettings::default()) {
+        match attempt(&Disk::default(), folder.path(), KeywordSettings::default()) {
             Err(KeywordError::Locked { folder: named }) => assert_eq!(named, folder.path()),
             other => panic!("{other:?}"),
         }
@@ -330,7 +335,8 @@ fn a_folder_has_one_writer() {
     assert_eq!(found(writer.reader(), "green"), [1]);
     drop(writer);
     let (_, reader) =
-        KeywordWriter::open_or_create(folder.path(), KeywordSettings::default()).unwrap();
+        KeywordWriter::open_or_create(&Disk::default(), folder.path(), KeywordSettings::default())
+            .unwrap();
     assert_eq!(reader.n_notes(), 2);
 }
 
@@ -368,13 +374,18 @@ fn damage_is_found_and_built_over() {
         damage(&extension.map_or(folder.path().to_path_buf(), |extension| {
             segment_file(folder.path(), extension)
         }));
-        let opened = KeywordWriter::open_or_create(folder.path(), KeywordSettings::default());
+        let opened = KeywordWriter::open_or_create(
+            &Disk::default(),
+            folder.path(),
+            KeywordSettings::default(),
+        );
         let error = opened.expect_err(name);
         assert!(matches!(error, KeywordError::Corrupt { .. }), "{name}: {error:?}");
         let keep = folder.path().join("keep.txt");
         std::fs::write(&keep, b"not ours").unwrap();
         let (_writer, reader) =
-            KeywordWriter::recreate(folder.path(), KeywordSettings::default()).unwrap();
+            KeywordWriter::recreate(&Disk::default(), folder.path(), KeywordSettings::default())
+                .unwrap();
         assert_eq!((reader.n_notes(), reader.generation()), (0, 0), "{name}");
         assert!(keep.exists(), "{name}");
     }
@@ -388,7 +399,7 @@ fn another_analysis_is_refused() {
         language: LanguageChoice::Fixed(Language::German),
         ..KeywordSettings::default()
     };
-    match KeywordWriter::open_or_create(folder.path(), german) {
+    match KeywordWriter::open_or_create(&Disk::default(), folder.path(), german) {
         Err(KeywordError::Incompatible { expected, .. }) => {
             assert!(expected.contains("German"), "{expected}")
         }
@@ -396,7 +407,7 @@ fn another_analysis_is_refused() {
     }
     let heavier = Scoring { title: 9.0, ..Scoring::default() };
     let heavier = KeywordSettings { scoring: heavier, ..KeywordSettings::default() };
-    KeywordWriter::open_or_create(folder.path(), heavier).unwrap();
+    KeywordWriter::open_or_create(&Disk::default(), folder.path(), heavier).unwrap();
 }
 
 #[test]

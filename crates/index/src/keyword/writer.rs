@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::error::OpenReadError;
-use tantivy::directory::{Directory, DirectoryLock, Lock, MmapDirectory, RamDirectory};
+use tantivy::directory::{Directory, DirectoryLock, Lock, RamDirectory};
 use tantivy::indexer::LogMergePolicy;
 use tantivy::{
     Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
@@ -14,9 +14,11 @@ use weft_model::NoteId;
 use weft_model::note_set::NoteBits;
 
 use super::LanguageChoice;
+use super::directory::IndexFolder;
 use super::error::{KeywordError, Place};
 use super::reader::{KeywordReader, Scoring};
 use super::schema::{Encoder, FORMAT, Fields, KeywordDocument, schema, tokenizers};
+use crate::disk::Disk;
 
 /// The file by which a writer keeps others out of its folder.
 const LOCK_FILE: &str = ".keyword.lock";
@@ -111,13 +113,13 @@ impl KeywordWriter {
     /// with [`KeywordError::Corrupt`] or [`KeywordError::Incompatible`] where [`recreate`](Self::recreate) would help.
     /// Every file is compared with its checksum, so what opens is whole: `O(bytes)`, at the speed of reading.
     pub fn open_or_create(
+        disk: &Disk,
         folder: &Path,
         settings: KeywordSettings,
     ) -> Result<(Self, KeywordReader), KeywordError> {
         let place = Place(Arc::new(folder.to_path_buf()));
-        std::fs::create_dir_all(folder).map_err(|error| place.io(error))?;
-        let directory = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
-        Self::open(directory, settings, place)
+        disk.create_folder(folder).map_err(|error| place.io(error))?;
+        Self::open(IndexFolder::open(disk, folder, &place)?, settings, place)
     }
 
     /// The same with an index that lives in memory and is gone with its writer and readers.
@@ -129,16 +131,16 @@ impl KeywordWriter {
     ///
     /// Only the index's own files are removed; nothing is while another writer holds the folder.
     pub fn recreate(
+        disk: &Disk,
         folder: &Path,
         settings: KeywordSettings,
     ) -> Result<(Self, KeywordReader), KeywordError> {
         let place = Place(Arc::new(folder.to_path_buf()));
         if folder.exists() {
-            let directory = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
-            let _lock = lock(&directory, &place)?;
-            remove_index_files(folder).map_err(|error| place.io(error))?;
+            let _lock = lock(&IndexFolder::open(disk, folder, &place)?, &place)?;
+            remove_index_files(disk, folder).map_err(|error| place.io(error))?;
         }
-        Self::open_or_create(folder, settings)
+        Self::open_or_create(disk, folder, settings)
     }
 
     fn open(
@@ -257,7 +259,12 @@ impl KeywordWriter {
     ///
     /// Waits for merges under way. Where files cannot be removed while they are read, the text is gone once all earlier readers are.
     pub fn compact(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
-        self.commit(generation)?;
+        let outcome = self.try_compact(generation);
+        self.forget_unless(outcome)
+    }
+
+    fn try_compact(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        self.try_commit(generation)?;
         let failed = |error| self.place.tantivy(error);
         // A segment that is being merged in the background cannot be merged by us.
         if let Some(writer) = self.writer.take() {
@@ -438,7 +445,7 @@ fn generation_of(
 }
 
 /// Removes what an index leaves in its folder: its two lists of files and the segments, named by 32 hexadecimal digits.
-fn remove_index_files(folder: &Path) -> std::io::Result<()> {
+fn remove_index_files(disk: &Disk, folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -446,7 +453,7 @@ fn remove_index_files(folder: &Path) -> std::io::Result<()> {
         let stem = name.split('.').next().unwrap_or_default();
         let is_segment = stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_segment || matches!(&*name, "meta.json" | ".managed.json") {
-            std::fs::remove_file(entry.path())?;
+            disk.remove_file(&entry.path())?;
         }
     }
     Ok(())

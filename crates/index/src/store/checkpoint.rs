@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{FORMAT_VERSION, StoreError, files};
+use super::{FORMAT_VERSION, StoreError, number};
+use crate::disk::{self, Disk};
 use crate::notes::NoteTable;
 
 /// What a generation folder holds.
@@ -19,36 +20,96 @@ pub struct Checkpoint {
     pub recipe: u64,
 }
 
+/// A checkpoint to go on from.
+#[derive(Debug)]
+pub struct Newest {
+    /// It.
+    pub checkpoint: Checkpoint,
+    /// Newer ones that cannot be read, by generation, and why.
+    pub damaged: Vec<(u64, StoreError)>,
+}
+
 /// Writes checkpoints into a store. Valid as long as the store is open.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    pub(super) root: PathBuf,
+    root: PathBuf,
+    disk: Disk,
 }
 
 impl Checkpoints {
-    /// Writes `checkpoint` down durably and makes it the one to open; older ones go, `keep` of them in all stay.
-    pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
-        write(&self.root, checkpoint, keep)
+    pub(super) const fn new(root: PathBuf, disk: Disk) -> Self {
+        Self { root, disk }
     }
 
-    /// The checkpoint to go on from, and what keeps newer ones from being it; nothing in a new store.
+    /// Writes `checkpoint` down durably and makes it the one to open; older ones go, `keep` of them in all stay.
+    pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
+        let Self { root, disk } = self;
+        let Checkpoint { generation, notes, recipe } = checkpoint;
+        let staged = root.join(STAGED_FOLDER);
+        disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
+        disk.create_folder(&staged).map_err(StoreError::io("create", &staged))?;
+        let put = |name: &str, bytes: &[u8]| {
+            let path = staged.join(name);
+            disk.write(&path, bytes).map_err(StoreError::io("write", &path))
+        };
+        let (stored, graph) = notes.stored();
+        let mut files = Vec::new();
+        for (name, bytes) in
+            [(NOTES, encoded(&staged, &stored)?), (GRAPH, encoded(&staged, &graph)?)]
+        {
+            put(name, &bytes)?;
+            let (n_bytes, crc32) = (bytes.len(), crc32fast::hash(&bytes));
+            files.push(FileSum { name: name.to_owned(), n_bytes, crc32 });
+        }
+        let manifest =
+            Manifest { generation: *generation, recipe: *recipe, n_notes: notes.n_notes(), files };
+        let format = encoded(&staged, &FORMAT_VERSION)?;
+        let manifest = [format, encoded(&staged, &manifest)?].concat();
+        put(MANIFEST, &disk::sealed(&manifest))?;
+        disk.sync_folder(&staged).map_err(StoreError::io("sync", &staged))?;
+        let folder = folder(root, *generation);
+        disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))?;
+        disk.rename(&staged, &folder).map_err(StoreError::io("rename", &folder))?;
+        disk.sync_folder(root).map_err(StoreError::io("sync", root))?;
+        number::write(disk, &root.join(CURRENT), *generation)?;
+        // What cannot be removed now is removed by a later checkpoint.
+        let _ = self.keep(*generation, keep);
+        Ok(())
+    }
+
+    /// Removes all checkpoints but that of `generation` and the newest others, `keep` in all.
+    pub fn keep(&self, generation: u64, keep: usize) -> Result<(), StoreError> {
+        let others = self.stored()?.into_iter().rev().filter(|other| *other != generation);
+        others.skip(keep.saturating_sub(1)).try_for_each(|other| self.discard(other))
+    }
+
+    /// Removes the checkpoint of a generation.
+    pub fn discard(&self, generation: u64) -> Result<(), StoreError> {
+        let folder = folder(&self.root, generation);
+        self.disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))
+    }
+
+    /// The checkpoint to go on from; nothing in a new store.
     ///
     /// It is the newest whole one. Fails when the newest was written by a later release, or none can be read.
-    pub fn newest(&self) -> Result<Option<(Checkpoint, Option<StoreError>)>, StoreError> {
+    pub fn newest(&self) -> Result<Option<Newest>, StoreError> {
         let stored = self.stored()?;
-        let named = files::read_number(&self.root.join("CURRENT"))?;
-        let Some(current) = named.or_else(|| stored.last().copied()) else { return Ok(None) };
-        let damage = match read(&self.root, current) {
-            Ok(checkpoint) => return Ok(Some((checkpoint, None))),
-            Err(error @ StoreError::Damaged { .. }) => error,
+        let named = match number::read(&self.root.join(CURRENT)) {
+            Ok(named) => named,
+            Err(StoreError::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
-        let others = stored.into_iter().rev().filter(|generation| *generation != current);
-        let whole = others.filter_map(|generation| read(&self.root, generation).ok()).next();
-        match whole {
-            Some(checkpoint) => Ok(Some((checkpoint, Some(damage)))),
-            None => Err(damage),
+        let current = named.filter(|named| stored.contains(named)).or(stored.last().copied());
+        let others = stored.into_iter().rev().filter(|generation| Some(*generation) != current);
+        let mut damaged = Vec::new();
+        for generation in current.into_iter().chain(others) {
+            match self.read(generation) {
+                Ok(checkpoint) => return Ok(Some(Newest { checkpoint, damaged })),
+                Err(error @ StoreError::Damaged { .. }) => damaged.push((generation, error)),
+                Err(error) => return Err(error),
+            }
         }
+        damaged.into_iter().next().map_or(Ok(None), |(_, error)| Err(error))
     }
 
     /// The checkpoint of a stored generation.
@@ -72,13 +133,25 @@ impl Checkpoints {
     /// Bytes of all files of the store. `O(files)`.
     #[must_use]
     pub fn store_bytes(&self) -> u64 {
-        files::n_bytes(&self.root)
+        n_bytes(&self.root)
     }
 }
 
+fn n_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(facts) if facts.is_dir() => n_bytes(&entry.path()),
+            Ok(facts) => facts.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// What a generation folder holds. The format stands before it and a checksum of both behind it, in every format.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    format: u32,
     generation: u64,
     recipe: u64,
     n_notes: usize,
@@ -96,6 +169,12 @@ const NOTES: &str = "notes.rmp";
 const GRAPH: &str = "graph.rmp";
 const MANIFEST: &str = "manifest.rmp";
 
+/// The file that names the generation to open.
+const CURRENT: &str = "CURRENT";
+
+/// The folder of a generation that is being written.
+pub(super) const STAGED_FOLDER: &str = "gen-new";
+
 fn folder(root: &Path, generation: u64) -> PathBuf {
     root.join(format!("gen-{generation}"))
 }
@@ -108,28 +187,22 @@ fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
         path: path.to_owned(),
         reason: reason.to_owned(),
     };
-    let bytes = files::read(&path)?.ok_or_else(|| damaged(&path, "it is missing"))?;
+    let bytes = bytes_of(&path)?;
+    let bytes = disk::unsealed(&bytes).ok_or_else(|| damaged(&path, "its checksum differs"))?;
     // The format stands first, so that it can be read whatever follows.
-    let format = rmp_serde::from_slice::<(u32,)>(&bytes).map(|(format,)| format);
-    let manifest: Manifest = match rmp_serde::from_slice(&bytes) {
-        Ok(Manifest { format, .. }) if format > FORMAT_VERSION => {
-            return Err(StoreError::FutureVersion { store: root.to_owned(), found: format });
-        }
-        Ok(manifest) => manifest,
-        Err(_) if format.as_ref().is_ok_and(|format| *format > FORMAT_VERSION) => {
-            return Err(StoreError::FutureVersion {
-                store: root.to_owned(),
-                found: format.unwrap_or(0),
-            });
-        }
-        Err(error) => return Err(damaged(&path, &error.to_string())),
-    };
+    let mut bytes = bytes;
+    let found: u32 =
+        rmp_serde::from_read(&mut bytes).map_err(|error| damaged(&path, &error.to_string()))?;
+    if found > FORMAT_VERSION {
+        return Err(StoreError::FutureVersion { store: root.to_owned(), found });
+    }
+    let manifest: Manifest = decoded(&path, bytes)?;
     if manifest.generation != generation {
         return Err(damaged(&path, "it belongs to another generation"));
     }
     let part = |name: &str| {
         let path = folder.join(name);
-        let bytes = files::read(&path)?.ok_or_else(|| damaged(&path, "it is missing"))?;
+        let bytes = bytes_of(&path)?;
         let sum = manifest.files.iter().find(|sum| sum.name == name);
         match sum {
             Some(sum) if sum.n_bytes == bytes.len() && sum.crc32 == crc32fast::hash(&bytes) => {
@@ -147,53 +220,52 @@ fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint { generation, notes, recipe: manifest.recipe })
 }
 
+fn bytes_of(path: &Path) -> Result<Vec<u8>, StoreError> {
+    disk::read(path).map_err(StoreError::io("read", path))?.ok_or_else(|| StoreError::Damaged {
+        path: path.to_owned(),
+        reason: "it is missing".to_owned(),
+    })
+}
+
 fn decoded<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
     rmp_serde::from_slice(bytes)
         .map_err(|error| StoreError::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
 
-fn write(root: &Path, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
-    let Checkpoint { generation, notes, recipe } = checkpoint;
-    let temporary = root.join("gen-new");
-    let _ = std::fs::remove_dir_all(&temporary);
-    std::fs::create_dir_all(&temporary).map_err(StoreError::io("create", &temporary))?;
-    let mut manifest = Manifest {
-        format: FORMAT_VERSION,
-        generation: *generation,
-        recipe: *recipe,
-        n_notes: notes.n_notes(),
-        files: Vec::new(),
-    };
-    let (stored, graph) = notes.stored();
-    for (name, bytes) in
-        [(NOTES, encoded(&temporary, &stored)?), (GRAPH, encoded(&temporary, &graph)?)]
-    {
-        files::write_durably(&temporary.join(name), &bytes)?;
-        let sum =
-            FileSum { name: name.to_owned(), n_bytes: bytes.len(), crc32: crc32fast::hash(&bytes) };
-        manifest.files.push(sum);
-    }
-    files::write_durably(&temporary.join(MANIFEST), &encoded(&temporary, &manifest)?)?;
-    files::sync_folder(&temporary)?;
-    let folder = folder(root, *generation);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(StoreError::io("remove", &folder))?;
-    }
-    std::fs::rename(&temporary, &folder).map_err(StoreError::io("rename", &folder))?;
-    files::sync_folder(root)?;
-    files::replace(&root.join("CURRENT"), generation.to_string().as_bytes())?;
-
-    let mut older = Checkpoints { root: root.to_owned() }.stored()?;
-    older.retain(|other| other != generation);
-    older.reverse();
-    for old in older.into_iter().skip(keep.saturating_sub(1)) {
-        // What cannot be removed now is removed by a later checkpoint.
-        let _ = std::fs::remove_dir_all(self::folder(root, old));
-    }
-    Ok(())
-}
-
 fn encoded<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> {
     rmp_serde::to_vec(value)
         .map_err(|error| StoreError::Damaged { path: path.to_owned(), reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_no_later_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::new(folder.path().to_owned(), Disk::default());
+        let notes = NoteTable::default();
+        checkpoints.write(&Checkpoint { generation: 7, notes, recipe: 3 }, 1).unwrap();
+        let path = folder.path().join("gen-7").join(MANIFEST);
+        let good = std::fs::read(&path).unwrap();
+        let format = u8::try_from(FORMAT_VERSION).unwrap();
+        assert_eq!(good[0], format, "the format stands first");
+        let mut later = good[..good.len() - 4].to_vec();
+        later[0] = format + 1;
+        std::fs::write(&path, disk::sealed(&later)).unwrap();
+        let error = checkpoints.read(7).unwrap_err();
+        assert!(
+            matches!(error, StoreError::FutureVersion { found, .. } if found == FORMAT_VERSION + 1),
+            "{error}"
+        );
+        assert!(checkpoints.newest().is_err(), "an older release does not throw it away");
+        for at in 0..good.len() {
+            let mut flipped = good.clone();
+            flipped[at] ^= 1 << (at % 8);
+            std::fs::write(&path, flipped).unwrap();
+            let error = checkpoints.read(7).unwrap_err();
+            assert!(matches!(error, StoreError::Damaged { .. }), "byte {at}: {error}");
+        }
+    }
 }

@@ -6,22 +6,26 @@
 //! ISSUED                      a generation never yet published; a run that did not end well goes on from there
 //! gen-<g>/manifest.rmp        format version, generation, length and crc32 of each file beside it
 //! gen-<g>/notes.rmp           note table with bodies      gen-<g>/graph.rmp   the graph as columns
-//! vectors/<model>/vec.f32     one row per chunk, append-only
-//! vectors/<model>/rows.log    text hash and crc32 of each row, append-only, written after its row is durable
+//! vectors/<model>/<n>/vec.f32     one row per chunk, append-only; the highest n with a log counts, compaction begins another
+//! vectors/<model>/<n>/rows.log    text hash and crc32 of each row, append-only, written after its row is durable
+//! vectors/<model>/<n>/hnsw.u32    the frozen graph over the rows, where there is one
 //! keyword/                    the word index
 //! ```
 //!
 //! Files are the truth, so what a crash takes from the newest state is read again from them; vectors, the costly part, are durable as soon as their row is logged.
 
 mod checkpoint;
-mod files;
+mod number;
 mod shelf;
 
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-pub use checkpoint::{Checkpoint, Checkpoints};
+pub use checkpoint::{Checkpoint, Checkpoints, Newest};
 pub use shelf::{Shelf, ShelfReport};
+
+use crate::disk::{Disk, STAGED};
+use crate::embedder::ModelIdentity;
 
 /// The newest format of the store's files that this release writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -29,12 +33,20 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 /// Generations that may be published before [`Store::issue`] writes again.
 const ISSUE_AHEAD: u64 = 1024;
 
+/// Generations that are passed over where it is not known which were published: more than any run publishes between two checkpoints.
+const UNKNOWN_AHEAD: u64 = 1 << 20;
+
+/// The file that names a generation never yet published.
+const ISSUED: &str = "ISSUED";
+
 /// An open store. While it lives no other process can open the same folder.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
+    disk: Disk,
     _lock: std::fs::File,
-    issued: u64,
+    /// Generations below this one may have been published; nothing where that cannot be told.
+    issued: Option<u64>,
 }
 
 /// Why a store cannot be opened or written.
@@ -90,9 +102,11 @@ impl StoreError {
 }
 
 impl Store {
-    /// Opens or creates the folder `root` and locks it; `address` tells others where this process can be asked.
-    pub fn open(root: &Path, address: Option<&str>) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(root).map_err(StoreError::io("create", root))?;
+    /// Opens or creates the folder `root` on `disk` and locks it; `address` tells others where this process can be asked.
+    ///
+    /// What an interrupted run has left unfinished is removed.
+    pub fn open(disk: &Disk, root: &Path, address: Option<&str>) -> Result<Self, StoreError> {
+        disk.create_folder(root).map_err(StoreError::io("create", root))?;
         let path = root.join("lock");
         let mut options = std::fs::File::options();
         let mut lock = options
@@ -120,8 +134,48 @@ impl Store {
             lock.write_all(address.unwrap_or_default().as_bytes())
         };
         write(&mut lock).map_err(StoreError::io("write", &path))?;
-        let issued = files::read_number(&root.join("ISSUED"))?.unwrap_or(0);
-        Ok(Self { root: root.to_owned(), _lock: lock, issued })
+        let issued = match number::read(&root.join(ISSUED)) {
+            Ok(issued) => issued,
+            Err(StoreError::Damaged { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let store = Self { root: root.to_owned(), disk: disk.clone(), _lock: lock, issued };
+        // What cannot be removed takes room and does no harm.
+        let _ = store.sweep();
+        Ok(store)
+    }
+
+    /// Removes what was never finished.
+    fn sweep(&self) -> Result<(), StoreError> {
+        let staged = self.root.join(checkpoint::STAGED_FOLDER);
+        self.disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
+        for folder in [self.root.clone(), self.keyword_folder()] {
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let staged = entries.map(|entry| entry.path()).filter(|path| {
+                path.extension().is_some_and(|extension| extension == STAGED) && path.is_file()
+            });
+            for path in staged {
+                self.disk.remove_file(&path).map_err(StoreError::io("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes off the disk what the checkpoint of `generation` and the vectors of `model` do not need: other generations, other models' vectors, what was never finished.
+    pub fn compact(
+        &self,
+        generation: u64,
+        model: Option<&ModelIdentity>,
+    ) -> Result<(), StoreError> {
+        self.checkpoints().keep(generation, 1)?;
+        shelf::keep(&self.disk, &self.root, model)?;
+        self.sweep()
+    }
+
+    /// What its files are changed through.
+    #[must_use]
+    pub const fn disk(&self) -> &Disk {
+        &self.disk
     }
 
     /// Its folder.
@@ -139,30 +193,36 @@ impl Store {
     /// Where checkpoints are written: a handle that another thread may have.
     #[must_use]
     pub fn checkpoints(&self) -> Checkpoints {
-        Checkpoints { root: self.root.clone() }
+        Checkpoints::new(self.root.clone(), self.disk.clone())
     }
 
     /// Makes sure that `generation` was never published by an earlier run and will not be by a later one.
     pub fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
-        if generation < self.issued {
+        if self.issued.is_some_and(|issued| generation < issued) {
             return Ok(());
         }
-        self.issued = generation + ISSUE_AHEAD;
-        files::replace(&self.root.join("ISSUED"), self.issued.to_string().as_bytes())
+        self.set_issued(generation + ISSUE_AHEAD)
     }
 
-    /// The generation to start from after `newest` was read back: itself after a run that ended well, else one that nobody has seen.
-    #[must_use]
-    pub fn resume(&self, newest: u64) -> u64 {
-        if self.issued == newest || self.issued == 0 { newest } else { self.issued + 1 }
+    /// The generation to start from after `newest` was read back, or 0 where there was none: itself after a run that ended well, else one that nobody has seen.
+    pub fn resume(&self, newest: u64) -> Result<u64, StoreError> {
+        let known = newest.max(self.checkpoints().stored()?.last().copied().unwrap_or(0));
+        Ok(match self.issued {
+            Some(issued) if issued == newest => newest,
+            Some(issued) => issued.max(known) + 1,
+            None if known == 0 && !self.root.join(ISSUED).exists() => 0,
+            None => known + UNKNOWN_AHEAD,
+        })
     }
 
     /// Notes that the run ends with `generation` written down, so that the next may go on from it.
     pub fn settle(&mut self, generation: u64) -> Result<(), StoreError> {
-        if self.issued != generation {
-            self.issued = generation;
-            files::replace(&self.root.join("ISSUED"), generation.to_string().as_bytes())?;
-        }
+        if self.issued == Some(generation) { Ok(()) } else { self.set_issued(generation) }
+    }
+
+    fn set_issued(&mut self, issued: u64) -> Result<(), StoreError> {
+        number::write(&self.disk, &self.root.join(ISSUED), issued)?;
+        self.issued = Some(issued);
         Ok(())
     }
 }

@@ -1,20 +1,36 @@
 //! The shelf: vectors by the hash of their text, kept across restarts, renames and edits.
 
 use std::collections::HashMap;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::fs::File;
+use std::io::{ErrorKind, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_model::{NoteId, TextHash};
 
-use super::{StoreError, files};
+use super::StoreError;
+use crate::disk::{self, Disk};
 use crate::embedder::ModelIdentity;
 use crate::notes::NoteTable;
 use crate::snapshot::Vectors;
-use crate::vector::{FrozenGraph, RowId, VectorError, VectorParams, VectorWriter};
+use crate::vector::{
+    FrozenGraph, RowId, RowMap, VectorError, VectorFile, VectorParams, VectorWriter,
+};
+
+/// The folder of the store that holds a folder of rows for each model.
+const FOLDER: &str = "vectors";
+
+/// The file of the rows.
+const ROWS_FILE: &str = "vec.f32";
+
+/// The file that says whose text each row is; a folder of rows counts when it is there.
+const LOG_FILE: &str = "rows.log";
 
 /// The file of the graph over the rows.
 const GRAPH_FILE: &str = "hnsw.u32";
+
+/// The file that tells people which model a folder belongs to.
+const MODEL_FILE: &str = "model.rmp";
 
 /// Bytes of one entry of the row log: hash, crc32 of the row.
 const ENTRY_BYTES: usize = 20;
@@ -25,7 +41,8 @@ const ENTRY_BYTES: usize = 20;
 /// A text that was embedded before, for any note, is never embedded again: its vector is copied.
 pub struct Shelf {
     writer: VectorWriter,
-    log: Option<(PathBuf, std::fs::File)>,
+    /// Nothing in memory.
+    home: Option<Home>,
     rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
     /// Chunks without a row.
     n_waiting: usize,
@@ -35,9 +52,36 @@ pub struct Shelf {
     by_text: HashMap<TextHash, RowId>,
     /// Rows that are durable.
     n_logged: usize,
-    /// Text and checksum of the rows that are not.
-    unlogged: Vec<(TextHash, u32)>,
+    /// The rows that are not.
+    unlogged: Vec<Entry>,
     model: Arc<ModelIdentity>,
+}
+
+/// Where the rows of a shelf lie.
+struct Home {
+    disk: Disk,
+    /// The model's folder.
+    folder: PathBuf,
+    /// Which of the folders in it holds the rows.
+    number: u64,
+    log: File,
+}
+
+impl Home {
+    fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(self.number.to_string()).join(file)
+    }
+
+    /// Adds to the log, behind its first `n_logged` entries, whatever an attempt that failed has left there.
+    fn log(&mut self, n_logged: usize, entries: &[Entry]) -> Result<(), StoreError> {
+        let path = self.path(LOG_FILE);
+        let mut write = || {
+            self.log.seek(SeekFrom::Start((n_logged * ENTRY_BYTES) as u64))?;
+            self.disk.write_all(&mut self.log, &path, &bytes_of(entries))?;
+            self.disk.sync(&self.log, &path)
+        };
+        write().map_err(StoreError::io("write", &path))
+    }
 }
 
 /// What opening a shelf found.
@@ -45,7 +89,7 @@ pub struct Shelf {
 pub struct ShelfReport {
     /// Rows read back.
     pub n_rows: usize,
-    /// Rows whose checksum differed and that will be made again.
+    /// Rows that were not as they had been written, and that will be made again.
     pub n_damaged: usize,
 }
 
@@ -58,88 +102,71 @@ impl Shelf {
 
     /// Opens or creates the shelf of `model` below the store's folder and gives its rows to the chunks of `notes`.
     ///
-    /// A row counts when it and its log entry are whole; whatever else lies there is made again.
+    /// A row counts when it and its log entry are whole; whatever else lies there is taken away and made again.
     pub fn open(
+        disk: &Disk,
         root: &Path,
         model: ModelIdentity,
         notes: &NoteTable,
         params: VectorParams,
     ) -> Result<(Self, ShelfReport), StoreError> {
-        let folder = root.join("vectors").join(digest(&model));
-        std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
-        let (rows_path, log_path) = (folder.join("vec.f32"), folder.join("rows.log"));
-        let entries = entries(files::read(&log_path)?.unwrap_or_default());
-        let opened = Self::reopen(&rows_path, &entries, &model, notes, params);
-        let (mut shelf, report) = match opened {
-            Ok(opened) => opened,
-            Err(VectorError::Version { found, .. }) => {
-                return Err(StoreError::FutureVersion { store: root.to_owned(), found });
-            }
-            Err(error) => {
-                if !entries.is_empty() {
-                    tracing::warn!(%error, "the vectors cannot be read back and will be made again");
-                }
-                for path in [&rows_path, &log_path] {
-                    if path.exists() {
-                        std::fs::remove_file(path).map_err(StoreError::io("remove", path))?;
-                    }
-                }
-                let writer = VectorWriter::create(&rows_path, model.dimension, params)?;
-                let described = rmp_serde::to_vec(&model).map_err(|error| StoreError::Damaged {
-                    path: folder.clone(),
-                    reason: error.to_string(),
-                })?;
-                files::replace(&folder.join("model.rmp"), &described)?;
-                (Self::over(writer, None, model), ShelfReport::default())
+        let folder = root.join(FOLDER).join(digest(&model));
+        disk.create_folder(&folder).map_err(StoreError::io("create", &folder))?;
+        let numbers = numbers(&folder)?;
+        let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).exists());
+        let newest = logged.max();
+        let next = numbers.into_iter().max().map_or(0, |number| number + 1);
+        let (whole, n_damaged) = match newest {
+            Some(number) => readable(disk, &folder, number, &model, params)?,
+            None => (None, 0),
+        };
+        let number = match (newest, whole) {
+            (Some(number), Some(_)) if n_damaged == 0 => number,
+            (_, whole) => {
+                let Rows { writer, texts } = match whole {
+                    Some(rows) => rows,
+                    None => Rows {
+                        writer: VectorWriter::in_memory(model.dimension, params)?,
+                        texts: Vec::new(),
+                    },
+                };
+                rewrite(disk, &folder, next, &writer, &texts)?;
+                next
             }
         };
-        let mut options = std::fs::File::options();
-        let log = options
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .open(&log_path)
-            .map_err(StoreError::io("open", &log_path))?;
-        // An entry that was cut in the middle goes, so that later ones stand where they belong.
-        shelf.n_logged = shelf.texts.len();
-        log.set_len((shelf.n_logged * ENTRY_BYTES) as u64)
-            .map_err(StoreError::io("write", &log_path))?;
-        let graph_path = folder.join(GRAPH_FILE);
-        if graph_path.exists() {
-            // A graph that does not fit is built again when it is worth it.
-            let loaded = FrozenGraph::load(&graph_path)
-                .and_then(|graph| shelf.writer.attach(Arc::new(graph)));
-            if let Err(error) = loaded {
-                tracing::warn!(%error, "the graph over the vectors is built again");
-            }
+        let described = rmp_serde::to_vec(&model).map_err(|error| StoreError::Damaged {
+            path: folder.clone(),
+            reason: error.to_string(),
+        })?;
+        let described_at = folder.join(MODEL_FILE);
+        if disk::read(&described_at).ok().flatten().as_ref() != Some(&described) {
+            disk.replace(&described_at, &described)
+                .map_err(StoreError::io("write", &described_at))?;
         }
-        shelf.log = Some((log_path, log));
-        Ok((shelf, report))
+        let mut shelf = Self::reopen(disk, &folder, number, model, notes, params)?;
+        shelf.load_graph();
+        keep_number(disk, &folder, number);
+        let n_rows = shelf.texts.len();
+        Ok((shelf, ShelfReport { n_rows, n_damaged }))
     }
 
+    /// Opens rows that are known to be whole, and finds each its owner.
     fn reopen(
-        path: &Path,
-        entries: &[(TextHash, u32)],
-        model: &ModelIdentity,
+        disk: &Disk,
+        folder: &Path,
+        number: u64,
+        model: ModelIdentity,
         notes: &NoteTable,
         params: VectorParams,
-    ) -> Result<(Self, ShelfReport), VectorError> {
-        // First as rows of nobody, to see which are whole; then with their owners.
-        let unowned =
-            |n_rows| VectorWriter::open(path, model.dimension, n_rows, vec![None; n_rows], params);
-        let index = unowned(entries.len())?.publish();
+    ) -> Result<Self, StoreError> {
+        let log_path = in_folder(folder, number, LOG_FILE);
+        let texts: Vec<TextHash> =
+            entries_at(&log_path)?.into_iter().map(|(text, _)| text).collect();
         let mut by_text: HashMap<TextHash, Vec<RowId>> = HashMap::new();
-        let mut n_damaged = 0;
-        for ((hash, crc), row) in entries.iter().zip(0..) {
-            let row = RowId::new(row);
-            if index.vector(row).is_some_and(|vector| checksum(vector) == *crc) {
-                by_text.entry(*hash).or_default().push(row);
-            } else {
-                n_damaged += 1;
-            }
+        for (text, row) in texts.iter().zip(0..) {
+            by_text.entry(*text).or_default().push(RowId::new(row));
         }
-        let mut owners = vec![None; entries.len()];
+        let mut owners = vec![None; texts.len()];
         let mut rows = imbl::HashMap::new();
         let mut spare = by_text.clone();
         for (id, entry) in notes.by_path() {
@@ -154,24 +181,35 @@ impl Shelf {
                 .collect();
             rows.insert(id, own);
         }
-        let writer = VectorWriter::open(path, model.dimension, entries.len(), owners, params)?;
+        let path = in_folder(folder, number, ROWS_FILE);
+        let writer = VectorWriter::open(disk, &path, model.dimension, texts.len(), owners, params)?;
         let by_text =
-            by_text.into_iter().filter_map(|(hash, rows)| Some((hash, *rows.first()?))).collect();
-        let report = ShelfReport { n_rows: entries.len(), n_damaged };
-        let texts = entries.iter().map(|(hash, _)| *hash).collect();
+            by_text.into_iter().filter_map(|(text, rows)| Some((text, *rows.first()?))).collect();
         let n_waiting = rows.values().flatten().filter(|row| row.is_none()).count();
-        let shelf = Self::over(writer, None, model.clone());
-        Ok((Self { rows, n_waiting, texts, by_text, ..shelf }, report))
+        let log = File::options().read(true).write(true).open(&log_path);
+        let log = log.map_err(StoreError::io("open", &log_path))?;
+        let n_logged = texts.len();
+        let home = Home { disk: disk.clone(), folder: folder.to_owned(), number, log };
+        let shelf = Self::over(writer, Some(home), model);
+        Ok(Self { rows, n_waiting, texts, by_text, n_logged, ..shelf })
     }
 
-    fn over(
-        writer: VectorWriter,
-        log: Option<(PathBuf, std::fs::File)>,
-        model: ModelIdentity,
-    ) -> Self {
+    /// Makes searches walk the graph that was kept, if it fits; one that does not is built again when it is worth it.
+    fn load_graph(&mut self) {
+        let Some(path) = self.home.as_ref().map(|home| home.path(GRAPH_FILE)) else { return };
+        if path.exists() {
+            let loaded =
+                FrozenGraph::load(&path).and_then(|graph| self.writer.attach(Arc::new(graph)));
+            if let Err(error) = loaded {
+                tracing::warn!(%error, "the graph over the vectors is built again");
+            }
+        }
+    }
+
+    fn over(writer: VectorWriter, home: Option<Home>, model: ModelIdentity) -> Self {
         Self {
             writer,
-            log,
+            home,
             rows: imbl::HashMap::new(),
             n_waiting: 0,
             texts: Vec::new(),
@@ -250,30 +288,54 @@ impl Shelf {
         let row = self.writer.append(&[(note, vector)])?[0];
         self.texts.push(text);
         self.by_text.entry(text).or_insert(row);
-        self.unlogged.push((text, checksum(vector)));
+        self.unlogged.push((text, checksum(text, vector)));
         Ok(row)
     }
 
     /// Makes every row so far durable.
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        let Some((path, log)) = self.log.as_mut().filter(|_| !self.unlogged.is_empty()) else {
+        let Some(home) = self.home.as_mut().filter(|_| !self.unlogged.is_empty()) else {
             return Ok(());
         };
         self.writer.sync()?;
-        let bytes: Vec<u8> = self
-            .unlogged
-            .iter()
-            .flat_map(|(hash, crc)| hash.0.to_le_bytes().into_iter().chain(crc.to_le_bytes()))
-            .collect();
-        // Written where it belongs, whatever an attempt that failed has left there.
-        let mut write = || {
-            log.seek(SeekFrom::Start((self.n_logged * ENTRY_BYTES) as u64))?;
-            log.write_all(&bytes)?;
-            log.sync_data()
-        };
-        write().map_err(StoreError::io("write", path))?;
+        home.log(self.n_logged, &self.unlogged)?;
         self.n_logged += self.unlogged.len();
         self.unlogged.clear();
+        Ok(())
+    }
+
+    /// Takes rows that nobody owns off the disk; those that stay get other numbers, and no graph.
+    ///
+    /// After an error everything is as it was.
+    pub fn compact(&mut self) -> Result<(), StoreError> {
+        let map = match &mut self.home {
+            Some(home) => {
+                let number = home.number + 1;
+                let (disk, folder) = (&home.disk, &home.folder);
+                let (writer, map, log) = rewrite(disk, folder, number, &self.writer, &self.texts)?;
+                (self.writer, home.number, home.log) = (writer, number, log);
+                keep_number(disk, folder, number);
+                map
+            }
+            None => {
+                let (writer, map) = self.writer.compact(None)?;
+                self.writer = writer;
+                map
+            }
+        };
+        let texts = std::mem::take(&mut self.texts);
+        self.by_text.clear();
+        for (text, row) in texts.into_iter().zip(&map).filter_map(|(text, to)| Some((text, (*to)?)))
+        {
+            self.texts.push(text);
+            self.by_text.entry(text).or_insert(row);
+        }
+        let moved = |row: &Option<RowId>| row.and_then(|row| map[row.index()]);
+        for (_, rows) in self.rows.iter_mut() {
+            *rows = rows.iter().map(moved).collect();
+        }
+        self.unlogged.clear();
+        self.n_logged = self.texts.len();
         Ok(())
     }
 
@@ -292,8 +354,8 @@ impl Shelf {
     pub fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
         let graph = Arc::new(graph);
         self.writer.attach(Arc::clone(&graph))?;
-        if let Some((log, _)) = &self.log {
-            graph.save(&log.with_file_name(GRAPH_FILE))?;
+        if let Some(home) = &self.home {
+            graph.save(&home.disk, &home.path(GRAPH_FILE))?;
         }
         Ok(())
     }
@@ -305,22 +367,145 @@ fn digest(model: &ModelIdentity) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-fn checksum(vector: &[f32]) -> u32 {
+/// Removes the vectors of all models but one.
+pub(super) fn keep(
+    disk: &Disk,
+    root: &Path,
+    model: Option<&ModelIdentity>,
+) -> Result<(), StoreError> {
+    let folder = root.join(FOLDER);
+    let own = model.map(digest);
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str() != own.as_deref() {
+            let path = entry.path();
+            disk.remove_folder(&path).map_err(StoreError::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn in_folder(folder: &Path, number: u64, file: &str) -> PathBuf {
+    folder.join(number.to_string()).join(file)
+}
+
+/// The folders of rows in a model's folder.
+fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
+    let entries = std::fs::read_dir(folder).map_err(StoreError::io("read", folder))?.flatten();
+    Ok(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// Removes everything in a model's folder but its description and the rows that count. What cannot be removed is removed at the next start.
+fn keep_number(disk: &Disk, folder: &Path, number: u64) {
+    let own = number.to_string();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        if name.to_str() == Some(&own) || name.to_str() == Some(MODEL_FILE) {
+            continue;
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let _ = if is_folder { disk.remove_folder(&path) } else { disk.remove_file(&path) };
+    }
+}
+
+/// Writes the living rows of `rows`, whose texts are `texts`, into the folder `number`, which counts from then on.
+fn rewrite(
+    disk: &Disk,
+    folder: &Path,
+    number: u64,
+    rows: &VectorWriter,
+    texts: &[TextHash],
+) -> Result<(VectorWriter, RowMap, File), StoreError> {
+    let home = folder.join(number.to_string());
+    disk.remove_folder(&home).map_err(StoreError::io("remove", &home))?;
+    disk.create_folder(&home).map_err(StoreError::io("create", &home))?;
+    let (written, map) = rows.compact(Some((disk, &home.join(ROWS_FILE))))?;
+    let index = written.publish();
+    let kept = texts.iter().zip(&map).filter_map(|(text, to)| {
+        let vector = index.vector((*to)?)?;
+        Some((*text, checksum(*text, vector)))
+    });
+    let log = home.join(LOG_FILE);
+    disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
+    disk.replace(&log, &bytes_of(&kept.collect::<Vec<_>>()))
+        .map_err(StoreError::io("write", &log))?;
+    let file = File::options().read(true).write(true).open(&log);
+    Ok((written, map, file.map_err(StoreError::io("open", &log))?))
+}
+
+/// Rows, and the text of each.
+struct Rows {
+    writer: VectorWriter,
+    texts: Vec<TextHash>,
+}
+
+/// The rows of the folder `number` with their texts, those alive that are as they were written, and how many are not; no rows where none can be told.
+///
+/// Fails where they were written by a later release or cannot be read now.
+fn readable(
+    disk: &Disk,
+    folder: &Path,
+    number: u64,
+    model: &ModelIdentity,
+    params: VectorParams,
+) -> Result<(Option<Rows>, usize), StoreError> {
+    let path = in_folder(folder, number, ROWS_FILE);
+    let mut entries = entries_at(&in_folder(folder, number, LOG_FILE))?;
+    let n_entries = entries.len();
+    let mut whole = || {
+        entries.truncate(VectorFile::room(&path, model.dimension)?);
+        let open = |owners| {
+            VectorWriter::open(disk, &path, model.dimension, entries.len(), owners, params)
+        };
+        let index = open(vec![None; entries.len()])?.publish();
+        let is_whole = |((text, sum), row): (&Entry, u32)| {
+            index.vector(RowId::new(row)).is_some_and(|vector| checksum(*text, vector) == *sum)
+        };
+        let owners: Vec<Option<NoteId>> =
+            entries.iter().zip(0..).map(|row| is_whole(row).then_some(NoteId::new(0))).collect();
+        let n_whole = owners.iter().flatten().count();
+        let texts = entries.iter().map(|(text, _)| *text).collect();
+        Ok((Rows { writer: open(owners)?, texts }, n_whole))
+    };
+    match whole() {
+        Ok((rows, n_whole)) => Ok((Some(rows), n_entries - n_whole)),
+        Err(VectorError::Version { found, .. }) => {
+            Err(StoreError::FutureVersion { store: folder.to_owned(), found })
+        }
+        Err(VectorError::Read { source, .. }) if source.kind() != ErrorKind::NotFound => {
+            Err(StoreError::Io { action: "read", path, source })
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the vectors cannot be read back and will be made again");
+            Ok((None, n_entries))
+        }
+    }
+}
+
+/// An entry of the row log: the text of a row, and the checksum of both.
+type Entry = (TextHash, u32);
+
+fn checksum(text: TextHash, vector: &[f32]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&text.0.to_le_bytes());
     for value in vector {
         hasher.update(&value.to_le_bytes());
     }
     hasher.finalize()
 }
 
-fn entries(bytes: Vec<u8>) -> Vec<(TextHash, u32)> {
+fn bytes_of(entries: &[Entry]) -> Vec<u8> {
+    let entry = |(text, sum): &Entry| text.0.to_le_bytes().into_iter().chain(sum.to_le_bytes());
+    entries.iter().flat_map(entry).collect()
+}
+
+/// The entries of a log; one that was cut in the middle is none.
+fn entries_at(path: &Path) -> Result<Vec<Entry>, StoreError> {
+    let bytes = disk::read(path).map_err(StoreError::io("read", path))?.unwrap_or_default();
     let (whole, _) = bytes.as_chunks::<ENTRY_BYTES>();
-    whole
-        .iter()
-        .map(|entry| {
-            let (hash, crc) = entry.split_at(16);
-            let hash = u128::from_le_bytes(hash.try_into().expect("sixteen bytes"));
-            (TextHash(hash), u32::from_le_bytes(crc.try_into().expect("four bytes")))
-        })
-        .collect()
+    let entry = |entry: &[u8; ENTRY_BYTES]| {
+        let (text, sum) = entry.split_at(16);
+        let text = u128::from_le_bytes(text.try_into().expect("sixteen bytes"));
+        (TextHash(text), u32::from_le_bytes(sum.try_into().expect("four bytes")))
+    };
+    Ok(whole.iter().map(entry).collect())
 }

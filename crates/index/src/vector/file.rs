@@ -11,7 +11,7 @@
 //! The file grows by whole extents ahead of its rows; nothing behind the last row means anything.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use super::block::BLOCK_ROWS;
 use super::header::{self, HEADER_BYTES, Header};
 use super::map::Map;
 use super::{MAX_DIMENSION, VectorError};
+use crate::disk::Disk;
 
 const KIND: header::Kind = header::Kind { magic: *b"WEFTVECF", version: 1, name: "vector file" };
 
@@ -36,6 +37,7 @@ const EXTENT_ROWS: usize = 16 * BLOCK_ROWS;
 pub struct VectorFile {
     file: File,
     path: PathBuf,
+    disk: Disk,
     dimension: usize,
     n_rows: usize,
     /// The mapped parts, in order and without gaps; each starts with a block.
@@ -70,23 +72,29 @@ const fn row_bytes(dimension: usize) -> usize {
 
 impl VectorFile {
     /// Creates an empty file; fails when `path` exists.
-    pub fn create(path: &Path, dimension: usize) -> Result<Self, VectorError> {
+    pub fn create(disk: &Disk, path: &Path, dimension: usize) -> Result<Self, VectorError> {
         if !(1..=MAX_DIMENSION).contains(&dimension) {
             return Err(VectorError::UnsupportedDimension { dimension });
         }
         let write = |source| VectorError::Write { path: path.to_owned(), source };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(write)?;
+        let mut file = disk.create_new(path).map_err(write)?;
         let fields = [row_bytes(dimension), dimension].map(to_u32);
-        file.write_all(&Header::new(&KIND, &fields).bytes()).map_err(write)?;
-        Ok(Self { file, path: path.to_owned(), dimension, n_rows: 0, extents: Vec::new() })
+        let header = Header::new(&KIND, &fields).bytes();
+        disk.write_all(&mut file, path, &header).map_err(write)?;
+        let (path, disk) = (path.to_owned(), disk.clone());
+        Ok(Self { file, path, disk, dimension, n_rows: 0, extents: Vec::new() })
     }
 
     /// Opens a file of which the first `n_rows` rows count, and maps them.
     ///
     /// Fails when the file is something else, was written by a later version, holds vectors of another dimension or fewer rows.
     /// The rows themselves are not read; see [`RowChecksum`](super::RowChecksum).
-    pub fn open(path: &Path, dimension: usize, n_rows: usize) -> Result<Self, VectorError> {
+    pub fn open(
+        disk: &Disk,
+        path: &Path,
+        dimension: usize,
+        n_rows: usize,
+    ) -> Result<Self, VectorError> {
         let read = |source| VectorError::Read { path: path.to_owned(), source };
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(read)?;
         let n_bytes = file.metadata().map_err(read)?.len();
@@ -103,17 +111,27 @@ impl VectorFile {
         if stride as usize != row_bytes(dimension) {
             return Err(VectorError::Damaged { path: path.to_owned(), part: "row length" });
         }
-        let mut opened =
-            Self { file, path: path.to_owned(), dimension, n_rows, extents: Vec::new() };
+        let (path, disk) = (path.to_owned(), disk.clone());
+        let mut opened = Self { file, path, disk, dimension, n_rows, extents: Vec::new() };
         let expected = opened.offset(n_rows);
         if n_bytes < expected {
-            return Err(VectorError::Short { path: path.to_owned(), expected, got: n_bytes });
+            return Err(VectorError::Short { path: opened.path, expected, got: n_bytes });
         }
         if n_rows > 0 {
             // Whole blocks only, so that the next extent starts with one.
-            opened.extend_to(n_rows.next_multiple_of(BLOCK_ROWS)).map_err(read)?;
+            opened
+                .extend_to(n_rows.next_multiple_of(BLOCK_ROWS))
+                .map_err(|source| VectorError::Read { path: opened.path.clone(), source })?;
         }
         Ok(opened)
+    }
+
+    /// Rows for which the file at `path` has room, whole ones; fails as [`open`](Self::open) does.
+    pub(crate) fn room(path: &Path, dimension: usize) -> Result<usize, VectorError> {
+        let opened = Self::open(&Disk::default(), path, dimension, 0)?;
+        let read = |source| VectorError::Read { path: path.to_owned(), source };
+        let n_bytes = opened.file.metadata().map_err(read)?.len() - HEADER_BYTES as u64;
+        Ok(usize::try_from(n_bytes / row_bytes(dimension) as u64).unwrap_or(usize::MAX))
     }
 
     /// Floats per vector.
@@ -159,8 +177,8 @@ impl VectorFile {
 
     /// Makes every appended row durable.
     pub fn sync(&self) -> Result<(), VectorError> {
-        self.file
-            .sync_data()
+        self.disk
+            .sync(&self.file, &self.path)
             .map_err(|source| VectorError::Write { path: self.path.clone(), source })
     }
 
@@ -181,7 +199,7 @@ impl VectorFile {
             self.extend_to(end.next_multiple_of(EXTENT_ROWS))?;
         }
         self.file.seek(SeekFrom::Start(self.offset(self.n_rows)))?;
-        self.file.write_all(bytes)
+        self.disk.write_all(&mut self.file, &self.path, bytes)
     }
 
     /// Maps the rows behind the last extent up to `end_row`, for which the file grows if it must.
@@ -189,7 +207,7 @@ impl VectorFile {
         let first_row = self.extents.last().map_or(0, |extent| extent.end_row);
         let (start, end) = (self.offset(first_row), self.offset(end_row));
         if self.file.metadata()?.len() < end {
-            self.file.set_len(end)?;
+            self.disk.set_len(&self.file, &self.path, end)?;
         }
         let map = Arc::new(Map::new(
             &self.file,
@@ -229,13 +247,13 @@ mod tests {
     fn rows_survive_reopening_and_mappings_survive_appends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vec.f32");
-        let mut file = VectorFile::create(&path, DIMENSION).unwrap();
+        let mut file = VectorFile::create(&Disk::default(), &path, DIMENSION).unwrap();
         let rows: Vec<_> = (0..1_000).map(row).collect();
         file.append(rows.iter().map(Vec::as_slice)).unwrap();
         let held = file.block(1);
         file.sync().unwrap();
         drop(file);
-        let mut file = VectorFile::open(&path, DIMENSION, 1_000).unwrap();
+        let mut file = VectorFile::open(&Disk::default(), &path, DIMENSION, 1_000).unwrap();
         let more: Vec<_> = (1_000..20_000).map(|seed| row(seed % 2_000)).collect();
         file.append(more.iter().map(Vec::as_slice)).unwrap();
         assert_eq!(held.row(87, DIMENSION), row(599));
@@ -248,14 +266,14 @@ mod tests {
     fn a_torn_append_is_written_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vec.f32");
-        let mut file = VectorFile::create(&path, DIMENSION).unwrap();
+        let mut file = VectorFile::create(&Disk::default(), &path, DIMENSION).unwrap();
         file.append([row(1).as_slice(), &row(2), &row(3)]).unwrap();
         assert!(file.append([row(4).as_slice(), &[1.0]]).is_err());
         assert_eq!(file.n_rows(), 3);
         drop(file);
         // Only two rows were published; the file ends in the middle of a row.
         OpenOptions::new().write(true).open(&path).unwrap().set_len(64 + 2 * 128 + 40).unwrap();
-        let mut file = VectorFile::open(&path, DIMENSION, 2).unwrap();
+        let mut file = VectorFile::open(&Disk::default(), &path, DIMENSION, 2).unwrap();
         file.append([row(5).as_slice()]).unwrap();
         assert_eq!([vector(&file, 1), vector(&file, 2)], [row(2), row(5)]);
     }
@@ -264,15 +282,23 @@ mod tests {
     fn a_file_that_is_something_else_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vec.f32");
-        let mut file = VectorFile::create(&path, DIMENSION).unwrap();
+        let mut file = VectorFile::create(&Disk::default(), &path, DIMENSION).unwrap();
         file.append([row(1).as_slice(), &row(2)]).unwrap();
-        assert!(matches!(VectorFile::create(&path, DIMENSION), Err(VectorError::Write { .. })));
+        assert!(matches!(
+            VectorFile::create(&Disk::default(), &path, DIMENSION),
+            Err(VectorError::Write { .. })
+        ));
         let good = std::fs::read(&path).unwrap();
         let resealed = |at: usize, value: u8| {
             let mut bytes = good.clone();
             bytes[at] = value;
             let crc = crc32fast::hash(&bytes[..60]);
             bytes[60..64].copy_from_slice(&crc.to_le_bytes());
+            bytes
+        };
+        let unsealed = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
             bytes
         };
         let mut flipped = good.clone();
@@ -283,17 +309,19 @@ mod tests {
             ("rows missing", good[..64 + 128].to_vec(), "bytes long"),
             ("other magic", resealed(0, b'X'), "is no vector file"),
             ("later version", resealed(8, 9), "version 9"),
+            ("version flipped", unsealed(8, 9), "damaged"),
             ("bit flipped", flipped, "damaged"),
             ("other row length", resealed(12, 64), "damaged"),
             ("other dimension", resealed(16, 21), "21 dimensions"),
         ];
         for (name, bytes, expected) in cases {
             std::fs::write(&path, bytes).unwrap();
-            let error = VectorFile::open(&path, DIMENSION, 2).unwrap_err().to_string();
+            let error =
+                VectorFile::open(&Disk::default(), &path, DIMENSION, 2).unwrap_err().to_string();
             assert!(error.contains(expected), "{name}: {error}");
         }
         assert!(matches!(
-            VectorFile::open(&folder.path().join("none"), 4, 0),
+            VectorFile::open(&Disk::default(), &folder.path().join("none"), 4, 0),
             Err(VectorError::Read { .. })
         ));
     }

@@ -5,13 +5,13 @@
 //! 64  …   entries, copies as (first row, copy), links by row; u32, little-endian, `u32::MAX` where a row has fewer links
 //! ```
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::Path;
 
 use super::VectorError;
 use super::file::to_u32;
 use super::header::{HEADER_BYTES, Header, Kind};
+use crate::disk::Disk;
 
 const KIND: Kind = Kind { magic: *b"WEFTHNSW", version: 1, name: "graph file" };
 
@@ -96,8 +96,8 @@ impl FrozenGraph {
         self.fingerprint
     }
 
-    /// Writes it to `path`, durably; an older file is replaced in place, so the caller writes where nobody reads yet.
-    pub fn save(&self, path: &Path) -> Result<(), VectorError> {
+    /// Writes it to `path`, durably, in place of an older one.
+    pub fn save(&self, disk: &Disk, path: &Path) -> Result<(), VectorError> {
         let ids = self.entries.iter().chain(self.copies.as_flattened()).chain(&self.links);
         let body: Vec<u8> = ids.flat_map(|id| id.to_le_bytes()).collect();
         let counts =
@@ -107,13 +107,9 @@ impl FrozenGraph {
             .into_iter()
             .chain([self.fingerprint, crc32fast::hash(&body)])
             .collect();
-        let write = || {
-            let mut file = File::create(path)?;
-            file.write_all(&Header::new(&KIND, &fields).bytes())?;
-            file.write_all(&body)?;
-            file.sync_all()
-        };
-        write().map_err(|source| VectorError::Write { path: path.to_owned(), source })
+        let bytes = [Header::new(&KIND, &fields).bytes().as_slice(), &body].concat();
+        disk.replace(path, &bytes)
+            .map_err(|source| VectorError::Write { path: path.to_owned(), source })
     }
 
     /// Reads it from `path` and checks every link.
@@ -169,7 +165,7 @@ mod tests {
         let graph = FrozenGraph::freeze(&lists, 3, vec![3, 0], vec![[0, 2], [3, 1]], 4, 77);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hnsw.u32");
-        graph.save(&path).unwrap();
+        graph.save(&Disk::default(), &path).unwrap();
         let loaded = FrozenGraph::load(&path).unwrap();
         assert_eq!(loaded, graph);
         let back: Vec<Vec<u32>> = (0..4).map(|row| loaded.links(row).collect()).collect();
@@ -192,12 +188,19 @@ mod tests {
             bytes[60..64].copy_from_slice(&crc.to_le_bytes());
             bytes
         };
+        let later = {
+            let mut bytes = changed(8, 2);
+            let crc = crc32fast::hash(&bytes[..60]);
+            bytes[60..64].copy_from_slice(&crc.to_le_bytes());
+            bytes
+        };
         let cases = [
             ("empty", Vec::new(), "bytes long"),
             ("cut", good[..good.len() - 1].to_vec(), "bytes long"),
             ("too long", [good.as_slice(), &[0]].concat(), "length"),
             ("magic", changed(3, 0), "no graph file"),
-            ("version", changed(8, 2), "version 2"),
+            ("version", later, "version 2"),
+            ("version flipped", changed(8, 2), "header"),
             ("count", changed(12, 200), "header"),
             ("link", changed(80, 1), "checksum"),
             ("link to nowhere", foreign, "links"),

@@ -42,7 +42,7 @@ impl Header {
 
     /// Reads a header of `kind`; `path` is for errors.
     ///
-    /// The version is looked at before the checksum: a later format may keep it elsewhere.
+    /// Every format keeps its version and the checksum where this one does, so that damage is not taken for a later version.
     pub(super) fn parse(
         bytes: &[u8; HEADER_BYTES],
         kind: &Kind,
@@ -53,15 +53,15 @@ impl Header {
             return Err(VectorError::Magic { path: path.to_owned(), kind: kind.name });
         }
         let found = header.number(8);
+        if header.number(CRC_AT) != crc32fast::hash(&bytes[..CRC_AT]) || found == 0 {
+            return Err(VectorError::Damaged { path: path.to_owned(), part: "header" });
+        }
         if found > kind.version {
             return Err(VectorError::Version {
                 path: path.to_owned(),
                 found,
                 supported: kind.version,
             });
-        }
-        if header.number(CRC_AT) != crc32fast::hash(&bytes[..CRC_AT]) || found == 0 {
-            return Err(VectorError::Damaged { path: path.to_owned(), part: "header" });
         }
         Ok(header)
     }

@@ -8,6 +8,7 @@ use weft_model::{NoteBits, NoteId, NoteSet};
 
 use super::block::BLOCK_ROWS;
 use super::*;
+use crate::disk::Disk;
 
 /// A seeded generator (SplitMix64), so that every run sees the same vectors.
 struct Seeded(u64);
@@ -261,7 +262,8 @@ fn a_reopened_index_answers_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vec.f32");
     let vectors = clustered(1_400, 40, 5, 8);
-    let mut writer = VectorWriter::create(&path, 40, VectorParams::default()).unwrap();
+    let mut writer =
+        VectorWriter::create(&Disk::default(), &path, 40, VectorParams::default()).unwrap();
     append(&mut writer, &vectors[..1_300]);
     writer.delete(&[row(3), row(700)]).unwrap();
     writer.sync().unwrap();
@@ -271,7 +273,7 @@ fn a_reopened_index_answers_the_same() {
     drop(writer);
 
     let open = |n_rows, owners: Vec<Option<NoteId>>| {
-        VectorWriter::open(&path, 40, n_rows, owners, VectorParams::default())
+        VectorWriter::open(&Disk::default(), &path, 40, n_rows, owners, VectorParams::default())
     };
     let owners: Vec<_> = published.owners().collect();
     let mut writer = open(1_300, owners.clone()).unwrap();
@@ -335,8 +337,9 @@ fn compacting_keeps_living_rows_in_order() {
         (0..1_200).filter(|at| at % 5 == 0 || (512..900).contains(at)).map(row).collect();
     writer.delete(&gone).unwrap();
     let old = writer.publish();
-    for path in [None, Some(folder.path().join("vec.f32"))] {
-        let (compacted, map) = writer.compact(path.as_deref()).unwrap();
+    let (disk, path) = (Disk::default(), folder.path().join("vec.f32"));
+    for file in [None, Some((&disk, path.as_path()))] {
+        let (compacted, map) = writer.compact(file).unwrap();
         let new = compacted.publish();
         assert_eq!((new.n_rows(), new.n_live()), (old.n_live(), old.n_live()));
         assert!(map.iter().flatten().is_sorted());

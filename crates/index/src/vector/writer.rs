@@ -11,6 +11,7 @@ use super::graph::FrozenGraph;
 use super::index::{VectorIndex, VectorParams};
 use super::simd::Kernel;
 use super::{MAX_DIMENSION, MAX_ROWS, RowId, VectorError};
+use crate::disk::Disk;
 
 /// Where the rows of an index went when it was compacted, by old row; nothing for deleted rows.
 pub type RowMap = Vec<Option<RowId>>;
@@ -42,11 +43,12 @@ impl VectorWriter {
 
     /// An empty index with a new file at `path`, where nothing may lie yet.
     pub fn create(
+        disk: &Disk,
         path: &Path,
         dimension: usize,
         params: VectorParams,
     ) -> Result<Self, VectorError> {
-        Ok(Self::empty(Some(VectorFile::create(path, dimension)?), dimension, params))
+        Ok(Self::empty(Some(VectorFile::create(disk, path, dimension)?), dimension, params))
     }
 
     /// Opens the first `n_rows` rows of the file at `path`; `owners` says whose each is, nothing for a deleted row.
@@ -54,13 +56,14 @@ impl VectorWriter {
     /// Reads every vector once to code it: 50,000 rows of 384 dimensions take about 30 ms when the file is cached.
     /// A graph is attached afterwards, see [`attach`](Self::attach).
     pub fn open(
+        disk: &Disk,
         path: &Path,
         dimension: usize,
         n_rows: usize,
         owners: impl IntoIterator<Item = Option<NoteId>>,
         params: VectorParams,
     ) -> Result<Self, VectorError> {
-        let file = VectorFile::open(path, dimension, n_rows)?;
+        let file = VectorFile::open(disk, path, dimension, n_rows)?;
         let mut writer = Self::empty(None, dimension, params);
         let mut owners = owners.into_iter();
         for first in (0..n_rows).step_by(BLOCK_ROWS) {
@@ -170,12 +173,12 @@ impl VectorWriter {
         self.file.as_ref().map_or(Ok(()), VectorFile::sync)
     }
 
-    /// Copies the living rows, in order, to a new file at `path`, durably, or to memory without one.
+    /// Copies the living rows, in order, to a new file, durably, or to memory without one.
     ///
     /// This index stays as it is. The new one has no graph: rows have other numbers, which the map tells.
-    pub fn compact(&self, path: Option<&Path>) -> Result<(Self, RowMap), VectorError> {
-        let mut compacted = match path {
-            Some(path) => Self::create(path, self.dimension, self.params)?,
+    pub fn compact(&self, file: Option<(&Disk, &Path)>) -> Result<(Self, RowMap), VectorError> {
+        let mut compacted = match file {
+            Some((disk, path)) => Self::create(disk, path, self.dimension, self.params)?,
             None => Self::in_memory(self.dimension, self.params)?,
         };
         let mut map = vec![None; self.n_rows];

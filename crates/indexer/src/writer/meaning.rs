@@ -19,14 +19,24 @@ pub(super) struct Meaning {
     backlog: Backlog,
     /// Vectors, or a graph, that came since the last publication.
     unpublished: bool,
-    building_graph: bool,
+    building: Building,
     events: Sender<Event>,
+}
+
+/// A graph over the vectors that is being built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Building {
+    Nothing,
+    /// One over the rows of now.
+    Graph,
+    /// One over rows that have other numbers now.
+    Outdated,
 }
 
 impl Meaning {
     pub(super) fn start(shelf: Shelf, embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
         let backlog = Backlog::start(embedder, events.clone());
-        Self { shelf, backlog, unpublished: false, building_graph: false, events }
+        Self { shelf, backlog, unpublished: false, building: Building::Nothing, events }
     }
 
     pub(super) const fn backlog(&self) -> &Backlog {
@@ -118,7 +128,7 @@ impl Meaning {
 
     /// Starts building a graph over the vectors where one would make searches faster.
     pub(super) fn build_graph(&mut self) {
-        if self.building_graph || !self.backlog.is_idle() {
+        if self.building != Building::Nothing || !self.backlog.is_idle() {
             return;
         }
         let index = self.shelf.publish().index;
@@ -130,15 +140,28 @@ impl Meaning {
             // A writer that has stopped needs no graph.
             let _ = events.send(Event::GraphBuilt(index.build_graph()));
         };
-        self.building_graph =
-            std::thread::Builder::new().name("weft-graph".into()).spawn(work).is_ok();
+        if std::thread::Builder::new().name("weft-graph".into()).spawn(work).is_ok() {
+            self.building = Building::Graph;
+        }
     }
 
     /// Makes searches use a graph that was built in the background.
     pub(super) fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
-        self.building_graph = false;
-        self.shelf.attach(graph)?;
-        self.unpublished = true;
+        let was = std::mem::replace(&mut self.building, Building::Nothing);
+        if was == Building::Graph {
+            self.shelf.attach(graph)?;
+            self.unpublished = true;
+        }
+        Ok(())
+    }
+
+    /// Takes vectors that nobody needs off the disk. After an error everything is as it was.
+    pub(super) fn compact(&mut self) -> Result<(), StoreError> {
+        self.shelf.sync()?;
+        self.shelf.compact()?;
+        if self.building == Building::Graph {
+            self.building = Building::Outdated;
+        }
         Ok(())
     }
 }

@@ -110,6 +110,7 @@ impl Writer {
             .as_ref()
             .zip(shelf)
             .map(|(embedder, shelf)| Meaning::start(shelf, Arc::clone(embedder), events.clone()));
+        let newest = publisher.newest().generation;
         let mut writer = Self {
             recipe: settings.recipe(embedder.as_deref()),
             settings,
@@ -123,7 +124,7 @@ impl Writer {
             past,
             vaults: Vec::new(),
             reread: HashMap::new(),
-            written: Written::new(written),
+            written: Written::new(written, newest),
             last_published: Instant::now(),
             events,
         };

@@ -67,12 +67,14 @@ impl WriteDown {
 }
 
 impl Written {
-    pub(super) fn new(generation: u64) -> Self {
+    /// With `newest`, which was published at the start.
+    pub(super) fn new(generation: u64, newest: u64) -> Self {
+        let now = Instant::now();
         Self {
             generation,
             at: None,
-            dirty_since: None,
-            last_change: Instant::now(),
+            dirty_since: (generation != newest).then_some(now),
+            last_change: now,
             under_way: None,
         }
     }
@@ -128,10 +130,7 @@ impl Writer {
         delta: &Delta,
         generation: u64,
     ) -> Result<KeywordReader, KeywordError> {
-        if self.words_in_doubt {
-            reconcile(&mut self.keyword, before, generation)?;
-            self.words_in_doubt = false;
-        }
+        self.settle_words(before, generation)?;
         let entries: Vec<(NoteId, &Arc<NoteEntry>)> =
             delta.upserted.iter().filter_map(|id| Some((*id, notes.entry(*id)?))).collect();
         let upserts = entries.iter().map(|(id, entry)| KeywordChange::Upsert(document(*id, entry)));
@@ -142,6 +141,15 @@ impl Writer {
         }
         self.keyword.apply(&changes)?;
         self.keyword.commit(generation)
+    }
+
+    /// Makes the word index hold what the newest snapshot does, where an error may have come between.
+    fn settle_words(&mut self, notes: &NoteTable, generation: u64) -> Result<(), KeywordError> {
+        if self.words_in_doubt {
+            reconcile(&mut self.keyword, notes, generation)?;
+            self.words_in_doubt = false;
+        }
+        Ok(())
     }
 
     /// Publishes vectors that came.
@@ -274,12 +282,31 @@ impl Writer {
         }
     }
 
-    /// Takes what was deleted off the disk.
+    /// Takes what was deleted off the disk; the answers stay what they are.
+    ///
+    /// On systems that keep a removed file as long as it is read, its bytes go with the last question that reads it.
     pub(super) fn compact(&mut self) -> Result<(), IndexError> {
-        self.past.forget();
-        let keyword = self.keyword.compact(self.generation())?;
+        // What is published may not change under its number.
+        self.publish_vectors()?;
         let before = self.publisher.newest();
-        self.publisher.publish(Snapshot { keyword, ..Snapshot::clone(&before) });
+        self.settle_words(&before.notes, before.generation)?;
+        self.checkpoint_done();
+        self.past.forget();
+        let keyword = self.keyword.compact(before.generation)?;
+        let outcome = self.meaning.as_mut().map_or(Ok(()), Meaning::compact);
+        // Whatever became of the vectors, the words are others now.
+        let vectors = self.meaning.as_mut().map(Meaning::publish);
+        self.publisher.publish(Snapshot { keyword, vectors, ..Snapshot::clone(&before) });
+        outcome?;
+        self.checkpoint()?;
+        if let Some(store) = &self.store {
+            let model = self.embedder.as_ref().map(|embedder| embedder.identity());
+            store.compact(before.generation, model)?;
+            let checkpoints = store.checkpoints();
+            let (stored, n_bytes) = (checkpoints.stored()?, checkpoints.store_bytes());
+            let status = &mut self.board.lock().status;
+            (status.stored_generations, status.store_bytes) = (stored, n_bytes);
+        }
         Ok(())
     }
 }

@@ -1,0 +1,186 @@
+//! Changes of files, and the one place that they pass.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A file or folder is made.
+    Create,
+    /// Bytes are written into a file.
+    Write,
+    /// A file is given another length.
+    Resize,
+    /// What was written is made durable.
+    Sync,
+    /// A file or folder gets another name.
+    Rename,
+    /// A file or folder is removed.
+    Remove,
+}
+
+impl Step {
+    /// Whether a disk without room refuses it.
+    #[must_use]
+    pub const fn takes_room(self) -> bool {
+        match self {
+            Self::Create | Self::Write | Self::Resize => true,
+            Self::Sync | Self::Rename | Self::Remove => false,
+        }
+    }
+}
+
+/// Stands before the changes of a disk, so that a test can say what a disk would.
+pub trait Gate: Send + Sync {
+    /// Lets a change of `path` come about, or says what the file system is to have answered.
+    fn pass(&self, step: Step, path: &Path) -> io::Result<()>;
+}
+
+/// A disk: every change of the store's files is made here. Cloning shares the gate.
+///
+/// Nothing stands before the changes unless a test puts a [`Gate`] there.
+#[derive(Clone, Default)]
+pub struct Disk(Option<Arc<dyn Gate>>);
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_gated() { "Disk behind a gate" } else { "Disk" })
+    }
+}
+
+impl Disk {
+    /// A disk whose changes pass `gate`.
+    #[must_use]
+    pub fn behind(gate: Arc<dyn Gate>) -> Self {
+        Self(Some(gate))
+    }
+
+    /// Whether a gate stands before the changes.
+    pub(crate) const fn is_gated(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Asks whether a change may come about that somebody else makes.
+    pub(crate) fn pass(&self, step: Step, path: &Path) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |gate| gate.pass(step, path))
+    }
+
+    /// Makes a folder and those above it, unless they are there.
+    pub fn create_folder(&self, path: &Path) -> io::Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        self.pass(Step::Create, path)?;
+        fs::create_dir_all(path)
+    }
+
+    /// Makes an empty file that is read and written; fails where something is at `path`.
+    pub fn create_new(&self, path: &Path) -> io::Result<File> {
+        self.pass(Step::Create, path)?;
+        File::options().read(true).write(true).create_new(true).open(path)
+    }
+
+    /// Writes `bytes` at the place where `file`, which lies at `path`, stands.
+    ///
+    /// A write that a gate refuses has come half way.
+    pub fn write_all(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.pass(Step::Write, path) {
+            file.write_all(&bytes[..bytes.len() / 2])?;
+            return Err(error);
+        }
+        file.write_all(bytes)
+    }
+
+    /// Gives `file`, which lies at `path`, another length.
+    pub fn set_len(&self, file: &File, path: &Path, n_bytes: u64) -> io::Result<()> {
+        self.pass(Step::Resize, path)?;
+        file.set_len(n_bytes)
+    }
+
+    /// Makes what was written into `file`, which lies at `path`, durable.
+    pub fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        self.pass(Step::Sync, path)?;
+        file.sync_data()
+    }
+
+    /// Makes the names in a folder durable; a no-op where folders cannot be opened.
+    pub fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.pass(Step::Sync, folder)?;
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    }
+
+    /// Gives a file or folder another name, in place of a file that has it.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.pass(Step::Rename, to)?;
+        fs::rename(from, to)
+    }
+
+    /// Removes a file; one that is not there is no error.
+    pub fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.pass(Step::Remove, path)?;
+        absent_is_removed(fs::remove_file(path))
+    }
+
+    /// Removes a folder with all it holds; one that is not there is no error.
+    pub fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        self.pass(Step::Remove, path)?;
+        absent_is_removed(fs::remove_dir_all(path))
+    }
+
+    /// Makes the file at `path` hold `bytes`, durably. Whoever reads it meanwhile may see some of them.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.pass(Step::Create, path)?;
+        let mut file = File::create(path)?;
+        self.write_all(&mut file, path, bytes)?;
+        self.sync(&file, path)
+    }
+
+    /// Puts a file of `bytes` in the place of the one at `path`: whoever reads it sees the old bytes or the new ones.
+    ///
+    /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
+    pub fn swap(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let beside = path.with_extension(STAGED);
+        self.write(&beside, bytes)?;
+        self.rename(&beside, path)
+    }
+
+    /// The same, durably.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.swap(path, bytes)?;
+        self.sync_folder(path.parent().unwrap_or(Path::new(".")))
+    }
+}
+
+/// The extension of files that are not in their place yet.
+pub(crate) const STAGED: &str = "new";
+
+fn absent_is_removed(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// The file's bytes; nothing where there is no such file.
+pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// `bytes` with their checksum behind them.
+pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
+    [bytes, &crc32fast::hash(bytes).to_le_bytes()].concat()
+}
+
+/// The bytes that were sealed; nothing where the checksum differs.
+pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
+    let (bytes, sum) = bytes.split_last_chunk()?;
+    (crc32fast::hash(bytes) == u32::from_le_bytes(*sum)).then_some(bytes)
+}

@@ -1,0 +1,154 @@
+//! What is on disk: that deletions reach it, and that damage and trouble do not reach answers.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use weft_engine::SearchMode;
+use weft_index::embedder::{Embedder as _, Role};
+use weft_indexer::{Indexer, Rescan};
+
+use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+
+const FILES: &[(&str, &[u8])] = &[
+    ("fern.md", b"# Fern\nA [[moss]] of the shade.\n"),
+    ("moss.md", b"# Moss\nGreen and soft, by the [[stone]].\n"),
+    ("secret.md", b"# Secret\nThe word is zanzibarquartz, see [[fern]].\n"),
+];
+
+/// The files below a folder that hold `bytes`.
+fn holding(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
+    files(folder)
+        .into_iter()
+        .filter(|path| {
+            let held = std::fs::read(path).expect("a file");
+            held.windows(bytes.len()).any(|window| window == bytes)
+        })
+        .collect()
+}
+
+/// All files below a folder, by path.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    let mut files: Vec<PathBuf> = entries.flat_map(below).collect();
+    files.sort();
+    files
+}
+
+fn compact(indexer: &Indexer) -> u64 {
+    indexer.rescan(Rescan { full: false, compact: true }).expect("a compaction")
+}
+
+#[test]
+fn what_was_deleted_is_gone_from_disk_after_compaction() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let word = b"nzibarquartz";
+    let vectors = std::fs::read(find(&place.store(), "vec.f32")).expect("vectors");
+    let row = |at: usize| vectors[64 + at * 128..64 + (at + 1) * 128].to_vec();
+    let vector = (0..3).map(row).find(|row| {
+        let floats: Vec<f32> =
+            row.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
+        let secret = &embedder.embed(&["zanzibarquartz"], Role::Query).expect("a vector")[0];
+        dot(&floats, secret) > 0.25
+    });
+    let vector = vector.expect("the vector of the secret");
+    let found = |bytes: &[u8]| -> Vec<String> {
+        let name = |path: &PathBuf| path.extension().map(|end| end.to_string_lossy().into_owned());
+        holding(&place.store(), bytes).iter().filter_map(name).collect()
+    };
+    let before = found(word);
+    assert_eq!(before, ["rmp", "store"], "the note, and what the word index keeps of it");
+    assert_eq!(found(&vector), ["f32"]);
+
+    std::fs::remove_file(place.vault().join("secret.md")).expect("removed");
+    let generation = indexer.flush().expect("a generation");
+    assert!(!found(word).is_empty() && !found(&vector).is_empty(), "they wait for compaction");
+    assert_eq!(compact(&indexer), generation, "the state is the same");
+    assert_eq!((found(word), found(&vector)), (vec![], vec![]));
+    let status = indexer.status();
+    assert_eq!((status.stored_generations, status.last_error), (vec![generation], None));
+
+    // What stays is found as before, now and after a restart, and nothing is embedded again.
+    let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+    let answers = |indexer: &Indexer| {
+        let one = |query| {
+            [SearchMode::Keyword, SearchMode::Vector].map(|mode| {
+                let answer = search(indexer, &embedder, query, mode);
+                uris(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+            })
+        };
+        [one("shade"), one("green soft"), one("zanzibarquartz")]
+    };
+    let after = answers(&indexer);
+    assert_eq!(after[0], [vec!["fern"], vec!["fern", "moss"]]);
+    place.write("lichen.md", b"# Lichen\ncrusty\n");
+    settle(&indexer);
+    compact(&indexer);
+    std::fs::remove_file(place.vault().join("lichen.md")).expect("removed");
+    let generation = settle(&indexer);
+    indexer.stop();
+    let indexer = place.open(&embedder);
+    assert_eq!(indexer.status().generation, generation);
+    assert_eq!(answers(&indexer), after);
+    settle(&indexer);
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded + 1, "lichen alone");
+    assert_eq!(indexer.status().notices, [""; 0]);
+}
+
+#[test]
+fn an_index_without_a_model_keeps_no_vectors_when_it_is_compacted() {
+    let place = Place::new(FILES);
+    settle(&place.open(&FakeEmbedder::new()));
+    assert!(place.store().join("vectors").read_dir().expect("a folder").next().is_some());
+    let indexer = Indexer::open(place.settings(), None, None).expect("an index");
+    compact(&indexer);
+    assert!(place.store().join("vectors").read_dir().expect("a folder").next().is_none());
+}
+
+#[test]
+fn damage_is_told_of_once() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    settle(&place.open(&embedder));
+    for (file, n_notices, n_embedded) in [
+        ("vec.f32", 1, 4),
+        ("rows.log", 1, 5),
+        ("notes.rmp", 1, 5),
+        ("graph.rmp", 1, 5),
+        ("CURRENT", 0, 5),
+    ] {
+        let path = find(&place.store(), file);
+        let mut bytes = std::fs::read(&path).expect("a file");
+        // In the middle of the first row, of the file that says whose it is, or of whatever the others hold.
+        let at = if file == "vec.f32" { 64 + 40 } else { bytes.len() / 2 };
+        bytes[at] ^= 1;
+        std::fs::write(&path, bytes).expect("a file");
+        let indexer = place.open(&embedder);
+        assert_eq!(
+            indexer.status().notices.len(),
+            n_notices,
+            "{file}: {:?}",
+            indexer.status().notices
+        );
+        settle(&indexer);
+        assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "{file}");
+        assert_eq!(uris(&search(&indexer, &embedder, "soft", SearchMode::Keyword)), ["moss"]);
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        assert_eq!(indexer.status().notices, [""; 0], "{file}");
+        assert_eq!(indexer.status().n_vectors_pending, 0, "{file}");
+    }
+}
+
+/// The one file of this name in the store, of those there are the last.
+fn find(store: &Path, name: &str) -> PathBuf {
+    let mut all = files(store).into_iter().filter(|path| path.ends_with(name));
+    all.next_back().unwrap_or_else(|| panic!("no {name} in {}", store.display()))
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
