@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::Measures;
+use crate::draw::Draw;
 
 /// How often queries are drawn anew.
 const N_DRAWS: usize = 2000;
@@ -45,7 +46,7 @@ impl Mean {
     pub fn of(values: &[f64]) -> Self {
         let n = values.len();
         let mean = |sum: f64| sum / n.max(1) as f64;
-        let mut draw = Draw(0);
+        let mut draw = Draw::default();
         let mut drawn = || mean((0..n).map(|_| values[draw.below(n)]).sum());
         let mut means: Vec<f64> = (0..N_DRAWS).map(|_| drawn()).collect();
         means.sort_unstable_by(f64::total_cmp);
@@ -92,20 +93,6 @@ impl Comparison {
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = ((sorted.len() as f64 - 1.0) * share).round() as usize;
     sorted.get(at).copied().unwrap_or(0.0)
-}
-
-/// SplitMix64. Source: Steele, Lea, Flood, 2014.
-struct Draw(u64);
-
-impl Draw {
-    #[expect(clippy::cast_possible_truncation, reason = "the remainder is below a usize")]
-    const fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
 }
 
 #[cfg(test)]

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Something to ask.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
     /// The name under which it is judged.
     pub id: String,
     /// What is asked.
     pub text: String,
+    /// Notes that are left out of its answer, by uri.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
 }
 
 /// The grade of each judged document: 0 for wrong, more for better.
@@ -49,7 +52,7 @@ pub enum ReadError {
     },
 }
 
-/// The queries of a file with one JSON object a line, in its order. Other fields than `id` and `text` are ignored.
+/// The queries of a file with one JSON object a line, in its order. Fields that a [`Query`] does not have are ignored.
 pub fn read_queries(text: &str) -> Result<Vec<Query>, ReadError> {
     let mut queries: Vec<Query> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -78,6 +81,15 @@ impl Judgements {
     /// Adds a judgement.
     pub fn judge(&mut self, query: &str, document: &str, grade: u32) {
         self.0.entry(query.to_owned()).or_default().insert(document.to_owned(), grade);
+    }
+
+    /// The judgements as [`read`](Self::read) takes them, by query and document.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        let each = self.0.iter().flat_map(|(query, grades)| {
+            grades.iter().map(move |(document, grade)| (query, document, grade))
+        });
+        each.map(|(query, document, grade)| format!("{query}\t{document}\t{grade}\n")).collect()
     }
 
     /// The judged queries for which something is right, ascending, with their grades.
@@ -140,6 +152,7 @@ mod tests {
         assert_eq!(trec.of("none"), Grades::new());
         let judged: Vec<&str> = trec.iter().map(|(query, _)| query).collect();
         assert_eq!(judged, ["p", "q"]);
+        assert_eq!(Judgements::read(&trec.lines()).unwrap(), trec);
     }
 
     #[test]

@@ -15,13 +15,18 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod draw;
 mod held;
+mod hidden;
 mod judgements;
 mod measures;
 mod run;
+mod tune;
 
 pub use compare::{Comparison, Mean, compare};
 pub use held::Held;
+pub use hidden::{HiddenLinks, LinkSpan, drawn, hide_links};
 pub use judgements::{Grades, Judgements, Query, ReadError, read_queries};
 pub use measures::{MEASURES, Measures};
 pub use run::run_lines;
+pub use tune::{Candidates, N_SIGNALS, halves, measured, tuned};

@@ -41,6 +41,9 @@ impl From<RankingArgs> for SearchRequest {
                 names: without.contains(&RankingPart::Names),
                 links: without.contains(&RankingPart::Links),
                 shared_words: without.contains(&RankingPart::SharedWords),
+                similarity: without.contains(&RankingPart::Similarity),
+                centrality: without.contains(&RankingPart::Centrality),
+                activation: without.contains(&RankingPart::Activation),
             }),
             typos: typos.then_some(true),
             ..Self::default()
@@ -66,6 +69,12 @@ pub(crate) enum RankingPart {
     Links,
     /// Rare words that notes share.
     SharedWords,
+    /// What a note's own text and name answer.
+    Similarity,
+    /// How connected a note is.
+    Centrality,
+    /// What connections to better hits add.
+    Activation,
 }
 
 fn weights(text: &str) -> Result<Weights, String> {

@@ -43,7 +43,8 @@ pub(crate) fn search_request(
         Ok(wire::Profile::Classic) => Some(engine::Profile::Classic),
         Err(_) => return Err(invalid("profile", &format!("{profile} is no profile"))),
     };
-    let wire::Without { names, links, shared_words } = without.unwrap_or_default();
+    let wire::Without { names, links, shared_words, similarity, centrality, activation } =
+        without.unwrap_or_default();
     Ok(engine::SearchRequest {
         query,
         limit: size(limit.unwrap_or(LIMIT)),
@@ -53,7 +54,15 @@ pub(crate) fn search_request(
         weights: weights.map(|wire::Weights { similarity, centrality, activation }| {
             engine::Weights { similarity, centrality, activation }
         }),
-        without: engine::Without { graph: no_graph, names, links, shared_words },
+        without: engine::Without {
+            graph: no_graph,
+            names,
+            links,
+            shared_words,
+            similarity,
+            centrality,
+            activation,
+        },
         typos,
         explain,
         deadline: Some(deadline),

@@ -57,6 +57,12 @@ pub struct Without {
     pub links: bool,
     /// No words that notes share.
     pub shared_words: bool,
+    /// The similarity counts nothing.
+    pub similarity: bool,
+    /// The centrality counts nothing.
+    pub centrality: bool,
+    /// The activation counts nothing.
+    pub activation: bool,
 }
 
 /// How a hit came up.

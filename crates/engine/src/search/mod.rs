@@ -142,12 +142,22 @@ impl Engine {
     /// The profile and the weights that a request means.
     fn ranking_of(&self, request: &SearchRequest) -> Result<(Profile, Weights), EngineError> {
         let profile = request.profile.unwrap_or(self.settings.profile);
-        let weights = match (request.weights, profile) {
+        let mut weights = match (request.weights, profile) {
             _ if request.without.graph => Weights::SIMILARITY,
             (Some(weights), _) => weights,
             (None, Profile::Bridge) => self.settings.bridge.weights,
             (None, Profile::Classic) => self.settings.classic.weights,
         };
+        let Weights { similarity, centrality, activation } = &mut weights;
+        for (weight, is_left_out) in [
+            (similarity, request.without.similarity),
+            (centrality, request.without.centrality),
+            (activation, request.without.activation),
+        ] {
+            if is_left_out {
+                *weight = 0.0;
+            }
+        }
         let shares = weights.shares().map(|shares| (profile, shares));
         shares.map_err(|error| EngineError::InvalidArgument {
             field: "weights",

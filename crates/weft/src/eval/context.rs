@@ -1,16 +1,17 @@
 //! `weft eval --context`: whether the right notes are in a context, beside plain packing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum as _};
 use serde::Serialize;
-use weft_eval::{Comparison, Grades, Held, Mean, Query};
+use weft_eval::{Comparison, Held, Mean};
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, ContextBands, ContextLimits, ContextMode, Rendering,
 };
 
-use super::{Compared, Latency, Names, latency};
+use super::questions::{Names, Questions, except};
+use super::{Compared, Latency, latency};
 use crate::asker::Asker;
 use crate::cli::{Form, Format};
 use crate::commands::render;
@@ -100,13 +101,11 @@ pub(crate) struct Packed {
 pub(super) async fn ask(
     asker: &Asker,
     args: ContextEvalArgs,
-    judged: &[(&str, &Grades)],
-    texts: &HashMap<&str, &Query>,
-    n_unjudged: usize,
-    mut names: Names,
+    questions: Questions,
     format: Format,
 ) -> Result<String, Failure> {
     let ContextEvalArgs { context: _, budget, estimator, rendering, with } = args;
+    let Questions { judged, n_unjudged, mut names } = questions;
     let form = rendering.unwrap_or(Form::Markdown);
     let asked = AssembleRequest {
         budget,
@@ -127,13 +126,18 @@ pub(super) async fn ask(
     let mut plainly: Vec<f64> = Vec::new();
     for Variant { name, limits } in [plain(), configured].into_iter().chain(with) {
         let (mut all, mut used, mut taken) = (Vec::new(), 0, Vec::new());
-        for (id, grades) in judged {
-            // A judged question that is not among the queries is one without an answer.
-            let Some(query) = texts.get(id) else {
+        for (_, query, grades) in &judged {
+            let Some(query) = query else {
+                // Nothing is asked, so nothing is found.
                 all.push(Held::default());
                 continue;
             };
-            let request = AssembleRequest { query: query.text.clone(), limits, ..asked.clone() };
+            let request = AssembleRequest {
+                query: query.text.clone(),
+                filter: except(query),
+                limits,
+                ..asked.clone()
+            };
             let start = Instant::now();
             let answer = asker.contexts().assemble(request).await?.into_inner();
             taken.push(start.elapsed());
@@ -148,11 +152,8 @@ pub(super) async fn ask(
         if plainly.is_empty() {
             plainly.clone_from(&shown);
         }
-        let comparison = (!evaluation.variants.is_empty()).then(|| {
-            let found = Comparison::of(&shown, &plainly);
-            let Comparison { difference, low, high, n_better, n_worse } = found;
-            Compared { measure: COMPARED, difference, low, high, n_better, n_worse }
-        });
+        let comparison = (!evaluation.variants.is_empty())
+            .then(|| Compared::of(COMPARED, Comparison::of(&shown, &plainly)));
         evaluation.variants.push(Packed {
             name,
             shown: Mean::of(&shown),
@@ -176,7 +177,7 @@ async fn shown(
     for item in &answer.items {
         match item.mode() {
             ContextMode::Full | ContextMode::Snippet => {
-                let name = names.name(asker, &item.uri).await?;
+                let name = names.of(asker, item.uri.clone()).await?;
                 shown.insert(name, !item.truncated);
             }
             ContextMode::Structural | ContextMode::Unspecified => {}

@@ -1,15 +1,19 @@
 //! Measures as a table, and what each part is worth.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::{BAD, DIM, FAINT_TITLE, GOOD, counted, padded, paint};
-use crate::eval::{Compared, Evaluation, Latency, Measured};
+use crate::eval::{Compared, Evaluation, Half, Latency, Measured, Tuning};
 
 /// The measures that are shown; JSON has all of them.
 const SHOWN: [&str; 5] = ["recall@2", "recall@5", "recall@10", "nDCG@10", "MRR"];
 
 /// Columns of a variant's name.
 const NAME: usize = 21;
+
+/// The signals in the order of their weights.
+const SIGNALS: [&str; 3] = ["similarity", "centrality", "activation"];
 
 /// The table of variants, and below it how each differs from the first.
 pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
@@ -18,19 +22,11 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
     if *n_unjudged > 0 {
         let _ = write!(out, ", {n_unjudged} more without a judgement");
     }
-    let _ = write!(out, "\n\n{}", padded("", NAME));
-    for name in SHOWN {
-        let _ = write!(out, " {}", paint(FAINT_TITLE, &format!("{name:>9}")));
-    }
+    let _ = write!(out, "\n\n{}", heading());
     let _ = writeln!(out, " {}", paint(FAINT_TITLE, &format!("{:>8}", "ms")));
     for Measured { name, measures, latency_ms: Latency { p50, p95: _ }, comparison: _ } in variants
     {
-        let _ = write!(out, "{}", padded(name, NAME));
-        for measure in SHOWN {
-            let value = measures.get(measure).copied().unwrap_or(0.0);
-            let _ = write!(out, " {value:>9.3}");
-        }
-        let _ = writeln!(out, " {p50:>8.1}");
+        let _ = writeln!(out, "{} {p50:>8.1}", row(name, measures));
     }
     let compared = variants.iter().filter_map(|one| Some((&one.name, one.comparison.as_ref()?)));
     let mut compared = compared.peekable();
@@ -41,6 +37,66 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
     }
     for (name, compared) in compared {
         let _ = writeln!(out, "{} {}", padded(name, NAME), difference(compared));
+    }
+    out
+}
+
+/// The weights, what they are worth on each half, and whether the other half can tell them apart.
+pub(crate) fn tuning(tuning: &Tuning) -> String {
+    let Tuning { measure, configured, tuned, searched, held_out, comparison } = tuning;
+    let mut out = padded("", NAME);
+    for signal in SIGNALS {
+        let _ = write!(out, " {}", paint(FAINT_TITLE, &format!("{signal:>10}")));
+    }
+    out.push('\n');
+    for (name, weights) in [("configured", configured), ("tuned", tuned)] {
+        let _ = write!(out, "{}", padded(name, NAME));
+        for weight in weights {
+            let _ = write!(out, " {weight:>10.2}");
+        }
+        out.push('\n');
+    }
+    for (name, half) in [("looked for on", searched), ("tried on", held_out)] {
+        let Half { n_queries, configured, tuned } = half;
+        let questions = counted(*n_queries as u64, "question", "questions");
+        let _ = writeln!(
+            out,
+            "\n{}\n{}",
+            paint(FAINT_TITLE, &format!("{name} {questions}")),
+            heading()
+        );
+        let _ = writeln!(out, "{}\n{}", row("configured", configured), row("tuned", tuned));
+    }
+    let _ = writeln!(
+        out,
+        "\n{} {}",
+        padded(&format!("{measure}, tuned"), NAME),
+        difference(comparison)
+    );
+    let Compared { low, high, .. } = comparison;
+    let verdict = match (*low > 0.0, *high < 0.0) {
+        (true, _) => "The tuned weights are better on questions they were not looked for on.",
+        (_, true) => "The tuned weights are worse on questions they were not looked for on.",
+        (false, false) => "These questions cannot tell the two apart: keep what is configured.",
+    };
+    let _ = writeln!(out, "{verdict}");
+    out
+}
+
+/// The names of the measures above their columns.
+fn heading() -> String {
+    let mut out = padded("", NAME);
+    for name in SHOWN {
+        let _ = write!(out, " {}", paint(FAINT_TITLE, &format!("{name:>9}")));
+    }
+    out
+}
+
+fn row(name: &str, measures: &BTreeMap<&'static str, f64>) -> String {
+    let mut out = padded(name, NAME);
+    for measure in SHOWN {
+        let value = measures.get(measure).copied().unwrap_or(0.0);
+        let _ = write!(out, " {value:>9.3}");
     }
     out
 }
@@ -71,7 +127,7 @@ mod tests {
             comparison,
         };
         let compared = Compared {
-            measure: "nDCG@10",
+            measure: "nDCG@10".into(),
             difference: -0.05,
             low: -0.1,
             high: -0.01,
@@ -94,5 +150,41 @@ mod tests {
             "no-graph                 -0.050  -0.100 to -0.010, 2 better, 9 worse"
         );
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{plain}");
+    }
+
+    #[test]
+    fn a_tuning_says_whether_it_holds() {
+        let half = |value| Half {
+            n_queries: 50,
+            configured: [("nDCG@10", 0.8)].into(),
+            tuned: [("nDCG@10", value)].into(),
+        };
+        let tuning = Tuning {
+            measure: "nDCG@10".into(),
+            configured: [0.49, 0.02, 0.49],
+            tuned: [0.6, 0.0, 0.4],
+            searched: half(0.82),
+            held_out: half(0.79),
+            comparison: Compared {
+                measure: "nDCG@10".into(),
+                difference: -0.01,
+                low: -0.03,
+                high: 0.01,
+                n_better: 3,
+                n_worse: 5,
+            },
+        };
+        let text = super::tuning(&tuning);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        for line in [
+            "configured                  0.49       0.02       0.49",
+            "tried on 50 questions",
+            "tuned                     0.000     0.000     0.000     0.790     0.000",
+            "nDCG@10, tuned           -0.010  -0.030 to +0.010, 3 better, 5 worse",
+            "These questions cannot tell the two apart: keep what is configured.",
+        ] {
+            assert!(plain.lines().any(|shown| shown == line), "{line}\n{plain}");
+        }
+        assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
     }
 }

@@ -92,7 +92,7 @@ mod tests {
             comparison,
         };
         let compared = Compared {
-            measure: "shown",
+            measure: "shown".into(),
             difference: -0.07,
             low: -0.12,
             high: -0.02,

@@ -19,7 +19,7 @@ use crate::doctor::{Check, Outcome};
 use crate::failure::Failure;
 
 pub(crate) use context::{context, ledger};
-pub(crate) use eval::evaluation;
+pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
 pub(crate) use index::{coverage, doing, serves, serving, status};
 pub(crate) use notes::{list, note, resolved};

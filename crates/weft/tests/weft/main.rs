@@ -385,3 +385,47 @@ fn a_ranking_is_measured_and_guarded() {
     let wrong = on_example(&home, &["eval", "--queries", &qrels, "--qrels", &qrels]);
     assert_eq!(wrong.status.code(), Some(2));
 }
+
+#[test]
+fn a_vault_judges_itself_by_its_links() {
+    let home = tempfile::tempdir().unwrap();
+    let saved = home.path().join("judged");
+    let asked = ["--hide-links", "20", "--save", saved.to_str().unwrap()];
+    let output = on_example(
+        &home,
+        &[&["eval", "--variant", "configured,without-links"], &asked[..]].concat(),
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let n_queries = answer["n_queries"].as_u64().unwrap();
+    assert!((5..=20).contains(&n_queries), "{answer}");
+
+    // What was saved asks the same again.
+    let file = |name: &str| saved.join(name).to_string_lossy().into_owned();
+    let (queries, qrels) = (file("queries.jsonl"), file("qrels.tsv"));
+    let files = ["--queries", &queries, "--qrels", &qrels];
+    let again = on_example(
+        &home,
+        &[&["eval", "--variant", "configured,without-links"], &files[..]].concat(),
+    );
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["variants"][0]["measures"], answer["variants"][0]["measures"]);
+    let question = std::fs::read_to_string(&queries).unwrap();
+    let question: Value = serde_json::from_str(question.lines().next().unwrap()).unwrap();
+    let note = question["exclude"][0].as_str().unwrap();
+    let text = question["text"].as_str().unwrap();
+    let found = on_example(&home, &["search", text, "--exclude", note]);
+    let found: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert!(found["hits"].as_array().unwrap().iter().all(|hit| hit["uri"] != note), "{found}");
+
+    let output = on_example(&home, &[&["eval", "tune", "--measure", "MRR"], &files[..]].concat());
+    let tuning: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let n = |half: &str| tuning[half]["n_queries"].as_u64().unwrap();
+    assert_eq!(n("searched") + n("held_out"), n_queries);
+    assert_eq!(tuning["comparison"]["measure"], "MRR");
+    let sum: f64 = tuning["tuned"].as_array().unwrap().iter().filter_map(Value::as_f64).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{tuning}");
+    for wrong in [&["eval"][..], &["eval", "--queries", &queries], &["eval", "--hide-links", "0"]] {
+        assert_eq!(on_example(&home, wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
