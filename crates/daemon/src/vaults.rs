@@ -82,7 +82,7 @@ impl Vaults {
             chunks,
             keyword,
             vector,
-            embedding,
+            embedding: _,
             search,
             related,
             walk,
@@ -91,9 +91,9 @@ impl Vaults {
             log: _,
             trace: _,
         } = config.settings.clone();
-        let cache_dir = paths.cached(&embedding.cache_dir);
+        let embedding = config.embedding(paths);
         let model = embedding.model.clone();
-        let opened = embed::open(&embed::EmbeddingSettings { cache_dir, ..embedding });
+        let opened = embed::open(&embedding);
         let opened = opened.unwrap_or_else(|error| embed::Opened {
             embedder: None,
             notes: vec![format!("{error}. Notes are found by words and links alone.")],

@@ -1,5 +1,7 @@
 //! The embedder: the one trait between texts and vectors.
 
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
 
 /// What a text is embedded for. Models that tell queries from documents put different prefixes before them.
@@ -26,7 +28,7 @@ pub struct ModelIdentity {
 
 /// Turns texts into unit vectors.
 ///
-/// Deterministic: the same text in the same role gives the same bits, whatever else is in the batch and on however many threads.
+/// Deterministic: the same text in the same role gives the same bits, whatever else is in the batch and on however many threads; an endpoint elsewhere is as deterministic as it is.
 /// Synchronous and CPU-bound (or blocking on a socket): callers give it threads of their own.
 pub trait Embedder: Send + Sync {
     /// What its vectors depend on.
@@ -49,6 +51,21 @@ pub trait Embedder: Send + Sync {
     ///
     /// An empty batch gives no vectors; an empty text is legal.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The unit vector of one query; one that is not had by `until` may be [`Unavailable`](EmbedError::Unavailable).
+    fn embed_query(&self, text: &str, until: Option<Instant>) -> Result<Vec<f32>, EmbedError> {
+        let _ = until;
+        let vector = self.embed(&[text], Role::Query)?.into_iter().next();
+        vector.ok_or_else(|| EmbedError::Failed {
+            model: self.identity().model.clone(),
+            reason: "it gave no vector".to_owned(),
+        })
+    }
+
+    /// Documents that are best given at once: enough to keep what runs the model busy, few enough to show them often.
+    fn batch(&self) -> usize {
+        32
+    }
 }
 
 /// Why no vector came.

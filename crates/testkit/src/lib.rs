@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod doughnut_model;
+pub mod endpoint;
 pub mod notebook;
 mod random;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use weft_daemon::config::{Config, Settings};
-use weft_daemon::embed::{self, BUNDLED, NONE};
+use weft_daemon::embed::{self, BUNDLED, NONE, Runner};
 use weft_daemon::{OpenError, Paths, Role, Vaults};
 use weft_proto::noteweft::v1::StatusRequest;
 
@@ -55,9 +55,7 @@ impl Check {
 pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     let (config, paths) = config(global, &global.vault, &[])?;
     let mut checks = vec![Check::new("settings", Outcome::Good, "every setting can be used")];
-    let settings = config.settings.embedding.clone();
-    let cache_dir = paths.cached(&settings.cache_dir);
-    let settings = embed::EmbeddingSettings { cache_dir, ..settings };
+    let settings = config.embedding(&paths);
     let model = tokio::task::spawn_blocking(move || check_model(&settings)).await;
     checks.extend(model.map_err(|_| Failure::other("the model came to a sudden end"))?);
     checks.extend(check_store(&config, &paths));
@@ -224,6 +222,26 @@ async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
     checks
 }
 
+/// What to do about a model that cannot be opened.
+fn advice(error: &embed::OpenError) -> &'static str {
+    match error {
+        embed::OpenError::Unreachable { .. } => {
+            "start the endpoint, or correct embedding.remote.url; meanwhile notes are found by words and links"
+        }
+        embed::OpenError::Endpoint { .. } => "correct the settings of embedding.remote",
+        embed::OpenError::UnknownModel { .. }
+        | embed::OpenError::NoModelFolder { .. }
+        | embed::OpenError::Read { .. }
+        | embed::OpenError::Malformed { .. }
+        | embed::OpenError::Unsupported { .. }
+        | embed::OpenError::Model { .. }
+        | embed::OpenError::NotFetched { .. }
+        | embed::OpenError::Library { .. } => {
+            "choose another in embedding.model; \"bundled\" always runs"
+        }
+    }
+}
+
 /// Opens the model and embeds one text twice.
 fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
     if settings.model == NONE {
@@ -237,9 +255,7 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
         Ok(opened) => opened,
         Err(error) => {
             let check = Check::new("model", Outcome::Bad, error.to_string());
-            return vec![
-                check.advise("choose another in embedding.model; \"bundled\" always runs"),
-            ];
+            return vec![check.advise(advice(&error))];
         }
     };
     let mut checks: Vec<Check> =
@@ -247,6 +263,7 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
     if let Some(embedder) = opened.embedder {
         let identity = embedder.identity();
         let name = if settings.model == BUNDLED { "the bundled model" } else { &settings.model };
+        let is_remote = matches!(settings.runner, Runner::OpenAi | Runner::Ollama);
         let one = || embedder.embed(&["a fern in the shade"], Role::Query);
         checks.push(match (one(), one()) {
             (Ok(first), Ok(second)) if first == second => Check::new(
@@ -256,6 +273,11 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
                     "{name} runs in {} and gives {} numbers a passage",
                     identity.runner, identity.dimension
                 ),
+            ),
+            (Ok(_), Ok(_)) if is_remote => Check::new(
+                "model",
+                Outcome::Notice,
+                format!("{name} answers, with vectors that differ in their last digits"),
             ),
             (Ok(_), Ok(_)) => {
                 Check::new("model", Outcome::Bad, format!("{name} gives two vectors for one text"))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
+use weft_indexer::embed::{EmbeddingSettings, RemoteSettings, Secret};
 
 use super::Settings;
 use crate::paths::{Environment, Paths};
@@ -152,6 +153,18 @@ impl Config {
             layers.add("embedding.library", vec![Value::String(library.to_owned())], origin);
         }
         layers.finish(environment)
+    }
+
+    /// How vectors are made, with the folder of models and the endpoint's key filled in.
+    #[must_use]
+    pub fn embedding(&self, paths: &Paths) -> EmbeddingSettings {
+        let embedding = self.settings.embedding.clone();
+        let cache_dir = paths.cached(&embedding.cache_dir);
+        let variable = embedding.remote.key_env.as_deref();
+        let key = variable.and_then(|variable| self.environment.get(variable));
+        let key = key.map(|key| Secret::new(key.trim().to_owned()));
+        let remote = RemoteSettings { key, ..embedding.remote };
+        EmbeddingSettings { cache_dir, remote, ..embedding }
     }
 
     /// Every setting in force by key, with its value as JSON (`null` where none is set) and its origin; by key.
@@ -319,7 +332,14 @@ fn leaves(table: Table) -> Vec<(String, Value)> {
 }
 
 /// Settings that are paths, and those that stand in the tables of a list.
-const PATHS: &[&str] = &["store.path", "tls.certificate", "tls.key", "tls.client_ca", "log.audit"];
+const PATHS: &[&str] = &[
+    "store.path",
+    "tls.certificate",
+    "tls.key",
+    "tls.client_ca",
+    "log.audit",
+    "embedding.remote.key_file",
+];
 const PATHS_IN_LISTS: &[(&str, &str)] = &[("vaults", "root"), ("access.tokens", "file")];
 
 /// Relative paths in a file are meant from the file's own folder.

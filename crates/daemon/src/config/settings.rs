@@ -11,7 +11,7 @@ use weft_engine::{EngineSettings, Estimators, RelatedSettings, WalkSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
-use weft_indexer::embed::EmbeddingSettings;
+use weft_indexer::embed::{EmbeddingSettings, RemoteSettings};
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::ScanOptions;
 use weft_indexer::{IndexSettings, WatchOptions};
@@ -297,7 +297,7 @@ impl Settings {
             chunks,
             keyword,
             vector,
-            embedding: _,
+            embedding,
             search,
             related,
             walk: WalkSettings { max_nodes, max_edges: _, max_cycle_steps: _, inverse_names: _ },
@@ -395,6 +395,19 @@ impl Settings {
             let key = format!("keyword.scoring.{key}");
             check(value.is_finite() && value >= 0.0, &key, "must not be negative");
         }
+        let RemoteSettings { timeout_ms, query_timeout_ms, dimension, shorten, .. } =
+            &embedding.remote;
+        check(hour.contains(timeout_ms), "embedding.remote.timeout_ms", "must be 1 to 3600000");
+        check(
+            (1..=60_000).contains(query_timeout_ms),
+            "embedding.remote.query_timeout_ms",
+            "must be 1 to 60000",
+        );
+        check(
+            dimension.is_some() || !shorten,
+            "embedding.remote.shorten",
+            "say to what: set embedding.remote.dimension",
+        );
         check(vector.ef >= 1, "vector.ef", "must be at least 1");
         check((4..=128).contains(&vector.graph.m), "vector.graph.m", "must be 4 to 128");
         check(vector.graph.degree >= 8, "vector.graph.degree", "must be at least 8");

@@ -17,7 +17,6 @@ use std::time::Instant;
 
 use weft_gars::{Gars, Signals, Weights};
 use weft_index::Snapshot;
-use weft_index::embedder::Role;
 use weft_index::keyword::{Language, QueryOptions};
 use weft_model::{NoteId, Span};
 
@@ -220,8 +219,8 @@ impl Engine {
             degraded.push("vector: the deadline was too near to embed the query".to_owned());
             return Ok(None);
         }
-        match embedder.embed(&[text], Role::Query) {
-            Ok(vectors) => Ok(vectors.into_iter().next()),
+        match embedder.embed_query(text, deadline) {
+            Ok(vector) => Ok(Some(vector)),
             Err(error) if mode == SearchMode::Vector => Err(error.into()),
             Err(error) => {
                 degraded.push(format!("vector: {error}"));

@@ -68,6 +68,24 @@ pub enum OpenError {
         /// Why, and what to do instead.
         reason: String,
     },
+    /// An endpoint that cannot be asked, as the settings have it.
+    #[error("the model `{model}` cannot be asked for: {reason}")]
+    Endpoint {
+        /// Which model.
+        model: String,
+        /// What to set.
+        reason: String,
+    },
+    /// An endpoint that does not answer now.
+    #[error("the model `{model}` cannot be reached at {address}: {reason}")]
+    Unreachable {
+        /// Which model.
+        model: String,
+        /// Where it was asked for.
+        address: String,
+        /// What stood in the way.
+        reason: String,
+    },
     /// No usable ONNX Runtime library.
     #[error("no usable ONNX Runtime library: {reason}")]
     Library {

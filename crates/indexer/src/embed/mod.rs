@@ -1,4 +1,4 @@
-//! Texts to vectors: the bundled model, and any other that runs in rten or ONNX Runtime.
+//! Texts to vectors: the bundled model, any other that runs in rten or ONNX Runtime, and endpoints elsewhere.
 //!
 //! [`open`] is the door: settings in, an [`Embedder`] out, with a note for a person wherever the next best was taken.
 //!
@@ -27,6 +27,7 @@ mod files;
 mod hub;
 mod onnx;
 mod pooling;
+mod remote;
 mod rten;
 mod runtime;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use error::OpenError;
 pub use families::Prefixes;
 pub use hub::known_models;
 pub use onnx::OnnxEmbedder;
+pub use remote::{RemoteEmbedder, RemoteSettings, Secret};
 pub use rten::RtenEmbedder;
 pub use tokens::TokenizerEstimator;
 
@@ -53,7 +55,7 @@ pub const NONE: &str = "none";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddingSettings {
-    /// [`BUNDLED`], [`NONE`], the path of a folder with an ONNX model, or one of [`known_models`].
+    /// [`BUNDLED`], [`NONE`], the path of a folder with an ONNX model, or one of [`known_models`]; of an endpoint, the name that it knows.
     pub model: String,
     /// What runs it.
     pub runner: Runner,
@@ -71,6 +73,8 @@ pub struct EmbeddingSettings {
     pub cache_dir: PathBuf,
     /// What is put before queries and documents; without it what the model's folder or its family says.
     pub prefixes: Option<Prefixes>,
+    /// The endpoint, where one is the runner.
+    pub remote: RemoteSettings,
 }
 
 /// Tokens shown to a model that would read more.
@@ -88,6 +92,7 @@ impl Default for EmbeddingSettings {
             library: None,
             cache_dir: PathBuf::from("models"),
             prefixes: None,
+            remote: RemoteSettings::default(),
         }
     }
 }
@@ -103,6 +108,10 @@ pub enum Runner {
     Rten,
     /// ONNX Runtime through fastembed, or rten where its library is missing.
     Onnx,
+    /// An endpoint that speaks OpenAI's way.
+    OpenAi,
+    /// An endpoint of Ollama.
+    Ollama,
 }
 
 /// What [`open`] found.
@@ -120,6 +129,14 @@ pub struct Opened {
 /// The bundled model in rten is loaded when the first text comes (about 0.1 s); every other is loaded and tried here.
 pub fn open(settings: &EmbeddingSettings) -> Result<Opened, OpenError> {
     let mut notes = Vec::new();
+    match settings.runner {
+        Runner::OpenAi | Runner::Ollama if settings.model != NONE => {
+            let embedder = RemoteEmbedder::open(settings, None)?;
+            notes.extend(embedder.note());
+            return Ok(Opened { embedder: Some(Arc::new(embedder)), notes });
+        }
+        Runner::OpenAi | Runner::Ollama | Runner::Auto | Runner::Rten | Runner::Onnx => {}
+    }
     let embedder = match files(settings) {
         Ok(Some(files)) => run(files, settings, &mut notes)?,
         Ok(None) => None,
@@ -173,8 +190,9 @@ fn run(
     };
     let wants_onnx = match settings.runner {
         Runner::Auto => !files.is_bundled(),
-        Runner::Rten => false,
         Runner::Onnx => true,
+        // What an endpoint runs is opened before.
+        Runner::Rten | Runner::OpenAi | Runner::Ollama => false,
     };
     if !wants_onnx {
         return in_rten(files).map(Some);

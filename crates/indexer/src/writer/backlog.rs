@@ -5,16 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
-use weft_index::embedder::{Embedder, Role};
+use weft_index::embedder::{EmbedError, Embedder, Role};
 use weft_index::notes::{NoteEntry, NoteTable};
 use weft_model::{NoteId, TextHash};
 
 use super::{Event, RETRY};
 use crate::chunk::text_of;
 use crate::offsets::Offsets;
-
-/// Texts handed to the model at a time: enough to keep its threads busy, few enough to publish often.
-const EMBED_BATCH: usize = 32;
 
 /// Texts made ready for the model at a time, so that a long body is gone through once for many of its chunks.
 const READY_TEXTS: usize = 1024;
@@ -25,6 +22,8 @@ pub(super) type Place = (NoteId, usize);
 /// Texts on their way to the model, and the chunks that wait for them.
 pub(super) struct Backlog {
     to_model: Option<Sender<Vec<(TextHash, String)>>>,
+    /// Texts handed to the model at a time.
+    batch: usize,
     queue: VecDeque<TextHash>,
     ready: VecDeque<(TextHash, String)>,
     waiting: HashMap<TextHash, Vec<Place>>,
@@ -40,6 +39,7 @@ impl Backlog {
     /// Starts the model's thread, which answers with [`Event::Embedded`].
     pub(super) fn start(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
         Self {
+            batch: embedder.batch().max(1),
             to_model: spawn_model(embedder, events),
             queue: VecDeque::new(),
             ready: VecDeque::new(),
@@ -114,7 +114,7 @@ impl Backlog {
         if self.ready.is_empty() {
             self.make_ready(notes);
         }
-        let n = self.ready.len().min(EMBED_BATCH);
+        let n = self.ready.len().min(self.batch);
         let batch: Vec<(TextHash, String)> = self.ready.drain(..n).collect();
         if batch.is_empty() {
             self.since = None;
@@ -187,10 +187,9 @@ fn spawn_model(
     let (sender, receiver) = crossbeam_channel::bounded::<Vec<(TextHash, String)>>(1);
     let work = move || {
         for batch in receiver {
-            let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-            let result = embedder.embed(&texts, Role::Document);
-            let hashes = batch.iter().map(|(hash, _)| *hash).collect();
-            if events.send(Event::Embedded(hashes, result)).is_err() {
+            let mut parts = Vec::new();
+            embed(&*embedder, &batch, &mut parts);
+            if events.send(Event::Embedded(parts)).is_err() {
                 break;
             }
         }
@@ -202,6 +201,27 @@ fn spawn_model(
             None
         }
     }
+}
+
+/// What came of some texts.
+pub(crate) struct Embedded {
+    pub(crate) texts: Vec<TextHash>,
+    pub(crate) result: Result<Vec<Vec<f32>>, EmbedError>,
+}
+
+/// Embeds a batch; where the model fails on it, its halves, so that one bad text costs no other its vector.
+fn embed(embedder: &dyn Embedder, batch: &[(TextHash, String)], parts: &mut Vec<Embedded>) {
+    let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
+    let result = embedder.embed(&texts, Role::Document);
+    if let Err(EmbedError::Failed { .. }) = &result
+        && batch.len() > 1
+    {
+        let (front, back) = batch.split_at(batch.len() / 2);
+        embed(embedder, front, parts);
+        embed(embedder, back, parts);
+        return;
+    }
+    parts.push(Embedded { texts: batch.iter().map(|(hash, _)| *hash).collect(), result });
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]

@@ -10,7 +10,7 @@ use weft_index::{Shelf, StoreError, Vectors};
 use weft_model::{NoteId, TextHash};
 
 use super::Event;
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Embedded};
 use crate::IndexError;
 
 /// The shelf of vectors, the texts that are on their way to it, and a graph over it.
@@ -90,11 +90,8 @@ impl Meaning {
     /// Takes in what came back from the model.
     ///
     /// A text whose vector could not be made or kept for want of a model or of room waits on; one that the model refuses does not.
-    pub(super) fn embedded(
-        &mut self,
-        texts: &[TextHash],
-        result: Result<Vec<Vec<f32>>, EmbedError>,
-    ) -> Result<(), IndexError> {
+    pub(super) fn embedded(&mut self, part: Embedded) -> Result<(), IndexError> {
+        let Embedded { texts, result } = part;
         match result {
             Ok(vectors) => {
                 self.backlog.returned(texts.len());
@@ -112,14 +109,14 @@ impl Meaning {
                 Ok(())
             }
             Err(error @ EmbedError::Unavailable { .. }) => {
-                self.backlog.postpone(texts);
+                self.backlog.postpone(&texts);
                 Err(error.into())
             }
             Err(error @ EmbedError::Failed { .. }) => {
                 // Trying again gives the same; the notes stay found by word and link.
                 self.backlog.returned(0);
                 for text in texts {
-                    self.backlog.take(*text);
+                    self.backlog.take(text);
                 }
                 Err(error.into())
             }

@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use weft_index::embedder::{EmbedError, Embedder};
+use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{FileFacts, VaultId};
 use weft_index::vector::FrozenGraph;
 use weft_index::{Publisher, Shelf, Store};
-use weft_model::{NotePath, TextHash};
+use weft_model::NotePath;
 
+use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
 pub(crate) use self::publish::reconcile;
@@ -51,7 +52,7 @@ pub(crate) enum Event {
     /// Somebody wants something written into a vault.
     Write(Write, Sender<Result<Wrote, WriteError>>),
     /// A batch came back from the model.
-    Embedded(Vec<TextHash>, Result<Vec<Vec<f32>>, EmbedError>),
+    Embedded(Vec<Embedded>),
     /// A graph over the vectors was built in the background.
     GraphBuilt(FrozenGraph),
     /// A checkpoint was written in the background.
@@ -165,10 +166,11 @@ impl Writer {
                     self.show_phase();
                     let _ = reply.send(result);
                 }
-                Ok(Event::Embedded(texts, result)) => {
-                    let outcome =
-                        self.meaning.as_mut().map(|meaning| meaning.embedded(&texts, result));
-                    self.note(outcome.unwrap_or(Ok(())));
+                Ok(Event::Embedded(parts)) => {
+                    for part in parts {
+                        let outcome = self.meaning.as_mut().map(|meaning| meaning.embedded(part));
+                        self.note(outcome.unwrap_or(Ok(())));
+                    }
                     self.show_backlog();
                 }
                 Ok(Event::GraphBuilt(graph)) => {

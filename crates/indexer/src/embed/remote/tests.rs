@@ -1,0 +1,184 @@
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use serde_json::{Value, json};
+use weft_testkit::endpoint::{Answer, Asked, Endpoint};
+
+use super::*;
+
+fn settings(endpoint: &Endpoint, runner: Runner) -> EmbeddingSettings {
+    EmbeddingSettings {
+        model: "fake".into(),
+        runner,
+        remote: RemoteSettings {
+            url: Some(endpoint.url()),
+            batch: NonZeroUsize::new(2).unwrap(),
+            attempts: NonZeroU32::new(2).unwrap(),
+            timeout_ms: 500,
+            query_timeout_ms: 500,
+            key: Some(Secret::new("top-secret".into())),
+            ..RemoteSettings::default()
+        },
+        ..EmbeddingSettings::default()
+    }
+}
+
+fn inputs(asked: &Asked) -> Vec<String> {
+    let body: Value = serde_json::from_str(&asked.body).unwrap();
+    body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// Vectors that point where the length of a text says.
+fn well(asked: &Asked) -> Answer {
+    let vectors: Vec<Value> =
+        inputs(asked).iter().map(|text| json!([text.len(), 2.0, 0.0])).collect();
+    let body = if asked.path.ends_with("/api/embed") {
+        json!({ "embeddings": vectors })
+    } else {
+        json!({ "data": vectors.iter().map(|v| json!({ "embedding": v })).collect::<Vec<_>>() })
+    };
+    Answer::new(200, body.to_string())
+}
+
+fn open(endpoint: &Endpoint, runner: Runner) -> RemoteEmbedder {
+    RemoteEmbedder::open(&settings(endpoint, runner), None).unwrap()
+}
+
+#[test]
+fn texts_are_asked_for_in_batches_and_come_back_as_unit_vectors() {
+    for (runner, path) in [(Runner::OpenAi, "/embeddings"), (Runner::Ollama, "/api/embed")] {
+        let endpoint = Endpoint::start(well);
+        let embedder = open(&endpoint, runner);
+        assert_eq!(embedder.identity().dimension, 3);
+        let vectors = embedder.embed(&["a", "bb", "ccc"], Role::Document).unwrap();
+        for (n, vector) in (1_u8..).zip(&vectors) {
+            let length = f32::from(n).hypot(2.0);
+            let expected = [f32::from(n) / length, 2.0 / length, 0.0];
+            assert!(vector.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{vector:?}");
+        }
+        let asked = endpoint.asked();
+        let batches: Vec<usize> = asked[1..].iter().map(|asked| inputs(asked).len()).collect();
+        assert_eq!((asked[1].path.as_str(), batches), (path, vec![2, 1]));
+        let has_key = |line: &String| line.eq_ignore_ascii_case("authorization: Bearer top-secret");
+        assert!(asked.iter().all(|asked| asked.headers.iter().any(has_key)));
+    }
+}
+
+#[test]
+fn what_a_model_wants_to_read_first_is_put_before() {
+    let endpoint = Endpoint::start(well);
+    let prefixes = Prefixes { query: "q: ".into(), document: "d: ".into() };
+    let with = |prefixes| EmbeddingSettings { prefixes, ..settings(&endpoint, Runner::OpenAi) };
+    let embedder = RemoteEmbedder::open(&with(Some(prefixes.clone())), Some(3)).unwrap();
+    embedder.embed(&["x"], Role::Document).unwrap();
+    embedder.embed_query("x", None).unwrap();
+    let texts: Vec<String> = endpoint.asked().iter().flat_map(inputs).collect();
+    assert_eq!(texts, ["d: x", "q: x"]);
+    let identity =
+        |prefixes| RemoteEmbedder::open(&with(prefixes), Some(3)).unwrap().identity().clone();
+    let of_query = Prefixes { document: String::new(), ..prefixes.clone() };
+    assert_eq!(identity(Some(of_query)), identity(None), "vectors of notes are the same");
+    assert_ne!(identity(Some(prefixes)), identity(None));
+}
+
+#[test]
+fn trouble_is_told_apart_and_tells_no_secret() {
+    #[derive(Debug, PartialEq)]
+    enum Kind {
+        Later,
+        Never,
+    }
+    let slow = |_: &Asked| Answer { delay: Duration::from_secs(2), ..Answer::new(200, "{}") };
+    let wrong =
+        |_: &Asked| Answer::new(200, json!({ "data": [{ "embedding": [1.0, 2.0] }] }).to_string());
+    let says = |status: u16| {
+        move |_: &Asked| Answer::new(status, r#"{"error": {"message": "top-secret text"}}"#)
+    };
+    type Behaviour = Box<dyn Fn(&Asked) -> Answer + Send + Sync>;
+    let cases: Vec<(&str, Behaviour, Kind, usize, &str)> = vec![
+        ("broken", Box::new(|_| Answer::new(500, "")), Kind::Later, 2, "500"),
+        ("garbage", Box::new(|_| Answer::new(200, "<html>")), Kind::Later, 2, "agreed on"),
+        ("slow", Box::new(slow), Kind::Later, 2, "too long"),
+        ("another dimension", Box::new(wrong), Kind::Later, 1, "2 numbers where 3"),
+        ("the key", Box::new(says(401)), Kind::Later, 1, "the key"),
+        ("the text", Box::new(says(400)), Kind::Never, 1, "the texts"),
+    ];
+    for (name, behaviour, kind, n_asked, part) in cases {
+        let endpoint = Endpoint::start(well);
+        let embedder = open(&endpoint, Runner::OpenAi);
+        endpoint.behave(behaviour);
+        let error = embedder.embed(&["text"], Role::Document).unwrap_err();
+        let is = match &error {
+            EmbedError::Unavailable { .. } => Kind::Later,
+            EmbedError::Failed { .. } => Kind::Never,
+        };
+        let told = error.to_string();
+        assert!(told.contains(part) && !told.contains("secret"), "{name}: {told}");
+        assert_eq!((is, endpoint.asked().len() - 1), (kind, n_asked), "{name}");
+    }
+    assert!(!format!("{:?}", settings(&Endpoint::start(well), Runner::OpenAi)).contains("secret"));
+}
+
+#[test]
+fn a_crowded_endpoint_is_asked_again_when_it_says() {
+    let endpoint = Endpoint::start(well);
+    let embedder = open(&endpoint, Runner::Ollama);
+    let n = Mutex::new(0);
+    endpoint.behave(move |asked| {
+        *lock(&n) += 1;
+        let wait = Answer { headers: vec!["Retry-After: 1".into()], ..Answer::new(429, "") };
+        if *lock(&n) == 1 { wait } else { well(asked) }
+    });
+    let before = Instant::now();
+    assert_eq!(embedder.embed(&["a", "b"], Role::Document).unwrap().len(), 2);
+    assert!(before.elapsed() >= Duration::from_secs(1));
+}
+
+#[test]
+fn a_query_keeps_its_time_and_leaves_a_dead_endpoint_alone() {
+    let endpoint = Endpoint::start(well);
+    let embedder = open(&endpoint, Runner::OpenAi);
+    endpoint.behave(|_| Answer { delay: Duration::from_secs(5), ..Answer::new(200, "{}") });
+    let before = Instant::now();
+    let until = Some(before + Duration::from_millis(100));
+    for _ in 0..3 {
+        let error = embedder.embed_query("x", until).unwrap_err();
+        assert!(matches!(error, EmbedError::Unavailable { .. }), "{error}");
+    }
+    assert!(before.elapsed() < Duration::from_secs(1));
+    assert_eq!(endpoint.asked().len(), 2, "asked for the dimension and for one query");
+    // Documents find out when it is back.
+    endpoint.behave(well);
+    embedder.embed(&["x"], Role::Document).unwrap();
+    embedder.embed_query("x", None).unwrap();
+}
+
+#[test]
+fn settings_that_cannot_be_used_name_their_keys() {
+    let endpoint = Endpoint::start(well);
+    let with = |change: fn(&mut EmbeddingSettings)| {
+        let mut settings = settings(&endpoint, Runner::OpenAi);
+        change(&mut settings);
+        RemoteEmbedder::open(&settings, None).err().unwrap().to_string()
+    };
+    for (name, told, part) in [
+        (
+            "no address",
+            with(|s| s.remote.url = Some("localhost:8080".into())),
+            "embedding.remote.url",
+        ),
+        ("no model", with(|s| s.model = BUNDLED.into()), "embedding.model"),
+        (
+            "no variable",
+            with(|s| (s.remote.key_env, s.remote.key) = (Some("MISSING".into()), None)),
+            "MISSING, which is not set",
+        ),
+        ("no file", with(|s| s.remote.key_file = Some("/no/such/key".into())), "/no/such/key"),
+        (
+            "nobody there",
+            with(|s| s.remote.url = Some("http://127.0.0.1:9".into())),
+            "cannot be reached",
+        ),
+    ] {
+        assert!(told.contains(part), "{name}: {told}");
+    }
+}
