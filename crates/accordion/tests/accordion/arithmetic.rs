@@ -61,6 +61,64 @@ fn soft_is_a_tenth_rounded_down() {
 }
 
 #[test]
+fn the_wrapper_is_paid_for_and_the_allowance_is_without_it() {
+    let limits = Limits::default();
+    let body = || found("a", 1.0, "x".repeat(500));
+    // (rendering, wrapper, what stands around the notes)
+    let cases = [
+        (Rendering::None, "", ""),
+        (Rendering::Markdown, "## [a](a)\ncharacters 0-58 of 500\n```\n\n```\n", ""),
+        (
+            Rendering::Xml,
+            "<note uri=\"a\" title=\"a\" mode=\"full\" truncated=\"true\" characters=\"500\">\n<text start=\"0\" end=\"99\"></text>\n</note>\n",
+            "<context>\n</context>\n",
+        ),
+        (
+            Rendering::Json,
+            r#"{"uri":"a","title":"a","mode":"full","truncated":true,"characters":500,"blocks":[{"start":0,"end":99,"text":""}]}"#,
+            "[\n\n]\n",
+        ),
+    ];
+    for (rendering, wrapper, frame) in cases {
+        // A tenth is 100, 300 with what a focus note might have left.
+        let request = Request { rendering, ..request(3000, &limits, vec![body()]) };
+        let ledger = pack(request).unwrap();
+        let item = &ledger.items[0];
+        let wrapper = Chars::of(wrapper).0 + Chars::of(frame).0;
+        let text = item.chars.0;
+        // The wrapper names the end of the text, which has another digit from 100 on.
+        let digits = u64::from(text > 99 && rendering != Rendering::None);
+        assert_eq!((item.cost, item.allowance), (300, 300 - wrapper - digits), "{rendering:?}");
+        assert_eq!((text, item.carry_out), (item.allowance, 0), "{rendering:?}");
+        let rendered = ledger.summary.rendered.map_or(300, |rendered| Chars::of(&rendered).0);
+        assert_eq!((rendered, ledger.summary.used), (300, 300), "{rendering:?}");
+    }
+}
+
+#[test]
+fn what_stayed_out_says_what_it_would_have_cost() {
+    let cases = [
+        ("a body", 1.0, "x".repeat(1000), 267),
+        ("blocks, no longer than one", 0.8, "x".repeat(1000), 134),
+        ("blocks, no longer than the body", 0.8, "x".repeat(100), 27),
+        ("heading lines", 0.5, format!("# One\n{}\n## Two\n", "x".repeat(1000)), 4),
+        ("heading lines, below every band", 0.1, format!("# One\n{}", "x".repeat(1000)), 2),
+        ("a title for want of headings", 0.5, "x".repeat(1000), 1),
+    ];
+    let no_room = Limits { soft_ratio: 0.0, ..Limits::default() };
+    for (name, score, body, tokens) in cases {
+        let candidates = vec![candidate("top", 1.0, State::Missing), found("n", score, body)];
+        let ledger = pack(request(1000, &no_room, candidates)).unwrap();
+        let costs: Vec<_> = ledger.left_out.iter().map(|left| left.tokens.get()).collect();
+        let mut expected = [0, tokens];
+        if score >= 1.0 {
+            expected.reverse();
+        }
+        assert_eq!(costs, expected, "{name}");
+    }
+}
+
+#[test]
 fn small_notes_leave_their_room_to_the_next() {
     let ledger = packed(
         1000,

@@ -34,7 +34,7 @@ Hard and grey. See [[lichen]].
 === empty/two.md
 ";
 
-fn request() -> ContextRequest {
+pub(crate) fn request() -> ContextRequest {
     ContextRequest {
         query: String::new(),
         focus: None,
@@ -52,7 +52,7 @@ fn request() -> ContextRequest {
     }
 }
 
-fn named(name: &str, score: Option<f64>) -> NamedNote {
+pub(crate) fn named(name: &str, score: Option<f64>) -> NamedNote {
     NamedNote { name: name.into(), score, ..NamedNote::default() }
 }
 

@@ -1,6 +1,7 @@
 //! Questions over real indexes of small vaults.
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+mod assembly;
 mod context;
 mod related;
 mod walk;
@@ -15,7 +16,7 @@ use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 
 /// A vault from one string, indexed; `=== path` begins a file.
 pub(crate) struct Vault {
-    _folder: TempDir,
+    pub(crate) folder: TempDir,
     _indexer: Indexer,
     pub(crate) engine: Engine,
 }
@@ -49,7 +50,7 @@ impl Vault {
         let indexer = Indexer::open(settings, embedder.clone(), None).unwrap();
         indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap();
         let engine = Engine::new(indexer.reader(), embedder, EngineSettings::default());
-        Self { _folder: folder, _indexer: indexer, engine }
+        Self { folder, _indexer: indexer, engine }
     }
 }
 

@@ -299,6 +299,30 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     assert!(
         answer["items"][0]["properties"].is_object() && answer["items"][0]["blocks"].is_array()
     );
+    let fields = [
+        (
+            &answer,
+            "budget,degraded,estimator,generation,items,ledger_unit,left_out,remaining,rendered,truncated_by,unit,used",
+        ),
+        (
+            &answer["items"][0],
+            "allowance,blocks,carry_in,carry_out,chars,cost,heading_path,mode,properties,relation,score,text,title,tokens,truncated,uri,via",
+        ),
+        (&answer["items"][0]["blocks"][0], "end,start"),
+        (&answer["left_out"][0], "reason,score,tokens,uri"),
+    ];
+    for (value, expected) in fields {
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys.join(","), expected);
+    }
+
+    // Another process gives the same bytes, of the same index and of one that it makes for itself.
+    let ask_json = [&ask[..], &["--format", "json"]].concat();
+    assert_eq!(run(&ask_json).0, json);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let output =
+        weft(elsewhere.path(), &[&["context"], &ask_json[..], &["--vault", vault]].concat());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), json);
 
     // A walk and the answer of `tree` are the same source.
     let whole = ["--rendering", "none", "--budget-chars", "9000", "--format", "json"];

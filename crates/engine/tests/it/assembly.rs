@@ -1,0 +1,258 @@
+//! Contexts: every part of a filter for every source, all sources at once, the same bytes each time.
+
+use std::collections::BTreeSet;
+
+use weft_engine::Filter;
+use weft_engine::context::{
+    Budget, ContextAnswer, ContextRequest, FocusSource, OwnLimits, Reason, Rendering,
+};
+use weft_engine::walk::{Direction, Follow, TreeRequest};
+use weft_model::Tokens;
+
+use crate::Vault;
+use crate::context::{named, request};
+
+/// A root with four notes below it, each different in what filters ask.
+const GARDEN: &str = "=== root.md
+# Root
+[[a]], [[b]], [[c]], [[d]]
+=== a.md
+---
+parent: '[[root]]'
+tags: [green/dark]
+type: plant
+date: 2024-05-01
+place: bog
+---
+Shade for [[b]].
+=== b.md
+---
+parent: '[[root]]'
+tags: [red]
+type: Stone
+date: 2023-05-01
+---
+Shade near the [[wall]].
+=== below/c.md
+---
+parent: '[[root]]'
+type: plant
+---
+Shade below.
+=== d.md
+---
+parent: '[[root]]'
+place: wall
+---
+Shade everywhere.
+=== wall.md
+Of stones.
+";
+
+/// Everything in full, so that nothing but a filter keeps a note out.
+fn generous() -> ContextRequest {
+    let limits = OwnLimits {
+        full: Some(0.0),
+        snippet: Some(0.0),
+        structural: Some(0.0),
+        soft_ratio: Some(1.0),
+        ..OwnLimits::default()
+    };
+    ContextRequest { limits, ..request() }
+}
+
+fn uris<'a>(uris: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    uris.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_part_of_a_filter_holds_for_every_source() {
+    let vault = Vault::new(GARDEN);
+    let all = ["a", "b", "below/c", "d"];
+    let one = |name: &str| vec![name.to_owned()];
+    let none = Filter::default;
+    let filters: Vec<(&str, Filter, &[&str])> = vec![
+        ("nothing", none(), &all),
+        ("vault", Filter { vaults: one("vault"), ..none() }, &all),
+        ("path", Filter { paths: one("below"), ..none() }, &["below/c"]),
+        ("glob", Filter { paths: one("?.md"), ..none() }, &["a", "b", "d"]),
+        ("tag and those below it", Filter { tags: one("green"), ..none() }, &["a"]),
+        ("type", Filter { types: one("PLANT"), ..none() }, &["a", "below/c"]),
+        ("property", Filter { properties: vec![("place".into(), "bog".into())], ..none() }, &["a"]),
+        ("after", Filter { after: Some("2024-01-01".into()), ..none() }, &["a"]),
+        ("before", Filter { before: Some("2024-01-01".into()), ..none() }, &["b"]),
+        ("linked to", Filter { linked_to: one("wall"), ..none() }, &["b"]),
+        ("linked from", Filter { linked_from: one("a"), ..none() }, &["b"]),
+        ("within", Filter { within: vec![("wall".into(), 2)], ..none() }, &["a", "b"]),
+        ("excluded", Filter { excluded: one("a"), ..none() }, &["b", "below/c", "d"]),
+        (
+            "several at once",
+            Filter { types: one("plant"), excluded: one("a"), ..none() },
+            &["below/c"],
+        ),
+    ];
+    let follow = Follow { direction: Direction::Out, ..Follow::default() };
+    let sources = [
+        ("query", ContextRequest { query: "shade".into(), ..generous() }),
+        ("notes", ContextRequest { notes: all.map(|name| named(name, None)).into(), ..generous() }),
+        (
+            "walk",
+            ContextRequest {
+                walk: Some(TreeRequest { roots: one("root"), follow, ..TreeRequest::default() }),
+                ..generous()
+            },
+        ),
+        (
+            "focus",
+            ContextRequest {
+                focus: Some(FocusSource { name: "root".into(), ..FocusSource::default() }),
+                ..generous()
+            },
+        ),
+    ];
+    for (part, filter, passing) in &filters {
+        for (source, request) in &sources {
+            let request = ContextRequest { filter: filter.clone(), ..request.clone() };
+            let answer = vault.engine.context(&request).unwrap();
+            let of_garden = |uri: &&str| all.contains(uri);
+            let taken = answer.items.iter().map(|taken| taken.item.uri.as_str());
+            assert_eq!(
+                uris(taken.filter(of_garden)),
+                uris(passing.iter().copied()),
+                "{part}, {source}"
+            );
+            let others = answer.left_out.iter().map(|left| left.uri.as_str());
+            let expected = match *source {
+                // What is named or walked to is told of, what is looked for is not found.
+                "notes" | "walk" => uris(all.into_iter().filter(|uri| !passing.contains(uri))),
+                _ => uris([]),
+            };
+            assert_eq!(uris(others.filter(of_garden)), expected, "{part}, {source}");
+            assert!(
+                answer.left_out.iter().all(|left| left.reason == Reason::Filter),
+                "{part}, {source}: {:?}",
+                answer.left_out
+            );
+            let begins = matches!(*source, "walk" | "focus");
+            let root = answer.items.iter().any(|taken| taken.item.uri.as_str() == "root");
+            assert!(root || !begins, "where a source begins is exempt: {part}, {source}");
+        }
+    }
+}
+
+/// A chapter with three sections, and a note elsewhere that leads to one of them.
+const BOOK: &str = "=== book.md
+# Book
+=== book/one.md
+# One
+First of all, ice.
+=== book/two.md
+# Two
+Then the thaw.
+=== book/three.md
+# Three
+At last the flood.
+=== elsewhere.md
+# Elsewhere
+After the thaw, see [[book/two]].
+";
+
+/// Focus, walk and named notes, and a query that chooses passages.
+fn everything() -> ContextRequest {
+    let follow = Follow { direction: Direction::Out, ..Follow::default() };
+    let roots = vec!["elsewhere".to_owned()];
+    ContextRequest {
+        query: "thaw".into(),
+        focus: Some(FocusSource { name: "Two".into(), ..FocusSource::default() }),
+        walk: Some(TreeRequest { roots, follow, ..TreeRequest::default() }),
+        notes: vec![named("Three", Some(0.8)), named("ghost", Some(0.3)), named("One", Some(0.9))],
+        rendering: Rendering::Markdown,
+        ..request()
+    }
+}
+
+#[test]
+fn all_sources_meet_in_one_context() {
+    let vault = Vault::new(BOOK);
+    let answer = vault.engine.context(&everything()).unwrap();
+    let taken: Vec<String> = answer
+        .items
+        .iter()
+        .map(|taken| {
+            let item = &taken.item;
+            let [relation, via] =
+                [&item.relation, &item.via].map(|part| part.as_deref().unwrap_or("-"));
+            format!("{} {} {relation} {via}", item.uri, item.score)
+        })
+        .collect();
+    let expected = [
+        "book/two 1 Self -",
+        "book 1 Parent -",
+        "elsewhere 1 - -",
+        // The caller's score is higher than that of its relation.
+        "book/one 0.9 - -",
+        // Between equal scores the named note counts.
+        "book/three 0.8 - -",
+    ];
+    assert_eq!(taken, expected);
+    let left: Vec<String> = answer
+        .left_out
+        .iter()
+        .map(|left| format!("{} {} {}", left.uri, left.score, left.reason.name()))
+        .collect();
+    let expected = [
+        "book/one 0.8 duplicate",
+        "book/three 0.8 duplicate",
+        "book/two 0.8 duplicate",
+        "ghost 0.3 missing",
+    ];
+    assert_eq!(left, expected);
+}
+
+/// What callers compare: everything but the generation, which an index counts for itself.
+fn told(answer: ContextAnswer) -> impl PartialEq + std::fmt::Debug {
+    let items: Vec<_> = answer.items.into_iter().map(|taken| taken.item).collect();
+    (items, answer.left_out, answer.summary.rendered)
+}
+
+#[test]
+fn threads_and_indexes_of_the_same_files_tell_the_same() {
+    let requests = [
+        everything(),
+        ContextRequest { notes: vec![], ..everything() },
+        ContextRequest {
+            query: "thaw flood".into(),
+            budget: Some(Budget::Tokens(Tokens::new(60))),
+            estimator: Some("bytes".into()),
+            rendering: Rendering::Json,
+            ..request()
+        },
+    ];
+    let (vault, another) = (Vault::new(BOOK), Vault::new(BOOK));
+    for request in &requests {
+        let first = vault.engine.context(request).unwrap();
+        std::thread::scope(|scope| {
+            let ask = || scope.spawn(|| vault.engine.context(request).unwrap());
+            let answers: Vec<_> = (0..8).map(|_| ask()).collect();
+            for answer in answers {
+                assert_eq!(answer.join().unwrap(), first);
+            }
+        });
+        assert_eq!(told(another.engine.context(request).unwrap()), told(first));
+    }
+}
+
+#[test]
+fn texts_and_headings_are_those_of_the_snapshot() {
+    let vault = Vault::new(
+        "=== a.md\n# One\n```\n# no heading\n```\nText.\n\nTwo\n---\n### Three ###\n#### Four\n",
+    );
+    std::fs::remove_file(vault.folder.path().join("vault/a.md")).unwrap();
+    let text = |score| {
+        let notes = vec![named("a", Some(score)), named("top", Some(1.0))];
+        let answer = vault.engine.context(&ContextRequest { notes, ..request() }).unwrap();
+        answer.items[0].item.text.clone()
+    };
+    assert_eq!(text(0.5), "# One\nTwo\n---\n### Three ###");
+    assert!(text(1.0).starts_with("# One\n```\n# no heading\n"));
+}
