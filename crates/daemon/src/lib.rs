@@ -22,7 +22,7 @@ pub use daemon::{Control, Daemon, ServeError};
 pub use paths::{Environment, Paths};
 pub use services::{Limits, Services};
 pub use vaults::{OpenError, Vaults};
-pub use weft_index::StoreError;
 pub use weft_index::embedder::Role;
+pub use weft_index::{BackupWriter, Copied, Piece, StoreError, restore};
 pub use weft_indexer::embed;
 pub use weft_indexer::{IndexError, IndexStatus, Phase};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use weft_index::embedder::Embedder;
-use weft_index::{Reader, Snapshot, StoreError};
+use weft_index::{Backup, Reader, Snapshot, StoreError};
 
 use crate::board::Board;
 use crate::past::Past;
@@ -102,6 +102,13 @@ impl Indexer {
     pub fn write(&self, write: Write) -> Result<Wrote, WriteError> {
         let (reply, answer) = bounded(1);
         self.events.send(Event::Write(write, reply)).map_err(|_| IndexError::Stopped)?;
+        answer.recv().map_err(|_| IndexError::Stopped)?
+    }
+
+    /// The newest generation as files that stay what they are while the index goes on; writes it down first.
+    pub fn backup(&self) -> Result<Backup, IndexError> {
+        let (reply, answer) = bounded(1);
+        self.events.send(Event::Backup(reply)).map_err(|_| IndexError::Stopped)?;
         answer.recv().map_err(|_| IndexError::Stopped)?
     }
 

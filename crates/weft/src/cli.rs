@@ -255,6 +255,16 @@ pub(crate) enum Command {
     },
     /// Wait until all earlier changes are indexed and written down.
     Flush,
+    /// Copy the index into a new folder, while the daemon goes on.
+    Backup {
+        /// The folder; nothing may be in it.
+        folder: PathBuf,
+    },
+    /// Make an index of a copy, so that nothing needs to be read or understood anew.
+    Restore {
+        /// The folder that `backup` wrote.
+        folder: PathBuf,
+    },
     /// Check settings, model, store and daemon.
     Doctor,
     /// Show the settings.

@@ -16,7 +16,7 @@ use crate::hint::Hint;
 use crate::progress::Progress;
 use crate::reach::Credentials;
 use crate::when::Timed as _;
-use crate::{background, manual};
+use crate::{background, backup, manual};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
 
 /// Runs the command and prints its answer.
@@ -39,6 +39,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Man { folder: Some(folder) }) => write(&manual::pages(&folder)?),
         Some(Command::Index { vaults }) => index(&global, vaults).await,
         Some(Command::Context(args)) => context::run(&global, *args).await,
+        Some(Command::Restore { folder }) => write(&backup::take_back(&folder, &global)?),
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
         Some(Command::Write(command)) => {
@@ -134,7 +135,9 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 format!("everything is in generation {}\n", answer.generation)
             })
         }
+        Command::Backup { folder } => backup::ask(asker, &folder, global).await,
         Command::Serve { .. }
+        | Command::Restore { .. }
         | Command::Index { .. }
         | Command::Context(_)
         | Command::Stop

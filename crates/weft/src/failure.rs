@@ -106,6 +106,23 @@ impl From<ConfigError> for Failure {
     }
 }
 
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::NotEmpty { .. } => {
+                Self::usage(message).hint("move it away, or name another folder")
+            }
+            StoreError::NoBackup { .. } => Self::usage(message),
+            StoreError::Locked { .. }
+            | StoreError::FutureVersion { .. }
+            | StoreError::Io { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::Vector(_) => Self::other(message),
+        }
+    }
+}
+
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();

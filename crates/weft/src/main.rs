@@ -4,6 +4,7 @@
 mod asker;
 #[cfg_attr(not(unix), path = "no_background.rs")]
 mod background;
+mod backup;
 mod cli;
 mod commands;
 mod context;

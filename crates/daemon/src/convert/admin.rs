@@ -1,6 +1,7 @@
 //! Messages of AdminService.
 
 use weft_index::embedder::ModelIdentity;
+use weft_index::{Backup, Piece};
 use weft_indexer as indexer;
 use weft_model::Severity;
 use weft_proto::noteweft::v1 as wire;
@@ -128,6 +129,26 @@ pub(crate) fn progress(status: &indexer::IndexStatus, done: bool) -> wire::Reind
         n_vectors_pending: count(status.n_vectors_pending),
         done,
         generation: status.generation,
+    }
+}
+
+pub(crate) fn backup_piece(
+    piece: Piece,
+    generation: u64,
+    n_bytes_total: u64,
+) -> wire::BackupResponse {
+    let Piece { path, bytes, crc32 } = piece;
+    wire::BackupResponse { path, bytes, crc32, n_bytes_total, done: false, generation }
+}
+
+pub(crate) fn backup_end(backup: &Backup) -> wire::BackupResponse {
+    wire::BackupResponse {
+        path: String::new(),
+        bytes: Vec::new(),
+        crc32: None,
+        n_bytes_total: backup.n_bytes(),
+        done: true,
+        generation: backup.generation(),
     }
 }
 

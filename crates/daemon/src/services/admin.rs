@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
-use weft_indexer::Rescan;
+use weft_index::StoreError;
+use weft_indexer::{IndexError, Rescan};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::admin_service_server::AdminService;
 
@@ -16,6 +17,21 @@ use crate::{convert, status};
 
 /// Between two messages of progress.
 const PROGRESS: Duration = Duration::from_millis(200);
+
+/// Pieces of a backup that may wait for their reader.
+const PIECES_AHEAD: usize = 4;
+
+/// Why a backup was not sent to its end.
+enum BackupEnd {
+    NobodyReads,
+    Failed(StoreError),
+}
+
+impl From<StoreError> for BackupEnd {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 #[tonic::async_trait]
 impl AdminService for Services {
@@ -98,6 +114,35 @@ impl AdminService for Services {
         let generation = blocking(move || vaults.indexer().flush()).await?;
         let generation = generation.map_err(|error| status::of_index(&error))?;
         Ok(Response::new(wire::FlushResponse { generation }))
+    }
+
+    type BackupStream = ReceiverStream<Result<wire::BackupResponse, Status>>;
+
+    async fn backup(
+        &self,
+        request: Request<wire::BackupRequest>,
+    ) -> Result<Response<Self::BackupStream>, Status> {
+        let wire::BackupRequest {} = request.into_inner();
+        let vaults = self.vaults()?;
+        let backup = blocking(move || vaults.indexer().backup()).await?;
+        let backup = backup.map_err(|error| status::of_index(&error))?;
+        let (pieces, messages) = mpsc::channel(PIECES_AHEAD);
+        tokio::task::spawn_blocking(move || {
+            let last = convert::admin::backup_end(&backup);
+            let (generation, n_bytes_total) = (backup.generation(), backup.n_bytes());
+            let piece = |piece| convert::admin::backup_piece(piece, generation, n_bytes_total);
+            let sent = backup.read(|next| {
+                pieces.blocking_send(Ok(piece(next))).map_err(|_| BackupEnd::NobodyReads)
+            });
+            let last = match sent {
+                Ok(()) => Ok(last),
+                Err(BackupEnd::NobodyReads) => return,
+                Err(BackupEnd::Failed(error)) => Err(status::of_index(&IndexError::from(error))),
+            };
+            // Who does not read any more needs no end.
+            drop(pieces.blocking_send(last));
+        });
+        Ok(Response::new(ReceiverStream::new(messages)))
     }
 
     type WatchGenerationsStream = Following<wire::WatchGenerationsResponse>;

@@ -19,9 +19,16 @@ use super::error::{KeywordError, Place};
 use super::reader::{KeywordReader, Scoring};
 use super::schema::{Encoder, FORMAT, Fields, KeywordDocument, schema, tokenizers};
 use crate::disk::Disk;
+use crate::store::Held;
 
 /// The file by which a writer keeps others out of its folder.
 const LOCK_FILE: &str = ".keyword.lock";
+
+/// The file that says which segments count.
+const LIST_FILE: &str = "meta.json";
+
+/// The file that says which files are the index's own.
+const MANAGED_FILE: &str = ".managed.json";
 
 /// Notes of a segment below which all count as alike in size when it comes to merging.
 ///
@@ -292,6 +299,36 @@ impl KeywordWriter {
         &self.reader
     }
 
+    /// The files of the last commit, which lies in `folder`, held open.
+    ///
+    /// Segments may be merged meanwhile, in the background: then the files of the merged one are taken.
+    pub(crate) fn held(&self, folder: &Path) -> std::io::Result<Vec<Held>> {
+        let list = || std::fs::read(folder.join(LIST_FILE));
+        loop {
+            let before = list()?;
+            let metas = self.index.load_metas().map_err(std::io::Error::other)?;
+            let ids: Vec<String> =
+                metas.segments.iter().map(|segment| segment.id().uuid_string()).collect();
+            let mut files = Vec::new();
+            for entry in std::fs::read_dir(folder)?.flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let counts = ids.iter().any(|id| name.starts_with(id))
+                    || matches!(&*name, LIST_FILE | MANAGED_FILE);
+                if !counts {
+                    continue;
+                }
+                match Held::open(entry.path(), None) {
+                    // It was merged away; the list is another then.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    opened => files.push(opened?),
+                }
+            }
+            if list()? == before {
+                return Ok(files);
+            }
+        }
+    }
+
     fn reload(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
         self.source.reload().map_err(|error| self.place.tantivy(error))?;
         let searcher = self.source.searcher();
@@ -452,7 +489,7 @@ fn remove_index_files(disk: &Disk, folder: &Path) -> std::io::Result<()> {
         let name = name.to_string_lossy();
         let stem = name.split('.').next().unwrap_or_default();
         let is_segment = stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_segment || matches!(&*name, "meta.json" | ".managed.json") {
+        if is_segment || matches!(&*name, LIST_FILE | MANAGED_FILE) {
             disk.remove_file(&entry.path())?;
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{FORMAT_VERSION, StoreError, number};
+use super::{FORMAT_VERSION, Held, StoreError, number};
 use crate::disk::{self, Disk};
 use crate::notes::NoteTable;
 
@@ -117,6 +117,16 @@ impl Checkpoints {
     /// Fails with [`StoreError::Damaged`] where it is not stored or not whole.
     pub fn read(&self, generation: u64) -> Result<Checkpoint, StoreError> {
         read(&self.root, generation)
+    }
+
+    /// The files of a stored generation, held open.
+    pub(super) fn held(&self, generation: u64) -> Result<Vec<Held>, StoreError> {
+        let folder = folder(&self.root, generation);
+        let held = |name: &&str| {
+            let path = folder.join(name);
+            Held::open(path.clone(), None).map_err(StoreError::io("read", &path))
+        };
+        [MANIFEST, NOTES, GRAPH].iter().map(held).collect()
     }
 
     /// The stored generations, ascending.

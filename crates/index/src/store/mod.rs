@@ -14,6 +14,7 @@
 //!
 //! Files are the truth, so what a crash takes from the newest state is read again from them; vectors, the costly part, are durable as soon as their row is logged.
 
+mod backup;
 mod checkpoint;
 mod number;
 mod shelf;
@@ -21,11 +22,14 @@ mod shelf;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+pub(crate) use backup::Held;
+pub use backup::{Backup, BackupWriter, Copied, Piece, restore};
 pub use checkpoint::{Checkpoint, Checkpoints, Newest};
 pub use shelf::{Shelf, ShelfReport};
 
 use crate::disk::{Disk, STAGED};
 use crate::embedder::ModelIdentity;
+use crate::keyword::KeywordWriter;
 
 /// The newest format of the store's files that this release writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -85,6 +89,18 @@ pub enum StoreError {
         path: PathBuf,
         /// How it shows.
         reason: String,
+    },
+    /// A folder where something is to be written holds something.
+    #[error("{} is not empty, and nothing in it is overwritten", folder.display())]
+    NotEmpty {
+        /// Which folder.
+        folder: PathBuf,
+    },
+    /// A folder is no backup.
+    #[error("{} holds no backup, or one that was not finished", folder.display())]
+    NoBackup {
+        /// Which folder.
+        folder: PathBuf,
     },
     /// Vectors cannot be kept.
     #[error(transparent)]
@@ -170,6 +186,22 @@ impl Store {
         self.checkpoints().keep(generation, 1)?;
         shelf::keep(&self.disk, &self.root, model)?;
         self.sweep()
+    }
+
+    /// The files of `generation`, which must be written down, with `words` and `vectors`, held open.
+    pub fn backup(
+        &self,
+        generation: u64,
+        words: &KeywordWriter,
+        vectors: Option<&Shelf>,
+    ) -> Result<Backup, StoreError> {
+        let mut files = self.checkpoints().held(generation)?;
+        let folder = self.keyword_folder();
+        files.extend(words.held(&folder).map_err(StoreError::io("read", &folder))?);
+        if let Some(shelf) = vectors {
+            files.extend(shelf.held()?);
+        }
+        Ok(Backup::new(generation, self.root.clone(), files))
     }
 
     /// What its files are changed through.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weft_model::{NoteId, TextHash};
 
-use super::StoreError;
+use super::{Held, StoreError};
 use crate::disk::{self, Disk};
 use crate::embedder::ModelIdentity;
 use crate::notes::NoteTable;
@@ -337,6 +337,26 @@ impl Shelf {
         self.unlogged.clear();
         self.n_logged = self.texts.len();
         Ok(())
+    }
+
+    /// The files of the rows that are durable, held open.
+    pub(super) fn held(&self) -> Result<Vec<Held>, StoreError> {
+        let Some(home) = &self.home else { return Ok(Vec::new()) };
+        let (rows, log) = (home.path(ROWS_FILE), home.path(LOG_FILE));
+        let n_bytes = VectorFile::n_bytes(self.writer.dimension(), self.n_logged);
+        let mut files = vec![
+            (rows, Some(n_bytes)),
+            (log, Some((self.n_logged * ENTRY_BYTES) as u64)),
+            (home.folder.join(MODEL_FILE), None),
+        ];
+        let graph = home.path(GRAPH_FILE);
+        if graph.exists() {
+            files.push((graph, None));
+        }
+        let held = |(path, n_bytes): (PathBuf, Option<u64>)| {
+            Held::open(path.clone(), n_bytes).map_err(StoreError::io("read", &path))
+        };
+        files.into_iter().map(held).collect()
     }
 
     /// The state of now.

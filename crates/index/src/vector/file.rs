@@ -134,6 +134,11 @@ impl VectorFile {
         Ok(usize::try_from(n_bytes / row_bytes(dimension) as u64).unwrap_or(usize::MAX))
     }
 
+    /// Bytes of a file with `n_rows` rows.
+    pub(crate) const fn n_bytes(dimension: usize, n_rows: usize) -> u64 {
+        HEADER_BYTES as u64 + n_rows as u64 * row_bytes(dimension) as u64
+    }
+
     /// Floats per vector.
     #[must_use]
     pub const fn dimension(&self) -> usize {
@@ -220,7 +225,7 @@ impl VectorFile {
 
     /// The byte at which row `row` starts.
     const fn offset(&self, row: usize) -> u64 {
-        HEADER_BYTES as u64 + row as u64 * row_bytes(self.dimension) as u64
+        Self::n_bytes(self.dimension, row)
     }
 }
 

@@ -168,6 +168,12 @@ impl VectorWriter {
         Ok(())
     }
 
+    /// Floats per vector.
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.dimension
+    }
+
     /// Makes every appended row durable. Nothing to do in memory.
     pub fn sync(&self) -> Result<(), VectorError> {
         self.file.as_ref().map_or(Ok(()), VectorFile::sync)

@@ -39,6 +39,10 @@ impl Meaning {
         Self { shelf, backlog, unpublished: false, building: Building::Nothing, events }
     }
 
+    pub(super) const fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
     pub(super) const fn backlog(&self) -> &Backlog {
         &self.backlog
     }

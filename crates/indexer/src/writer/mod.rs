@@ -19,7 +19,7 @@ use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{FileFacts, VaultId};
 use weft_index::vector::FrozenGraph;
-use weft_index::{Publisher, Shelf, Store};
+use weft_index::{Backup, Publisher, Shelf, Store};
 use weft_model::NotePath;
 
 use self::backlog::Embedded;
@@ -49,6 +49,8 @@ pub(crate) enum Event {
     Flush(Reply),
     /// These are the vaults from now on.
     Vaults(Vec<VaultSettings>, Reply),
+    /// Somebody wants a copy of what is held.
+    Backup(Sender<Result<Backup, IndexError>>),
     /// Somebody wants something written into a vault.
     Write(Write, Sender<Result<Wrote, WriteError>>),
     /// A batch came back from the model.
@@ -160,6 +162,9 @@ impl Writer {
                     let result = self.set_vaults(vaults).map(|()| self.generation());
                     self.show_phase();
                     let _ = reply.send(result);
+                }
+                Ok(Event::Backup(reply)) => {
+                    let _ = reply.send(self.backup());
                 }
                 Ok(Event::Write(write, reply)) => {
                     let result = self.write(write);

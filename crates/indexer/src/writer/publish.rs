@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use weft_index::keyword::{KeywordChange, KeywordError, KeywordReader, KeywordWriter};
 use weft_index::notes::{Change, Delta, NoteEntry, NoteTable};
-use weft_index::{Checkpoint, Checkpoints, Snapshot, StoreError};
+use weft_index::{Backup, Checkpoint, Checkpoints, Snapshot, StoreError};
 use weft_model::NoteId;
 
 use super::meaning::Meaning;
@@ -263,6 +263,15 @@ impl Writer {
             keep: self.settings.keep_generations,
             board: self.board.clone(),
         }))
+    }
+
+    /// The files of the newest generation, which is written down, held open.
+    pub(super) fn backup(&mut self) -> Result<Backup, IndexError> {
+        self.publish_vectors()?;
+        self.checkpoint()?;
+        let shelf = self.meaning.as_ref().map(Meaning::shelf);
+        let store = self.store.as_ref().ok_or(IndexError::Stopped)?;
+        Ok(store.backup(self.written.generation, &self.keyword, shelf)?)
     }
 
     fn has_written(&mut self, snapshot: Arc<Snapshot>) {

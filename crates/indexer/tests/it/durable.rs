@@ -1,11 +1,13 @@
 //! What is on disk: that deletions reach it, and that damage and trouble do not reach answers.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_engine::SearchMode;
-use weft_index::embedder::{Embedder as _, Role};
-use weft_indexer::{Indexer, Rescan};
+use weft_index::embedder::{Embedder, Role};
+use weft_index::{BackupWriter, restore};
+use weft_indexer::{IndexSettings, Indexer, Rescan};
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
 
@@ -141,6 +143,46 @@ fn damage_is_told_of_once() {
         assert_eq!(indexer.status().notices, [""; 0], "{file}");
         assert_eq!(indexer.status().n_vectors_pending, 0, "{file}");
     }
+}
+
+#[test]
+fn a_backup_of_a_living_index_is_one_generation_of_it() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    let generation = settle(&indexer);
+    let digest = indexer.status().digest;
+    let backup = indexer.backup().expect("a backup");
+    assert_eq!(backup.generation(), generation);
+
+    // The index goes on, and is even compacted, before the copy is read.
+    std::fs::remove_file(place.vault().join("secret.md")).expect("removed");
+    place.write("lichen.md", b"# Lichen\ncrusty, not zanzibar\n");
+    settle(&indexer);
+    compact(&indexer);
+    let folder = place.outside().join("backup");
+    let mut writer = BackupWriter::create(&folder).expect("a folder");
+    backup.read(|piece| writer.take(piece)).expect("all files");
+    let copied = writer.finish(generation).expect("a backup");
+    indexer.stop();
+
+    let store = place.outside().join("another");
+    assert_eq!(restore(&folder, &store).expect("a store"), copied);
+    std::fs::remove_file(place.vault().join("lichen.md")).expect("removed");
+    place.write("secret.md", FILES[2].1);
+    let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+    let settings = IndexSettings { store, ..place.settings() };
+    let embedder_too = Arc::clone(&embedder) as Arc<dyn Embedder>;
+    let restored = Indexer::open(settings, Some(embedder_too), None).expect("an index");
+    assert_eq!((restored.status().digest, restored.status().notices), (digest, vec![]));
+    assert!(restored.status().generation > generation + 1000, "no run has published it");
+    assert_eq!(
+        uris(&search(&restored, &embedder, "zanzibarquartz", SearchMode::Keyword)),
+        ["secret"]
+    );
+    settle(&restored);
+    assert_eq!(restored.status().digest, digest);
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);
 }
 
 /// The one file of this name in the store, of those there are the last.

@@ -6,6 +6,8 @@ use weft_proto::noteweft::v1::{
     CoverageResponse, FileCoverage, FileState, Phase, Severity, StatusResponse, VaultStatus,
 };
 
+use crate::backup::Copy;
+
 use super::text::{BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, padded, paint};
 
 /// How the index is.
@@ -100,6 +102,22 @@ fn of_vault(vault: &VaultStatus) -> String {
         }
     }
     text
+}
+
+/// What a backup holds, and how to use it.
+pub(crate) fn backup(copy: &Copy) -> String {
+    format!("{}; `weft restore` makes an index of it\n", copied(copy))
+}
+
+/// What came back, and where to.
+pub(crate) fn restored(copy: &Copy) -> String {
+    format!("{}; files that changed since are read when it is opened\n", copied(copy))
+}
+
+fn copied(Copy { folder, generation, n_files, n_bytes }: &Copy) -> String {
+    let files = counted(*n_files as u64, "file", "files");
+    let folder = harmless(&folder.to_string_lossy());
+    format!("generation {generation} is in {folder}: {files}, {}", bytes(*n_bytes))
 }
 
 /// `n` bytes in the largest unit that leaves a whole part.

@@ -1,5 +1,6 @@
 //! The binary as scripts see it: exit codes, streams, and JSON.
 
+mod backup;
 #[cfg(unix)]
 mod operations;
 mod walk;
