@@ -131,7 +131,7 @@ impl Limits {
             expect(setting, value, "a share between 0 and 1", (0.0..=1.0).contains(&value))
         };
         let is_ordered = bands.structural <= bands.snippet && bands.snippet <= bands.full;
-        let between = "no less than structural, no more than full";
+        let between = "between those of structural and full";
         let (block, depth) = (f64::from(*block_chars), *outline_depth);
         let is_level = (1..=6).contains(&depth);
         [

@@ -154,10 +154,12 @@ fn piece(snapshot: &Snapshot, decision: Decision) -> ContextPiece {
 
 impl From<PackError> for EngineError {
     fn from(error: PackError) -> Self {
-        let field = match error {
-            PackError::Score { .. } => "notes.score",
-            PackError::Setting { setting, .. } => setting,
+        let (field, reason) = match error {
+            PackError::Score { .. } => ("notes.score", error.to_string()),
+            PackError::Setting { setting, value, expected } => {
+                (setting, format!("{value} is not {expected}"))
+            }
         };
-        Self::InvalidArgument { field, reason: error.to_string() }
+        Self::InvalidArgument { field, reason }
     }
 }
