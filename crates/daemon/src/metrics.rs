@@ -227,6 +227,8 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
         n_files_done,
         n_files_total,
         embedder,
+        unavailable,
+        next,
         notices,
         last_error,
         store: _,
@@ -270,6 +272,16 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
             &usize::from(last_error.is_some()),
         ),
         ("weft_model", "1 where a model makes vectors.", &usize::from(embedder.is_some())),
+        (
+            "weft_model_unavailable",
+            "1 while the model cannot be reached.",
+            &usize::from(unavailable.is_some()),
+        ),
+        (
+            "weft_vectors_pending_next",
+            "Pieces of text without a vector of the model that is to take the present one's place.",
+            &next.as_ref().map_or(0, |next| next.n_pending),
+        ),
     ] {
         page.plain(name, "gauge", help, value);
     }

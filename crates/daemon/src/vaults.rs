@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::Disk;
 use weft_index::embedder::Embedder;
-use weft_indexer::embed;
+use weft_indexer::embed::{self, Models};
 use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
 use weft_model::tokens::Characters;
 use weft_model::{Estimator, Tokens};
@@ -93,17 +93,13 @@ impl Vaults {
         } = config.settings.clone();
         let embedding = config.embedding(paths);
         let model = embedding.model.clone();
-        let opened = embed::open(&embedding);
-        let opened = opened.unwrap_or_else(|error| embed::Opened {
-            embedder: None,
-            notes: vec![format!("{error}. Notes are found by words and links alone.")],
+        let opened = embed::models(&store, &embedding, |earlier| config.keyed(paths, earlier));
+        let (models, notices) = opened.unwrap_or_else(|error| {
+            let line = format!("{error}. Notes are found by words and links alone.");
+            (Models { now: None, next: None }, vec![line])
         });
-        let estimators = estimators(&tokens, &model, opened.embedder.as_ref())?;
-        let mut chunks = chunks;
-        if let Some(embedder) = &opened.embedder {
-            chunks.max_tokens = chunks.max_tokens.min(embedder.window());
-            chunks.overlap_tokens = chunks.overlap_tokens.min(chunks.max_tokens / 2);
-        }
+        let embedder = models.now.as_ref().map(|model| &model.embedder);
+        let estimators = estimators(&tokens, &model, embedder)?;
         let settings = IndexSettings {
             store,
             vaults: vaults.iter().map(vault_settings).collect(),
@@ -116,18 +112,18 @@ impl Vaults {
             keep_generations: store_settings.keep_generations,
             disk: Disk::default(),
         };
-        let indexer = Indexer::open(settings, opened.embedder.clone(), address)?;
+        let indexer = Indexer::open(settings, models, address)?;
         let (sender, generations) = watch::channel(indexer.reader().snapshot().generation);
         indexer.listen(move |generation| {
             sender.send_replace(generation);
         });
-        let engine = Engine::new(indexer.reader(), opened.embedder, search)
+        let engine = Engine::new(indexer.reader(), search)
             .with_related(related)
             .with_walk(walk)
             .with_contexts(context)
             .with_estimators(estimators);
         let config = config.clone();
-        Ok(Self { indexer, generations, engine, notices: opened.notes, config })
+        Ok(Self { indexer, generations, engine, notices, config })
     }
 
     /// The engine.

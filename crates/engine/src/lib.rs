@@ -23,7 +23,6 @@ pub mod walk;
 
 use std::sync::Arc;
 
-use weft_index::embedder::Embedder;
 use weft_index::{Reader, Snapshot};
 use weft_model::NoteId;
 
@@ -59,7 +58,6 @@ pub use weft_graph::topics::Nearness;
 #[derive(Clone)]
 pub struct Engine {
     reader: Reader,
-    embedder: Option<Arc<dyn Embedder>>,
     settings: EngineSettings,
     related: RelatedSettings,
     held: Arc<Held>,
@@ -73,18 +71,14 @@ pub struct Engine {
 const NEAR_MATCHES: usize = 5;
 
 impl Engine {
-    /// An engine over what `reader` gives out; without an embedder it answers by words and links.
+    /// An engine over what `reader` gives out; where that has no vectors it answers by words and links.
     #[must_use]
-    pub fn new(
-        reader: Reader,
-        embedder: Option<Arc<dyn Embedder>>,
-        settings: EngineSettings,
-    ) -> Self {
+    pub fn new(reader: Reader, settings: EngineSettings) -> Self {
         let related = RelatedSettings::default();
         let held = Arc::new(Held::new(related.held_generations));
         let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
         let (walk, centrality) = (WalkSettings::default(), Arc::default());
-        Self { reader, embedder, settings, related, held, contexts, estimators, walk, centrality }
+        Self { reader, settings, related, held, contexts, estimators, walk, centrality }
     }
 
     /// The same with these settings for related notes.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use weft_model::NoteId;
 
-use crate::embedder::ModelIdentity;
+use crate::embedder::Embedder;
 use crate::keyword::KeywordReader;
 use crate::notes::NoteTable;
 use crate::vector::{RowId, VectorIndex};
@@ -32,8 +32,8 @@ pub struct Vectors {
     pub rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
     /// Chunks that wait for their vector.
     pub n_waiting: usize,
-    /// What made them.
-    pub model: Arc<ModelIdentity>,
+    /// What made them, and makes the vector of a query to compare with them.
+    pub embedder: Arc<dyn Embedder>,
 }
 
 impl Vectors {

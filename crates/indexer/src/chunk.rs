@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
+use weft_index::embedder::Embedder;
 use weft_model::{Chunk, Note, Span, TextHash};
 
 use crate::offsets::Offsets;
@@ -37,6 +38,15 @@ pub struct ChunkLimits {
     pub max_tokens: usize,
     /// Tokens that a chunk repeats from the end of the one before, where a section is cut; 0 for none.
     pub overlap_tokens: usize,
+}
+
+impl ChunkLimits {
+    /// The same, cut to what a model sees.
+    #[must_use]
+    pub fn for_model(self, embedder: &dyn Embedder) -> Self {
+        let max_tokens = self.max_tokens.min(embedder.window());
+        Self { max_tokens, overlap_tokens: self.overlap_tokens.min(max_tokens / 2) }
+    }
 }
 
 impl Default for ChunkLimits {

@@ -6,12 +6,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
-use weft_index::embedder::Embedder;
 use weft_index::{Backup, Reader, Snapshot, StoreError};
 
 use crate::board::Board;
+use crate::embed::Models;
 use crate::past::Past;
-use crate::status::{FileCoverage, IndexStatus};
+use crate::status::{FileCoverage, IndexStatus, NextModel};
 use crate::write::{Write, WriteError, Wrote};
 use crate::writer::{Event, Reply, Writer};
 use crate::{IndexError, IndexSettings, Rescan, VaultSettings, coverage, open};
@@ -32,17 +32,18 @@ impl Indexer {
     /// `address` tells processes that find the store locked where to ask.
     pub fn open(
         settings: IndexSettings,
-        embedder: Option<Arc<dyn Embedder>>,
+        models: impl Into<Models>,
         address: Option<&str>,
     ) -> Result<Self, IndexError> {
-        let parts = open::parts(&settings, embedder, address)?;
+        let Models { now, next } = models.into();
+        let parts = open::parts(&settings, now, next.is_some(), address)?;
         let reader = parts.publisher.reader();
         let (board, past) = (parts.board.clone(), parts.past.clone());
         let (events, received) = unbounded();
         let sender = events.clone();
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
-            .spawn(move || Writer::new(settings, parts, sender).run(&received))
+            .spawn(move || Writer::new(settings, parts, next, sender).run(&received))
             .map_err(|source| StoreError::Io {
                 action: "start",
                 path: "the writer thread".into(),
@@ -74,7 +75,9 @@ impl Indexer {
     /// Where the index stands.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
-        self.board.lock().status.clone()
+        let mut status = self.board.lock().status.clone();
+        status.notices.extend(status.next.as_ref().map(NextModel::line));
+        status
     }
 
     /// Looks at every file and waits until words and links are in; returns the generation that holds them.
@@ -112,7 +115,9 @@ impl Indexer {
         answer.recv().map_err(|_| IndexError::Stopped)?
     }
 
-    /// Waits until no chunk waits for its vector, or `stop` is set, and says how it goes; returns the newest generation.
+    /// Waits until no chunk waits for its vector, the model cannot be reached, or `stop` is set, and says how it goes; returns the newest generation.
+    ///
+    /// Where another model is to take the present one's place, its vectors are waited for as well.
     pub fn wait_vectors(
         &self,
         stop: &AtomicBool,
@@ -123,7 +128,11 @@ impl Indexer {
         loop {
             let status = self.status();
             on_progress(&status);
-            if status.n_vectors_pending == 0 || stop.load(Ordering::Relaxed) {
+            let next = status.next.as_ref();
+            let trouble =
+                status.unavailable.is_some() || next.is_some_and(|next| next.trouble.is_some());
+            let all_came = status.n_vectors_pending == 0 && next.is_none();
+            if all_came || trouble || stop.load(Ordering::Relaxed) {
                 break;
             }
             if self.writer.as_ref().is_none_or(JoinHandle::is_finished) {

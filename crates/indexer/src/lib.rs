@@ -33,6 +33,7 @@ mod retarget;
 pub mod scan;
 mod settings;
 mod status;
+mod succession;
 mod vaults;
 mod watch;
 mod write;
@@ -40,6 +41,7 @@ mod writer;
 
 pub use indexer::Indexer;
 pub use settings::{IndexError, IndexSettings, Rescan, VaultSettings};
-pub use status::{FileCoverage, FileState, IndexStatus, Phase, VaultStatus, WatchState};
+pub use status::{FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState};
+pub use succession::Model;
 pub use watch::{WatchMode, WatchOptions};
 pub use write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};

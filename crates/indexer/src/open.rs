@@ -3,27 +3,34 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weft_index::embedder::Embedder;
 use weft_index::keyword::{KeywordError, KeywordWriter};
 use weft_index::notes::{NoteTable, VaultInfo};
 use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError};
 
 use crate::board::Board;
+use crate::embed;
 use crate::past::Past;
 use crate::vaults::vault_changes;
 use crate::writer::{Parts, reconcile};
-use crate::{IndexError, IndexSettings, VaultSettings, watch};
+use crate::{IndexError, IndexSettings, Model, VaultSettings, watch};
 
 /// Opens or creates the store and reads back what it holds.
 ///
 /// What is damaged is left out, with a notice: it is made again from the files.
 pub(crate) fn parts(
     settings: &IndexSettings,
-    embedder: Option<Arc<dyn Embedder>>,
+    model: Option<Model>,
+    has_next: bool,
     address: Option<&str>,
 ) -> Result<Parts, IndexError> {
     let mut store = Store::open(&settings.disk, &settings.store, address)?;
     let board = Board::default();
+    let embedder = model.as_ref().map(|model| Arc::clone(&model.embedder));
+    if let Some(model) = model.as_ref().filter(|_| !has_next) {
+        embed::remember(&settings.disk, &settings.store, model).map_err(|source| {
+            StoreError::Io { action: "write", path: settings.store.clone(), source }
+        })?;
+    }
     {
         let status = &mut board.lock().status;
         status.store.clone_from(&settings.store);
@@ -54,9 +61,8 @@ pub(crate) fn parts(
     }
     let shelf = match &embedder {
         Some(embedder) => {
-            let identity = embedder.identity().clone();
-            let disk = &settings.disk;
-            let opened = Shelf::open(disk, &settings.store, identity, &notes, settings.vector);
+            let (disk, maker) = (&settings.disk, Arc::clone(embedder));
+            let opened = Shelf::open(disk, &settings.store, maker, &notes, settings.vector);
             let (shelf, report) = opened?;
             if report.n_damaged > 0 {
                 let n = report.n_damaged;

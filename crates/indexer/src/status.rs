@@ -68,6 +68,10 @@ pub struct IndexStatus {
     pub n_files_total: usize,
     /// What makes the vectors; nothing without a model.
     pub embedder: Option<ModelIdentity>,
+    /// Why the model gives no vectors now; nothing while it does.
+    pub unavailable: Option<String>,
+    /// The model that will take the present one's place, where one will.
+    pub next: Option<NextModel>,
     /// Lines for a person about what is not as asked for.
     pub notices: Vec<String>,
     /// The last thing that went wrong; the writer goes on.
@@ -78,6 +82,31 @@ pub struct IndexStatus {
     pub stored_generations: Vec<u64>,
     /// Bytes on disk at the last checkpoint.
     pub store_bytes: u64,
+}
+
+/// A model whose vectors are made while those of another serve.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NextModel {
+    /// What it is, once it could be opened.
+    pub identity: Option<ModelIdentity>,
+    /// Chunks that wait for its vectors, as the present model cuts them.
+    pub n_pending: usize,
+    /// Why it does not go on.
+    pub trouble: Option<String>,
+}
+
+impl NextModel {
+    /// A line for a person.
+    pub(crate) fn line(&self) -> String {
+        let Self { identity, n_pending, trouble } = self;
+        let trouble = trouble.as_ref().map_or(String::new(), |trouble| format!(" {trouble}."));
+        match identity {
+            Some(ModelIdentity { model, .. }) => format!(
+                "The vectors of {model} are being made, {n_pending} passages are left; until then the present ones serve.{trouble}"
+            ),
+            None => format!("The model that is asked for is not there yet.{trouble}"),
+        }
+    }
 }
 
 /// One vault's share.

@@ -158,7 +158,11 @@ impl Config {
     /// How vectors are made, with the folder of models and the endpoint's key filled in.
     #[must_use]
     pub fn embedding(&self, paths: &Paths) -> EmbeddingSettings {
-        let embedding = self.settings.embedding.clone();
+        self.keyed(paths, self.settings.embedding.clone())
+    }
+
+    /// The same of settings that were in force once.
+    pub(crate) fn keyed(&self, paths: &Paths, embedding: EmbeddingSettings) -> EmbeddingSettings {
         let cache_dir = paths.cached(&embedding.cache_dir);
         let variable = embedding.remote.key_env.as_deref();
         let key = variable.and_then(|variable| self.environment.get(variable));

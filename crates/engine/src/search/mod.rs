@@ -174,16 +174,22 @@ impl Engine {
     ) -> Result<Question<'s>, EngineError> {
         let SearchRequest { query, mode, filter, without, typos, deadline, .. } = request;
         let passing = filter.notes(snapshot)?;
+        let typo_tolerance = typos.unwrap_or(self.settings.typos);
+        let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
+        let words = snapshot.keyword.parse(query, &options)?;
         let with_vectors = *mode != SearchMode::Keyword
             && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
         let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
         if with_vectors && n_waiting > 0 {
             degraded.push(format!("vector: {n_waiting} passages have no vector yet"));
         }
-        let vector =
-            if with_vectors { self.query_vector(query, *mode, *deadline, degraded)? } else { None };
-        let expressed = match (&self.embedder, &vector) {
-            (Some(embedder), Some(_)) => embedder.expressed(query),
+        let vector = if with_vectors {
+            Self::query_vector(snapshot, query, *mode, *deadline, degraded)?
+        } else {
+            None
+        };
+        let expressed = match (&snapshot.vectors, &vector) {
+            (Some(vectors), Some(_)) => vectors.embedder.expressed(query),
             (Some(_) | None, _) => 1.0,
         };
         let share = match (mode, &vector) {
@@ -191,9 +197,6 @@ impl Engine {
             (SearchMode::Vector, Some(_)) => 1.0,
             (SearchMode::Hybrid | SearchMode::Vector | SearchMode::Keyword, _) => 0.0,
         };
-        let typo_tolerance = typos.unwrap_or(self.settings.typos);
-        let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
-        let words = snapshot.keyword.parse(query, &options)?;
         let with_names = profile == Profile::Bridge
             && self.settings.bridge.names
             && !without.names
@@ -205,7 +208,7 @@ impl Engine {
 
     /// The query as a vector; nothing, and a line in `degraded`, where it cannot be had.
     fn query_vector(
-        &self,
+        snapshot: &Snapshot,
         text: &str,
         mode: SearchMode,
         deadline: Option<Instant>,
@@ -214,12 +217,12 @@ impl Engine {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let Some(embedder) = &self.embedder else { return Err(EngineError::NoVectors) };
+        let Some(vectors) = &snapshot.vectors else { return Err(EngineError::NoVectors) };
         if is_past(deadline) {
             degraded.push("vector: the deadline was too near to embed the query".to_owned());
             return Ok(None);
         }
-        match embedder.embed_query(text, deadline) {
+        match vectors.embedder.embed_query(text, deadline) {
             Ok(vector) => Ok(Some(vector)),
             Err(error) if mode == SearchMode::Vector => Err(error.into()),
             Err(error) => {

@@ -67,7 +67,6 @@ fn vector(text: &str) -> Vec<f32> {
 pub(crate) struct Vault {
     pub(crate) snapshot: Snapshot,
     pub(crate) settings: EngineSettings,
-    embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// A vault of these files, English, words and vectors.
@@ -135,17 +134,17 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             });
             rows.insert(note, own.collect());
         }
-        let model = Arc::new(embedder.identity().clone());
-        Vectors { index: writer.publish(), rows, n_waiting: 0, model }
+        let embedder = Arc::clone(embedder);
+        Vectors { index: writer.publish(), rows, n_waiting: 0, embedder }
     });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
-    Vault { snapshot, settings: EngineSettings::default(), embedder }
+    Vault { snapshot, settings: EngineSettings::default() }
 }
 
 impl Vault {
     pub(crate) fn engine(&self) -> Engine {
         let reader = Publisher::new(self.snapshot.clone()).reader();
-        Engine::new(reader, self.embedder.clone(), self.settings.clone())
+        Engine::new(reader, self.settings.clone())
     }
 
     pub(crate) fn ask(&self, request: &SearchRequest) -> SearchAnswer {

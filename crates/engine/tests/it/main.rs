@@ -47,9 +47,9 @@ impl Vault {
             watch: WatchOptions { enabled: false, ..WatchOptions::default() },
             ..IndexSettings::default()
         };
-        let indexer = Indexer::open(settings, embedder.clone(), None).unwrap();
+        let indexer = Indexer::open(settings, embedder, None).unwrap();
         indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap();
-        let engine = Engine::new(indexer.reader(), embedder, EngineSettings::default());
+        let engine = Engine::new(indexer.reader(), EngineSettings::default());
         Self { folder, _indexer: indexer, engine }
     }
 }

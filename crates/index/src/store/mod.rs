@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lock                        held by the one process that writes; names the address it serves
+//! model.json                  the model whose vectors serve, and the settings that open it; no key
 //! CURRENT                     the generation folder to open, replaced atomically
 //! ISSUED                      a generation never yet published; a run that did not end well goes on from there
 //! gen-<g>/manifest.rmp        format version, generation, length and crc32 of each file beside it
@@ -177,14 +178,10 @@ impl Store {
         Ok(())
     }
 
-    /// Takes off the disk what the checkpoint of `generation` and the vectors of `model` do not need: other generations, other models' vectors, what was never finished.
-    pub fn compact(
-        &self,
-        generation: u64,
-        model: Option<&ModelIdentity>,
-    ) -> Result<(), StoreError> {
+    /// Takes off the disk what the checkpoint of `generation` and the vectors of `models` do not need: other generations, other models' vectors, what was never finished.
+    pub fn compact(&self, generation: u64, models: &[&ModelIdentity]) -> Result<(), StoreError> {
         self.checkpoints().keep(generation, 1)?;
-        shelf::keep(&self.disk, &self.root, model)?;
+        shelf::keep(&self.disk, &self.root, models)?;
         self.sweep()
     }
 

@@ -10,7 +10,7 @@ use weft_model::{NoteId, TextHash};
 
 use super::{Held, StoreError};
 use crate::disk::{self, Disk};
-use crate::embedder::ModelIdentity;
+use crate::embedder::{Embedder, ModelIdentity};
 use crate::notes::NoteTable;
 use crate::snapshot::Vectors;
 use crate::vector::{
@@ -54,7 +54,7 @@ pub struct Shelf {
     n_logged: usize,
     /// The rows that are not.
     unlogged: Vec<Entry>,
-    model: Arc<ModelIdentity>,
+    embedder: Arc<dyn Embedder>,
 }
 
 /// Where the rows of a shelf lie.
@@ -95,29 +95,33 @@ pub struct ShelfReport {
 
 impl Shelf {
     /// An empty shelf in memory.
-    pub fn in_memory(model: ModelIdentity, params: VectorParams) -> Result<Self, StoreError> {
-        let writer = VectorWriter::in_memory(model.dimension, params)?;
-        Ok(Self::over(writer, None, model))
+    pub fn in_memory(
+        embedder: Arc<dyn Embedder>,
+        params: VectorParams,
+    ) -> Result<Self, StoreError> {
+        let writer = VectorWriter::in_memory(embedder.identity().dimension, params)?;
+        Ok(Self::over(writer, None, embedder))
     }
 
-    /// Opens or creates the shelf of `model` below the store's folder and gives its rows to the chunks of `notes`.
+    /// Opens or creates the shelf of what `embedder` makes below the store's folder and gives its rows to the chunks of `notes`.
     ///
     /// A row counts when it and its log entry are whole; whatever else lies there is taken away and made again.
     pub fn open(
         disk: &Disk,
         root: &Path,
-        model: ModelIdentity,
+        embedder: Arc<dyn Embedder>,
         notes: &NoteTable,
         params: VectorParams,
     ) -> Result<(Self, ShelfReport), StoreError> {
-        let folder = root.join(FOLDER).join(digest(&model));
+        let model = embedder.identity();
+        let folder = root.join(FOLDER).join(digest(model));
         disk.create_folder(&folder).map_err(StoreError::io("create", &folder))?;
         let numbers = numbers(&folder)?;
         let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).exists());
         let newest = logged.max();
         let next = numbers.into_iter().max().map_or(0, |number| number + 1);
         let (whole, n_damaged) = match newest {
-            Some(number) => readable(disk, &folder, number, &model, params)?,
+            Some(number) => readable(disk, &folder, number, model, params)?,
             None => (None, 0),
         };
         let number = match (newest, whole) {
@@ -134,7 +138,7 @@ impl Shelf {
                 next
             }
         };
-        let described = rmp_serde::to_vec(&model).map_err(|error| StoreError::Damaged {
+        let described = rmp_serde::to_vec(model).map_err(|error| StoreError::Damaged {
             path: folder.clone(),
             reason: error.to_string(),
         })?;
@@ -143,7 +147,7 @@ impl Shelf {
             disk.replace(&described_at, &described)
                 .map_err(StoreError::io("write", &described_at))?;
         }
-        let mut shelf = Self::reopen(disk, &folder, number, model, notes, params)?;
+        let mut shelf = Self::reopen(disk, &folder, number, embedder, notes, params)?;
         shelf.load_graph();
         keep_number(disk, &folder, number);
         let n_rows = shelf.texts.len();
@@ -155,10 +159,11 @@ impl Shelf {
         disk: &Disk,
         folder: &Path,
         number: u64,
-        model: ModelIdentity,
+        embedder: Arc<dyn Embedder>,
         notes: &NoteTable,
         params: VectorParams,
     ) -> Result<Self, StoreError> {
+        let dimension = embedder.identity().dimension;
         let log_path = in_folder(folder, number, LOG_FILE);
         let texts: Vec<TextHash> =
             entries_at(&log_path)?.into_iter().map(|(text, _)| text).collect();
@@ -182,7 +187,7 @@ impl Shelf {
             rows.insert(id, own);
         }
         let path = in_folder(folder, number, ROWS_FILE);
-        let writer = VectorWriter::open(disk, &path, model.dimension, texts.len(), owners, params)?;
+        let writer = VectorWriter::open(disk, &path, dimension, texts.len(), owners, params)?;
         let by_text =
             by_text.into_iter().filter_map(|(text, rows)| Some((text, *rows.first()?))).collect();
         let n_waiting = rows.values().flatten().filter(|row| row.is_none()).count();
@@ -190,7 +195,7 @@ impl Shelf {
         let log = log.map_err(StoreError::io("open", &log_path))?;
         let n_logged = texts.len();
         let home = Home { disk: disk.clone(), folder: folder.to_owned(), number, log };
-        let shelf = Self::over(writer, Some(home), model);
+        let shelf = Self::over(writer, Some(home), embedder);
         Ok(Self { rows, n_waiting, texts, by_text, n_logged, ..shelf })
     }
 
@@ -206,7 +211,7 @@ impl Shelf {
         }
     }
 
-    fn over(writer: VectorWriter, home: Option<Home>, model: ModelIdentity) -> Self {
+    fn over(writer: VectorWriter, home: Option<Home>, embedder: Arc<dyn Embedder>) -> Self {
         Self {
             writer,
             home,
@@ -216,7 +221,7 @@ impl Shelf {
             by_text: HashMap::new(),
             n_logged: 0,
             unlogged: Vec::new(),
-            model: Arc::new(model),
+            embedder,
         }
     }
 
@@ -366,7 +371,7 @@ impl Shelf {
             index: self.writer.publish(),
             rows: self.rows.clone(),
             n_waiting: self.n_waiting,
-            model: Arc::clone(&self.model),
+            embedder: Arc::clone(&self.embedder),
         }
     }
 
@@ -387,16 +392,12 @@ fn digest(model: &ModelIdentity) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Removes the vectors of all models but one.
-pub(super) fn keep(
-    disk: &Disk,
-    root: &Path,
-    model: Option<&ModelIdentity>,
-) -> Result<(), StoreError> {
+/// Removes the vectors of all models but these.
+pub(super) fn keep(disk: &Disk, root: &Path, models: &[&ModelIdentity]) -> Result<(), StoreError> {
     let folder = root.join(FOLDER);
-    let own = model.map(digest);
+    let own: Vec<String> = models.iter().map(|model| digest(model)).collect();
     for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_str() != own.as_deref() {
+        if !own.iter().any(|own| entry.file_name() == own.as_str()) {
             let path = entry.path();
             disk.remove_folder(&path).map_err(StoreError::io("remove", &path))?;
         }

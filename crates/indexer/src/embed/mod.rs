@@ -25,6 +25,7 @@ mod error;
 mod families;
 mod files;
 mod hub;
+mod models;
 mod onnx;
 mod pooling;
 mod remote;
@@ -38,6 +39,8 @@ mod workers;
 pub use error::OpenError;
 pub use families::Prefixes;
 pub use hub::known_models;
+pub(crate) use models::remember;
+pub use models::{Models, Opener, models};
 pub use onnx::OnnxEmbedder;
 pub use remote::{RemoteEmbedder, RemoteSettings, Secret};
 pub use rten::RtenEmbedder;
@@ -128,10 +131,15 @@ pub struct Opened {
 /// Fails on settings that name no model, and on a model that is broken.
 /// The bundled model in rten is loaded when the first text comes (about 0.1 s); every other is loaded and tried here.
 pub fn open(settings: &EmbeddingSettings) -> Result<Opened, OpenError> {
+    open_known(settings, None)
+}
+
+/// The same, without asking an endpoint for the length of its vectors where that is known.
+fn open_known(settings: &EmbeddingSettings, known: Option<usize>) -> Result<Opened, OpenError> {
     let mut notes = Vec::new();
     match settings.runner {
         Runner::OpenAi | Runner::Ollama if settings.model != NONE => {
-            let embedder = RemoteEmbedder::open(settings, None)?;
+            let embedder = RemoteEmbedder::open(settings, known)?;
             notes.extend(embedder.note());
             return Ok(Opened { embedder: Some(Arc::new(embedder)), notes });
         }

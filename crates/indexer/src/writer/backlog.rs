@@ -36,11 +36,11 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Starts the model's thread, which answers with [`Event::Embedded`].
-    pub(super) fn start(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
+    /// Starts the model's thread, which answers with [`Event::Embedded`] under `number`.
+    pub(super) fn start(number: u64, embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
         Self {
             batch: embedder.batch().max(1),
-            to_model: spawn_model(embedder, events),
+            to_model: spawn_model(number, embedder, events),
             queue: VecDeque::new(),
             ready: VecDeque::new(),
             waiting: HashMap::new(),
@@ -181,6 +181,7 @@ fn texts_of(entry: &NoteEntry, chunks: &[(TextHash, usize)]) -> Vec<(TextHash, S
 
 /// The model's thread; nothing where the system gives none.
 fn spawn_model(
+    number: u64,
     embedder: Arc<dyn Embedder>,
     events: Sender<Event>,
 ) -> Option<Sender<Vec<(TextHash, String)>>> {
@@ -189,7 +190,7 @@ fn spawn_model(
         for batch in receiver {
             let mut parts = Vec::new();
             embed(&*embedder, &batch, &mut parts);
-            if events.send(Event::Embedded(parts)).is_err() {
+            if events.send(Event::Embedded(number, parts)).is_err() {
                 break;
             }
         }

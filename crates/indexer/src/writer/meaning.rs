@@ -15,6 +15,8 @@ use crate::IndexError;
 
 /// The shelf of vectors, the texts that are on their way to it, and a graph over it.
 pub(super) struct Meaning {
+    /// Tells it from those of other models.
+    number: u64,
     shelf: Shelf,
     backlog: Backlog,
     /// Vectors, or a graph, that came since the last publication.
@@ -34,9 +36,19 @@ enum Building {
 }
 
 impl Meaning {
-    pub(super) fn start(shelf: Shelf, embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
-        let backlog = Backlog::start(embedder, events.clone());
-        Self { shelf, backlog, unpublished: false, building: Building::Nothing, events }
+    pub(super) fn start(
+        number: u64,
+        shelf: Shelf,
+        embedder: Arc<dyn Embedder>,
+        events: Sender<Event>,
+    ) -> Self {
+        let backlog = Backlog::start(number, embedder, events.clone());
+        Self { number, shelf, backlog, unpublished: false, building: Building::Nothing, events }
+    }
+
+    /// What tells it from those of other models.
+    pub(super) const fn number(&self) -> u64 {
+        self.number
     }
 
     pub(super) const fn shelf(&self) -> &Shelf {
@@ -81,6 +93,14 @@ impl Meaning {
             outcome = self.arrange_note(*id, &texts).and(outcome);
         }
         outcome
+    }
+
+    /// Brings everything in line with `notes`, whatever the shelf knew before.
+    pub(super) fn arrange_all(&mut self, notes: &NoteTable) -> Result<(), StoreError> {
+        let upserted = notes.by_path().map(|(id, _)| id).collect();
+        let known = self.shelf.publish().rows;
+        let removed = known.keys().copied().filter(|id| notes.entry(*id).is_none()).collect();
+        self.arrange(notes, &Delta { upserted, removed })
     }
 
     fn arrange_note(&mut self, id: NoteId, texts: &[TextHash]) -> Result<(), StoreError> {
@@ -136,10 +156,10 @@ impl Meaning {
         if !index.needs_rebuild() {
             return;
         }
-        let events = self.events.clone();
+        let (number, events) = (self.number, self.events.clone());
         let work = move || {
             // A writer that has stopped needs no graph.
-            let _ = events.send(Event::GraphBuilt(index.build_graph()));
+            let _ = events.send(Event::GraphBuilt(number, index.build_graph()));
         };
         if std::thread::Builder::new().name("weft-graph".into()).spawn(work).is_ok() {
             self.building = Building::Graph;

@@ -8,6 +8,7 @@ mod look;
 mod meaning;
 mod publish;
 mod read;
+mod succeed;
 mod write;
 
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use weft_index::embedder::Embedder;
+use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{FileFacts, VaultId};
 use weft_index::vector::FrozenGraph;
@@ -28,9 +29,11 @@ use self::meaning::Meaning;
 pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
 use crate::board::Board;
+use crate::embed::Opener;
 use crate::past::Past;
 use crate::scan::Area;
 use crate::status::Phase;
+use crate::succession::{Succession, Successor};
 use crate::vaults::vault_changes;
 use crate::watch::{self, Touched};
 use crate::write::{Write, WriteError, Wrote};
@@ -53,10 +56,12 @@ pub(crate) enum Event {
     Backup(Sender<Result<Backup, IndexError>>),
     /// Somebody wants something written into a vault.
     Write(Write, Sender<Result<Wrote, WriteError>>),
-    /// A batch came back from the model.
-    Embedded(Vec<Embedded>),
-    /// A graph over the vectors was built in the background.
-    GraphBuilt(FrozenGraph),
+    /// A batch came back from the model whose backlog has this number.
+    Embedded(u64, Vec<Embedded>),
+    /// A graph over the vectors of the model with this number was built in the background.
+    GraphBuilt(u64, FrozenGraph),
+    /// The next model has vectors of all notes.
+    Succeeded(Box<Successor>),
     /// A checkpoint was written in the background.
     Written,
     /// The end: write down what is held.
@@ -64,7 +69,7 @@ pub(crate) enum Event {
 }
 
 /// How long a model that cannot be reached, a disk that is full, or a vault that is gone is left alone.
-const RETRY: Duration = Duration::from_secs(5);
+pub(crate) const RETRY: Duration = Duration::from_secs(5);
 
 /// How long the writer sleeps at most.
 const LONG: Duration = Duration::from_secs(3600);
@@ -93,6 +98,9 @@ pub(crate) struct Writer {
     /// Nothing without a model.
     meaning: Option<Meaning>,
     embedder: Option<Arc<dyn Embedder>>,
+    /// The model that is to take its place.
+    next: Option<Opener>,
+    succession: Option<Succession>,
     publisher: Publisher,
     board: Board,
     past: Past,
@@ -106,13 +114,17 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(settings: IndexSettings, parts: Parts, events: Sender<Event>) -> Self {
+    pub(crate) fn new(
+        settings: IndexSettings,
+        parts: Parts,
+        next: Option<Opener>,
+        events: Sender<Event>,
+    ) -> Self {
         let Parts { store, keyword, shelf, embedder, publisher, board, past, written, outdated } =
             parts;
-        let meaning = embedder
-            .as_ref()
-            .zip(shelf)
-            .map(|(embedder, shelf)| Meaning::start(shelf, Arc::clone(embedder), events.clone()));
+        let meaning = embedder.as_ref().zip(shelf).map(|(embedder, shelf)| {
+            Meaning::start(0, shelf, Arc::clone(embedder), events.clone())
+        });
         let newest = publisher.newest().generation;
         let mut writer = Self {
             recipe: settings.recipe(embedder.as_deref()),
@@ -122,6 +134,8 @@ impl Writer {
             words_in_doubt: false,
             meaning,
             embedder,
+            next,
+            succession: None,
             publisher,
             board,
             past,
@@ -141,6 +155,7 @@ impl Writer {
             self.report(&error);
         }
         self.first_look();
+        self.begin_succession();
         loop {
             self.feed_model();
             self.show_phase();
@@ -171,16 +186,19 @@ impl Writer {
                     self.show_phase();
                     let _ = reply.send(result);
                 }
-                Ok(Event::Embedded(parts)) => {
+                Ok(Event::Embedded(number, parts)) => {
                     for part in parts {
-                        let outcome = self.meaning.as_mut().map(|meaning| meaning.embedded(part));
-                        self.note(outcome.unwrap_or(Ok(())));
+                        self.embedded(number, part);
                     }
                     self.show_backlog();
                 }
-                Ok(Event::GraphBuilt(graph)) => {
-                    let outcome = self.meaning.as_mut().map(|meaning| meaning.attach(graph));
+                Ok(Event::GraphBuilt(number, graph)) => {
+                    let outcome = self.meaning_numbered(number).map(|own| own.attach(graph));
                     self.note(outcome.unwrap_or(Ok(())).map_err(IndexError::from));
+                }
+                Ok(Event::Succeeded(successor)) => {
+                    let outcome = self.succeed(*successor);
+                    self.note(outcome);
                 }
                 Ok(Event::Written) => self.checkpoint_done(),
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
@@ -202,6 +220,7 @@ impl Writer {
     }
 
     fn finish(mut self) {
+        self.succession = None;
         let outcome = self.publish_vectors().and_then(|()| self.checkpoint());
         self.note(outcome);
         let generation = self.generation();
@@ -322,11 +341,32 @@ impl Writer {
     /// Brings the shelf in line with the notes that were read back from the store.
     fn arrange_all(&mut self) -> Result<(), IndexError> {
         let snapshot = self.publisher.newest();
-        let upserted = snapshot.notes.by_path().map(|(id, _)| id).collect();
-        let delta = weft_index::notes::Delta { upserted, removed: Vec::new() };
-        let outcome = self.meaning.as_mut().map(|meaning| meaning.arrange(&snapshot.notes, &delta));
+        let outcome = self.meaning.as_mut().map(|meaning| meaning.arrange_all(&snapshot.notes));
         self.count();
         Ok(outcome.unwrap_or(Ok(()))?)
+    }
+
+    /// The vectors, where they are still those of the model with this number.
+    fn meaning_numbered(&mut self, number: u64) -> Option<&mut Meaning> {
+        self.meaning.as_mut().filter(|meaning| meaning.number() == number)
+    }
+
+    /// Takes in what came back from the model, and whether it can be reached.
+    fn embedded(&mut self, number: u64, part: Embedded) {
+        let Some(meaning) = self.meaning_numbered(number) else { return };
+        let outcome = meaning.embedded(part);
+        let unavailable = match &outcome {
+            Err(IndexError::Embed(error @ EmbedError::Unavailable { .. })) => {
+                Some(error.to_string())
+            }
+            Ok(()) | Err(_) => None,
+        };
+        self.note(outcome);
+        let status = &mut self.board.lock().status;
+        if unavailable.is_none() && status.unavailable == status.last_error {
+            status.last_error = None;
+        }
+        status.unavailable = unavailable;
     }
 
     /// Hands the next texts to the model when it has nothing to do.

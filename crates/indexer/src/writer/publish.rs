@@ -167,11 +167,11 @@ impl Writer {
         Ok(())
     }
 
-    fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
+    pub(super) fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
         self.store.as_mut().map_or(Ok(()), |store| store.issue(generation))
     }
 
-    fn show(&mut self, snapshot: Snapshot) {
+    pub(super) fn show(&mut self, snapshot: Snapshot) {
         let generation = snapshot.generation;
         tracing::debug!(generation, digest = %format_args!("{:032x}", snapshot.notes.total().digest), "published");
         self.publisher.publish(snapshot);
@@ -309,8 +309,10 @@ impl Writer {
         outcome?;
         self.checkpoint()?;
         if let Some(store) = &self.store {
-            let model = self.embedder.as_ref().map(|embedder| embedder.identity());
-            store.compact(before.generation, model)?;
+            let own = self.embedder.as_ref().map(|embedder| embedder.identity().clone());
+            let next = self.board.lock().status.next.clone().and_then(|next| next.identity);
+            let models: Vec<_> = own.iter().chain(&next).collect();
+            store.compact(before.generation, &models)?;
             let checkpoints = store.checkpoints();
             let (stored, n_bytes) = (checkpoints.stored()?, checkpoints.store_bytes());
             let status = &mut self.board.lock().status;

@@ -10,7 +10,7 @@ use weft_model::{Chunk, Note, NoteId, NotePath, TextHash};
 
 use crate::IndexSettings;
 use crate::board::Absent;
-use crate::chunk::{ChunkLimits, chunks};
+use crate::chunk::chunks;
 use crate::hash::{digest_of, hash_of};
 use crate::parse::{is_excluded, parse};
 use crate::scan::{self, Found};
@@ -101,9 +101,7 @@ impl FileReader<'_> {
         let limits = self.settings.chunks;
         match self.embedder {
             Some(embedder) => {
-                let max_tokens = limits.max_tokens.min(embedder.window());
-                let limits = ChunkLimits { max_tokens, ..limits };
-                chunks(note, &|text| embedder.n_tokens(text), &limits)
+                chunks(note, &|text| embedder.n_tokens(text), &limits.for_model(embedder))
             }
             None => chunks(note, &|text| text.len().div_ceil(BYTES_PER_TOKEN), &limits),
         }

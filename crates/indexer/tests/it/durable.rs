@@ -78,7 +78,7 @@ fn what_was_deleted_is_gone_from_disk_after_compaction() {
     let answers = |indexer: &Indexer| {
         let one = |query| {
             [SearchMode::Keyword, SearchMode::Vector].map(|mode| {
-                let answer = search(indexer, &embedder, query, mode);
+                let answer = search(indexer, query, mode);
                 uris(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
             })
         };
@@ -137,7 +137,7 @@ fn damage_is_told_of_once() {
         );
         settle(&indexer);
         assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "{file}");
-        assert_eq!(uris(&search(&indexer, &embedder, "soft", SearchMode::Keyword)), ["moss"]);
+        assert_eq!(uris(&search(&indexer, "soft", SearchMode::Keyword)), ["moss"]);
         indexer.stop();
         let indexer = place.open(&embedder);
         assert_eq!(indexer.status().notices, [""; 0], "{file}");
@@ -176,10 +176,7 @@ fn a_backup_of_a_living_index_is_one_generation_of_it() {
     let restored = Indexer::open(settings, Some(embedder_too), None).expect("an index");
     assert_eq!((restored.status().digest, restored.status().notices), (digest, vec![]));
     assert!(restored.status().generation > generation + 1000, "no run has published it");
-    assert_eq!(
-        uris(&search(&restored, &embedder, "zanzibarquartz", SearchMode::Keyword)),
-        ["secret"]
-    );
+    assert_eq!(uris(&search(&restored, "zanzibarquartz", SearchMode::Keyword)), ["secret"]);
     settle(&restored);
     assert_eq!(restored.status().digest, digest);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);

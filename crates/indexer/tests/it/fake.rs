@@ -21,8 +21,13 @@ pub(crate) struct FakeEmbedder {
 
 impl FakeEmbedder {
     pub(crate) fn new() -> Arc<Self> {
+        Self::called("fake")
+    }
+
+    /// Another model: what it makes is never mixed with what others make.
+    pub(crate) fn called(name: &str) -> Arc<Self> {
         let identity = ModelIdentity {
-            model: "fake".into(),
+            model: name.into(),
             dimension: DIMENSION,
             runner: "test".into(),
             pooling: "sum".into(),
@@ -123,14 +128,8 @@ pub(crate) fn settle(indexer: &Indexer) -> u64 {
 }
 
 /// What the notes themselves say: links lead nowhere.
-pub(crate) fn search(
-    indexer: &Indexer,
-    embedder: &Arc<FakeEmbedder>,
-    query: &str,
-    mode: SearchMode,
-) -> SearchAnswer {
-    let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
-    let engine = Engine::new(indexer.reader(), Some(embedder), EngineSettings::default());
+pub(crate) fn search(indexer: &Indexer, query: &str, mode: SearchMode) -> SearchAnswer {
+    let engine = Engine::new(indexer.reader(), EngineSettings::default());
     engine
         .search(&SearchRequest {
             query: query.into(),

@@ -27,7 +27,7 @@ fn a_reopened_store_answers_the_same_bytes_and_embeds_nothing() {
     let answers = |indexer: &Indexer| {
         let all = questions.iter().flat_map(|question| {
             [SearchMode::Hybrid, SearchMode::Vector, SearchMode::Keyword]
-                .map(|mode| format!("{:?}", search(indexer, &embedder, question, mode)))
+                .map(|mode| format!("{:?}", search(indexer, question, mode)))
         });
         all.collect::<Vec<_>>()
     };
@@ -55,7 +55,7 @@ fn edits_renames_and_deletions_are_followed() {
     place.write("liverwort.md", b"# Liverwort\nflat and wet\n");
     let second = settle(&indexer);
     assert!(second > first);
-    assert_eq!(uris(&search(&indexer, &embedder, "flat wet", SearchMode::Keyword)), ["liverwort"]);
+    assert_eq!(uris(&search(&indexer, "flat wet", SearchMode::Keyword)), ["liverwort"]);
     assert_eq!(indexer.status().n_unresolved, 0, "the waiting link found its note");
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 4);
 
@@ -63,9 +63,9 @@ fn edits_renames_and_deletions_are_followed() {
         .expect("a rename");
     settle(&indexer);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 4, "a rename embeds nothing");
-    assert_eq!(uris(&search(&indexer, &embedder, "shade", SearchMode::Keyword)), ["bryophyte"]);
+    assert_eq!(uris(&search(&indexer, "shade", SearchMode::Keyword)), ["bryophyte"]);
     assert_eq!(
-        uris(&search(&indexer, &embedder, "soft green shade moss", SearchMode::Vector))[0],
+        uris(&search(&indexer, "soft green shade moss", SearchMode::Vector))[0],
         "bryophyte"
     );
     assert_eq!(indexer.status().n_unresolved, 1, "`[[moss]]` names nothing now");
@@ -73,7 +73,7 @@ fn edits_renames_and_deletions_are_followed() {
     std::fs::remove_file(place.vault().join("stone.md")).expect("a deletion");
     settle(&indexer);
     for mode in [SearchMode::Keyword, SearchMode::Vector, SearchMode::Hybrid] {
-        assert!(!uris(&search(&indexer, &embedder, "hard grey stone", mode)).contains(&"stone"));
+        assert!(!uris(&search(&indexer, "hard grey stone", mode)).contains(&"stone"));
     }
     assert_eq!(indexer.status().n_notes, 3);
 }
@@ -114,8 +114,7 @@ fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
     let embedder = FakeEmbedder::new();
     let indexer = place.open(&embedder);
     settle(&indexer);
-    let wanted =
-        format!("{:?}", search(&indexer, &embedder, "green shade", SearchMode::Hybrid).hits);
+    let wanted = format!("{:?}", search(&indexer, "green shade", SearchMode::Hybrid).hits);
     indexer.stop();
     let mut files = Vec::new();
     collect(&place.store(), &mut files);
@@ -138,7 +137,7 @@ fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
             }
             let indexer = place.open(&embedder);
             settle(&indexer);
-            let hits = search(&indexer, &embedder, "green shade", SearchMode::Hybrid).hits;
+            let hits = search(&indexer, "green shade", SearchMode::Hybrid).hits;
             assert_eq!(format!("{hits:?}"), wanted, "{damage} {}", file.display());
             indexer.stop();
         }
@@ -160,7 +159,7 @@ fn without_a_model_words_and_links_answer() {
     let place = Place::new(FILES);
     let indexer = Indexer::open(place.settings(), None, None).expect("an index");
     indexer.rescan(Rescan::default()).expect("a generation");
-    let engine = Engine::new(indexer.reader(), None, EngineSettings::default());
+    let engine = Engine::new(indexer.reader(), EngineSettings::default());
     let request =
         weft_engine::SearchRequest { query: "rock".into(), limit: 5, ..Default::default() };
     let answer = engine.search(&request).expect("an answer");
@@ -189,7 +188,7 @@ fn a_watched_vault_follows_files_and_folders_without_looking_at_the_rest() {
     settle(&indexer);
     assert_eq!(indexer.status().vaults[0].watching, WatchState::Announced);
     let found = |word: &str| -> Vec<String> {
-        let answer = search(&indexer, &embedder, word, SearchMode::Keyword);
+        let answer = search(&indexer, word, SearchMode::Keyword);
         uris(&answer).into_iter().map(str::to_owned).collect()
     };
     let vault = place.vault();
@@ -251,7 +250,7 @@ fn where_nothing_is_announced_files_are_looked_at() {
     place.write("lichen.md", b"# Lichen\ncrusty\n");
     until("the new file was not noticed", || indexer.status().n_notes == 4);
     place.write("lichen.md", b"# Lichen\ncrispy\n");
-    let engine = Engine::new(indexer.reader(), None, EngineSettings::default());
+    let engine = Engine::new(indexer.reader(), EngineSettings::default());
     let request =
         weft_engine::SearchRequest { query: "crispy".into(), limit: 5, ..Default::default() };
     until("a change of the same length", || {
@@ -271,13 +270,10 @@ fn vaults_come_and_go_while_the_index_runs() {
     let both = vec![one.clone(), vault("other", other.vault())];
 
     indexer.set_vaults(both.clone()).expect("a second vault");
-    assert_eq!(
-        uris(&search(&indexer, &embedder, "fern", SearchMode::Keyword)),
-        ["other:fern", "vault:fern"]
-    );
+    assert_eq!(uris(&search(&indexer, "fern", SearchMode::Keyword)), ["other:fern", "vault:fern"]);
     assert_eq!(indexer.status().n_unresolved, 2, "links stay in their vault");
     indexer.set_vaults(vec![one.clone()]).expect("one vault");
-    assert_eq!(uris(&search(&indexer, &embedder, "fern", SearchMode::Keyword)), ["fern"]);
+    assert_eq!(uris(&search(&indexer, "fern", SearchMode::Keyword)), ["fern"]);
     assert_eq!(indexer.status().digest, first.digest);
     let missing = vec![one, vault("nowhere", place.outside().join("nowhere"))];
     assert!(matches!(indexer.set_vaults(missing), Err(IndexError::Vault { .. })));
@@ -293,7 +289,7 @@ fn vaults_come_and_go_while_the_index_runs() {
     settings.vaults = vec![vault("moved", moved)];
     let embedder_too = Arc::clone(&embedder) as Arc<dyn weft_index::embedder::Embedder>;
     let indexer = Indexer::open(settings, Some(embedder_too), None).expect("an index");
-    assert_eq!(uris(&search(&indexer, &embedder, "shade", SearchMode::Keyword)), ["moss"]);
+    assert_eq!(uris(&search(&indexer, "shade", SearchMode::Keyword)), ["moss"]);
     settle(&indexer);
     assert_eq!(indexer.status().digest, first.digest);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);

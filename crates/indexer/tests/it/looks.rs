@@ -29,7 +29,7 @@ fn a_vault_that_is_gone_keeps_no_other_from_being_followed() {
 
     assert!(matches!(indexer.flush(), Err(IndexError::Vault { .. })));
     let found = |word: &str| {
-        let answer = search(&indexer, &embedder, word, SearchMode::Keyword);
+        let answer = search(&indexer, word, SearchMode::Keyword);
         uris(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(found("oak"), ["other:oak"]);
@@ -47,11 +47,11 @@ fn an_answer_says_that_vectors_are_missing_until_they_are_there() {
     let embedder = FakeEmbedder::new();
     let indexer = place.open(&embedder);
     settle(&indexer);
-    assert!(search(&indexer, &embedder, "shade", SearchMode::Hybrid).degraded.is_empty());
+    assert!(search(&indexer, "shade", SearchMode::Hybrid).degraded.is_empty());
     embedder.is_down.store(true, std::sync::atomic::Ordering::SeqCst);
     place.write("moss.md", b"# Moss\nshade too");
     indexer.flush().expect("words and links");
-    let degraded = |mode| search(&indexer, &embedder, "shade", mode).degraded;
+    let degraded = |mode| search(&indexer, "shade", mode).degraded;
     assert_eq!(degraded(SearchMode::Hybrid), ["vector: 1 passages have no vector yet"]);
     assert!(degraded(SearchMode::Keyword).is_empty());
     std::fs::remove_file(place.vault().join("moss.md")).expect("removed");

@@ -5,5 +5,6 @@ mod fake;
 mod hostile;
 mod living;
 mod looks;
+mod models;
 mod notebooks;
 mod writes;

@@ -27,7 +27,7 @@ fn what_is_put_is_found_in_the_generation_that_the_answer_names() {
         .expect("a new note");
     assert_eq!(wrote.uri.as_ref().map(|uri| uri.as_str()), Some("bog/moss"));
     assert!(wrote.created && indexer.reader().snapshot().generation >= wrote.generation);
-    assert_eq!(uris(&search(&indexer, &embedder, "soft", SearchMode::Keyword))[0], "bog/moss");
+    assert_eq!(uris(&search(&indexer, "soft", SearchMode::Keyword))[0], "bog/moss");
     assert_eq!(indexer.status().n_unresolved, 0);
 
     // The same again changes nothing, not even the generation.
@@ -71,7 +71,7 @@ fn what_is_put_is_found_in_the_generation_that_the_answer_names() {
     let gone = delete("moss", Expected::Anything).expect("a note by its name");
     assert_eq!((gone.path.as_str(), gone.uri, gone.hash), ("bog/moss.md", None, None));
     assert!(!place.vault().join("bog/moss.md").exists());
-    assert!(uris(&search(&indexer, &embedder, "wet", SearchMode::Keyword)).is_empty());
+    assert!(uris(&search(&indexer, "wet", SearchMode::Keyword)).is_empty());
     assert_eq!(indexer.status().n_unresolved, 1);
     let error = delete("mosss", Expected::Anything).expect_err("no such note");
     assert!(matches!(error, WriteError::UnknownNote { .. }), "{error}");

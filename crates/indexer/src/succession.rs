@@ -1,0 +1,295 @@
+//! A change of model: the next one makes all vectors in the background, while those of the present one serve.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use weft_index::embedder::{EmbedError, Embedder, Role};
+use weft_index::notes::NoteEntry;
+use weft_index::{Reader, Shelf, Snapshot, StoreError};
+use weft_model::{Chunk, Note, NoteId, TextHash};
+
+use crate::IndexSettings;
+use crate::board::Board;
+use crate::chunk::{ChunkLimits, chunks, embedded_texts};
+use crate::embed::{EmbeddingSettings, Models, Opener};
+use crate::status::NextModel;
+use crate::writer::{Event, RETRY};
+
+/// How often a thread that waits looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A model with its settings, where they are known.
+#[derive(Clone)]
+pub struct Model {
+    /// Makes the vectors.
+    pub embedder: Arc<dyn Embedder>,
+    /// What opens it again; nothing for one that need not be remembered.
+    pub settings: Option<EmbeddingSettings>,
+}
+
+impl From<Option<Arc<dyn Embedder>>> for Models {
+    fn from(embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self { now: embedder.map(|embedder| Model { embedder, settings: None }), next: None }
+    }
+}
+
+/// A model whose vectors are there, for the writer to take over.
+pub(crate) struct Successor {
+    pub(crate) model: Model,
+    pub(crate) shelf: Shelf,
+}
+
+/// The thread that makes the vectors of the next model. Dropping it ends it.
+pub(crate) struct Succession {
+    is_over: Arc<Over>,
+}
+
+/// Whether the thread is to end. It changes the store only while it holds this, so that nothing is changed after the end.
+#[derive(Default)]
+struct Over(Mutex<bool>);
+
+impl Over {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Succession {
+    /// Opens the next model as soon as it can be had, makes the vectors of all notes, and hands them to the writer as [`Event::Succeeded`].
+    ///
+    /// Where no vector serves there is nothing to wait for, and the writer gets the model at once.
+    pub(crate) fn start(
+        open: Opener,
+        reader: Reader,
+        settings: IndexSettings,
+        board: Board,
+        events: Sender<Event>,
+    ) -> Result<Self, StoreError> {
+        let is_over = Arc::new(Over::default());
+        let work = Work { reader, settings, board, is_over: Arc::clone(&is_over) };
+        let run = move || {
+            if let Some(successor) = work.run(open) {
+                // A writer that has stopped needs no model.
+                let _ = events.send(Event::Succeeded(Box::new(successor)));
+            }
+        };
+        let thread = std::thread::Builder::new().name("weft-succession".into()).spawn(run);
+        thread.map_err(|source| StoreError::Io {
+            action: "start",
+            path: "the thread of the next model".into(),
+            source,
+        })?;
+        Ok(Self { is_over })
+    }
+}
+
+impl Drop for Succession {
+    fn drop(&mut self) {
+        // A thread that waits for an endpoint sees it later, and is not waited for.
+        *self.is_over.lock() = true;
+    }
+}
+
+struct Work {
+    reader: Reader,
+    settings: IndexSettings,
+    board: Board,
+    is_over: Arc<Over>,
+}
+
+/// A text and the chunks that wait for its vector.
+type Waiting = (TextHash, String, Vec<(NoteId, usize)>);
+
+impl Work {
+    /// The model with all vectors; nothing when it is over before.
+    fn run(&self, mut open: Opener) -> Option<Successor> {
+        let model = loop {
+            match open() {
+                Ok(model) => break model,
+                Err(reason) => self.say(None, Some(reason)),
+            }
+            self.rest(RETRY)?;
+        };
+        self.say(Some(&*model.embedder), None);
+        let mut shelf = loop {
+            let is_over = self.is_over.lock();
+            if *is_over {
+                return None;
+            }
+            let opened = self.shelf(&model);
+            drop(is_over);
+            match opened {
+                Ok(shelf) => break shelf,
+                Err(error) => self.say(Some(&*model.embedder), Some(error.to_string())),
+            }
+            self.rest(RETRY)?;
+        };
+        let mut covered = HashMap::new();
+        while serves(&self.reader.snapshot()) && self.cover(&model, &mut shelf, &mut covered)? {}
+        Some(Successor { model, shelf })
+    }
+
+    fn shelf(&self, model: &Model) -> Result<Shelf, StoreError> {
+        let IndexSettings { disk, store, vector, .. } = &self.settings;
+        let notes = &self.reader.snapshot().notes;
+        Shelf::open(disk, store, Arc::clone(&model.embedder), notes, *vector)
+            .map(|(shelf, _)| shelf)
+    }
+
+    /// Makes the vectors of notes that are not `covered`; false when there are none. Nothing when it is over.
+    fn cover(
+        &self,
+        model: &Model,
+        shelf: &mut Shelf,
+        covered: &mut HashMap<NoteId, u64>,
+    ) -> Option<bool> {
+        let snapshot = self.reader.snapshot();
+        let embedder = &*model.embedder;
+        let gone: HashSet<NoteId> =
+            covered.keys().copied().filter(|id| snapshot.notes.entry(*id).is_none()).collect();
+        for id in gone {
+            covered.remove(&id);
+            self.keep(embedder, |shelf| shelf.arrange(id, &[]).1, shelf)?;
+        }
+        let todo: Vec<(NoteId, &Arc<NoteEntry>)> = snapshot
+            .notes
+            .by_path()
+            .filter(|(id, entry)| covered.get(id) != Some(&entry.version))
+            .collect();
+        let mut n_left: usize = todo.iter().map(|(_, entry)| entry.chunks.len()).sum();
+        let mut waiting: Vec<Waiting> = Vec::new();
+        for (id, entry) in &todo {
+            self.count(embedder, n_left + waiting.len());
+            n_left -= entry.chunks.len();
+            let (chunks, texts) = cut_anew(entry, embedder, &self.settings.chunks);
+            let hashes: Vec<TextHash> = chunks.iter().map(|chunk| chunk.hash).collect();
+            let mut at = Vec::new();
+            self.keep(
+                embedder,
+                |shelf| {
+                    let (positions, outcome) = shelf.arrange(*id, &hashes);
+                    at = positions;
+                    outcome
+                },
+                shelf,
+            )?;
+            for at in at {
+                match waiting.iter_mut().find(|(hash, _, _)| *hash == hashes[at]) {
+                    Some((_, _, places)) => places.push((*id, at)),
+                    None => waiting.push((hashes[at], texts[at].clone(), vec![(*id, at)])),
+                }
+            }
+            while waiting.len() >= embedder.batch().max(1) {
+                let batch: Vec<Waiting> = waiting.drain(..embedder.batch().max(1)).collect();
+                self.embed(embedder, &batch, shelf)?;
+            }
+            covered.insert(*id, entry.version);
+        }
+        self.embed(embedder, &waiting, shelf)?;
+        self.keep(embedder, Shelf::sync, shelf)?;
+        self.count(embedder, 0);
+        Some(!todo.is_empty())
+    }
+
+    /// Asks until the vectors of a batch are there; a text that the model refuses goes without.
+    fn embed(&self, embedder: &dyn Embedder, batch: &[Waiting], shelf: &mut Shelf) -> Option<()> {
+        if batch.is_empty() {
+            return Some(());
+        }
+        let texts: Vec<&str> = batch.iter().map(|(_, text, _)| text.as_str()).collect();
+        loop {
+            if *self.is_over.lock() {
+                return None;
+            }
+            match embedder.embed(&texts, Role::Document) {
+                Ok(vectors) => {
+                    for ((hash, _, places), vector) in batch.iter().zip(&vectors) {
+                        self.keep(embedder, |shelf| shelf.fill(*hash, vector, places), shelf)?;
+                    }
+                    return self.keep(embedder, Shelf::sync, shelf);
+                }
+                Err(error @ EmbedError::Unavailable { .. }) => {
+                    self.say(Some(embedder), Some(error.to_string()));
+                    self.rest(RETRY)?;
+                }
+                Err(error @ EmbedError::Failed { .. }) if batch.len() == 1 => {
+                    tracing::warn!(%error, "a passage goes without a vector");
+                    return Some(());
+                }
+                Err(EmbedError::Failed { .. }) => {
+                    let (front, back) = batch.split_at(batch.len() / 2);
+                    self.embed(embedder, front, shelf)?;
+                    return self.embed(embedder, back, shelf);
+                }
+            }
+        }
+    }
+
+    /// Changes the shelf, again and again where the disk has no room.
+    fn keep(
+        &self,
+        embedder: &dyn Embedder,
+        mut change: impl FnMut(&mut Shelf) -> Result<(), StoreError>,
+        shelf: &mut Shelf,
+    ) -> Option<()> {
+        loop {
+            let is_over = self.is_over.lock();
+            if *is_over {
+                return None;
+            }
+            let outcome = change(shelf);
+            drop(is_over);
+            let Err(error) = outcome else { return Some(()) };
+            self.say(Some(embedder), Some(error.to_string()));
+            self.rest(RETRY)?;
+        }
+    }
+
+    /// Sleeps, unless it is over.
+    fn rest(&self, time: Duration) -> Option<()> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            if *self.is_over.lock() {
+                return None;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Some(())
+    }
+
+    fn say(&self, embedder: Option<&dyn Embedder>, trouble: Option<String>) {
+        if let Some(reason) = &trouble {
+            tracing::warn!(%reason, "the next model waits");
+        }
+        let next = &mut self.board.lock().status.next;
+        let n_pending = next.as_ref().map_or(0, |next| next.n_pending);
+        let identity = embedder.map(|embedder| embedder.identity().clone());
+        *next = Some(NextModel { identity, n_pending, trouble });
+    }
+
+    fn count(&self, embedder: &dyn Embedder, n_pending: usize) {
+        let identity = Some(embedder.identity().clone());
+        self.board.lock().status.next = Some(NextModel { identity, n_pending, trouble: None });
+    }
+}
+
+/// Whether a note of the snapshot has a vector.
+fn serves(snapshot: &Snapshot) -> bool {
+    let rows = snapshot.vectors.iter().flat_map(|vectors| vectors.rows.values());
+    rows.flatten().any(Option::is_some)
+}
+
+/// The chunks of a note as `embedder` wants them, and the text of each.
+pub(crate) fn cut_anew(
+    entry: &NoteEntry,
+    embedder: &dyn Embedder,
+    limits: &ChunkLimits,
+) -> (Vec<Chunk>, Vec<String>) {
+    let note = Note { body: entry.body.to_string(), ..entry.note.clone() };
+    let limits = limits.for_model(embedder);
+    let chunks = chunks(&note, &|text| embedder.n_tokens(text), &limits);
+    let texts = embedded_texts(&note, &chunks).collect();
+    (chunks, texts)
+}

@@ -1,0 +1,173 @@
+//! Another model takes over, and endpoints come and go.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use weft_engine::SearchMode;
+use weft_index::embedder::Embedder;
+use weft_indexer::embed::{self, EmbeddingSettings, Models, RemoteSettings, Runner};
+use weft_indexer::{IndexStatus, Indexer, Model};
+use weft_testkit::endpoint::{Answer, Asked, Endpoint};
+
+use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+
+const FILES: &[(&str, &[u8])] = &[
+    ("moss.md", b"# Moss\nsoft green shade"),
+    ("stone.md", b"# Stone\nhard grey cold"),
+    ("fern.md", b"# Fern\ntall green leaves"),
+];
+
+fn model(embedder: &Arc<FakeEmbedder>) -> Model {
+    Model { embedder: Arc::clone(embedder) as Arc<dyn Embedder>, settings: None }
+}
+
+fn until(indexer: &Indexer, wanted: impl Fn(&IndexStatus) -> bool) -> IndexStatus {
+    let start = Instant::now();
+    loop {
+        let status = indexer.status();
+        if wanted(&status) {
+            return status;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "{status:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn the_next_model_takes_over_when_all_its_vectors_are_there() {
+    let place = Place::new(FILES);
+    let (old, new) = (FakeEmbedder::called("old"), FakeEmbedder::called("new"));
+    let indexer = place.open(&old);
+    settle(&indexer);
+    indexer.stop();
+
+    new.is_down.store(true, Ordering::SeqCst);
+    let next = model(&new);
+    let open = move || Ok(next.clone());
+    let models = Models { now: Some(model(&old)), next: Some(Box::new(open)) };
+    let indexer = Indexer::open(place.settings(), models, None).unwrap();
+    let status =
+        until(&indexer, |status| status.next.as_ref().is_some_and(|next| next.trouble.is_some()));
+    assert_eq!(status.embedder.unwrap().model, "old");
+    assert!(status.notices.iter().any(|line| line.contains("of new are being made, 3 ")));
+    // Queries are embedded by the model whose vectors serve.
+    let served = indexer.reader().snapshot().vectors.clone().unwrap();
+    assert_eq!(served.embedder.identity().model, "old");
+    let answer = search(&indexer, "soft green shade", SearchMode::Vector);
+    assert!(answer.degraded.is_empty() && uris(&answer)[0] == "moss", "{answer:?}");
+    // What changes meanwhile is found by the old vectors at once, and by the new ones later.
+    place.write("lichen.md", b"# Lichen\ncrust on bark");
+    indexer.flush().unwrap();
+    until(&indexer, |status| status.n_notes == 4 && status.n_vectors_pending == 0);
+
+    new.is_down.store(false, Ordering::SeqCst);
+    let status = until(&indexer, |status| status.next.is_none());
+    assert_eq!((status.embedder.unwrap().model.as_str(), status.n_vectors_pending), ("new", 0));
+    assert_eq!(new.n_documents.load(Ordering::SeqCst), 4);
+    let answer = search(&indexer, "crust bark", SearchMode::Vector);
+    assert!(answer.degraded.is_empty() && uris(&answer)[0] == "lichen", "{answer:?}");
+    indexer.stop();
+
+    // It stays so, and nothing is embedded again.
+    let indexer = place.open(&new);
+    settle(&indexer);
+    assert_eq!(new.n_documents.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_change_of_model_that_was_interrupted_goes_on() {
+    let place = Place::new(FILES);
+    let (old, new) = (FakeEmbedder::called("old"), FakeEmbedder::called("new"));
+    let indexer = place.open(&old);
+    settle(&indexer);
+    indexer.stop();
+    let models = || {
+        let next = model(&new);
+        Models { now: Some(model(&old)), next: Some(Box::new(move || Ok(next.clone()))) }
+    };
+    let indexer = Indexer::open(place.settings(), models(), None).unwrap();
+    until(&indexer, |_| new.n_documents.load(Ordering::SeqCst) > 0);
+    indexer.stop();
+    let indexer = Indexer::open(place.settings(), models(), None).unwrap();
+    until(&indexer, |status| status.next.is_none());
+    assert_eq!(old.n_documents.load(Ordering::SeqCst), 3, "nothing of the old one is made again");
+    let notes = indexer.reader().snapshot().vectors.clone().expect("a request as it was agreed on");
+    assert_eq!((notes.embedder.identity().model.as_str(), notes.n_waiting), ("new", 0));
+}
+
+/// Vectors that point where the first letters of a text say.
+fn well(asked: &Asked) -> Answer {
+    let body: serde_json::Value =
+        serde_json::from_str(&asked.body).expect("a request as it was agreed on");
+    let vectors: Vec<Vec<u8>> = body["input"]
+        .as_array()
+        .expect("a request as it was agreed on")
+        .iter()
+        .map(|text| {
+            let mut counts = vec![1; 26];
+            let letters = text
+                .as_str()
+                .expect("a request as it was agreed on")
+                .bytes()
+                .filter(u8::is_ascii_alphabetic);
+            for letter in letters {
+                let count = &mut counts[usize::from(letter.to_ascii_lowercase() - b'a')];
+                *count = u8::saturating_add(*count, 5);
+            }
+            counts
+        })
+        .collect();
+    Answer::new(200, serde_json::json!({ "embeddings": vectors }).to_string())
+}
+
+#[test]
+fn an_endpoint_may_be_away_at_the_start_in_the_middle_and_at_a_query() {
+    let place = Place::new(FILES);
+    let endpoint = Endpoint::start(well);
+    let address = endpoint.address();
+    let settings = EmbeddingSettings {
+        model: "fake".into(),
+        runner: Runner::Ollama,
+        remote: RemoteSettings {
+            url: Some(endpoint.url()),
+            attempts: std::num::NonZeroU32::MIN,
+            timeout_ms: 2000,
+            query_timeout_ms: 2000,
+            ..RemoteSettings::default()
+        },
+        ..EmbeddingSettings::default()
+    };
+    drop(endpoint);
+
+    // At the start: words and links, and the answer says so.
+    let opened = || embed::models(&place.store(), &settings, |earlier| earlier).unwrap().0;
+    let indexer = Indexer::open(place.settings(), opened(), None).unwrap();
+    settle(&indexer);
+    let answer = search(&indexer, "soft green shade", SearchMode::Hybrid);
+    assert_eq!(uris(&answer)[0], "moss");
+    assert!(answer.degraded.iter().any(|line| line.contains("did not answer")), "{answer:?}");
+    let endpoint = Endpoint::start_at(address, well);
+    let hybrid = || search(&indexer, "soft green shade", SearchMode::Hybrid);
+    until(&indexer, |_| hybrid().degraded.is_empty());
+    assert_eq!(uris(&search(&indexer, "soft green shade", SearchMode::Vector))[0], "moss");
+
+    // In the middle, and at a query.
+    drop(endpoint);
+    place.write("lichen.md", b"# Lichen\ncrust on bark");
+    indexer.flush().unwrap();
+    until(&indexer, |status| status.unavailable.is_some());
+    let degraded = hybrid().degraded;
+    assert!(degraded.iter().any(|line| line.contains("1 passages have no vector")), "{degraded:?}");
+    assert!(degraded.iter().any(|line| line.contains("cannot be reached")), "{degraded:?}");
+    let endpoint = Endpoint::start_at(address, well);
+    let status = until(&indexer, |_| hybrid().degraded.is_empty());
+    assert_eq!((status.next, status.unavailable, status.last_error), (None, None, None));
+    indexer.stop();
+
+    // At the next start: the store knows how long the vectors are.
+    drop(endpoint);
+    let indexer = Indexer::open(place.settings(), opened(), None).unwrap();
+    assert_eq!(indexer.status().embedder.unwrap().dimension, 26);
+    assert_eq!(settle(&indexer), indexer.status().generation);
+}
