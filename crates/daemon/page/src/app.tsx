@@ -55,7 +55,7 @@ export function App() {
           ?
         </button>
       </header>
-      {away.value !== undefined && away.value.kind !== "token" && (
+      {away.value !== undefined && !["token", "forbidden"].includes(away.value.kind) && (
         <p class="banner" role="status">
           {away.value.text}
         </p>
@@ -90,6 +90,7 @@ function skip(event: Event): void {
 /** The index in one line. */
 function Pill() {
   const known = status.value;
+  if (away.value?.kind === "forbidden") return null;
   const lost = away.value !== undefined;
   const busy = known !== undefined && known.phase !== Phase.READY;
   const text = known === undefined ? "…" : lost ? "no answer" : busy ? phaseName(known.phase) : `${count(known.nNotes)} notes`;

@@ -47,7 +47,7 @@ export const search = createClient(SearchService, transport);
 
 /** Why a question has no answer. */
 export interface Failure {
-  readonly kind: "unreachable" | "opening" | "token" | "unknown" | "invalid" | "late" | "unimplemented" | "other";
+  readonly kind: "unreachable" | "opening" | "token" | "forbidden" | "unknown" | "invalid" | "late" | "unimplemented" | "other";
   readonly text: string;
   /** Uris that resemble an unknown name, the nearest first. */
   readonly near: readonly string[];
@@ -73,6 +73,8 @@ export function failure(thrown: unknown): Failure | undefined {
     case Code.Unauthenticated:
       tokenWanted.value = true;
       return said("token");
+    case Code.PermissionDenied:
+      return said("forbidden");
     case Code.Unimplemented:
       return { kind: "unimplemented", text: "This daemon does not know the question.", near: [] };
     case Code.Unavailable:

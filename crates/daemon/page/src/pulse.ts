@@ -1,7 +1,7 @@
 // How the index is, and each generation as it is published, for as long as somebody looks.
 
 import { signal } from "@preact/signals";
-import { admin, failure, type Failure } from "./daemon";
+import { admin, failure, token, type Failure } from "./daemon";
 import { Phase, type StatusResponse, type WatchGenerationsResponse } from "./contract/noteweft/v1/admin_pb";
 
 /** The last status that arrived. */
@@ -47,7 +47,8 @@ async function ask(): Promise<void> {
     if (answer.phase !== Phase.READY) next = BUSY;
   } catch (thrown) {
     away.value = failure(thrown);
-    next = AWAY;
+    // Who may only read the notes learns no more by asking again.
+    next = away.value?.kind === "forbidden" ? QUIET : AWAY;
   }
   clearTimeout(timer);
   if (!document.hidden) timer = setTimeout(ask, next);
@@ -75,7 +76,7 @@ async function follow(): Promise<void> {
       // Why it ended, the next question for the status tells.
     }
     document.removeEventListener("visibilitychange", stop);
-    await new Promise((rested) => setTimeout(rested, AWAY));
+    await new Promise((rested) => setTimeout(rested, away.value?.kind === "forbidden" ? QUIET : AWAY));
   }
   following = false;
 }
@@ -87,7 +88,8 @@ export function begin(): void {
     void ask();
     void follow();
   };
-  look();
+  // Whoever comes with another token may be told more.
+  token.subscribe(look);
   document.addEventListener("visibilitychange", look);
 }
 

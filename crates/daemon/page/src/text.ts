@@ -30,27 +30,3 @@ export function duration(seconds: number): string {
 
 /** The folders of a path, outermost first, without the file. */
 export const folders = (path: string): string[] => path.split("/").slice(0, -1);
-
-/** A piece of text, marked or not. */
-export interface Piece {
-  readonly text: string;
-  readonly marked: boolean;
-}
-
-/** Cuts `text`, which starts at character `start` of its body, along spans of the same body, ascending. Characters are Unicode scalar values. */
-export function marked(text: string, start: number, spans: readonly { start: number; end: number }[]): Piece[] {
-  const characters = Array.from(text);
-  const pieces: Piece[] = [];
-  let at = 0;
-  const push = (to: number, isMarked: boolean) => {
-    const end = Math.min(Math.max(to, at), characters.length);
-    if (end > at) pieces.push({ text: characters.slice(at, end).join(""), marked: isMarked });
-    at = end;
-  };
-  for (const span of spans) {
-    push(span.start - start, false);
-    push(span.end - start, true);
-  }
-  push(characters.length, false);
-  return pieces;
-}

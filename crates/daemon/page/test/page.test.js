@@ -92,6 +92,39 @@ test("weights rank anew as they move, and the answer explains itself", async () 
   });
 });
 
+test("a missing note is told where it was lost", async () => {
+  await visit(daemon, LEAP, async (page) => {
+    await page.locator(".hit").first().waitFor();
+    await page.getByRole("button", { name: "why not" }).click();
+    await page.locator("#missing:focus").waitFor();
+    await page.keyboard.type("Leap second");
+    await page.locator(".told", { hasText: "It is a hit" }).waitFor();
+    await page.locator("#missing").fill("Leap secnod");
+    await page.locator(".explained .failed a", { hasText: "Leap second" }).first().click();
+    await page.locator(".told", { hasText: "It is a hit" }).waitFor();
+    for (const [asked, said, nth] of [
+      ["q=leap second&not=Pendulum&path=Agreed*/**", "The filter keeps it out", 1],
+      ["q=watch -liver&not=Jet lag", "The query excludes a word", 2],
+      ["q=pendulum&not=Morning light", "None of its words", 3],
+      ["q=leap second&not=second&limit=1", "It missed by", 4],
+    ]) {
+      await page.goto(`http://${daemon.address}/#/search?mode=keyword&${asked}`);
+      await page.locator(".told", { hasText: said }).waitFor();
+      const stages = await page.locator(".stages li").evaluateAll((stages) => stages.map((stage) => stage.className));
+      assert.deepEqual([stages.indexOf("lost"), stages.lastIndexOf("passed")], [nth, nth - 1], asked);
+    }
+  });
+});
+
+test("notes that share a topic are told topic by topic", async () => {
+  await visit(daemon, "#/note?uri=Leap second", async (page) => {
+    const topic = page.locator(".siblings details", { hasText: "Astronomy" });
+    await topic.locator("summary").click();
+    await topic.getByRole("link", { name: "Sundial", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Sundial" }).waitFor();
+  });
+});
+
 test("two notes are joined by a path, and edge types can be left out", async () => {
   await visit(daemon, "#/note?uri=Pendulum&start=Leap second&end=Pendulum", async (page) => {
     await page.locator(".steps a").nth(1).waitFor();
@@ -251,20 +284,34 @@ test("a deadline that passes is said, and asked again on demand", async () => {
   });
 });
 
-test("a token is asked for, kept for the tab, and sent", async () => {
-  await visit(daemon, "", async (page) => {
-    const guarded = (route) => (route.request().headers()["authorization"] === "Bearer secret" ? route.continue() : refuse(route, 16, "a token is needed"));
-    await page.route("**/noteweft.v1.*/*", guarded);
-    await page.goto(`http://${daemon.address}/${LEAP}`);
-    await page.reload();
-    const field = page.getByRole("textbox", { name: "Token" });
-    await field.fill("secret");
-    await page.keyboard.press("Enter");
-    await page.locator(".hit").first().waitFor();
-    await page.reload();
-    await page.locator(".hit").first().waitFor();
-    assert.equal(await field.isVisible(), false);
-  });
+test("a browser logs in with a token; what that may not ask is said; another takes its place", async () => {
+  const tokens = { read: "may-read-the-notes-only", write: "may-ask-for-everything" };
+  const guarded = await Daemon.over(EXAMPLE, { tokens });
+  const login = (password) => ({ httpCredentials: { username: "anybody", password }, forgive: [/40[13]/] });
+  try {
+    assert.equal((await fetch(`http://${guarded.address}/`)).status, 401);
+    await visit(guarded, LEAP, async (page) => page.locator(".hit").first().waitFor(), login(tokens.write));
+    await visit(
+      guarded,
+      LEAP,
+      async (page) => {
+        await page.locator(".hit").first().waitFor();
+        await page.getByRole("link", { name: "Index", exact: true }).click();
+        await page.getByText("This token does not allow it").waitFor();
+        await page.getByRole("button", { name: "Use another token" }).click();
+        await page.getByRole("textbox", { name: "Token" }).fill("nobody-knows-this-token");
+        await page.keyboard.press("Enter");
+        await page.getByRole("textbox", { name: "Token" }).fill(tokens.write);
+        await page.keyboard.press("Enter");
+        await page.locator(".numbers").waitFor();
+        await page.reload();
+        await page.locator(".numbers").waitFor();
+      },
+      login(tokens.read),
+    );
+  } finally {
+    await guarded.end();
+  }
 });
 
 test("nothing serious is found by axe, in each view, light and dark, narrow and wide", async () => {

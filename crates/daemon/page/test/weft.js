@@ -24,25 +24,28 @@ export function vault(files) {
   return root;
 }
 
-/** A running daemon over a vault, without a model unless one is named; its store goes with it. */
+/** A running daemon over a vault, without a model unless one is named; its store goes with it. `tokens` are callers' secrets by their right. */
 export class Daemon {
   #child;
   #store = mkdtempSync(join(tmpdir(), "weft-store-"));
   #vault;
-  #model;
+  #settings;
   address = "127.0.0.1:0";
 
-  static async over(root, { model = "none" } = {}) {
+  static async over(root, { model = "none", tokens = {} } = {}) {
     const daemon = new Daemon();
     daemon.#vault = root;
-    daemon.#model = model;
+    daemon.#settings = ["server.socket=none", `embedding.model=${model}`];
+    for (const [right, secret] of Object.entries(tokens)) writeFileSync(join(daemon.#store, right), secret);
+    const rows = Object.keys(tokens).map((right) => `{ name = "${right}", right = "${right}", file = "${join(daemon.#store, right)}" }`);
+    if (rows.length > 0) daemon.#settings.push(`access.tokens=[${rows.join(", ")}]`);
     await daemon.start();
     return daemon;
   }
 
   /** Starts it, at the address it had before; resolves when it serves. */
   async start() {
-    const settings = ["--set", `embedding.model=${this.#model}`, "--set", "server.socket=none"];
+    const settings = this.#settings.flatMap((setting) => ["--set", setting]);
     const home = { ...process.env, HOME: this.#store, XDG_CONFIG_HOME: this.#store, XDG_DATA_HOME: this.#store };
     this.#child = spawn(PROGRAM, ["serve", this.#vault, "--addr", this.address, "--store", join(this.#store, "index"), ...settings], { env: home });
     let said = "";

@@ -1,12 +1,13 @@
 // What stands where an answer would, when there is none.
 
 import { noteAddress } from "../address";
-import type { Failure } from "../daemon";
+import { tokenWanted, type Failure } from "../daemon";
 
 const TITLES: Record<Failure["kind"], string> = {
   unreachable: "No answer",
   opening: "Opening the index",
   token: "A token is needed",
+  forbidden: "This token does not allow it",
   unknown: "Not found",
   invalid: "That cannot be asked",
   late: "That took too long",
@@ -14,7 +15,8 @@ const TITLES: Record<Failure["kind"], string> = {
   other: "Something went wrong",
 };
 
-export function Failed({ failure, again }: { failure: Failure; again: () => void }) {
+/** Says what went wrong and what can be done; `offer` is the address behind each near name, its note unless told otherwise. */
+export function Failed({ failure, again, offer = noteAddress }: { failure: Failure; again: () => void; offer?: (uri: string) => string }) {
   const { kind, text, near } = failure;
   return (
     <div class="failed" role="alert">
@@ -26,10 +28,15 @@ export function Failed({ failure, again }: { failure: Failure; again: () => void
           {near.map((uri, at) => (
             <>
               {at > 0 && ", "}
-              <a href={noteAddress(uri)}>{uri}</a>
+              <a href={offer(uri)}>{uri}</a>
             </>
           ))}
         </p>
+      )}
+      {kind === "forbidden" && (
+        <button type="button" onClick={() => (tokenWanted.value = true)}>
+          Use another token
+        </button>
       )}
       {(kind === "late" || kind === "other") && (
         <button type="button" onClick={again}>

@@ -6,7 +6,7 @@ import { gather, useAnswer } from "../asking";
 import { admin } from "../daemon";
 import { FileState, Phase, Severity, type FileCoverage, type Setting, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
 import { Failed, Waiting } from "../parts/failure";
-import { news, phaseName, published, status } from "../pulse";
+import { away, news, phaseName, published, status } from "../pulse";
 import { bytes, count, counted, duration, percent } from "../text";
 
 export function IndexView() {
@@ -14,6 +14,7 @@ export function IndexView() {
   const { answer, failure, again } = useAnswer(known === undefined ? null : `files ${news.value}`, async (signal) =>
     (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
   );
+  if (away.value?.kind === "forbidden") return <Failed failure={away.value} again={again} />;
   if (known === undefined) return <Waiting lines={8} />;
   return (
     <div class="index">

@@ -9,6 +9,7 @@ import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
 import { Crumbs, NoteLink } from "../parts/names";
 import { Related } from "../parts/related";
+import { Siblings } from "../parts/siblings";
 import { news } from "../pulse";
 import { count } from "../text";
 
@@ -45,6 +46,7 @@ export function NoteView() {
       <aside aria-label="Around this note">
         <Around note={answer} asked={asked} />
         <Neighbours note={answer} asked={asked} />
+        <Siblings note={answer} asked={asked} />
       </aside>
     </div>
   );

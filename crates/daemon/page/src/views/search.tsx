@@ -8,11 +8,13 @@ import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
 import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
 import { Explained } from "../parts/explain";
+import { Missing } from "../parts/missing";
 import { Filters, filterOf, isFiltered } from "../parts/filters";
 import { connectionName, originName, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
+import { passage } from "../passage";
 import { news } from "../pulse";
-import { counted, folders, marked } from "../text";
+import { counted, folders } from "../text";
 
 const MODES = [
   ["hybrid", "Meaning and words", SearchMode.HYBRID],
@@ -38,6 +40,7 @@ export function SearchView() {
   const key = blank ? null : JSON.stringify([request, news.value]);
   const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search(request, { signal }), PAUSE);
   const explaining = asked.get("explain") === "1";
+  const [missing, setMissing] = useState(asked.has("not"));
 
   const hits = blank ? [] : (answer?.hits ?? []);
   const [chosen, setChosen] = useState(0);
@@ -45,8 +48,14 @@ export function SearchView() {
   const nth = Math.min(chosen, Math.max(0, hits.length - 1));
   const hit = hits[nth];
 
+  const miss = () => {
+    setMissing(!missing);
+    if (missing) amend({ not: null });
+    else requestAnimationFrame(() => document.getElementById("missing")?.focus());
+  };
+
   const onKey = (event: KeyboardEvent) => {
-    if (event.target instanceof Element && event.target.closest("details, fieldset, table") !== null) return;
+    if (event.target instanceof Element && event.target.closest("details, fieldset, table, .explained") !== null) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && hits.length > 0) {
       const next = Math.min(hits.length - 1, Math.max(0, nth + step));
@@ -121,8 +130,12 @@ export function SearchView() {
               <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
                 explain
               </button>
+              <button type="button" class="link" aria-expanded={missing} onClick={miss}>
+                why not …?
+              </button>
               {hits.length > 0 && <Legend />}
             </p>
+            {missing && <Missing request={request} asked={asked} />}
             {explaining && answer.explanation !== undefined && <Explained explanation={answer.explanation} />}
             <ol class={`hits ${waiting ? "stale" : ""}`}>
               {hits.map((found, at) => (
@@ -191,7 +204,7 @@ function Found({ hit, chosen, choose }: { hit: Hit; chosen: boolean; choose: () 
       {hit.snippets.map((snippet) => (
         <p key={snippet.start} class="snippet">
           <Headings path={snippet.headingPath} title={hit.title} />
-          {marked(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
+          {passage(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
         </p>
       ))}
       {why && <ScoreTable hit={hit} />}
