@@ -133,11 +133,32 @@ impl Kinship {
     }
 }
 
-/// The strength of shared words, in `0.0..1.0`: `min(0.95, 2.5·kinship·remainder)`, 0 for strangers.
-#[must_use]
-pub fn shared_words(kinship: Kinship, remainder: f64) -> f64 {
-    let kinship = kinship.value();
-    if kinship > MIN_KINSHIP { (KINSHIP_GAIN * kinship * remainder).min(MAX_STRENGTH) } else { 0.0 }
+/// What the rare words of one hit say, by all notes that they lead to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WordsOf {
+    /// The kinship with the note that shares most of them, 0 to 1.
+    pub greatest: f64,
+    /// How many of them any note of the vault holds in the mean.
+    pub by_chance: f64,
+}
+
+impl WordsOf {
+    /// The strength of shared words, in `0.0..1.0`: `min(0.95, 2.5·e^(−2·by_chance)·kin·remainder)` with `kin = kinship² / greatest`, 0 for strangers.
+    ///
+    /// Kinship counts as far as it stands out among the notes that the same words lead to, and less where any two notes share such words by chance, as in small vaults and long technical texts.
+    /// The recipe has `2.5·kinship·remainder`; where names make the words rare, both give the same rankings.
+    #[must_use]
+    pub fn strength(self, kinship: Kinship, remainder: f64) -> f64 {
+        let Self { greatest, by_chance } = self;
+        let kinship = kinship.value();
+        let standing_out = kinship * kinship / greatest.max(kinship);
+        if standing_out > MIN_KINSHIP {
+            let telling = KINSHIP_GAIN * (-2.0 * by_chance).exp();
+            (telling * standing_out * remainder).min(MAX_STRENGTH)
+        } else {
+            0.0
+        }
+    }
 }
 
 /// The strength of two connections between the same notes.
@@ -203,10 +224,21 @@ mod tests {
     fn strangers_share_next_to_nothing() {
         let mut kinship = Kinship::default();
         kinship.share(0.1, 0.1);
-        assert!(shared_words(kinship, 1.0).abs() < f64::EPSILON, "0.01 is chance");
+        let words = |greatest, by_chance| WordsOf { greatest, by_chance };
+        assert!(words(0.01, 0.0).strength(kinship, 1.0).abs() < f64::EPSILON, "0.01 is chance");
+        assert!(WordsOf::default().strength(Kinship::default(), 1.0).abs() < f64::EPSILON);
         kinship.share(0.5, 0.8);
-        assert!((kinship.value() - (1.0 - 0.99 * 0.6)).abs() < 1e-12);
-        assert!((shared_words(kinship, 0.5) - 2.5 * kinship.value() * 0.5).abs() < 1e-12);
+        let kin = 1.0 - 0.99 * 0.6;
+        assert!((kinship.value() - kin).abs() < 1e-12);
+        let cases = [
+            ("the nearest, where nothing is shared by chance", kin, 0.0, 2.5 * kin * 0.5),
+            ("another is twice as near", 2.0 * kin, 0.0, 2.5 * kin / 2.0 * 0.5),
+            ("every other note shares one", kin, 0.5, 2.5 * kin * 0.5 / std::f64::consts::E),
+        ];
+        for (name, greatest, by_chance, expected) in cases {
+            let strength = words(greatest, by_chance).strength(kinship, 0.5);
+            assert!((strength - expected).abs() < 1e-12, "{name}: {strength}");
+        }
     }
 
     proptest! {
@@ -218,7 +250,10 @@ mod tests {
         ) {
             let mut kin = Kinship::default();
             kin.share(kinship, 1.0);
-            let strength = either(link(remainder, Direction::Link, degree), shared_words(kin, remainder));
+            let strength = either(
+                link(remainder, Direction::Link, degree),
+                WordsOf { greatest: kin.value(), by_chance: 0.0 }.strength(kin, remainder),
+            );
             prop_assert!((0.0..1.0).contains(&strength));
             let activation = closed_gap(strength, hit, own);
             prop_assert!((0.0..=1.0).contains(&activation));

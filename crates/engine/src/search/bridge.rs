@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use weft_gars::bridge::{self, Direction, Kinship, Remainder};
+use weft_gars::bridge::{self, Direction, Kinship, Remainder, WordsOf};
 use weft_model::NoteId;
 
 use super::links::{Link, around};
@@ -28,12 +28,12 @@ struct Strength {
 }
 
 impl Strength {
-    fn new(joint: &Joint, remainder: f64, degree: u32) -> Self {
+    fn new(joint: &Joint, remainder: f64, degree: u32, words: WordsOf) -> Self {
         let link = joint.link.map_or(0.0, |link| {
             let direction = if link.forward { Direction::Link } else { Direction::Backlink };
             bridge::link(remainder, direction, degree)
         });
-        Self { link, words: bridge::shared_words(joint.kinship, remainder), topic: joint.topic }
+        Self { link, words: words.strength(joint.kinship, remainder), topic: joint.topic }
     }
 
     fn total(&self) -> f64 {
@@ -67,10 +67,10 @@ pub(super) fn lifts(
     let mut heads = pool.hits(question.snapshot, |candidate| candidate.similarity > 0.0);
     heads.truncate(bridge::LINK_HEADS);
     let graph = question.snapshot.notes.graph();
-    let mut joints: Vec<HashMap<NoteId, Joint>> = Vec::with_capacity(heads.len());
+    let mut joints: Vec<(HashMap<NoteId, Joint>, WordsOf)> = Vec::with_capacity(heads.len());
     let mut seeds = Vec::with_capacity(heads.len());
     for (rank, head) in heads.iter().enumerate() {
-        let mut own: HashMap<NoteId, Joint> = HashMap::new();
+        let (mut own, mut words) = (HashMap::<NoteId, Joint>::new(), WordsOf::default());
         let mut seed = Seed::new(question.snapshot, pool, *head);
         if !without.links {
             let around = around(question, pool, *head, settings.fanout);
@@ -87,25 +87,25 @@ pub(super) fn lifts(
             }
         }
         if rank < bridge::WORD_HEADS && settings.bridge.shared_words && !without.shared_words {
-            seed.words = kinships(question, *head, &mut own)?;
+            (seed.words, words) = kinships(question, *head, &mut own)?;
         }
         seeds.push(seed);
-        joints.push(own);
+        joints.push((own, words));
     }
 
-    let mut ids: Vec<NoteId> =
-        heads.iter().copied().chain(joints.iter().flat_map(HashMap::keys).copied()).collect();
+    let joined = joints.iter().flat_map(|(own, _)| own.keys().copied());
+    let mut ids: Vec<NoteId> = heads.iter().copied().chain(joined).collect();
     ids.sort_unstable();
     ids.dedup();
     let covers = Covers::new(question, ids)?;
     let weights: Vec<f64> = question.words.terms().iter().map(|term| term.weight()).collect();
     let mut strengths: Vec<(usize, NoteId, f64, f64, Connection)> = Vec::new();
-    for (at, (head, joints)) in heads.iter().zip(&joints).enumerate() {
+    for (at, (head, (joints, words))) in heads.iter().zip(&joints).enumerate() {
         let rest = Remainder::new(&weights, covers.of(*head));
         let degree = graph.degrees(*head).both;
         for (id, joint) in joints {
             let remainder = rest.answered(covers.of(*id));
-            let strength = Strength::new(joint, remainder, degree);
+            let strength = Strength::new(joint, remainder, degree, *words);
             let total = strength.total();
             if total > 0.0 {
                 seeds[at].n_reached += 1;
@@ -129,30 +129,33 @@ pub(super) fn lifts(
     Ok(Lifts { by_note, seeds, n_left_out: 0 })
 }
 
-/// Adds the kinship of `head` with every note that shares its most telling rare words; gives those words, most telling first.
+/// Adds the kinship of `head` with every note that shares its most telling rare words; gives those words, most telling first, and what they say.
 fn kinships(
     question: &Question<'_>,
     head: NoteId,
     joints: &mut HashMap<NoteId, Joint>,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<(Vec<String>, WordsOf), EngineError> {
     let keyword = &question.snapshot.keyword;
     let asked: HashSet<&str> =
         question.words.terms().iter().flat_map(|term| &term.alternatives).map(|t| &**t).collect();
     let max_notes = bridge::max_notes_with_word(keyword.n_notes());
     let length = keyword.length(head).unwrap_or(0);
     let greatest = keyword.idf(0);
-    let mut own: Vec<(f64, f64, String)> = keyword
+    let mut own: Vec<(f64, f64, u32, String)> = keyword
         .rare_terms(head, max_notes)?
         .into_iter()
         .filter(|own| own.n_notes >= bridge::MIN_NOTES_WITH_WORD && !asked.contains(&*own.term))
         .map(|own| {
             let idf = keyword.idf(own.n_notes);
-            (keyword.saturation(f64::from(own.frequency), length) * idf, idf / greatest, own.term)
+            let telling = keyword.saturation(f64::from(own.frequency), length) * idf;
+            (telling, idf / greatest, own.n_notes, own.term)
         })
         .collect();
-    own.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
+    own.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.3.cmp(&b.3)));
     own.truncate(bridge::WORDS_PER_HEAD);
-    for (_, telling, term) in &own {
+    let n_others = keyword.n_notes().saturating_sub(1).max(1);
+    let n_shared: u32 = own.iter().map(|(_, _, n_notes, _)| n_notes - 1).sum();
+    for (_, telling, _, term) in &own {
         for (id, frequency) in keyword.notes_with(term)? {
             if id != head && question.passes(id) {
                 let length = keyword.length(id).unwrap_or(0);
@@ -161,7 +164,12 @@ fn kinships(
             }
         }
     }
-    Ok(own.into_iter().map(|(_, _, term)| term).collect())
+    let kinships = joints.values().map(|joint| joint.kinship.value());
+    let words = WordsOf {
+        greatest: kinships.fold(0.0, f64::max),
+        by_chance: f64::from(n_shared) / n_others as f64,
+    };
+    Ok((own.into_iter().map(|(_, _, _, term)| term).collect(), words))
 }
 
 /// How far each of some notes answers each word of the query.

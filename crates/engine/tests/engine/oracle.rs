@@ -153,6 +153,13 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
             (sat(head, b) * idf(b)).total_cmp(&(sat(head, a) * idf(a))).then(a.cmp(b))
         });
         telling.truncate(20);
+        let kin = |x: &String, doc: &Doc| {
+            let shared = telling.iter().filter(|_| x != *u && rank < 3);
+            let doubt = shared.map(|word| 1.0 - (sat(doc, word) * idf(word) / greatest).min(0.99));
+            1.0 - doubt.product::<f64>()
+        };
+        let greatest_kin = docs.iter().map(|(x, doc)| kin(x, doc)).fold(0.0, f64::max);
+        let by_chance = telling.iter().map(|word| df(word) - 1.0).sum::<f64>() / (n - 1.0).max(1.0);
         for (x, doc) in docs.iter().filter(|(x, _)| x != u) {
             let rest = remainder(head, doc);
             let mut keep = 1.0;
@@ -161,14 +168,9 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
                 let degree = neighbours.len() as f64;
                 keep *= 1.0 - (2.0 * (0.4 + rest).min(1.0) * d / (2.0 + degree).log2()).min(0.95);
             }
-            if rank < 3 {
-                let doubt: f64 = telling
-                    .iter()
-                    .map(|word| 1.0 - (sat(doc, word) * idf(word) / greatest).min(0.99))
-                    .product();
-                if 1.0 - doubt > 0.02 {
-                    keep *= 1.0 - (2.5 * (1.0 - doubt) * rest).min(0.95);
-                }
+            let kin = kin(x, doc).powi(2) / greatest_kin.max(1e-300);
+            if kin > 0.02 {
+                keep *= 1.0 - (2.5 * (-2.0 * by_chance).exp() * kin * rest).min(0.95);
             }
             let gap = (similarity[*u] - similarity[x]).max(0.0);
             if let Some(expected) = expected.get_mut(x) {
