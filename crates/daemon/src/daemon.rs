@@ -19,7 +19,7 @@ use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
-use crate::access::Keyring;
+use crate::access::{Keyring, Rate};
 use crate::config::{Config, ConfigError, ServerSettings, refusal_to_open};
 use crate::front::FrontLayer;
 use crate::metrics::Metrics;
@@ -214,8 +214,16 @@ impl Daemon {
             &keyring.load(),
             tls.load().is_some(),
         );
-        let ServerSettings { shutdown_ms, max_connections, .. } = config.settings.server;
-        let (health, health_server) = tonic_health::server::health_reporter();
+        let ServerSettings {
+            shutdown_ms,
+            max_connections,
+            max_calls_per_connection,
+            keepalive_ms,
+            ..
+        } = config.settings.server;
+        let keepalive = (keepalive_ms > 0).then(|| Duration::from_millis(keepalive_ms));
+        let rate = Arc::new(Rate::new(config.settings.access.requests_per_second));
+        let (mut health, health_server) = tonic_health::server::health_reporter();
         report(&health, ServingStatus::NotServing).await;
         let describe = || {
             tonic_reflection::server::Builder::configure()
@@ -245,7 +253,10 @@ impl Daemon {
         // Browsers speak HTTP/1.1 where there is no TLS.
         let router = Server::builder()
             .accept_http1(true)
-            .layer(FrontLayer { keyring, metrics })
+            .http2_keepalive_interval(keepalive)
+            .http2_keepalive_timeout(keepalive)
+            .max_concurrent_streams(max_calls_per_connection.get())
+            .layer(FrontLayer { keyring, metrics, rate })
             .layer(WebLayer { metrics: Arc::new(text) })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
@@ -275,6 +286,8 @@ impl Daemon {
         serving.send_replace(false);
         services.end_streams();
         let _ = ending.send(true);
+        // Whoever watches health has heard it by then, and would be waited for otherwise.
+        forget(&mut health).await;
         let end = tokio::time::timeout(Duration::from_millis(shutdown_ms), &mut server);
         if end.await.is_err() {
             tracing::warn!("some questions were still running and were cut off");
@@ -325,16 +338,26 @@ fn of_server(
     }
 }
 
+/// The whole, and every service, as health names them.
+const HEALTH_NAMES: [&str; 6] = [
+    "",
+    SearchServiceServer::<Services>::NAME,
+    ContextServiceServer::<Services>::NAME,
+    NoteServiceServer::<Services>::NAME,
+    GraphServiceServer::<Services>::NAME,
+    AdminServiceServer::<Services>::NAME,
+];
+
 /// Says the same of every service and of the whole.
 async fn report(health: &HealthReporter, status: ServingStatus) {
-    for name in [
-        "",
-        SearchServiceServer::<Services>::NAME,
-        ContextServiceServer::<Services>::NAME,
-        NoteServiceServer::<Services>::NAME,
-        GraphServiceServer::<Services>::NAME,
-        AdminServiceServer::<Services>::NAME,
-    ] {
+    for name in HEALTH_NAMES {
         health.set_service_status(name, status).await;
+    }
+}
+
+/// Ends all who watch health.
+async fn forget(health: &mut HealthReporter) {
+    for name in HEALTH_NAMES {
+        health.clear_service_status(name).await;
     }
 }

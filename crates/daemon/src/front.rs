@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -17,7 +18,7 @@ use tonic::service::AxumBody;
 use tower::{Layer, Service};
 use tracing::Instrument as _;
 
-use crate::access::{Keyring, Principal, Refusal, need};
+use crate::access::{Keyring, Need, Principal, Rate, Refusal, need};
 use crate::metrics::Metrics;
 use crate::net::Peer;
 use crate::{status, telemetry};
@@ -37,6 +38,25 @@ pub(crate) struct FrontLayer {
     pub(crate) keyring: Arc<ArcSwap<Keyring>>,
     /// Where requests are counted.
     pub(crate) metrics: Arc<Metrics>,
+    /// How often one caller may ask.
+    pub(crate) rate: Arc<Rate>,
+}
+
+impl FrontLayer {
+    /// Lets a caller through that does not ask too often; probes are never kept out.
+    fn paced(&self, principal: Principal, peer: &Peer, need: Need) -> Result<Principal, Refusal> {
+        if need == Need::Health {
+            return Ok(principal);
+        }
+        let caller = match (&principal, peer) {
+            (Principal::Loopback, Peer::Tcp { address, .. }) => address.ip().to_string(),
+            (_, _) => principal.name(),
+        };
+        match self.rate.take(&caller, Instant::now()) {
+            Ok(()) => Ok(principal),
+            Err(wait) => Err(Refusal::TooOften(principal, wait)),
+        }
+    }
 }
 
 impl<S> Layer<S> for FrontLayer {
@@ -75,11 +95,12 @@ where
         let path = request.uri().path().to_owned();
         let span = tracing::info_span!(REQUEST_SPAN, %id, call = %path);
         telemetry::continue_trace(&span, request.headers());
-        let FrontLayer { keyring, metrics } = &self.front;
+        let FrontLayer { keyring, metrics, rate: _ } = &self.front;
         let needed = need(&path);
         let mut report = Report::new(id.clone(), path, needed, &peer, Arc::clone(metrics));
         report.within(&span);
         let admitted = keyring.load().admit(&peer, request.headers(), needed);
+        let admitted = admitted.and_then(|principal| self.front.paced(principal, &peer, needed));
         let answer: Self::Future = match admitted {
             Ok(principal) => {
                 report.admitted(&principal);
@@ -94,6 +115,7 @@ where
         };
         let answering = async move {
             let mut response = answer.await?;
+            status::name_malformed(&mut response);
             report.head(&response);
             if let Ok(id) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(REQUEST_ID, id);
@@ -119,6 +141,7 @@ fn refuse(refusal: &Refusal, headers: &HeaderMap) -> Response<Body> {
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     *response.status_mut() = match refusal {
         Refusal::NotAllowed(_) => StatusCode::FORBIDDEN,
+        Refusal::TooOften(..) => StatusCode::TOO_MANY_REQUESTS,
         Refusal::Nobody | Refusal::UnknownToken => {
             let ask = HeaderValue::from_static(
                 "Basic realm=\"weft: any name, a token as password\", charset=\"UTF-8\"",

@@ -100,6 +100,21 @@ pub(crate) fn write_is_late() -> Status {
     of(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
+/// Says of a request that is no message of the contract whose fault that is: the library calls it its own.
+pub(crate) fn name_malformed<B>(response: &mut http::Response<B>) {
+    const STATUS: &str = "grpc-status";
+    let headers = response.headers_mut();
+    let is_internal = headers.get(STATUS).is_some_and(|code| code.as_bytes() == b"13");
+    let message = headers.get("grpc-message").and_then(|message| message.to_str().ok());
+    if is_internal && message.is_some_and(|message| message.starts_with(MALFORMED)) {
+        let code = http::HeaderValue::from(Code::InvalidArgument as i32);
+        headers.insert(STATUS, code);
+    }
+}
+
+/// How the library begins its word on bytes that are no message, as it travels.
+const MALFORMED: &str = "failed%20to%20decode%20Protobuf%20message";
+
 /// A field of a request that cannot be used.
 pub(crate) fn invalid(field: &str, reason: &str) -> Status {
     let mut details = info("INVALID_ARGUMENT", [("field".to_owned(), field.to_owned())]);
@@ -129,6 +144,15 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Status {
             "UNKNOWN_TOKEN",
             "the token is none that this daemon knows".to_owned(),
         ),
+        Refusal::TooOften(_, wait) => {
+            let text = format!(
+                "too many requests from this caller; come back in {} ms, or ask whoever runs the daemon for a larger access.requests_per_second",
+                wait.as_millis()
+            );
+            let mut details = info("TOO_OFTEN", []);
+            details.set_retry_info(Some(*wait));
+            Status::with_error_details(Code::ResourceExhausted, text, details)
+        }
         Refusal::NotAllowed(principal) => of(
             Code::PermissionDenied,
             "READ_ONLY",

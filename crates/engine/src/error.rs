@@ -3,7 +3,7 @@
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_index::vector::VectorError;
-use weft_model::Uri;
+use weft_model::{Stopped, Uri};
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,15 @@ pub enum EngineError {
     /// Nobody waits for the answer any more.
     #[error("the caller went away before the answer was complete")]
     Cancelled,
+}
+
+impl From<Stopped> for EngineError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Deadline => Self::DeadlineExceeded,
+            Stopped::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 fn suggestion(near: &[Uri]) -> String {

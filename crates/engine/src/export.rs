@@ -2,6 +2,7 @@
 
 use weft_model::{LinkSource, Uri};
 
+use crate::filter::NOTES_PER_CHECK;
 use crate::{Engine, EngineError, Filter};
 
 /// The graph of a snapshot: nodes by id, edges by their ends, type and source.
@@ -49,14 +50,22 @@ impl Engine {
     /// The whole graph, or the part of it that `filter` lets through with the placeholders it names.
     pub fn export(&self, filter: &Filter) -> Result<Export, EngineError> {
         let snapshot = self.snapshot();
-        let passing = filter.notes(&snapshot)?;
+        let passing = filter.notes(&snapshot, &self.stop)?;
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         let kept = |id| {
             passing.contains(id)
                 || graph.is_placeholder(id)
                     && graph.inbound(id).iter().any(|half| passing.contains(half.other))
         };
-        let ids: Vec<_> = graph.ids().filter(|id| kept(*id)).collect();
+        let mut ids = Vec::new();
+        for (at, id) in graph.ids().enumerate() {
+            if at % NOTES_PER_CHECK == 0 {
+                self.stop.check()?;
+            }
+            if kept(id) {
+                ids.push(id);
+            }
+        }
         let mut edges: Vec<ExportEdge> = ids
             .iter()
             .flat_map(|from| graph.outgoing(*from).iter().map(move |half| (*from, half)))
@@ -68,7 +77,9 @@ impl Engine {
                 source: half.source,
             })
             .collect();
+        self.stop.check()?;
         edges.sort_unstable();
+        self.stop.check()?;
         let mut nodes: Vec<ExportNode> = ids
             .into_iter()
             .map(|id| {

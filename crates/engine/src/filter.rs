@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
-use weft_model::{NoteId, NoteSet, Value, fold};
+use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
 use crate::{EngineError, date, note_named};
 
@@ -93,20 +93,28 @@ impl Filter {
 
     /// The notes that pass. `O(notes)`; nothing is looked at when the filter is empty.
     ///
-    /// Fails on an unknown vault or note, and on a glob or date that is none.
-    pub fn notes(&self, snapshot: &Snapshot) -> Result<NoteSet, EngineError> {
+    /// Fails on an unknown vault or note, on a glob or date that is none, and when `stop` says so.
+    pub fn notes(&self, snapshot: &Snapshot, stop: &Stop) -> Result<NoteSet, EngineError> {
+        stop.check()?;
         if self.is_empty() {
             return Ok(NoteSet::All);
         }
         let matcher = Matcher::new(self, snapshot)?;
-        Ok(snapshot
-            .notes
-            .by_path()
-            .filter(|(id, entry)| matcher.passes(*id, entry))
-            .map(|(id, _)| id)
-            .collect())
+        let mut passing = Vec::new();
+        for (at, (id, entry)) in snapshot.notes.by_path().enumerate() {
+            if at % NOTES_PER_CHECK == 0 {
+                stop.check()?;
+            }
+            if matcher.passes(id, entry) {
+                passing.push(id);
+            }
+        }
+        Ok(passing.into_iter().collect())
     }
 }
+
+/// Notes that are looked at between two looks whether to go on.
+pub(crate) const NOTES_PER_CHECK: usize = 256;
 
 struct Matcher<'f> {
     filter: &'f Filter,

@@ -24,7 +24,7 @@ pub mod walk;
 use std::sync::Arc;
 
 use weft_index::{Reader, Snapshot};
-use weft_model::NoteId;
+use weft_model::{NoteId, Stop};
 
 use context::ContextSettings;
 use held::Held;
@@ -65,6 +65,7 @@ pub struct Engine {
     estimators: Estimators,
     walk: WalkSettings,
     centrality: Arc<Central>,
+    stop: Stop,
 }
 
 /// Near matches named beside an unknown note.
@@ -78,7 +79,17 @@ impl Engine {
         let held = Arc::new(Held::new(related.held_generations));
         let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
         let (walk, centrality) = (WalkSettings::default(), Arc::default());
-        Self { reader, settings, related, held, contexts, estimators, walk, centrality }
+        Self {
+            reader,
+            settings,
+            related,
+            held,
+            contexts,
+            estimators,
+            walk,
+            centrality,
+            stop: Stop::default(),
+        }
     }
 
     /// The same with these settings for related notes.
@@ -104,6 +115,12 @@ impl Engine {
     #[must_use]
     pub fn with_walk(self, walk: WalkSettings) -> Self {
         Self { walk, ..self }
+    }
+
+    /// The same, whose answers end when `stop` says so: with less in them when the time is near, with an error when it is over.
+    #[must_use]
+    pub fn until(&self, stop: Stop) -> Self {
+        Self { stop, ..self.clone() }
     }
 
     /// The same over one snapshot alone, whatever is published later.

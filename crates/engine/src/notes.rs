@@ -231,7 +231,7 @@ impl Engine {
         let ListRequest { filter, page_size: asked, page_token } = request;
         let page_size = page_size(*asked)?;
         let snapshot = self.snapshot();
-        let passing = filter.notes(&snapshot)?;
+        let passing = filter.notes(&snapshot, &self.stop)?;
         let after = (!page_token.is_empty()).then(|| Uri::new(page_token.as_str()));
         let mut page =
             snapshot.notes.by_uri_after(after.as_ref()).filter(|(_, id)| passing.contains(*id));

@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use weft_accordion::Rendering;
@@ -10,7 +9,7 @@ use weft_graph::doughnut::{
     Budget, Doughnut, DoughnutError, Options, Request, View, doughnut, render,
 };
 use weft_index::Snapshot;
-use weft_model::Tokens;
+use weft_model::{Stop, Tokens};
 
 use crate::resume::{ResumeToken, question};
 use crate::{Engine, EngineError, Filter, note_named};
@@ -55,8 +54,6 @@ pub struct RelatedRequest {
     pub resume_token: String,
     /// In which form the answer is written as one text.
     pub rendering: Rendering,
-    /// When the caller stops waiting.
-    pub deadline: Option<Instant>,
 }
 
 /// The focus note and what surrounds it, of one snapshot.
@@ -96,7 +93,6 @@ impl Engine {
             sibling_of_target,
             resume_token,
             rendering,
-            deadline,
         } = request;
         within_bounds(*budget)?;
         let (snapshot, token) = match resume_token.as_str() {
@@ -108,7 +104,7 @@ impl Engine {
         };
         let estimator = self.estimators.find(estimator_name.as_deref())?;
         let focus = note_named(&snapshot, name)?;
-        let passing = filter.notes(&snapshot)?;
+        let passing = filter.notes(&snapshot, &self.stop)?;
         let options = Options {
             max_skips: self.related.max_skips,
             body_links: *body_links,
@@ -116,7 +112,7 @@ impl Engine {
         };
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         let question = question(&(graph.uri(focus), filter, options, estimator_name));
-        let stop = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let stop = || self.stop.check().is_err();
         let run = Request {
             focus,
             budget: *budget,
@@ -125,8 +121,8 @@ impl Engine {
             resume: token.as_ref().map(|token| token.of(question)).transpose()?,
             stop: &stop,
         };
-        let found =
-            doughnut(graph, notes, estimator, &run).map_err(|error| refused(&error, name))?;
+        let found = doughnut(graph, notes, estimator, &run)
+            .map_err(|error| refused(&error, name, &self.stop))?;
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
             self.held.keep(&snapshot);
@@ -173,7 +169,7 @@ fn within_bounds(budget: Budget) -> Result<(), EngineError> {
     Err(EngineError::InvalidArgument { field, reason })
 }
 
-pub(crate) fn refused(error: &DoughnutError, name: &str) -> EngineError {
+pub(crate) fn refused(error: &DoughnutError, name: &str, stop: &Stop) -> EngineError {
     match error {
         DoughnutError::UnknownFocus { focus: _ } => {
             EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() }
@@ -181,6 +177,8 @@ pub(crate) fn refused(error: &DoughnutError, name: &str) -> EngineError {
         DoughnutError::TooManyPages { n_pages: _ } => {
             EngineError::InvalidArgument { field: "resume_token", reason: error.to_string() }
         }
-        DoughnutError::Stopped => EngineError::DeadlineExceeded,
+        DoughnutError::Stopped => {
+            stop.check().err().map_or(EngineError::DeadlineExceeded, EngineError::from)
+        }
     }
 }

@@ -69,9 +69,10 @@ impl Engine {
         let snapshot = self.snapshot();
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         let seed = note_named(&snapshot, note)?;
-        let passing = filter.notes(&snapshot)?;
+        let passing = filter.notes(&snapshot, &self.stop)?;
         let TopicSettings { ontology_path, hub_min_degree, sibling_score, siblings_activate: _ } =
             &self.settings.topics;
+        self.stop.check()?;
         let ontology = ontology_around(&snapshot, seed, ontology_path);
         let found = siblings(
             graph,

@@ -17,6 +17,7 @@ pub mod id;
 pub mod link;
 pub mod note;
 pub mod note_set;
+pub mod stop;
 pub mod text;
 pub mod tokens;
 
@@ -25,5 +26,6 @@ pub use id::{NoteId, NotePath, Uri};
 pub use link::{Link, LinkSource, Target, TargetSyntax};
 pub use note::{Block, Diagnostic, Heading, Note, Severity, Value};
 pub use note_set::{NoteBits, NoteSet};
+pub use stop::{Stop, Stopped};
 pub use text::{Span, fold};
 pub use tokens::{Chars, Estimator, Tokens};

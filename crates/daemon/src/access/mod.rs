@@ -4,9 +4,11 @@
 //! Where nothing is configured, a loopback address is open to everyone on the machine; a daemon on any other address does not start.
 
 mod calls;
+mod rate;
 mod secrets;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use http::HeaderMap;
@@ -17,6 +19,7 @@ use crate::config::{Config, ConfigError, Settings};
 use crate::net::Peer;
 
 pub(crate) use calls::{Need, need};
+pub(crate) use rate::Rate;
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,6 +103,8 @@ pub(crate) enum Refusal {
     UnknownToken,
     /// The caller is known and may not do this.
     NotAllowed(Principal),
+    /// The caller asks too often, and may come back after this time.
+    TooOften(Principal, Duration),
 }
 
 /// The credentials in force.

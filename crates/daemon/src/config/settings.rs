@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -86,9 +86,16 @@ pub struct ServerSettings {
     pub max_answer_bytes: usize,
     /// Connections that may be open at the same time.
     pub max_connections: usize,
+    /// Calls that may be open at the same time on one connection; more wait.
+    pub max_calls_per_connection: NonZeroU32,
+    /// Milliseconds of silence after which the other end of a connection is asked whether it is there; 0 for never.
+    pub keepalive_ms: u64,
     /// How long running questions may go on after a signal to stop, in milliseconds.
     pub shutdown_ms: u64,
 }
+
+/// What gRPC's own servers are advised to allow at least.
+const MAX_CALLS: NonZeroU32 = NonZeroU32::new(200).expect("a literal that is not zero");
 
 impl Default for ServerSettings {
     fn default() -> Self {
@@ -102,6 +109,8 @@ impl Default for ServerSettings {
             max_request_bytes: 4 << 20,
             max_answer_bytes: 64 << 20,
             max_connections: 1024,
+            max_calls_per_connection: MAX_CALLS,
+            keepalive_ms: 20_000,
             shutdown_ms: 5_000,
         }
     }
@@ -132,6 +141,8 @@ pub struct AccessSettings {
     pub tokens: Vec<AccessToken>,
     /// Whether health is told to callers without a token, as probes need it.
     pub open_health: bool,
+    /// Requests that one caller may make in a second; without it as many as it likes.
+    pub requests_per_second: Option<NonZeroU32>,
 }
 
 /// Where a token lies, and what it opens. The token itself never stands in the settings.
@@ -344,6 +355,9 @@ impl Settings {
         let hour = 1..=3_600_000;
         check(hour.contains(&server.timeout_ms), "server.timeout_ms", "must be 1 to 3600000");
         check(server.max_connections >= 1, "server.max_connections", "must be at least 1");
+        let keepalive =
+            server.keepalive_ms == 0 || (1000..=3_600_000).contains(&server.keepalive_ms);
+        check(keepalive, "server.keepalive_ms", "must be 0, or 1000 to 3600000");
         check(server.shutdown_ms <= 600_000, "server.shutdown_ms", "must be 0 to 600000");
         let bytes = 1024..=1 << 30;
         for (key, value) in [

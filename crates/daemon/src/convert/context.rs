@@ -1,7 +1,5 @@
 //! Messages of ContextService.
 
-use std::time::Instant;
-
 use tonic::Status;
 use weft_engine::context::{self, Budget};
 use weft_model::{Chars, Span, Tokens};
@@ -15,7 +13,6 @@ use crate::status::invalid;
 
 pub(crate) fn assemble_request(
     request: wire::AssembleRequest,
-    deadline: Instant,
 ) -> Result<context::ContextRequest, Status> {
     let wire::AssembleRequest {
         query,
@@ -72,7 +69,6 @@ pub(crate) fn assemble_request(
         limits: limits.map(own_limits).transpose()?.unwrap_or_default(),
         rendering,
         order,
-        deadline: Some(deadline),
     })
 }
 

@@ -1,7 +1,5 @@
 //! Messages of GraphService about related notes.
 
-use std::time::Instant;
-
 use tonic::Status;
 use weft_engine as engine;
 use weft_engine::doughnut::{Budget, FocusView, LinkView, NoteView, Relation, SkippedView, View};
@@ -16,7 +14,6 @@ const BUDGET: Tokens = Tokens::new(2000);
 
 pub(crate) fn related_request(
     request: wire::RelatedRequest,
-    deadline: Instant,
 ) -> Result<engine::RelatedRequest, Status> {
     let wire::RelatedRequest {
         focus,
@@ -52,7 +49,6 @@ pub(crate) fn related_request(
         sibling_of_target,
         resume_token,
         rendering: rendering(form)?,
-        deadline: Some(deadline),
     })
 }
 

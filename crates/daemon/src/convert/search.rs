@@ -1,7 +1,6 @@
 //! Messages of SearchService.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
 use tonic::Status;
 use weft_engine as engine;
@@ -16,7 +15,6 @@ const LIMIT: u32 = 10;
 
 pub(crate) fn search_request(
     request: wire::SearchRequest,
-    deadline: Instant,
 ) -> Result<engine::SearchRequest, Status> {
     // Which state answers is read where states are known.
     let wire::SearchRequest {
@@ -65,7 +63,6 @@ pub(crate) fn search_request(
         },
         typos,
         explain,
-        deadline: Some(deadline),
     })
 }
 

@@ -1,7 +1,5 @@
 //! Messages of SearchService.WhyNot.
 
-use std::time::Instant;
-
 use tonic::Status;
 use weft_engine as engine;
 use weft_indexer::FileCoverage;
@@ -12,13 +10,12 @@ use crate::status::invalid;
 
 pub(crate) fn why_not_request(
     request: wire::WhyNotRequest,
-    deadline: Instant,
 ) -> Result<engine::WhyNotRequest, Status> {
     let wire::WhyNotRequest { note, search } = request;
     if note.trim().is_empty() {
         return Err(invalid("note", "name the note that is missing"));
     }
-    let search = search_request(search.unwrap_or_default(), deadline)?;
+    let search = search_request(search.unwrap_or_default())?;
     Ok(engine::WhyNotRequest { note, search })
 }
 

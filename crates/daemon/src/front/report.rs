@@ -92,7 +92,9 @@ impl Report {
         match refusal {
             Refusal::Nobody => {}
             Refusal::UnknownToken => "unknown token".clone_into(&mut self.who),
-            Refusal::NotAllowed(principal) => self.who = principal.name(),
+            Refusal::NotAllowed(principal) | Refusal::TooOften(principal, _) => {
+                self.who = principal.name();
+            }
         }
     }
 

@@ -21,7 +21,7 @@ impl ContextService for Services {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
         let when = request.when();
-        let asked = convert::context::assemble_request(request, deadline)?;
+        let asked = convert::context::assemble_request(request)?;
         let answer =
             self.compute_when(deadline, when, move |engine| engine.context(&asked)).await?;
         Ok(Response::new(convert::context::assemble_response(answer)))
@@ -36,7 +36,7 @@ impl ContextService for Services {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
         let when = request.when();
-        let asked = convert::context::assemble_request(request, deadline)?;
+        let asked = convert::context::assemble_request(request)?;
         // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
         let (pieces, messages) = mpsc::unbounded_channel();
         let services = self.clone();
@@ -50,9 +50,14 @@ impl ContextService for Services {
                     }
                 })
             });
-            let end = work.await.map(convert::context::end);
-            // An error means that nobody listens any more.
-            drop(pieces.send(end));
+            tokio::select! {
+                end = work => {
+                    // An error means that nobody listens any more.
+                    drop(pieces.send(end.map(convert::context::end)));
+                }
+                // Dropping the work ends it.
+                () = pieces.closed() => {}
+            }
         });
         Ok(Response::new(UnboundedReceiverStream::new(messages)))
     }

@@ -17,7 +17,7 @@ impl GraphService for Services {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
         let when = request.when();
-        let asked = convert::related::related_request(request, deadline)?;
+        let asked = convert::related::related_request(request)?;
         let answer =
             self.compute_when(deadline, when, move |engine| engine.related(&asked)).await?;
         Ok(Response::new(convert::related::related_response(&answer)))

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, watch};
 use tonic::Status;
+use tonic::codec::CompressionEncoding;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tracing::Instrument as _;
@@ -25,7 +26,9 @@ use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 use crate::config::ServerSettings;
 use crate::status;
 use crate::vaults::Vaults;
+use weft_engine::EngineError;
 use weft_indexer::IndexStatus;
+use weft_model::Stop;
 
 /// Nodes, edges or files in one message of a stream.
 ///
@@ -132,6 +135,10 @@ impl Services {
                 $server::new(self.clone())
                     .max_decoding_message_size(max_request_bytes)
                     .max_encoding_message_size(max_answer_bytes)
+                    .accept_compressed(CompressionEncoding::Zstd)
+                    .accept_compressed(CompressionEncoding::Gzip)
+                    .send_compressed(CompressionEncoding::Zstd)
+                    .send_compressed(CompressionEncoding::Gzip)
             };
         }
         Routes::new(limited!(SearchServiceServer))
@@ -173,10 +180,12 @@ impl Services {
     }
 
     /// Computes an answer on a blocking thread as soon as a worker is free.
+    ///
+    /// Answers by the deadline, with an error where nothing came by then. The work ends soon after that, and soon after nobody waits for it any more.
     async fn compute<T: Send + 'static>(
         &self,
         deadline: Instant,
-        question: impl FnOnce(&Vaults) -> Result<T, weft_engine::EngineError> + Send + 'static,
+        question: impl FnOnce(&Vaults, &Stop) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, Status> {
         let vaults = self.vaults()?;
         let Inner { limits, places, workers, .. } = &*self.0;
@@ -184,15 +193,28 @@ impl Services {
             .try_acquire_owned()
             .map_err(|_| status::crowded(limits.max_waiting))?;
         let waiting = tokio::time::timeout_at(deadline.into(), Arc::clone(workers).acquire_owned());
-        let late = || status::of_engine(&weft_engine::EngineError::DeadlineExceeded);
+        let late = || status::of_engine(&EngineError::DeadlineExceeded);
         let waiting = waiting.instrument(tracing::info_span!("waiting"));
         let worker = waiting.await.map_err(|_| late())?.map_err(|_| status::opening())?;
+        let stop = Stop::at(deadline);
+        let _gone = CancelOnDrop(stop.clone());
         let answer = blocking(move || {
-            let answer = question(&vaults);
+            let answer = stop.check().map_err(EngineError::from);
+            let answer = answer.and_then(|()| question(&vaults, &stop));
             drop((worker, place));
             answer
         });
-        answer.await?.map_err(|error| status::of_engine(&error))
+        let answer = tokio::time::timeout_at(deadline.into(), answer).await.map_err(|_| late())?;
+        answer?.map_err(|error| status::of_engine(&error))
+    }
+}
+
+/// Ends work that nobody waits for: a call whose caller goes away is dropped.
+struct CancelOnDrop(Stop);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }
 

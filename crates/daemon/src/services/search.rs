@@ -19,7 +19,7 @@ impl SearchService for Services {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
         let when = request.when();
-        let asked = convert::search::search_request(request, deadline)?;
+        let asked = convert::search::search_request(request)?;
         let answer = self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
         Ok(Response::new(convert::search::search_response(answer)))
     }
@@ -31,7 +31,7 @@ impl SearchService for Services {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
         let when = request.search.as_ref().map(Timed::when).unwrap_or_default();
-        let asked = convert::why_not::why_not_request(request, deadline)?;
+        let asked = convert::why_not::why_not_request(request)?;
         let note = asked.note.clone();
         let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));
         let answer = answer.await?;
@@ -41,7 +41,7 @@ impl SearchService for Services {
         };
         if is_absent {
             // A file may be there although no note is.
-            let file = self.compute(deadline, move |vaults| {
+            let file = self.compute(deadline, move |vaults, _| {
                 let generation = vaults.engine().snapshot().generation;
                 Ok(vaults.indexer().absent(&note).map(|file| (file, generation)))
             });

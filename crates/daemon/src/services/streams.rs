@@ -109,8 +109,7 @@ impl Services {
         }
         let interval = Duration::from_millis(interval.into());
         // What is wrong with the query is told at once.
-        let timeout = self.0.limits.timeout;
-        convert::search::search_request(search.clone(), std::time::Instant::now() + timeout)?;
+        convert::search::search_request(search.clone())?;
         let place = self.stream_place()?;
         let (mut follower, stream) = self.follower()?;
         let services = self.clone();
@@ -144,8 +143,7 @@ impl Services {
 
     async fn search_again(&self, search: &wire::SearchRequest) -> Result<SearchAnswer, Status> {
         let deadline = std::time::Instant::now() + self.0.limits.timeout;
-        let (when, asked) =
-            (search.when(), convert::search::search_request(search.clone(), deadline)?);
+        let (when, asked) = (search.when(), convert::search::search_request(search.clone())?);
         self.compute_when(deadline, when, move |engine| engine.search(&asked)).await
     }
 }

@@ -58,10 +58,10 @@ impl Services {
             (Some(generation), None) => self.reach(deadline, generation).await?,
             (None, _) => {}
         }
-        let answer = self.compute(deadline, move |vaults| match as_of {
-            None => question(vaults.engine()).map(Ok),
+        let answer = self.compute(deadline, move |vaults, stop| match as_of {
+            None => question(&vaults.engine().until(stop.clone())).map(Ok),
             Some(generation) => match vaults.engine_at(generation) {
-                Ok(engine) => question(&engine).map(Ok),
+                Ok(engine) => question(&engine.until(stop.clone())).map(Ok),
                 Err(error) => Ok(Err(status::of_index(&error))),
             },
         });

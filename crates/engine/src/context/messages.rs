@@ -1,7 +1,6 @@
 //! What is asked of contexts, and what they answer.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use weft_accordion::{Bands, Budget, Item, LeftOut, Limits, Order, Rendering, Unit};
 use weft_model::Value;
@@ -39,8 +38,6 @@ pub struct ContextRequest {
     pub rendering: Rendering,
     /// In which order it is shown.
     pub order: Order,
-    /// When the caller stops waiting.
-    pub deadline: Option<Instant>,
 }
 
 /// A note in the middle of a context.

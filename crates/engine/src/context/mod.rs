@@ -4,7 +4,6 @@ mod messages;
 mod sources;
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use weft_accordion::{Decision, PackError, Packing, Request, Summary};
@@ -98,8 +97,7 @@ impl Engine {
     ) -> Result<ContextSummary, EngineError> {
         let engine = self.pinned();
         let snapshot = engine.snapshot();
-        let ContextRequest { query, budget, estimator, limits, rendering, order, deadline, .. } =
-            request;
+        let ContextRequest { query, budget, estimator, limits, rendering, order, .. } = request;
         let settings = &engine.contexts;
         let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
@@ -117,9 +115,7 @@ impl Engine {
             order: *order,
         })?;
         for decision in &mut packing {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(EngineError::DeadlineExceeded);
-            }
+            engine.stop.check()?;
             if hear(piece(&snapshot, decision), snapshot.generation).is_break() {
                 return Err(EngineError::Cancelled);
             }

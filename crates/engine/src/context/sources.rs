@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::time::Instant;
 
 use weft_accordion::{Candidate, Document, State};
 use weft_graph::doughnut::{self, Options, Relation, doughnut};
@@ -77,11 +76,11 @@ impl Engine {
             let reason = "say what the context is about: a query, a focus note, a walk, or notes";
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
-        let passing = request.filter.notes(snapshot)?;
+        let passing = request.filter.notes(snapshot, &self.stop)?;
         let mut gathered = Gathered::default();
         self.name(snapshot, notes, &passing, &mut gathered)?;
         if let Some(focus) = focus {
-            self.relate(snapshot, focus, request, &passing, limit, &mut gathered)?;
+            self.relate(snapshot, focus, &passing, limit, &mut gathered)?;
         }
         if let Some(walk) = walk {
             self.follow(snapshot, walk, &passing, &mut gathered)?;
@@ -129,7 +128,6 @@ impl Engine {
         &self,
         snapshot: &'s Snapshot,
         focus: &FocusSource,
-        request: &ContextRequest,
         passing: &NoteSet,
         limit: usize,
         gathered: &mut Gathered<'s>,
@@ -142,7 +140,7 @@ impl Engine {
             sibling_of_target: *sibling_of_target,
             ..Options::default()
         };
-        let stop = || request.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let stop = || self.stop.check().is_err();
         // A token for each note: how much of each there is room for is the accordion's to say.
         let run = doughnut::Request {
             focus: id,
@@ -153,7 +151,8 @@ impl Engine {
             stop: &stop,
         };
         let (graph, notes) = (snapshot.notes.graph(), &snapshot.notes);
-        let found = doughnut(graph, notes, &Unit, &run).map_err(|error| refused(&error, name))?;
+        let found = doughnut(graph, notes, &Unit, &run)
+            .map_err(|error| refused(&error, name, &self.stop))?;
         let with = |relation: Relation, candidate| Candidate {
             relation: Some(relation.name().to_owned()),
             ..candidate
@@ -211,13 +210,12 @@ impl Engine {
         limit: usize,
         gathered: &mut Gathered<'s>,
     ) -> Result<(), EngineError> {
-        let ContextRequest { query, mode, filter, deadline, .. } = request;
+        let ContextRequest { query, mode, filter, .. } = request;
         let asked = SearchRequest {
             query: query.clone(),
             limit,
             mode: *mode,
             filter: filter.clone(),
-            deadline: *deadline,
             ..SearchRequest::default()
         };
         let found = self.search_in(snapshot, &asked)?;

@@ -1,7 +1,5 @@
 //! What a search asks and answers.
 
-use std::time::Instant;
-
 use weft_gars::{Signals, Weights};
 use weft_model::{Span, Uri};
 
@@ -42,8 +40,6 @@ pub struct SearchRequest {
     pub typos: Option<bool>,
     /// Whether the answer tells how it came about.
     pub explain: bool,
-    /// When the caller stops waiting; past it nothing is embedded or followed any more.
-    pub deadline: Option<Instant>,
 }
 
 /// Parts of the ranking that a search does without: to see what they are worth.

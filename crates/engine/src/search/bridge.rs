@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use weft_gars::bridge::{self, Direction, Kinship, Remainder, WordsOf};
-use weft_model::NoteId;
+use weft_model::{NoteId, Stop};
 
 use super::links::{Link, around};
 use super::question::{Pool, Question};
@@ -63,6 +63,7 @@ pub(super) fn lifts(
     pool: &mut Pool,
     settings: &EngineSettings,
     without: &Without,
+    stop: &Stop,
 ) -> Result<Lifts, EngineError> {
     let mut heads = pool.hits(question.snapshot, |candidate| candidate.similarity > 0.0);
     heads.truncate(bridge::LINK_HEADS);
@@ -70,6 +71,7 @@ pub(super) fn lifts(
     let mut joints: Vec<(HashMap<NoteId, Joint>, WordsOf)> = Vec::with_capacity(heads.len());
     let mut seeds = Vec::with_capacity(heads.len());
     for (rank, head) in heads.iter().enumerate() {
+        stop.check()?;
         let (mut own, mut words) = (HashMap::<NoteId, Joint>::new(), WordsOf::default());
         let mut seed = Seed::new(question.snapshot, pool, *head);
         if !without.links {
@@ -97,6 +99,7 @@ pub(super) fn lifts(
     let mut ids: Vec<NoteId> = heads.iter().copied().chain(joined).collect();
     ids.sort_unstable();
     ids.dedup();
+    stop.check()?;
     let covers = Covers::new(question, ids)?;
     let weights: Vec<f64> = question.words.terms().iter().map(|term| term.weight()).collect();
     let mut strengths: Vec<(usize, NoteId, f64, f64, Connection)> = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use weft_gars::classic::{NoisyOr, hit_share};
 use weft_graph::topics::TYPED_WEIGHT;
-use weft_model::NoteId;
+use weft_model::{NoteId, Stop};
 
 use super::links::around;
 use super::question::{Pool, Question};
@@ -28,6 +28,7 @@ pub(super) fn lifts(
     pool: &mut Pool,
     settings: &EngineSettings,
     without: &Without,
+    stop: &Stop,
 ) -> Result<Lifts, EngineError> {
     let ClassicSettings {
         weights: _,
@@ -46,6 +47,7 @@ pub(super) fn lifts(
     let mut seeds = Vec::with_capacity(expanding.len());
     let mut reached = Vec::new();
     for hit in &expanding {
+        stop.check()?;
         let around = around(question, pool, *hit, settings.fanout);
         let siblings = siblings_of(snapshot, *hit, &question.passing, settings);
         let mut own: HashSet<NoteId> = around.notes.iter().map(|(id, _)| *id).collect();
@@ -60,6 +62,7 @@ pub(super) fn lifts(
 
     let mut active: HashMap<NoteId, Active> = HashMap::new();
     for hit in pool.hits(snapshot, |_| true) {
+        stop.check()?;
         let similarity = pool.similarity(hit);
         let is_strong = similarity >= activation_floor;
         if !is_strong && activation == Activation::NoisyOr {

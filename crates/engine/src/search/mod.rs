@@ -13,7 +13,6 @@ pub(crate) mod topics;
 mod why_not;
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use weft_gars::{Gars, Signals, Weights};
 use weft_index::Snapshot;
@@ -90,8 +89,11 @@ impl Engine {
         stages.end("ranking");
         let truncated = ranked.len() > *limit;
         ranked.truncate(*limit);
-        let hits: Vec<Hit> =
-            ranked.into_iter().filter_map(|ranked| self.hit(&question, &lifts, ranked)).collect();
+        let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
+        for ranked in ranked {
+            self.stop.check()?;
+            hits.extend(self.hit(&question, &lifts, ranked));
+        }
         stages.end("snippets");
         let graph = snapshot.notes.graph();
         let cut = lifts.seeds.iter().filter(|seed| seed.is_cut);
@@ -119,19 +121,23 @@ impl Engine {
         degraded: &mut Vec<String>,
         stages: &mut Stages,
     ) -> Result<(Pool, Lifts), EngineError> {
-        let SearchRequest { mode, without, deadline, .. } = request;
+        let SearchRequest { mode, without, .. } = request;
         let with_words = *mode != SearchMode::Vector || question.vector.is_none();
-        let mut pool = question.pool(self.settings.candidates_per_leg, with_words)?;
+        let mut pool = question.pool(self.settings.candidates_per_leg, with_words, &self.stop)?;
         stages.end("candidates");
         let lifts = if without.graph {
             Lifts::default()
-        } else if is_past(*deadline) {
+        } else if self.stop.is_near() {
             degraded.push("expansion: the deadline was too near to follow links".to_owned());
             Lifts::default()
         } else {
             match profile {
-                Profile::Bridge => bridge::lifts(question, &mut pool, &self.settings, without)?,
-                Profile::Classic => classic::lifts(question, &mut pool, &self.settings, without)?,
+                Profile::Bridge => {
+                    bridge::lifts(question, &mut pool, &self.settings, without, &self.stop)?
+                }
+                Profile::Classic => {
+                    classic::lifts(question, &mut pool, &self.settings, without, &self.stop)?
+                }
             }
         };
         stages.end("connections");
@@ -172,8 +178,8 @@ impl Engine {
         profile: Profile,
         degraded: &mut Vec<String>,
     ) -> Result<Question<'s>, EngineError> {
-        let SearchRequest { query, mode, filter, without, typos, deadline, .. } = request;
-        let passing = filter.notes(snapshot)?;
+        let SearchRequest { query, mode, filter, without, typos, .. } = request;
+        let passing = filter.notes(snapshot, &self.stop)?;
         let typo_tolerance = typos.unwrap_or(self.settings.typos);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;
@@ -183,11 +189,8 @@ impl Engine {
         if with_vectors && n_waiting > 0 {
             degraded.push(format!("vector: {n_waiting} passages have no vector yet"));
         }
-        let vector = if with_vectors {
-            Self::query_vector(snapshot, query, *mode, *deadline, degraded)?
-        } else {
-            None
-        };
+        let vector =
+            if with_vectors { self.query_vector(snapshot, query, *mode, degraded)? } else { None };
         let expressed = match (&snapshot.vectors, &vector) {
             (Some(vectors), Some(_)) => vectors.embedder.expressed(query),
             (Some(_) | None, _) => 1.0,
@@ -208,21 +211,21 @@ impl Engine {
 
     /// The query as a vector; nothing, and a line in `degraded`, where it cannot be had.
     fn query_vector(
+        &self,
         snapshot: &Snapshot,
         text: &str,
         mode: SearchMode,
-        deadline: Option<Instant>,
         degraded: &mut Vec<String>,
     ) -> Result<Option<Vec<f32>>, EngineError> {
         if text.trim().is_empty() {
             return Ok(None);
         }
         let Some(vectors) = &snapshot.vectors else { return Err(EngineError::NoVectors) };
-        if is_past(deadline) {
+        if self.stop.is_near() {
             degraded.push("vector: the deadline was too near to embed the query".to_owned());
             return Ok(None);
         }
-        match vectors.embedder.embed_query(text, deadline) {
+        match vectors.embedder.embed_query(text, self.stop.near()) {
             Ok(vector) => Ok(Some(vector)),
             Err(error) if mode == SearchMode::Vector => Err(error.into()),
             Err(error) => {
@@ -306,8 +309,4 @@ impl Engine {
             best_chunk,
         })
     }
-}
-
-fn is_past(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }

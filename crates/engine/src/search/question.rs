@@ -6,7 +6,7 @@ use weft_gars::bridge;
 use weft_index::Snapshot;
 use weft_index::keyword::KeywordQuery;
 use weft_index::vector::VectorSearch as _;
-use weft_model::{NoteId, NoteSet};
+use weft_model::{NoteId, NoteSet, Stop};
 
 use super::Origin;
 use crate::EngineError;
@@ -67,13 +67,20 @@ impl Question<'_> {
     }
 
     /// What each leg finds, at most `k` notes each, with the notes called by name.
-    pub(super) fn pool(&self, k: usize, with_words: bool) -> Result<Pool, EngineError> {
+    pub(super) fn pool(
+        &self,
+        k: usize,
+        with_words: bool,
+        stop: &Stop,
+    ) -> Result<Pool, EngineError> {
+        stop.check()?;
         let mut found: HashMap<NoteId, Candidate> = HashMap::new();
         if with_words {
             for hit in self.snapshot.keyword.search(&self.words, k, &self.passing)? {
                 found.entry(hit.note).or_default().by_keyword = true;
             }
         }
+        stop.check()?;
         if let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) {
             for hit in vectors.index.nearest(vector, k * CHUNKS_PER_NOTE, &self.passing)? {
                 found.entry(hit.note).or_default().by_vector = true;
@@ -82,6 +89,7 @@ impl Question<'_> {
         for id in self.mentions.keys().filter(|id| self.passes(**id)) {
             found.entry(*id).or_default().by_keyword = true;
         }
+        stop.check()?;
         let mut pool = Pool { members: HashMap::new() };
         self.admit(&mut pool, found)?;
         Ok(pool)

@@ -53,7 +53,8 @@ impl Engine {
         let page_size = notes::page_size(*page_size)?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let all = walk::orphans(graph, *direction, &filter.notes(&snapshot)?);
+        let all = walk::orphans(graph, *direction, &filter.notes(&snapshot, &self.stop)?);
+        self.stop.check()?;
         let past = all.partition_point(|id| {
             !page_token.is_empty() && graph.uri(*id).as_str() <= page_token.as_str()
         });
@@ -78,7 +79,8 @@ impl Engine {
         let after = if page_token.is_empty() { None } else { Some(link_of_token(page_token)?) };
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let targets = walk::unresolved(graph, &filter.notes(&snapshot)?);
+        let targets = walk::unresolved(graph, &filter.notes(&snapshot, &self.stop)?);
+        self.stop.check()?;
         let links: Vec<(&Uri, &Uri)> = targets
             .iter()
             .flat_map(|asked| {

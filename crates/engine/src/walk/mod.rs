@@ -14,7 +14,7 @@ pub use weft_graph::Degrees;
 use weft_graph::walk::{self, Ceiling, CycleLimits, EdgeRef, WalkError};
 pub use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, Limit, Limits};
 use weft_index::Snapshot;
-use weft_model::{NoteBits, NoteId};
+use weft_model::{NoteBits, NoteId, Stop};
 
 pub use lists::{OrphansRequest, UnresolvedAnswer, UnresolvedRequest};
 pub use messages::{
@@ -75,13 +75,14 @@ pub struct Follow {
 }
 
 impl Follow {
-    fn on(&self, snapshot: &Snapshot) -> Result<walk::Follow, EngineError> {
+    fn on(&self, snapshot: &Snapshot, stop: &Stop) -> Result<walk::Follow, EngineError> {
         let Self { direction, edges, hierarchy, filter } = self;
         Ok(walk::Follow {
             direction: *direction,
             edges: edges.clone(),
-            notes: filter.notes(snapshot)?,
+            notes: filter.notes(snapshot, stop)?,
             hierarchy: *hierarchy,
+            stop: stop.clone(),
         })
     }
 }
@@ -150,7 +151,7 @@ impl Engine {
         let WalkSettings { max_nodes, max_edges, .. } = self.walk;
         let asked = walk::TreeRequest {
             roots: ids(snapshot, roots)?,
-            follow: follow.on(snapshot)?,
+            follow: follow.on(snapshot, &self.stop)?,
             limits: *limits,
             ceiling: Ceiling { max_nodes, max_edges },
         };
@@ -167,7 +168,7 @@ impl Engine {
         let between = walk::PathRequest {
             from: note_named(&snapshot, from)?,
             to: note_named(&snapshot, to)?,
-            follow: follow.on(&snapshot)?,
+            follow: follow.on(&snapshot, &self.stop)?,
             max_hops: *max_hops,
         };
         let price = costs.as_ref().map(|costs| price(&snapshot, costs));
@@ -213,7 +214,7 @@ impl Engine {
         let found = walk::neighbours(
             snapshot.notes.graph(),
             middle,
-            &follow.on(&snapshot)?,
+            &follow.on(&snapshot, &self.stop)?,
             Some(max_nodes),
         );
         let walk::Neighbours { degrees, neighbours, truncated } =
@@ -251,7 +252,7 @@ impl Engine {
         }
         let mut wanted = ids(&snapshot, notes)?;
         if !filter.is_empty() {
-            let passing = filter.notes(&snapshot)?;
+            let passing = filter.notes(&snapshot, &self.stop)?;
             let by_uri = snapshot.notes.by_uri_after(None).map(|(_, id)| id);
             wanted.extend(by_uri.filter(|id| passing.contains(*id)));
         }
@@ -263,8 +264,12 @@ impl Engine {
             truncated_by.push(Limit::MaxNodes);
             wanted.truncate(max_nodes);
         }
-        let follow =
-            walk::Follow { edges: edges.clone(), hierarchy: *hierarchy, ..walk::Follow::default() };
+        let follow = walk::Follow {
+            edges: edges.clone(),
+            hierarchy: *hierarchy,
+            stop: self.stop.clone(),
+            ..walk::Follow::default()
+        };
         let max_edges = most(*max_edges, self.walk.max_edges);
         let found = walk::subgraph(snapshot.notes.graph(), &wanted, &follow, Some(max_edges));
         let walk::Subgraph { nodes, edges, truncated } =
@@ -299,7 +304,8 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "max_cycles", reason });
         }
         let snapshot = self.snapshot();
-        let found = walk::cycles(snapshot.notes.graph(), &follow.on(&snapshot)?, &limits);
+        let found =
+            walk::cycles(snapshot.notes.graph(), &follow.on(&snapshot, &self.stop)?, &limits);
         let walk::Cycles { cycles, truncated } =
             found.map_err(|error| refused(&snapshot, &error))?;
         let telling = Telling { snapshot: &snapshot, view: View::default() };
@@ -331,6 +337,7 @@ fn refused(snapshot: &Snapshot, error: &WalkError) -> EngineError {
                 if graph.contains(*note) { graph.uri(*note).to_string() } else { String::new() };
             return EngineError::UnknownNote { name, near: Vec::new() };
         }
+        WalkError::Stopped(stopped) => return (*stopped).into(),
         WalkError::NoRoot => ("roots", "name at least one note to start from"),
         WalkError::NoNodes => ("max_nodes", "0 leaves no room even for a root; it is at least 1"),
         WalkError::TypedAndInline => {

@@ -1,8 +1,6 @@
 //! Contexts: where their notes come from, and what is said of each.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
-
 use weft_engine::context::{
     Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, FocusSource,
     Limits, Mode, NamedNote, Order, OwnLimits, Rendering, Source, StandIns,
@@ -48,7 +46,6 @@ pub(crate) fn request() -> ContextRequest {
         limits: OwnLimits::default(),
         rendering: Rendering::None,
         order: Order::BestFirst,
-        deadline: None,
     }
 }
 
@@ -516,9 +513,6 @@ fn odd_requests_name_their_field() {
             other => panic!("{expected}: {other:?}"),
         }
     }
-    let late =
-        ContextRequest { query: "shade".into(), deadline: Some(Instant::now()), ..request() };
-    assert!(matches!(vault.engine.context(&late), Err(EngineError::DeadlineExceeded)));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod assembly;
 mod context;
 mod related;
+mod stop;
 mod walk;
 
 use std::sync::Arc;

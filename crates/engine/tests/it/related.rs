@@ -1,8 +1,6 @@
 //! Related notes over an index: names, filters, ways to count, tokens.
 
 use std::sync::Arc;
-use std::time::Instant;
-
 use weft_engine::doughnut::Budget;
 use weft_engine::{
     EngineError, Estimators, Filter, RelatedAnswer, RelatedRequest, RelatedSettings, Rendering,
@@ -33,7 +31,7 @@ Soft, like [[fern]].
 ";
 
 /// One note costs one token.
-fn around(focus: &str) -> RelatedRequest {
+pub(crate) fn around(focus: &str) -> RelatedRequest {
     RelatedRequest {
         focus: focus.into(),
         budget: Budget::Related(Tokens::new(100)),
@@ -43,7 +41,6 @@ fn around(focus: &str) -> RelatedRequest {
         sibling_of_target: false,
         resume_token: String::new(),
         rendering: Rendering::None,
-        deadline: None,
     }
 }
 
@@ -131,10 +128,6 @@ fn what_cannot_be_asked_says_why() {
         (RelatedRequest { estimator: Some("x".into()), ..around("fern") }, "`estimator`: `x` is"),
         (RelatedRequest { resume_token: forged, ..around("fern") }, "`resume_token`: it continues"),
         (around("fren"), "no note is named `fren`; near it are `fern`"),
-        (
-            RelatedRequest { deadline: Some(Instant::now()), ..around("fern") },
-            "the deadline passed",
-        ),
     ] {
         let refused = vault.engine.related(&request).err().unwrap().to_string();
         assert!(refused.starts_with(expected), "{refused}");

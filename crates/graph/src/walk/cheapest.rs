@@ -71,6 +71,7 @@ pub fn cheapest_path(
     let mut queue = BinaryHeap::from([Reverse(((0, 0), *to))]);
     let (mut start, mut truncated) = (None, false);
     while let Some(Reverse(((to_go, hops), note))) = queue.pop() {
+        rules.check()?;
         if is_beaten(&settled[note.index()], hops) {
             continue;
         }

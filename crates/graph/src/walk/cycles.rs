@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use petgraph::algo::kosaraju_scc;
-use weft_model::NoteId;
+use weft_model::{NoteId, Stopped};
 
 use super::follow::{Follow, Rules};
 use super::step::{Direction, EdgeRef};
@@ -51,7 +51,7 @@ pub struct Cycles {
 ///
 /// # Errors
 ///
-/// Filters that exclude each other.
+/// Filters that exclude each other, or a stop.
 pub fn cycles(
     graph: &NoteGraph,
     follow: &Follow,
@@ -70,14 +70,19 @@ pub fn cycles(
         rank,
         home: vec![UNKNOWN; graph.n_slots()],
         n_steps: 0,
+        stopped: None,
         answer: Cycles::default(),
     };
     for start in starts {
+        rules.check()?;
         if !search.find_through(start) {
             break;
         }
     }
-    Ok(search.answer)
+    match search.stopped {
+        Some(stopped) => Err(stopped.into()),
+        None => Ok(search.answer),
+    }
 }
 
 /// The notes that may lie on a cycle, by uri.
@@ -108,6 +113,8 @@ struct Search<'r> {
     /// By slot, the hops along links back to the start under way, for it and the notes after it that can close in time.
     home: Vec<u32>,
     n_steps: u64,
+    /// Whether somebody ended the search.
+    stopped: Option<Stopped>,
     answer: Cycles,
 }
 
@@ -209,6 +216,7 @@ impl Search<'_> {
         self.n_steps += self.rules.n_edges(note, direction) as u64;
         let fits = self.n_steps <= self.limits.max_steps;
         self.answer.truncated |= !fits;
-        fits
+        self.stopped = self.rules.check().err();
+        fits && self.stopped.is_none()
     }
 }

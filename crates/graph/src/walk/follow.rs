@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use weft_model::{LinkSource, NoteBits, NoteId, NoteSet, fold};
+use weft_model::{LinkSource, NoteBits, NoteId, NoteSet, Stop, Stopped, fold};
 
 use super::WalkError;
 use super::step::{Direction, HIERARCHY_TYPE, Label, Side, Step};
@@ -37,6 +37,8 @@ pub struct Follow {
     pub notes: NoteSet,
     /// Whether a note's place below its parent is an edge where no written link says so.
     pub hierarchy: bool,
+    /// Asked for each note that is walked from.
+    pub stop: Stop,
 }
 
 /// An [`EdgeFilter`] with its names looked up once.
@@ -93,6 +95,7 @@ pub(super) struct Rules<'g> {
     pub(super) direction: Direction,
     labels: Labels,
     notes: &'g NoteSet,
+    stop: &'g Stop,
     /// The notes that the request names.
     named: NoteBits,
     written_parents: Vec<KindId>,
@@ -104,12 +107,14 @@ impl<'g> Rules<'g> {
         follow: &'g Follow,
         named: &[NoteId],
     ) -> Result<Self, WalkError> {
-        let Follow { direction, edges, notes, hierarchy } = follow;
+        let Follow { direction, edges, notes, hierarchy, stop } = follow;
+        stop.check()?;
         Ok(Self {
             graph,
             direction: *direction,
             labels: Labels::new(graph, edges, *hierarchy)?,
             notes,
+            stop,
             named: named.iter().copied().collect(),
             written_parents: graph
                 .kinds()
@@ -117,6 +122,11 @@ impl<'g> Rules<'g> {
                 .map(|(kind, _)| kind)
                 .collect(),
         })
+    }
+
+    /// Fails when the walk is to end.
+    pub(super) fn check(&self) -> Result<(), Stopped> {
+        self.stop.check()
     }
 
     /// Whether the filters let an edge with this label pass.

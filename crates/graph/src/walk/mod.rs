@@ -49,7 +49,7 @@ pub use tree::{
     UnresolvedLink, Visit, tree,
 };
 
-use weft_model::{NoteId, Uri};
+use weft_model::{NoteId, Stopped, Uri};
 
 use crate::NoteGraph;
 
@@ -71,6 +71,9 @@ pub enum WalkError {
     /// The two filters exclude every edge together.
     #[error("`typed_only` and `inline_only` exclude each other")]
     TypedAndInline,
+    /// [`Follow::stop`] said so.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 fn known(graph: &NoteGraph, note: NoteId) -> Result<NoteId, WalkError> {

@@ -1,6 +1,6 @@
 //! The least of all shortest paths between two notes.
 
-use weft_model::{NoteBits, NoteId};
+use weft_model::{NoteBits, NoteId, Stopped};
 
 use super::follow::{Follow, Rules};
 use super::step::EdgeRef;
@@ -66,12 +66,12 @@ impl Path {
 ///
 /// # Errors
 ///
-/// An end that is no note, or filters that exclude each other.
+/// An end that is no note, filters that exclude each other, or a stop.
 pub fn path(graph: &NoteGraph, request: &PathRequest) -> Result<Path, WalkError> {
     let PathRequest { from, to, follow, max_hops } = request;
     let ends = [known(graph, *from)?, known(graph, *to)?];
     let rules = Rules::new(graph, follow, &ends)?;
-    let Some(stages) = stages(&rules, *from, *to) else { return Ok(Path::default()) };
+    let Some(stages) = stages(&rules, *from, *to)? else { return Ok(Path::default()) };
     if max_hops.is_some_and(|limit| stages.len() - 1 > limit as usize) {
         return Ok(Path { truncated: true, ..Path::default() });
     }
@@ -93,15 +93,19 @@ pub fn path(graph: &NoteGraph, request: &PathRequest) -> Result<Path, WalkError>
 /// By hops from the start, the notes from which the end is exactly the remaining hops away; nothing when there is no path.
 ///
 /// Notes of a stage that the start does not reach are harmless: no step leads to them.
-fn stages(rules: &Rules<'_>, from: NoteId, to: NoteId) -> Option<Vec<Vec<NoteId>>> {
+fn stages(
+    rules: &Rules<'_>,
+    from: NoteId,
+    to: NoteId,
+) -> Result<Option<Vec<Vec<NoteId>>>, Stopped> {
     let mut forth = Wave::new(rules, from, rules.direction);
     let mut back = Wave::new(rules, to, rules.direction.reversed());
     let mut met: Vec<NoteId> = if from == to { vec![from] } else { Vec::new() };
     while met.is_empty() {
         let (near, far) =
             if forth.cost() <= back.cost() { (&mut forth, &back) } else { (&mut back, &forth) };
-        if !near.advance() {
-            return None;
+        if !near.advance()? {
+            return Ok(None);
         }
         // Had one of these been in an earlier level of the other wave, the waves would have met before.
         met = near.front().iter().copied().filter(|note| far.seen.contains(*note)).collect();
@@ -112,13 +116,18 @@ fn stages(rules: &Rules<'_>, from: NoteId, to: NoteId) -> Option<Vec<Vec<NoteId>
 
     let mut stages = vec![met];
     for level in forth.levels.iter().rev() {
-        let nearer: NoteBits = stages.last()?.iter().copied().collect();
-        let reaches = |note: &NoteId| {
-            rules.steps_unordered(*note, rules.direction).any(|step| nearer.contains(step.other))
-        };
-        stages.push(level.iter().copied().filter(reaches).collect());
+        let nearer: NoteBits = stages.last().into_iter().flatten().copied().collect();
+        let mut stage = Vec::new();
+        for note in level {
+            rules.check()?;
+            let mut steps = rules.steps_unordered(*note, rules.direction);
+            if steps.any(|step| nearer.contains(step.other)) {
+                stage.push(*note);
+            }
+        }
+        stages.push(stage);
     }
     stages.reverse();
     stages.extend(back.levels);
-    Some(stages)
+    Ok(Some(stages))
 }

@@ -41,6 +41,7 @@ pub fn subgraph(
         }
     }
     for note in &answer.nodes {
+        rules.check()?;
         let mut steps = rules.steps(*note);
         while let Some(step) =
             steps.next(|step| inside.contains(step.other) && rules.label(step.label))

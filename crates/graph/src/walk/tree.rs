@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use weft_model::{NoteBits, NoteId};
+use weft_model::{NoteBits, NoteId, Stopped};
 
 use super::follow::{Follow, Rules};
 use super::outline::Branch;
@@ -236,7 +236,7 @@ pub fn tree(graph: &NoteGraph, request: &TreeRequest) -> Result<Tree, WalkError>
     for root in roots {
         growth.plant(*root);
     }
-    growth.grow();
+    growth.grow()?;
     let mut tree = growth.tree;
     tree.truncated_by = growth.truncated_by.into_iter().collect();
     list_unresolved(&rules, &mut tree, ceiling.max_edges);
@@ -269,14 +269,16 @@ impl Growth<'_> {
         }
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Result<(), Stopped> {
         let mut next = 0;
         while let Some(visit) = self.tree.nodes.get(next).copied() {
+            self.rules.check()?;
             if !self.expand(visit) {
-                return;
+                break;
             }
             next += 1;
         }
+        Ok(())
     }
 
     /// Meets the edges of one note; false when the walk ends with it.

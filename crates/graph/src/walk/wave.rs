@@ -1,6 +1,6 @@
 //! Breadth-first levels from one note, in no order within a level.
 
-use weft_model::{NoteBits, NoteId};
+use weft_model::{NoteBits, NoteId, Stopped};
 
 use super::follow::Rules;
 use super::step::Direction;
@@ -30,9 +30,10 @@ impl<'r> Wave<'r> {
     }
 
     /// Goes one hop further; false when nothing new is there.
-    pub(super) fn advance(&mut self) -> bool {
+    pub(super) fn advance(&mut self) -> Result<bool, Stopped> {
         let mut next = Vec::new();
         for note in self.levels.last().map_or(&[][..], Vec::as_slice) {
+            self.rules.check()?;
             for step in self.rules.steps_unordered(*note, self.direction) {
                 let end = step.other;
                 if !self.seen.contains(end) && self.rules.note(end) {
@@ -45,6 +46,6 @@ impl<'r> Wave<'r> {
         if found {
             self.levels.push(next);
         }
-        found
+        Ok(found)
     }
 }

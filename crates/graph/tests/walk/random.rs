@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use weft_graph::walk::{Direction, EdgeFilter, Follow};
 use weft_graph::{NodeSpec, NoteGraph};
-use weft_model::{LinkSource, NoteId, NoteSet};
+use weft_model::{LinkSource, NoteId, NoteSet, Stop};
 
 pub(crate) const N_NAMES: usize = 8;
 
@@ -127,6 +127,6 @@ impl Wish {
         let notes = notes.map_or(NoteSet::All, |notes| {
             notes.into_iter().map(|at| NoteId::new(slots[at])).collect()
         });
-        Follow { direction, edges, notes, hierarchy }
+        Follow { direction, edges, notes, hierarchy, stop: Stop::default() }
     }
 }
