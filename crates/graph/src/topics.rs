@@ -110,17 +110,7 @@ pub struct Siblings {
 /// Strong neighbours come first under the cap, then low uris; of a topic's list the first notes in neighbour order are read.
 #[must_use]
 pub fn siblings(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Siblings {
-    let SiblingRequest { seed, direction, notes, max_fanout, .. } = request;
-    let is_result = |id: NoteId| id != *seed && notes.contains(id) && !graph.is_placeholder(id);
-    let mut best: HashMap<NoteId, Sibling> = HashMap::new();
-    let mut keep = |found: Sibling| {
-        let known = best.entry(found.note).or_insert(found);
-        if better(graph, &found, known) == Ordering::Less {
-            *known = found;
-        }
-    };
-    let mut capped = Vec::new();
-
+    let SiblingRequest { seed, direction, max_fanout, .. } = request;
     let lists = [(Side::Outgoing, graph.outgoing(*seed)), (Side::Incoming, graph.inbound(*seed))];
     let halves = lists.into_iter().filter(|(side, _)| direction.follows(*side));
     let mut weights: HashMap<NoteId, f64> = HashMap::new();
@@ -135,38 +125,92 @@ pub fn siblings(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Siblings {
     let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
     neighbours
         .sort_unstable_by(|a, b| weights[b].total_cmp(&weights[a]).then_with(|| by_uri(a, b)));
-    let mut results = neighbours.iter().filter(|id| is_result(**id));
+    let mut near = Near::new(graph, request);
+    let mut results = neighbours.iter().filter(|id| request.is_result(graph, **id));
     for note in results.by_ref().take(*max_fanout) {
         let score = weights[note] / TYPED_WEIGHT;
-        keep(Sibling { note: *note, score, kind: Nearness::Direct, via: None });
+        near.keep(Sibling { note: *note, score, kind: Nearness::Direct, via: None });
     }
-    let mut topics = neighbours.iter().copied().filter(|id| is_topic(graph, *id, request));
-    for topic in topics.by_ref().take(*max_fanout) {
-        let mut met = HashSet::new();
-        let mut inbound = graph
-            .inbound(topic)
-            .iter()
-            .map(|half| half.other)
-            .filter(|id| *id != topic && is_result(*id) && met.insert(*id));
-        let score = sibling_score(graph, topic, request.sibling_score);
-        for note in inbound.by_ref().take(*max_fanout) {
-            keep(Sibling { note, score, kind: Nearness::Sibling, via: Some(topic) });
-        }
-        if inbound.next().is_some() {
-            capped.push(topic);
+    let is_cut = results.next().is_some();
+    near.through_topics(neighbours.into_iter(), is_cut);
+    near.sorted()
+}
+
+/// The notes that link to the topics among `neighbours` of the seed, as [`siblings`] finds them; which of its links lead there, the caller has decided.
+///
+/// Cost: bounded by the number of neighbours and the fan-out, whatever the degree of the seed.
+#[must_use]
+pub fn topic_siblings(
+    graph: &NoteGraph,
+    request: &SiblingRequest<'_>,
+    neighbours: impl Iterator<Item = NoteId>,
+) -> Siblings {
+    let mut near = Near::new(graph, request);
+    near.through_topics(neighbours, false);
+    near.sorted()
+}
+
+impl SiblingRequest<'_> {
+    fn is_result(&self, graph: &NoteGraph, id: NoteId) -> bool {
+        id != self.seed && self.notes.contains(id) && !graph.is_placeholder(id)
+    }
+}
+
+/// Notes near the seed so far, each by its best score.
+struct Near<'g, 'r> {
+    graph: &'g NoteGraph,
+    request: &'r SiblingRequest<'r>,
+    best: HashMap<NoteId, Sibling>,
+    capped: Vec<NoteId>,
+}
+
+impl<'g, 'r> Near<'g, 'r> {
+    fn new(graph: &'g NoteGraph, request: &'r SiblingRequest<'r>) -> Self {
+        Self { graph, request, best: HashMap::new(), capped: Vec::new() }
+    }
+
+    fn keep(&mut self, found: Sibling) {
+        let known = self.best.entry(found.note).or_insert(found);
+        if better(self.graph, &found, known) == Ordering::Less {
+            *known = found;
         }
     }
 
-    if results.next().is_some() || topics.next().is_some() {
-        capped.push(*seed);
+    /// Takes in those that link to the topics among `neighbours`; `is_cut` says that the seed's own list was cut before.
+    fn through_topics(&mut self, neighbours: impl Iterator<Item = NoteId>, is_cut: bool) {
+        let (graph, request) = (self.graph, self.request);
+        let max_fanout = request.max_fanout;
+        let mut topics = neighbours.filter(|id| is_topic(graph, *id, request));
+        for topic in topics.by_ref().take(max_fanout) {
+            let mut met = HashSet::new();
+            let mut inbound = graph
+                .inbound(topic)
+                .iter()
+                .map(|half| half.other)
+                .filter(|id| *id != topic && request.is_result(graph, *id) && met.insert(*id));
+            let score = sibling_score(graph, topic, request.sibling_score);
+            for note in inbound.by_ref().take(max_fanout) {
+                self.keep(Sibling { note, score, kind: Nearness::Sibling, via: Some(topic) });
+            }
+            if inbound.next().is_some() {
+                self.capped.push(topic);
+            }
+        }
+        if is_cut || topics.next().is_some() {
+            self.capped.push(request.seed);
+        }
     }
 
-    let mut siblings: Vec<Sibling> = best.into_values().collect();
-    siblings.sort_unstable_by(|a, b| {
-        b.score.total_cmp(&a.score).then_with(|| by_uri(&a.note, &b.note))
-    });
-    capped.sort_unstable_by(by_uri);
-    Siblings { siblings, capped }
+    fn sorted(self) -> Siblings {
+        let Self { graph, best, mut capped, request: _ } = self;
+        let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
+        let mut siblings: Vec<Sibling> = best.into_values().collect();
+        siblings.sort_unstable_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| by_uri(&a.note, &b.note))
+        });
+        capped.sort_unstable_by(by_uri);
+        Siblings { siblings, capped }
+    }
 }
 
 /// The weight of an edge by its source.

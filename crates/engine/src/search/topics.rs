@@ -1,6 +1,8 @@
 //! Topic siblings of a hit.
 
-use weft_graph::topics::{Nearness, SiblingRequest, siblings};
+use std::collections::HashSet;
+
+use weft_graph::topics::{SiblingRequest, topic_siblings};
 use weft_index::Snapshot;
 use weft_model::{NoteId, NoteSet};
 
@@ -16,7 +18,7 @@ pub(super) struct Shared {
     pub(super) capped: Vec<NoteId>,
 }
 
-/// The notes that share a topic with `hit` and may be hits.
+/// The notes that share a topic with `hit` and may be hits. Topics are looked for among its first links, as many as are followed.
 pub(super) fn siblings_of(
     snapshot: &Snapshot,
     hit: NoteId,
@@ -25,7 +27,10 @@ pub(super) fn siblings_of(
 ) -> Shared {
     let TopicSettings { ontology_path, hub_min_degree, sibling_score, siblings_activate: _ } =
         &settings.topics;
-    let ontology = ontology_around(snapshot, hit, ontology_path);
+    let mut met = HashSet::from([hit]);
+    let mut first: Vec<NoteId> = neighbours(snapshot, hit).take(settings.fanout).collect();
+    first.retain(|id| met.insert(*id));
+    let ontology = in_ontology(snapshot, first.iter().copied(), ontology_path);
     let request = SiblingRequest {
         hub_min_degree: *hub_min_degree,
         sibling_score: *sibling_score,
@@ -33,16 +38,30 @@ pub(super) fn siblings_of(
         max_fanout: settings.fanout,
         ..SiblingRequest::of(hit, &ontology)
     };
-    let found = siblings(snapshot.notes.graph(), &request);
-    let shared = found.siblings.into_iter().filter(|near| near.kind == Nearness::Sibling);
+    let found = topic_siblings(snapshot.notes.graph(), &request, first.into_iter());
+    // What a link joins already, a topic need not.
+    let shared = found.siblings.iter().filter(|near| !met.contains(&near.note));
     Shared { shared: shared.map(|near| (near.note, near.score)).collect(), capped: found.capped }
+}
+
+/// The other ends of a note's links, outgoing ones first.
+fn neighbours(snapshot: &Snapshot, id: NoteId) -> impl Iterator<Item = NoteId> {
+    let graph = snapshot.notes.graph();
+    graph.outgoing(id).iter().chain(graph.inbound(id)).map(|half| half.other)
 }
 
 /// The neighbours of `id` that lie under the ontology's path, by whole segments; none where the path is empty.
 pub(crate) fn ontology_around(snapshot: &Snapshot, id: NoteId, ontology_path: &str) -> NoteSet {
+    in_ontology(snapshot, neighbours(snapshot, id), ontology_path)
+}
+
+fn in_ontology(
+    snapshot: &Snapshot,
+    ids: impl Iterator<Item = NoteId>,
+    ontology_path: &str,
+) -> NoteSet {
     let folder = ontology_path.trim_matches('/');
     let graph = snapshot.notes.graph();
-    let neighbours = graph.outgoing(id).iter().chain(graph.inbound(id)).map(|half| half.other);
     let is_topic = |id: &NoteId| {
         let path = match snapshot.notes.entry(*id) {
             Some(entry) => entry.note.path.as_str(),
@@ -51,5 +70,5 @@ pub(crate) fn ontology_around(snapshot: &Snapshot, id: NoteId, ontology_path: &s
         };
         !folder.is_empty() && is_below(path, folder)
     };
-    neighbours.filter(is_topic).collect()
+    ids.filter(is_topic).collect()
 }

@@ -2,6 +2,7 @@
 
 use weft_engine::{Profile, SearchAnswer, SearchRequest};
 
+use crate::bridge::WORDS;
 use crate::vault::{Vault, request, uris, vault, vault_of_words};
 
 /// Asks in both profiles and checks that every number is one.
@@ -83,4 +84,59 @@ fn a_hub_does_not_float_to_the_top() {
     let hub = bridge.hits.iter().find(|hit| hit.uri.as_str() == "hub").unwrap();
     // One hit that links to it is all that lifts it; 600 notes that do not answer add nothing.
     assert!(hub.score < bridge.hits[0].score && hub.contributions.centrality <= 0.02, "{hub:?}");
+}
+
+#[test]
+fn the_parts_of_a_thousand_queries_sum_to_their_scores() {
+    let mut state = 11_usize;
+    let mut words = |n: usize| -> String {
+        let mut word = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            WORDS[(state >> 33) % WORDS.len()]
+        };
+        (0..n).map(|_| word()).collect::<Vec<_>>().join(" ")
+    };
+    let files: Vec<(String, String)> = (0..30)
+        .map(|at| {
+            let (near, far) = ((at * 7 + 1) % 30, (at * at) % 30);
+            (format!("n{at}.md"), format!("# {}\n{} [[n{near}]] [[n{far}]]\n", words(2), words(9)))
+        })
+        .collect();
+    let mut vault = vault(&files);
+    vault.settings.snippets = 0;
+    let engine = vault.engine();
+    for at in 0..1_000 {
+        let profile = Some(if at % 2 == 0 { Profile::Bridge } else { Profile::Classic });
+        let answer = engine.search(&SearchRequest { profile, ..request(&words(1 + at % 5)) });
+        let answer = answer.unwrap();
+        let weights = answer.explanation.unwrap().weights;
+        assert!(!answer.hits.is_empty());
+        for hit in &answer.hits {
+            let (signals, parts) = (hit.signals, hit.contributions);
+            let sum = parts.similarity + parts.centrality + parts.activation;
+            assert_eq!(sum.to_bits(), hit.score.to_bits(), "{hit:?}");
+            let of = signals.activation * weights.activation;
+            assert_eq!(parts.activation.to_bits(), of.to_bits(), "{hit:?}");
+            assert!((0.0..=1.0).contains(&hit.score), "{hit:?}");
+        }
+    }
+}
+
+#[test]
+fn typos_are_forgiven_where_that_is_asked() {
+    let vault = vault_of_words(&[("fern.md", "the fern unrolls\n"), ("moss.md", "the moss\n")]);
+    let found = |query: &str, typos: Option<bool>| -> Vec<String> {
+        let answer = vault.ask(&SearchRequest { typos, ..request(query) });
+        uris(&answer).into_iter().map(str::to_owned).collect()
+    };
+    let cases: [(&str, &str, Option<bool>, &[&str]); 5] = [
+        ("as configured", "fren", None, &[]),
+        ("letters swapped", "fren", Some(true), &["fern"]),
+        ("a letter too many", "unrollls", Some(true), &["fern"]),
+        ("two edits", "frenn", Some(true), &[]),
+        ("a word that notes hold stays itself", "moss", Some(true), &["moss"]),
+    ];
+    for (name, query, typos, expected) in cases {
+        assert_eq!(found(query, typos), expected, "{name}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::Vault;
 use crate::context::{named, request};
 
 /// A root with four notes below it, each different in what filters ask.
-const GARDEN: &str = "=== root.md
+pub(crate) const GARDEN: &str = "=== root.md
 # Root
 [[a]], [[b]], [[c]], [[d]]
 === a.md
@@ -65,15 +65,16 @@ fn uris<'a>(uris: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     uris.into_iter().map(str::to_owned).collect()
 }
 
-#[test]
-fn every_part_of_a_filter_holds_for_every_source() {
-    let vault = Vault::new(GARDEN);
-    let all = ["a", "b", "below/c", "d"];
+/// The notes below the root.
+pub(crate) const ALL: [&str; 4] = ["a", "b", "below/c", "d"];
+
+/// Every part of a filter, and which notes below the root pass it.
+pub(crate) fn filters() -> Vec<(&'static str, Filter, &'static [&'static str])> {
     let one = |name: &str| vec![name.to_owned()];
     let none = Filter::default;
-    let filters: Vec<(&str, Filter, &[&str])> = vec![
-        ("nothing", none(), &all),
-        ("vault", Filter { vaults: one("vault"), ..none() }, &all),
+    vec![
+        ("nothing", none(), &ALL),
+        ("vault", Filter { vaults: one("vault"), ..none() }, &ALL),
         ("path", Filter { paths: one("below"), ..none() }, &["below/c"]),
         ("glob", Filter { paths: one("?.md"), ..none() }, &["a", "b", "d"]),
         ("tag and those below it", Filter { tags: one("green"), ..none() }, &["a"]),
@@ -90,7 +91,14 @@ fn every_part_of_a_filter_holds_for_every_source() {
             Filter { types: one("plant"), excluded: one("a"), ..none() },
             &["below/c"],
         ),
-    ];
+    ]
+}
+
+#[test]
+fn every_part_of_a_filter_holds_for_every_source() {
+    let vault = Vault::new(GARDEN);
+    let all = ALL;
+    let one = |name: &str| vec![name.to_owned()];
     let follow = Follow { direction: Direction::Out, ..Follow::default() };
     let sources = [
         ("query", ContextRequest { query: "shade".into(), ..generous() }),
@@ -110,7 +118,7 @@ fn every_part_of_a_filter_holds_for_every_source() {
             },
         ),
     ];
-    for (part, filter, passing) in &filters {
+    for (part, filter, passing) in &filters() {
         for (source, request) in &sources {
             let request = ContextRequest { filter: filter.clone(), ..request.clone() };
             let answer = vault.engine.context(&request).unwrap();

@@ -3,6 +3,7 @@
 
 mod assembly;
 mod context;
+mod filters;
 mod related;
 mod stop;
 mod walk;
