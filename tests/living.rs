@@ -10,8 +10,8 @@ use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
-    DeleteNoteRequest, FlushRequest, GetNoteRequest, ListNotesRequest, MoveNoteRequest,
-    PutNoteRequest, SearchMode, SearchRequest, SearchResponse, StatusRequest,
+    ConfirmRequest, DeleteNoteRequest, FlushRequest, GetNoteRequest, ListNotesRequest,
+    MoveNoteRequest, PutNoteRequest, SearchMode, SearchRequest, SearchResponse, StatusRequest,
     WatchGenerationsRequest, WatchQueryRequest,
 };
 use weft_tests::{Failure, Running, served};
@@ -221,6 +221,52 @@ async fn a_caller_writes_and_reads_its_write() -> Result<(), Failure> {
     assert_eq!(notes.delete_note(request.clone()).await?.into_inner().path, "bog/peat.md");
     let status = notes.delete_note(request).await.expect_err("it is gone");
     assert_eq!(status.code(), Code::NotFound);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_that_empties_at_once_is_served_until_somebody_confirms() -> Result<(), Failure> {
+    const N_NOTES: u64 = 25;
+    let vault = tempfile::tempdir()?;
+    let disk = vault.path().join("disk");
+    std::fs::create_dir(&disk)?;
+    for n in 1..N_NOTES {
+        std::fs::write(disk.join(format!("moss{n}.md")), format!("# Moss {n}\nsoft\n"))?;
+    }
+    let (daemon, channel) = serving(vault.path(), SETTINGS).await?;
+    flush(&channel).await?;
+    let mut admin = AdminServiceClient::new(channel.clone());
+    std::fs::remove_dir_all(&disk)?;
+    // The watcher notices it by itself.
+    let status = loop {
+        let status = admin.status(StatusRequest {}).await?.into_inner();
+        if status.vaults[0].n_missing == N_NOTES - 1 {
+            break status;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(status.n_notes, N_NOTES);
+    assert!(status.notices[0].contains("weft confirm"), "{:?}", status.notices);
+
+    let daemon = daemon.restart(vault.path(), SETTINGS).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    flush(&channel).await?;
+    let mut search = SearchServiceClient::new(channel.clone());
+    let answer = search.search(words("soft")).await?.into_inner();
+    assert_eq!(answer.hits.len(), 10, "still there after a restart");
+    assert!(answer.degraded[0].starts_with("files: 24 notes"), "{:?}", answer.degraded);
+
+    let mut admin = AdminServiceClient::new(channel.clone());
+    let unknown = ConfirmRequest { vault: Some("nowhere".into()) };
+    let status = admin.confirm(unknown).await.expect_err("no such vault");
+    assert_eq!(status.code(), Code::NotFound);
+    let confirmed = admin.confirm(ConfirmRequest { vault: None }).await?.into_inner();
+    assert_eq!(confirmed.vaults[0].n_removed, N_NOTES - 1);
+    let answer = search.search(words("soft")).await?.into_inner();
+    assert_eq!((answer.hits.len(), answer.degraded.len()), (0, 0));
+    assert_eq!(answer.generation, confirmed.generation);
     daemon.stop().await?;
     Ok(())
 }

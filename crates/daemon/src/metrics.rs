@@ -297,6 +297,14 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
         page.row("weft_vault_notes", &[("vault", name)], n_notes);
     }
     page.head(
+        "weft_vault_notes_missing",
+        "gauge",
+        "Notes of a vault that are kept although their files are missing.",
+    );
+    for VaultStatus { name, n_missing, .. } in vaults {
+        page.row("weft_vault_notes_missing", &[("vault", name)], n_missing);
+    }
+    page.head(
         "weft_vault_files_left_out",
         "gauge",
         "Files of a vault that are not in the index, by why.",

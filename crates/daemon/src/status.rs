@@ -61,6 +61,10 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
         IndexError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
         IndexError::Embed(_) => of(Code::Internal, "MODEL_FAILED", text),
         IndexError::Vault { .. } => of(Code::FailedPrecondition, "VAULT", text),
+        IndexError::UnknownVault { known, .. } => {
+            let details = info("UNKNOWN_VAULT", [("vaults".to_owned(), known.join(","))]);
+            Status::with_error_details(Code::NotFound, text, details)
+        }
         IndexError::UnknownGeneration { stored, .. } => {
             let stored = stored.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
             let details = info("UNKNOWN_GENERATION", [("stored".to_owned(), stored)]);

@@ -77,6 +77,7 @@ impl Vaults {
             store: store_settings,
             vaults,
             watch,
+            fuse,
             scan,
             parse,
             chunks,
@@ -109,6 +110,7 @@ impl Vaults {
             keyword,
             vector,
             watch: WatchOptions { enabled: watch.enabled && address.is_some(), ..watch },
+            fuse,
             keep_generations: store_settings.keep_generations,
             disk: Disk::default(),
         };

@@ -1,10 +1,11 @@
 //! What the handle and the writer share besides snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_index::Snapshot;
 use weft_index::notes::{FileFacts, VaultId};
+use weft_model::NotePath;
 
 use crate::status::{FileState, IndexStatus, VaultStatus, WatchState};
 
@@ -32,6 +33,8 @@ pub(crate) struct Lines {
     /// Files that are not in the index, by vault and path; a folder's path ends with `/`.
     pub(crate) absent: BTreeMap<VaultId, BTreeMap<String, Absent>>,
     pub(crate) watching: BTreeMap<VaultId, WatchState>,
+    /// Notes that are kept although their files are missing.
+    pub(crate) missing: BTreeMap<VaultId, BTreeSet<NotePath>>,
 }
 
 impl Board {
@@ -113,6 +116,7 @@ impl Lines {
                     n_ambiguous: tally.n_ambiguous,
                     n_skipped: n_skipped.count(),
                     n_failed: n_failed.count(),
+                    n_missing: info.n_missing,
                     watching: self.watching.get(&id).copied().unwrap_or_default(),
                 }
             })

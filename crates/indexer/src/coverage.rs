@@ -1,18 +1,32 @@
 //! The coverage ledger: what became of each file.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use weft_index::Snapshot;
 use weft_index::notes::{Issue, VaultId};
 use weft_model::id::without_markdown_extension;
-use weft_model::{Diagnostic, NoteId, Severity, fold};
+use weft_model::{Diagnostic, NoteId, NotePath, Severity, fold};
 
 use crate::board::Absent;
 use crate::status::{FileCoverage, FileState};
 
-/// The line of a note.
-pub(crate) fn of_note(snapshot: &Snapshot, id: NoteId) -> Option<FileCoverage> {
+/// The line of a note; `missing` are those that are kept without a file.
+pub(crate) fn of_note(
+    snapshot: &Snapshot,
+    id: NoteId,
+    missing: &BTreeMap<VaultId, BTreeSet<NotePath>>,
+) -> Option<FileCoverage> {
     let notes = &snapshot.notes;
     let entry = notes.entry(id)?;
     let mut diagnostics = entry.diagnostics.clone();
+    if missing.get(&entry.vault).is_some_and(|paths| paths.contains(&entry.note.path)) {
+        diagnostics.push(Diagnostic {
+            severity: Severity::Warning,
+            code: "missing-file".into(),
+            message: "The file is missing; the note is kept until that is confirmed.".into(),
+            line: None,
+        });
+    }
     let mut unresolved = Vec::new();
     for issue in notes.issues(id) {
         let (code, message) = match issue {

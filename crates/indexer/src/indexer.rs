@@ -11,10 +11,10 @@ use weft_index::{Backup, Reader, Snapshot, StoreError};
 use crate::board::Board;
 use crate::embed::Models;
 use crate::past::Past;
-use crate::status::{FileCoverage, IndexStatus, NextModel};
+use crate::status::{FileCoverage, IndexStatus, NextModel, VaultStatus};
 use crate::write::{Write, WriteError, Wrote};
 use crate::writer::{Event, Reply, Writer};
-use crate::{IndexError, IndexSettings, Rescan, VaultSettings, coverage, open};
+use crate::{Confirmed, IndexError, IndexSettings, Rescan, VaultSettings, coverage, open};
 
 /// A running index: one writer thread behind a handle. Dropping it stops the writer.
 pub struct Indexer {
@@ -77,6 +77,9 @@ impl Indexer {
     pub fn status(&self) -> IndexStatus {
         let mut status = self.board.lock().status.clone();
         status.notices.extend(status.next.as_ref().map(NextModel::line));
+        let missing: Vec<String> =
+            status.vaults.iter().filter_map(VaultStatus::missing_notice).collect();
+        status.notices.splice(0..0, missing);
         status
     }
 
@@ -96,6 +99,17 @@ impl Indexer {
     /// Fails, and changes nothing, when a new one is no folder.
     pub fn set_vaults(&self, vaults: Vec<VaultSettings>) -> Result<u64, IndexError> {
         self.ask(|reply| Event::Vaults(vaults, reply))
+    }
+
+    /// Takes it that the missing files of `vault`, or of every vault, are gone for good, and lets their notes go.
+    ///
+    /// Gives what left each vault that the fuse held for, by name, and the generation that holds it; none where it held for none.
+    /// Fails where no vault has that name.
+    pub fn confirm(&self, vault: Option<&str>) -> Result<(Vec<Confirmed>, u64), IndexError> {
+        let (reply, answer) = bounded(1);
+        let event = Event::Confirm(vault.map(str::to_owned), reply);
+        self.events.send(event).map_err(|_| IndexError::Stopped)?;
+        answer.recv().map_err(|_| IndexError::Stopped)?
     }
 
     /// Writes into a vault and waits until words and links of it are in.
@@ -148,8 +162,9 @@ impl Indexer {
     pub fn coverage(&self) -> Vec<FileCoverage> {
         let snapshot = self.reader.snapshot();
         let ids = snapshot.notes.by_path().map(|(id, _)| id);
+        let missing = self.board.lock().missing.clone();
         let mut lines: Vec<FileCoverage> =
-            ids.filter_map(|id| coverage::of_note(&snapshot, id)).collect();
+            ids.filter_map(|id| coverage::of_note(&snapshot, id, &missing)).collect();
         for (vault, files) in &self.board.lock().absent {
             let files = files.iter();
             lines.extend(

@@ -22,6 +22,7 @@ mod coverage;
 mod depth;
 pub mod embed;
 mod files;
+mod fuse;
 mod hash;
 mod indexer;
 mod offsets;
@@ -39,6 +40,7 @@ mod watch;
 mod write;
 mod writer;
 
+pub use fuse::{Confirmed, FuseOptions};
 pub use indexer::Indexer;
 pub use settings::{IndexError, IndexSettings, Rescan, VaultSettings};
 pub use status::{FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState};

@@ -48,7 +48,9 @@ pub(crate) fn parts(
         }
     }
     for VaultSettings { name, root } in &settings.vaults {
-        let vault = notes.vaults().find(|(_, VaultInfo { name: known, .. })| known == name);
+        let vault = notes
+            .vaults()
+            .find(|(_, VaultInfo { name: known, root: _, n_missing: _ })| known == name);
         let n_notes = vault.map_or(0, |(id, _)| notes.tally(id).n_notes);
         // A folder that is missing today may be back tomorrow; its notes are served meanwhile.
         if watch::identity(root).is_none() && n_notes == 0 {

@@ -8,6 +8,7 @@ use weft_index::vector::VectorParams;
 use weft_index::{Disk, StoreError};
 
 use crate::chunk::ChunkLimits;
+use crate::fuse::FuseOptions;
 use crate::hash::digest_of;
 use crate::parse::ParseOptions;
 use crate::scan::ScanOptions;
@@ -41,6 +42,8 @@ pub struct IndexSettings {
     pub vector: VectorParams,
     /// How changed files are noticed.
     pub watch: WatchOptions,
+    /// When missing notes are kept.
+    pub fuse: FuseOptions,
     /// Generations kept on disk, at least 1.
     pub keep_generations: usize,
     /// What the store's files are changed through.
@@ -58,6 +61,7 @@ impl Default for IndexSettings {
             keyword: KeywordSettings::default(),
             vector: VectorParams::default(),
             watch: WatchOptions::default(),
+            fuse: FuseOptions::default(),
             keep_generations: 2,
             disk: Disk::default(),
         }
@@ -102,6 +106,14 @@ pub enum IndexError {
         root: PathBuf,
         /// Why not.
         reason: String,
+    },
+    /// No vault has this name.
+    #[error("`{name}` is no vault; the vaults are {}", known.join(", "))]
+    UnknownVault {
+        /// The name.
+        name: String,
+        /// The names that there are, ascending.
+        known: Vec<String>,
     },
     /// The state of a generation is not kept, or never was.
     #[error("generation {generation} is not stored{}", listed(stored))]

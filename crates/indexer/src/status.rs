@@ -128,8 +128,24 @@ pub struct VaultStatus {
     pub n_skipped: usize,
     /// Files that could not be read.
     pub n_failed: usize,
+    /// Notes that are kept although their files are missing; above 0 while the fuse holds.
+    pub n_missing: usize,
     /// How changes of its files are noticed.
     pub watching: WatchState,
+}
+
+impl VaultStatus {
+    /// What a person should know of its missing files, and what to do about it; nothing where none is missing.
+    #[must_use]
+    pub fn missing_notice(&self) -> Option<String> {
+        let Self { name, root, n_notes, n_missing, .. } = self;
+        (*n_missing > 0).then(|| {
+            format!(
+                "{n_missing} of {n_notes} notes of `{name}` have no file below {root} any more; they are served as they were. \
+                 They leave the index with `weft confirm {name}`, and are taken up again as soon as the files are back."
+            )
+        })
+    }
 }
 
 /// How changes of a vault's files are noticed.

@@ -22,20 +22,24 @@ pub(crate) fn vault_changes(notes: &NoteTable, wanted: &[VaultSettings]) -> Vec<
     let mut changes = Vec::new();
     let mut taken: Vec<VaultId> = notes.vaults().map(|(id, _)| id).collect();
     for vault in wanted {
-        let info = VaultInfo { name: vault.name.clone(), root: vault.root.display().to_string() };
+        let info = VaultInfo::new(&vault.name, vault.root.display().to_string());
         if let Some((id, known)) = notes.vaults().find(|(_, known)| known.name == vault.name) {
+            let info = VaultInfo { n_missing: known.n_missing, ..info };
             if *known != info {
                 changes.push(Change::Vault(id, Some(info)));
             }
             continue;
         }
         let moved = lost.iter().position(|(id, _)| is_moved(notes, *id, &vault.root));
-        let id = match moved {
-            Some(at) => lost.remove(at).0,
-            None => (0..).map(VaultId).find(|id| !taken.contains(id)).unwrap_or(VaultId(u16::MAX)),
+        let (id, n_missing) = match moved.map(|at| lost.remove(at)) {
+            Some((id, known)) => (id, known.n_missing),
+            None => {
+                let free = (0..).map(VaultId).find(|id| !taken.contains(id));
+                (free.unwrap_or(VaultId(u16::MAX)), 0)
+            }
         };
         taken.push(id);
-        changes.push(Change::Vault(id, Some(info)));
+        changes.push(Change::Vault(id, Some(VaultInfo { n_missing, ..info })));
     }
     changes.extend(lost.into_iter().map(|(id, _)| Change::Vault(id, None)));
     changes

@@ -265,6 +265,12 @@ pub(crate) enum Command {
         /// The folder that `backup` wrote.
         folder: PathBuf,
     },
+    /// Let notes go whose files are missing: a vault of which too many are missing at once keeps them.
+    Confirm {
+        /// The vault; without it, every one.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Check settings, model, store and daemon.
     Doctor,
     /// Show the settings.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use serde::Serialize;
 use weft_graph::walk::export::Format as GraphFormat;
 use weft_proto::noteweft::v1::{
-    ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest, ReindexRequest,
+    ConfirmRequest, ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest, ReindexRequest,
     ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, WhyNotRequest,
 };
 
@@ -136,6 +136,11 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
             })
         }
         Command::Backup { folder } => backup::ask(asker, &folder, global).await,
+        Command::Confirm { name } => {
+            let request = ConfirmRequest { vault: name };
+            let answer = asker.admin().confirm(request).await?.into_inner();
+            render(format, &answer, print::confirmed)
+        }
         Command::Serve { .. }
         | Command::Restore { .. }
         | Command::Index { .. }

@@ -144,6 +144,7 @@ impl From<OpenError> for Failure {
                     .hint("the index can be deleted at any time; it comes back the same"),
                 IndexError::Keyword(_)
                 | IndexError::Embed(_)
+                | IndexError::UnknownVault { .. }
                 | IndexError::UnknownGeneration { .. }
                 | IndexError::Stopped => Self::other(message),
             },

@@ -14,7 +14,7 @@ use weft_indexer::chunk::ChunkLimits;
 use weft_indexer::embed::{EmbeddingSettings, RemoteSettings};
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::ScanOptions;
-use weft_indexer::{IndexSettings, WatchOptions};
+use weft_indexer::{FuseOptions, IndexSettings, WatchOptions};
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
 use super::Problem;
@@ -36,6 +36,8 @@ pub struct Settings {
     pub vaults: Vec<Vault>,
     /// How changed files are noticed.
     pub watch: WatchOptions,
+    /// When missing notes are kept.
+    pub fuse: FuseOptions,
     /// Which files are read.
     pub scan: ScanOptions,
     /// Which dialects are read.
@@ -203,10 +205,13 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// The name given, or the folder's.
+    /// The name given, or the folder's: the real one's, or, while there is none, as it is written, so that a vault keeps its name while its disk is out.
     #[must_use]
     pub fn name(&self) -> String {
-        let folder = || self.root.canonicalize().ok()?.file_name()?.to_str().map(str::to_owned);
+        let folder = || {
+            let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+            Some(real.file_name()?.to_str()?.to_owned())
+        };
         self.name.clone().or_else(folder).unwrap_or_else(|| "vault".to_owned())
     }
 }
@@ -303,6 +308,7 @@ impl Settings {
             store,
             vaults,
             watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms },
+            fuse: FuseOptions { max_share, min_notes: _ },
             scan: _,
             parse: _,
             chunks,
@@ -370,6 +376,7 @@ impl Settings {
         let poll = 100..=3_600_000;
         check(poll.contains(poll_ms), "watch.poll_ms", "must be 100 to 3600000");
         check(*debounce_ms <= 60_000, "watch.debounce_ms", "must be 0 to 60000");
+        check((0.0..=1.0).contains(max_share), "fuse.max_share", "must be 0 to 1");
         let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {

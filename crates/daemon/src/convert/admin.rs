@@ -44,6 +44,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
             n_ambiguous,
             n_skipped,
             n_failed,
+            n_missing,
             watching,
         } = vault;
         wire::VaultStatus {
@@ -56,6 +57,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
             n_skipped: count(n_skipped),
             n_failed: count(n_failed),
             watching: watch_state(watching).into(),
+            n_missing: count(n_missing),
         }
     });
     wire::StatusResponse {
@@ -85,6 +87,16 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         digest: self::digest(digest),
         stored_generations,
     }
+}
+
+pub(crate) fn confirmed(
+    (vaults, generation): (Vec<indexer::Confirmed>, u64),
+) -> wire::ConfirmResponse {
+    let vaults = vaults.into_iter().map(|confirmed| {
+        let indexer::Confirmed { vault, n_removed } = confirmed;
+        wire::ConfirmedVault { name: vault, n_removed: count(n_removed) }
+    });
+    wire::ConfirmResponse { vaults: vaults.collect(), generation }
 }
 
 fn digest(digest: u128) -> String {

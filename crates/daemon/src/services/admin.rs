@@ -145,6 +145,17 @@ impl AdminService for Services {
         Ok(Response::new(ReceiverStream::new(messages)))
     }
 
+    async fn confirm(
+        &self,
+        request: Request<wire::ConfirmRequest>,
+    ) -> Result<Response<wire::ConfirmResponse>, Status> {
+        let wire::ConfirmRequest { vault } = request.into_inner();
+        let vaults = self.vaults()?;
+        let confirmed = blocking(move || vaults.indexer().confirm(vault.as_deref())).await?;
+        let confirmed = confirmed.map_err(|error| status::of_index(&error))?;
+        Ok(Response::new(convert::admin::confirmed(confirmed)))
+    }
+
     type WatchGenerationsStream = Following<wire::WatchGenerationsResponse>;
 
     async fn watch_generations(

@@ -80,6 +80,7 @@ impl Engine {
         }
         let (profile, weights) = self.ranking_of(request)?;
         let mut degraded = Vec::new();
+        degraded.extend(missing_files(snapshot));
         let mut stages = Stages::start();
         let question = self.question(snapshot, request, profile, &mut degraded)?;
         stages.end("question");
@@ -309,4 +310,15 @@ impl Engine {
             best_chunk,
         })
     }
+}
+
+/// A line for each vault of which notes are shown although their files are missing.
+fn missing_files(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let missing = snapshot.notes.vaults().filter(|(_, info)| info.n_missing > 0);
+    missing.map(|(_, info)| {
+        let (name, n) = (&info.name, info.n_missing);
+        format!(
+            "files: {n} notes of `{name}` have no file any more and are found as they last were"
+        )
+    })
 }

@@ -99,7 +99,7 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
         })
         .collect();
-    let info = VaultInfo { name: "vault".into(), root: "/vault".into() };
+    let info = VaultInfo::new("vault", "/vault");
     let (notes, _) = NoteTable::new([info]).edited(&changes);
 
     let language = LanguageChoice::Fixed(Language::English);

@@ -19,6 +19,16 @@ pub struct VaultInfo {
     pub name: String,
     /// The real path of its folder, for people; never opened through this.
     pub root: String,
+    /// Notes of it that are kept although their files are missing, until they are back or somebody says that they are gone for good.
+    #[serde(default)]
+    pub n_missing: usize,
+}
+
+impl VaultInfo {
+    /// A vault of which nothing is missing.
+    pub fn new(name: impl Into<String>, root: impl Into<String>) -> Self {
+        Self { name: name.into(), root: root.into(), n_missing: 0 }
+    }
 }
 
 /// What the file system said of a file when it was read.

@@ -14,7 +14,7 @@ use weft_model::{Link, LinkSource, Note, NoteId, NotePath, Target, TargetSyntax,
 const VAULT: VaultId = VaultId(0);
 
 fn table() -> NoteTable {
-    NoteTable::new([VaultInfo { name: "v".into(), root: "/v".into() }])
+    NoteTable::new([VaultInfo::new("v", "/v")])
 }
 
 fn note(path: &str) -> Note {
@@ -61,7 +61,7 @@ fn linking(path: &str, links: impl IntoIterator<Item = Link>) -> Note {
 }
 
 fn info(name: &str) -> VaultInfo {
-    VaultInfo { name: name.into(), root: format!("/{name}") }
+    VaultInfo::new(name, format!("/{name}"))
 }
 
 fn upsert(note: Note) -> Change {

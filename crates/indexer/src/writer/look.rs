@@ -1,13 +1,13 @@
 //! A look at files: what changed in an area of a vault, published.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId};
-use weft_model::{NotePath, TextHash};
+use weft_model::NotePath;
 
+use super::missing::{Gone, Verdict};
 use super::read::{FileReader, Read};
 use super::{Event, RETRY, Writer};
 use crate::board::Absent;
@@ -24,6 +24,15 @@ const MAX_BURST: u32 = 4;
 
 /// How long after a folder appeared it is looked at once more.
 const SETTLE: Duration = Duration::from_secs(2);
+
+/// How to look at files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct How {
+    /// Reads every file again, also those that seem unchanged.
+    pub(super) full: bool,
+    /// Lets notes of the area go whose files are gone, however many: somebody said so.
+    pub(super) lets_go: bool,
+}
 
 /// A vault that is looked after.
 pub(super) struct Watched {
@@ -169,7 +178,7 @@ impl Writer {
     /// Looks at an area; where that fails, tries again later.
     fn look_again(&mut self, at: usize, area: Area) {
         self.begin_to_count();
-        match self.look(at, area, Rescan::default()) {
+        match self.look(at, area, How::default()) {
             Ok(()) => self.forget_error(),
             Err(error) => {
                 self.report(&error);
@@ -197,14 +206,15 @@ impl Writer {
         self.begin_to_count();
         self.board.lock().status.phase = Phase::Scanning;
         let mut outcome = Ok(());
+        let Rescan { full, compact } = options;
         for at in 0..self.vaults.len() {
-            if let Err(error) = self.look(at, Area::WHOLE, options) {
+            if let Err(error) = self.look(at, Area::WHOLE, How { full, lets_go: false }) {
                 self.report(&error);
                 self.vaults[at].retry();
                 outcome = outcome.and(Err(error));
             }
         }
-        if options.compact {
+        if compact {
             self.compact()?;
         }
         self.forget_error();
@@ -212,28 +222,29 @@ impl Writer {
     }
 
     /// Looks at an area of a vault and publishes what changed in it, if anything did.
-    pub(super) fn look(
-        &mut self,
-        at: usize,
-        area: Area,
-        options: Rescan,
-    ) -> Result<(), IndexError> {
+    pub(super) fn look(&mut self, at: usize, area: Area, how: How) -> Result<(), IndexError> {
         let vault = &mut self.vaults[at];
         if area.is_whole() {
             vault.forget_announced();
         }
         let (id, root) = (vault.id, vault.root.clone());
-        let options = Rescan { full: options.full || vault.outdated, ..options };
-        let refused = |source: scan::ScanError| IndexError::Vault {
-            root: root.clone(),
-            reason: source.to_string(),
-        };
+        let how = How { full: how.full || vault.outdated, ..how };
         let mut area = area;
-        let mut seen = scan::scan(&root, &self.settings.scan, &area).map_err(refused)?;
-        if !area.is_whole() && (seen.entangled || vault.entangled) {
+        let mut seen = scan::scan(&root, &self.settings.scan, &area);
+        if !area.is_whole() && (vault.entangled || seen.as_ref().is_ok_and(|seen| seen.entangled)) {
             area = Area::WHOLE;
-            seen = scan::scan(&root, &self.settings.scan, &area).map_err(refused)?;
+            seen = scan::scan(&root, &self.settings.scan, &area);
         }
+        let seen = match seen {
+            Ok(seen) => seen,
+            Err(source) => {
+                if watch::identity(&root).is_none() {
+                    self.miss_all(at, how)?;
+                }
+                return Err(IndexError::Vault { root, reason: source.to_string() });
+            }
+        };
+        let vault = &mut self.vaults[at];
         if area.is_whole() {
             vault.entangled = seen.entangled;
             vault.identity = watch::identity(&root);
@@ -241,16 +252,13 @@ impl Writer {
         let Scan { found, skipped, entangled: _ } = seen;
         let notes = self.publisher.newest().notes.clone();
         let paths = area.paths();
-        let mut gone: BTreeMap<NotePath, Arc<NoteEntry>> = paths
-            .iter()
-            .flat_map(|path| notes.at_or_below(id, path))
-            .map(|(_, entry)| (entry.note.path.clone(), Arc::clone(entry)))
-            .collect();
+        let mut gone = self.gone(id, &notes, &paths);
         for file in &found {
             gone.remove(&file.path);
         }
+        let gone = Gone::new(gone, &skipped);
         let mut absent: BTreeMap<String, Absent> = skipped.into_iter().map(kept_out).collect();
-        let changed = self.changed(id, &notes, &found, options, &mut absent);
+        let changed = self.changed(id, &notes, &found, how, &mut absent);
         {
             let mut board = self.board.lock();
             let status = &mut board.status;
@@ -260,7 +268,7 @@ impl Writer {
             status.n_files_total += found.len();
             status.n_files_done += found.len() - changed.len();
         }
-        self.take_in((id, &root), &notes, &changed, gone, &mut absent, options)?;
+        self.take_in((id, &root), &notes, &changed, gone, &mut absent, (how, &paths))?;
         self.vaults[at].outdated &= !area.is_whole();
         let mut board = self.board.lock();
         board.set_absent(id, &paths, absent);
@@ -274,7 +282,7 @@ impl Writer {
         vault: VaultId,
         notes: &NoteTable,
         found: &'f [Found],
-        options: Rescan,
+        how: How,
         absent: &mut BTreeMap<String, Absent>,
     ) -> Vec<&'f Found> {
         let board = self.board.lock();
@@ -287,7 +295,7 @@ impl Writer {
             let reread = self.reread.get(&place);
             let holds = |facts: &FileFacts| facts.still_hold(&file.facts);
             match (entry, before) {
-                _ if options.full => changed.push(file),
+                _ if how.full => changed.push(file),
                 (Some(entry), _) if holds(&entry.file) || reread.is_some_and(holds) => {}
                 // What failed may succeed now: a file's facts do not tell who may read it.
                 (None, Some((path, before)))
@@ -301,7 +309,7 @@ impl Writer {
         changed
     }
 
-    /// Reads changed files and publishes what they say, a batch at a time; files that are gone leave with the last.
+    /// Reads changed files of some paths and publishes what they say, a batch at a time; notes whose files are gone leave with the last, unless they are kept.
     ///
     /// A file with the content of one that is gone is that one, moved.
     fn take_in(
@@ -309,14 +317,10 @@ impl Writer {
         (vault, root): (VaultId, &Path),
         notes: &NoteTable,
         changed: &[&Found],
-        gone: BTreeMap<NotePath, Arc<NoteEntry>>,
+        mut gone: Gone,
         absent: &mut BTreeMap<String, Absent>,
-        options: Rescan,
+        (how, paths): (How, &[String]),
     ) -> Result<(), IndexError> {
-        let mut gone_by_hash: HashMap<TextHash, Vec<Arc<NoteEntry>>> = HashMap::new();
-        for entry in gone.into_values().rev() {
-            gone_by_hash.entry(entry.file.hash).or_default().push(entry);
-        }
         // Another recipe is to be written down even where it makes the same of every file.
         let outdated = self.vaults.iter().any(|known| known.id == vault && known.outdated);
         let same = |entry: &NoteEntry| {
@@ -334,7 +338,7 @@ impl Writer {
             };
             let known = |path: &NotePath| {
                 let entry = notes.at(vault, path).and_then(|id| notes.entry(id));
-                entry.filter(|_| !options.full).cloned()
+                entry.filter(|_| !how.full).cloned()
             };
             let mut changes: Vec<Change> = Vec::new();
             for read in reader.read_all(batch, &known) {
@@ -345,9 +349,9 @@ impl Writer {
                     Read::Note(entry) => {
                         self.reread.remove(&(vault, entry.note.path.clone()));
                         let is_new = notes.at(vault, &entry.note.path).is_none();
-                        let same = gone_by_hash.get_mut(&entry.file.hash).filter(|_| is_new);
-                        changes.push(match same.and_then(Vec::pop) {
-                            Some(old) => Change::Move(old.note.path.clone(), entry),
+                        let old = is_new.then(|| gone.take_moved(entry.file.hash)).flatten();
+                        changes.push(match old {
+                            Some(old) => Change::Move(old, entry),
                             None => Change::Upsert(entry),
                         });
                     }
@@ -355,7 +359,12 @@ impl Writer {
                         self.reread.insert((vault, path), facts);
                     }
                     Read::Absent(path, file) => {
-                        if notes.at(vault, &path).is_some() {
+                        let is_known = notes.at(vault, &path).is_some();
+                        if is_known && file.state == FileState::Failed {
+                            gone.unreadable(path, file);
+                            continue;
+                        }
+                        if is_known {
                             changes.push(Change::Remove(vault, path.clone()));
                         }
                         absent.insert(path.as_str().to_owned(), file);
@@ -363,17 +372,22 @@ impl Writer {
                 }
             }
             self.board.lock().status.n_files_done += batch.len();
-            let is_last = batches.peek().is_none();
-            if is_last {
-                for entry in gone_by_hash.drain().flat_map(|(_, entries)| entries) {
-                    self.reread.remove(&(vault, entry.note.path.clone()));
-                    changes.push(Change::Remove(vault, entry.note.path.clone()));
-                }
+            if batches.peek().is_some() {
+                self.publish(&changes)?;
+                continue;
             }
+            let n_notes = notes.tally(vault).n_notes;
+            let Verdict { kept, dropped } =
+                gone.judge(how, paths, |n_missing| self.settings.fuse.holds(n_missing, n_notes));
+            for (path, file) in dropped {
+                absent.extend(file.map(|file| (path.as_str().to_owned(), file)));
+                self.reread.remove(&(vault, path.clone()));
+                changes.push(Change::Remove(vault, path));
+            }
+            changes.extend(self.missing_now(vault, kept.len()));
             self.publish(&changes)?;
-            if is_last {
-                return Ok(());
-            }
+            self.show_missing(vault, kept);
+            return Ok(());
         }
     }
 

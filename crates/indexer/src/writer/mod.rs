@@ -6,6 +6,7 @@
 mod backlog;
 mod look;
 mod meaning;
+mod missing;
 mod publish;
 mod read;
 mod succeed;
@@ -24,7 +25,7 @@ use weft_index::{Backup, Publisher, Shelf, Store};
 use weft_model::NotePath;
 
 use self::backlog::Embedded;
-use self::look::Watched;
+use self::look::{How, Watched};
 use self::meaning::Meaning;
 pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
@@ -37,7 +38,7 @@ use crate::succession::{Succession, Successor};
 use crate::vaults::vault_changes;
 use crate::watch::{self, Touched};
 use crate::write::{Write, WriteError, Wrote};
-use crate::{IndexError, IndexSettings, Rescan, VaultSettings};
+use crate::{Confirmed, IndexError, IndexSettings, Rescan, VaultSettings};
 
 /// Where the writer answers with the generation that holds what was asked for.
 pub(crate) type Reply = Sender<Result<u64, IndexError>>;
@@ -54,6 +55,8 @@ pub(crate) enum Event {
     Vaults(Vec<VaultSettings>, Reply),
     /// Somebody wants a copy of what is held.
     Backup(Sender<Result<Backup, IndexError>>),
+    /// Somebody says that the missing files of this vault, or of all, are gone for good.
+    Confirm(Option<String>, Sender<Result<(Vec<Confirmed>, u64), IndexError>>),
     /// Somebody wants something written into a vault.
     Write(Write, Sender<Result<Wrote, WriteError>>),
     /// A batch came back from the model whose backlog has this number.
@@ -181,6 +184,11 @@ impl Writer {
                 Ok(Event::Backup(reply)) => {
                     let _ = reply.send(self.backup());
                 }
+                Ok(Event::Confirm(vault, reply)) => {
+                    let result = self.confirm(vault.as_deref());
+                    self.show_phase();
+                    let _ = reply.send(result.map(|confirmed| (confirmed, self.generation())));
+                }
                 Ok(Event::Write(write, reply)) => {
                     let result = self.write(write);
                     self.show_phase();
@@ -265,6 +273,7 @@ impl Writer {
         let mut board = self.board.lock();
         board.absent.retain(|id, _| is_served(id));
         board.watching.retain(|id, _| is_served(id));
+        board.missing.retain(|id, _| is_served(id));
     }
 
     /// Serves these vaults from now on; looks at the files of new ones.
@@ -284,7 +293,7 @@ impl Writer {
         for at in 0..self.vaults.len() {
             if self.vaults[at].is_new() {
                 self.watch(at);
-                self.look(at, Area::WHOLE, Rescan::default())?;
+                self.look(at, Area::WHOLE, How::default())?;
             }
         }
         self.count();

@@ -8,12 +8,13 @@ use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash};
 
 use super::Writer;
+use super::look::How;
 use crate::hash::hash_of;
 use crate::parse::{body_start, parse};
 use crate::retarget::{Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
-use crate::{IndexError, Rescan, files};
+use crate::{IndexError, files};
 
 /// Near matches named beside an unknown note.
 const NEAR_MATCHES: usize = 5;
@@ -157,7 +158,7 @@ impl Writer {
         };
         // What is rewritten must be what is indexed.
         let paths: Vec<NotePath> = linking(&self.publisher.newest().notes).into_keys().collect();
-        self.look(from.at, self.area(from.at, &paths), Rescan::default())?;
+        self.look(from.at, self.area(from.at, &paths), How::default())?;
         let before = self.publisher.newest().notes.clone();
         let Some(moved) = before.at(from.vault, &from.path) else { return Ok(Vec::new()) };
         let Some(entry) = before.entry(moved) else { return Ok(Vec::new()) };
@@ -206,7 +207,7 @@ impl Writer {
         links: Vec<RewrittenLinks>,
     ) -> Result<Wrote, WriteError> {
         let area = self.area(spot.at, touched);
-        if let Err(source) = self.look(spot.at, area, Rescan::default()) {
+        if let Err(source) = self.look(spot.at, area, How { lets_go: true, ..How::default() }) {
             self.vaults[spot.at].retry();
             return Err(WriteError::NotIndexed { path: spot.path.to_string(), source });
         }

@@ -2,6 +2,7 @@
 
 mod durable;
 mod fake;
+mod fuse;
 mod hostile;
 mod living;
 mod looks;

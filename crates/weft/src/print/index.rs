@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    CoverageResponse, FileCoverage, FileState, Phase, Severity, StatusResponse, VaultStatus,
+    ConfirmResponse, ConfirmedVault, CoverageResponse, FileCoverage, FileState, Phase, Severity,
+    StatusResponse, VaultStatus,
 };
 
 use crate::backup::Copy;
@@ -89,6 +90,7 @@ fn of_vault(vault: &VaultStatus) -> String {
         n_skipped,
         n_failed,
         watching: _,
+        n_missing,
     } = vault;
     let mut text =
         format!("{} {} {}", paint(STRONG, name), root, counted(*n_notes, "note", "notes"));
@@ -96,7 +98,12 @@ fn of_vault(vault: &VaultStatus) -> String {
         let share = *n_resolved as f64 / *n_links as f64 * 100.0;
         let _ = write!(text, ", {share:.1} % of {} resolved", counted(*n_links, "link", "links"));
     }
-    for (n, what) in [(n_ambiguous, "ambiguous"), (n_skipped, "skipped"), (n_failed, "failed")] {
+    for (n, what) in [
+        (n_ambiguous, "ambiguous"),
+        (n_skipped, "skipped"),
+        (n_failed, "failed"),
+        (n_missing, "without a file"),
+    ] {
         if *n > 0 {
             let _ = write!(text, ", {n} {what}");
         }
@@ -118,6 +125,22 @@ fn copied(Copy { folder, generation, n_files, n_bytes }: &Copy) -> String {
     let files = counted(*n_files as u64, "file", "files");
     let folder = harmless(&folder.to_string_lossy());
     format!("generation {generation} is in {folder}: {files}, {}", bytes(*n_bytes))
+}
+
+/// What left the index on confirmation.
+pub(crate) fn confirmed(answer: &ConfirmResponse) -> String {
+    let ConfirmResponse { vaults, generation } = answer;
+    let generation = paint(DIM, &format!("generation {generation}"));
+    if vaults.is_empty() {
+        return format!("no vault waits for a confirmation  {generation}\n");
+    }
+    let mut out = String::new();
+    for ConfirmedVault { name, n_removed } in vaults {
+        let notes = counted(*n_removed, "note", "notes");
+        let name = paint(STRONG, &harmless(name));
+        let _ = writeln!(out, "{notes} of {name} left the index  {generation}");
+    }
+    out
 }
 
 /// `n` bytes in the largest unit that leaves a whole part.

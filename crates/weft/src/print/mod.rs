@@ -21,7 +21,7 @@ use crate::failure::Failure;
 pub(crate) use context::{context, ledger};
 pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
-pub(crate) use index::{backup, coverage, doing, restored, serves, serving, status};
+pub(crate) use index::{backup, confirmed, coverage, doing, restored, serves, serving, status};
 pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{account, related};
 pub(crate) use search::search;
