@@ -1,6 +1,6 @@
 //! Texts on their way to the model.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ pub(super) struct Backlog {
     queue: VecDeque<TextHash>,
     ready: VecDeque<(TextHash, String)>,
     waiting: HashMap<TextHash, Vec<Place>>,
+    /// The texts under which chunks of a note wait.
+    texts_of: HashMap<NoteId, HashSet<TextHash>>,
     n_waiting: usize,
     in_flight: usize,
     /// Until when the model, or the disk, is left alone.
@@ -44,6 +46,7 @@ impl Backlog {
             queue: VecDeque::new(),
             ready: VecDeque::new(),
             waiting: HashMap::new(),
+            texts_of: HashMap::new(),
             n_waiting: 0,
             in_flight: 0,
             rests_until: None,
@@ -81,7 +84,21 @@ impl Backlog {
         }
         if !places.contains(&place) {
             places.push(place);
+            self.texts_of.entry(place.0).or_default().insert(text);
             self.n_waiting += 1;
+        }
+    }
+
+    /// Lets no chunk of a note wait any more: it says something else now, and must not be given the vector of what it said.
+    pub(super) fn forget(&mut self, note: NoteId) {
+        for text in self.texts_of.remove(&note).unwrap_or_default() {
+            let Some(places) = self.waiting.get_mut(&text) else { continue };
+            let n_before = places.len();
+            places.retain(|(id, _)| *id != note);
+            self.n_waiting -= n_before - places.len();
+            if places.is_empty() {
+                self.waiting.remove(&text);
+            }
         }
     }
 
@@ -89,6 +106,14 @@ impl Backlog {
     pub(super) fn take(&mut self, text: TextHash) -> Vec<Place> {
         let places = self.waiting.remove(&text).unwrap_or_default();
         self.n_waiting -= places.len();
+        for (note, _) in &places {
+            if let Some(texts) = self.texts_of.get_mut(note) {
+                texts.remove(&text);
+                if texts.is_empty() {
+                    self.texts_of.remove(note);
+                }
+            }
+        }
         places
     }
 
@@ -234,4 +259,39 @@ fn per_second(n: usize, elapsed: Duration) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]
 fn seconds_left(n_pending: usize, rate: f64) -> Option<f64> {
     (n_pending > 0 && rate > 0.0).then(|| n_pending as f64 / rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A note that was edited while its text was with the model kept the vector of what it had said.
+    #[test]
+    fn a_note_that_is_edited_waits_for_what_it_says_now() {
+        let (one, other) = (NoteId::new(0), NoteId::new(1));
+        let mut backlog = Backlog {
+            to_model: None,
+            batch: 1,
+            queue: VecDeque::new(),
+            ready: VecDeque::new(),
+            waiting: HashMap::new(),
+            texts_of: HashMap::new(),
+            n_waiting: 0,
+            in_flight: 0,
+            rests_until: None,
+            n_embedded: 0,
+            since: None,
+        };
+        let text = |n: u128| TextHash(n);
+        backlog.wait(text(1), (one, 0));
+        backlog.wait(text(2), (one, 1));
+        backlog.wait(text(1), (other, 0));
+        backlog.forget(one);
+        backlog.wait(text(3), (one, 0));
+        assert_eq!(backlog.n_waiting(), 2);
+        assert_eq!(backlog.take(text(1)), [(other, 0)]);
+        assert_eq!(backlog.take(text(2)), []);
+        assert_eq!(backlog.take(text(3)), [(one, 0)]);
+        assert!(backlog.is_idle() && backlog.n_waiting() == 0 && backlog.texts_of.is_empty());
+    }
 }

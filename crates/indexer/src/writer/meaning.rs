@@ -104,6 +104,7 @@ impl Meaning {
     }
 
     fn arrange_note(&mut self, id: NoteId, texts: &[TextHash]) -> Result<(), StoreError> {
+        self.backlog.forget(id);
         let (waiting, outcome) = self.shelf.arrange(id, texts);
         for at in waiting {
             self.backlog.wait(texts[at], (id, at));

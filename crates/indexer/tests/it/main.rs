@@ -8,4 +8,5 @@ mod living;
 mod looks;
 mod models;
 mod notebooks;
+mod sequences;
 mod writes;
