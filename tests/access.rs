@@ -183,12 +183,12 @@ async fn tls_and_client_certificates_are_asked_for_and_renewed_while_it_runs() -
 
     let renewed = Authority::new()?;
     renewed.files(folder.path(), "localhost")?;
-    daemon.reload()?;
+    daemon.reload().await?;
     let identity = clients.sign("a client")?;
     assert!(search(&servers, Some(identity.clone())).await.is_err(), "the old one is gone");
     search(&renewed, Some(identity.clone())).await?;
     std::fs::write(folder.path().join("key.pem"), "no key")?;
-    assert!(daemon.reload().is_err());
+    assert!(daemon.reload().await.is_err());
     search(&renewed, Some(identity)).await?;
     daemon.stop().await?;
     Ok(())

@@ -11,7 +11,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
-use weft_daemon::config::{Config, Sources};
+use weft_daemon::config::{Config, Sources, Vault};
 use weft_daemon::{Control, Daemon, Environment, Paths, ServeError};
 
 /// What goes wrong in a test, whatever it is.
@@ -95,8 +95,16 @@ impl Running {
     }
 
     /// Reads tokens and certificates again, as SIGHUP does.
-    pub fn reload(&self) -> Result<(), Failure> {
-        Ok(self.control.reload(&self.config)?)
+    pub async fn reload(&self) -> Result<(), Failure> {
+        Ok(self.control.reload(&self.config).await?)
+    }
+
+    /// Serves these vaults from now on, as SIGHUP does after they were put into the settings.
+    pub async fn reload_with(&self, vaults: &[&Path]) -> Result<(), Failure> {
+        let mut config = self.config.clone();
+        let vault = |root: &&Path| Vault { name: None, root: root.to_path_buf() };
+        config.settings.vaults = vaults.iter().map(vault).collect();
+        Ok(self.control.reload(&config).await?)
     }
 
     /// A new connection over TCP.

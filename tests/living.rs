@@ -11,8 +11,8 @@ use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     ConfirmRequest, DeleteNoteRequest, FlushRequest, GetNoteRequest, ListNotesRequest,
-    MoveNoteRequest, PutNoteRequest, SearchMode, SearchRequest, SearchResponse, StatusRequest,
-    WatchGenerationsRequest, WatchQueryRequest,
+    MoveNoteRequest, PutNoteRequest, SearchMode, SearchRequest, SearchResponse, SettingsRequest,
+    StatusRequest, WatchGenerationsRequest, WatchQueryRequest,
 };
 use weft_tests::{Failure, Running, served};
 
@@ -267,6 +267,53 @@ async fn a_vault_that_empties_at_once_is_served_until_somebody_confirms() -> Res
     let answer = search.search(words("soft")).await?.into_inner();
     assert_eq!((answer.hits.len(), answer.degraded.len()), (0, 0));
     assert_eq!(answer.generation, confirmed.generation);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn vaults_come_and_go_with_the_settings() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let vault = |name: &str| folder.path().join(name);
+    let (bog, fen) = (vault("bog"), vault("fen"));
+    std::fs::create_dir(&bog)?;
+    std::fs::create_dir(&fen)?;
+    std::fs::write(fen.join("moss.md"), "# Moss\nsee [[bog:fern]]\n")?;
+    let (daemon, channel) = serving(&bog, SETTINGS).await?;
+    flush(&channel).await?;
+    let mut search = SearchServiceClient::new(channel.clone());
+    assert_eq!(uris(&search.search(words("moss")).await?.into_inner()), ["fern"]);
+
+    daemon.reload_with(&[&bog, &fen]).await?;
+    flush(&channel).await?;
+    let answer = search.search(words("moss")).await?.into_inner();
+    assert_eq!(uris(&answer), ["fen:moss", "bog:fern"]);
+    let mut admin = AdminServiceClient::new(channel.clone());
+    let status = admin.status(StatusRequest {}).await?.into_inner();
+    let names: Vec<&str> = status.vaults.iter().map(|vault| vault.name.as_str()).collect();
+    assert_eq!((names, status.n_unresolved), (vec!["bog", "fen"], 1), "links name other vaults");
+    let settings = admin.settings(SettingsRequest {}).await?.into_inner().settings;
+    let vaults = settings.iter().find(|setting| setting.key == "vaults");
+    assert!(vaults.is_some_and(|setting| setting.value.contains("fen")), "{vaults:?}");
+
+    // One that is no folder is refused, and changes nothing.
+    let refused = daemon.reload_with(&[&bog, &vault("nowhere")]).await.expect_err("no folder");
+    assert!(refused.to_string().contains("nowhere"), "{refused}");
+    assert!(daemon.reload_with(&[]).await.is_err(), "no vault at all");
+    // One whose disk is taken out keeps no other from being followed.
+    std::fs::rename(&fen, vault("away"))?;
+    std::fs::write(bog.join("newt.md"), "# Newt\n")?;
+    while search.search(words("newt")).await?.get_ref().hits.is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(uris(&search.search(words("moss")).await?.into_inner()).len(), 2, "it is served");
+
+    // What is not named any more goes, whether its disk is there or not.
+    daemon.reload_with(&[&bog]).await?;
+    flush(&channel).await?;
+    assert_eq!(uris(&search.search(words("moss")).await?.into_inner()), ["fern"]);
+    let status = admin.status(StatusRequest {}).await?.into_inner();
+    assert_eq!((status.vaults.len(), status.last_error), (1, None));
     daemon.stop().await?;
     Ok(())
 }

@@ -60,6 +60,9 @@ pub enum ServeError {
     /// The vaults cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The vaults cannot be changed yet.
+    #[error("the vaults are still being opened; try again in a moment")]
+    Opening,
     /// Opening came to a sudden end.
     #[error("opening the vaults came to a sudden end")]
     Panicked,
@@ -78,8 +81,9 @@ pub struct Daemon {
 }
 
 /// Changes a daemon while it runs. Cloning gives another handle on the same daemon.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Control {
+    services: Services,
     keyring: Arc<ArcSwap<Keyring>>,
     tls: Arc<ArcSwapOption<ServerConfig>>,
     address: SocketAddr,
@@ -90,18 +94,25 @@ impl Control {
     pub const RELOADED: &[&str] = &[
         "access.open_health",
         "access.tokens",
+        "log.filter",
         "tls.certificate",
         "tls.client_ca",
         "tls.client_right",
         "tls.key",
+        "vaults",
     ];
 
-    /// Takes over the tokens and certificates of `config`, read anew from their files.
+    /// Takes over the vaults of `config`, and its tokens and certificates, read anew from their files.
     ///
     /// Requests on their way are not touched; connections that are open keep the certificates they began with.
-    /// Fails, and leaves everything as it was, where one cannot be used.
-    pub fn reload(&self, config: &Config) -> Result<(), ConfigError> {
+    /// Files of new vaults are looked at in the background.
+    /// Fails, and leaves everything as it was, where one cannot be used, or the vaults are still being opened.
+    pub async fn reload(&self, config: &Config) -> Result<(), ServeError> {
         let (keyring, tls) = credentials(config, self.address)?;
+        let vaults = self.services.opened().ok_or(ServeError::Opening)?;
+        let next = config.clone();
+        let reload = tokio::task::spawn_blocking(move || vaults.reload(&next));
+        reload.await.map_err(|_| ServeError::Panicked)??;
         self.keyring.store(Arc::new(keyring));
         self.tls.store(tls);
         Ok(())
@@ -161,12 +172,13 @@ impl Daemon {
         if tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "tokens and notes travel unencrypted; set tls.certificate, or let only a proxy with TLS reach this address");
         }
+        let services = Services::new(Limits::from(server));
         let control = Control {
+            services: services.clone(),
             keyring: Arc::new(ArcSwap::from_pointee(keyring)),
             tls: Arc::new(ArcSwapOption::from(tls)),
             address,
         };
-        let services = Services::new(Limits::from(server));
         let serving = watch::Sender::new(false);
         Ok(Self { tcp, address, socket, config, paths, services, control, serving })
     }
@@ -207,7 +219,7 @@ impl Daemon {
     /// Fails at once where the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Self { tcp, address, socket, config, paths, services, control, serving } = self;
-        let Control { keyring, tls, address: _ } = control;
+        let Control { services: _, keyring, tls, address: _ } = control;
         let place = place(
             address,
             socket.as_ref().map(|(socket, _)| socket),

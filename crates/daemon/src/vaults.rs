@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use tokio::sync::watch;
 use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::Disk;
@@ -46,7 +47,7 @@ pub struct Vaults {
     generations: watch::Receiver<u64>,
     engine: Engine,
     notices: Vec<String>,
-    config: Config,
+    config: ArcSwap<Config>,
 }
 
 impl Vaults {
@@ -124,7 +125,7 @@ impl Vaults {
             .with_walk(walk)
             .with_contexts(context)
             .with_estimators(estimators);
-        let config = config.clone();
+        let config = ArcSwap::from_pointee(config.clone());
         Ok(Self { indexer, generations, engine, notices, config })
     }
 
@@ -150,10 +151,27 @@ impl Vaults {
         &self.indexer
     }
 
-    /// What it was opened with.
+    /// The settings in force.
     #[must_use]
-    pub const fn config(&self) -> &Config {
-        &self.config
+    pub fn config(&self) -> Arc<Config> {
+        self.config.load_full()
+    }
+
+    /// Serves the vaults of `next` from now on, and takes note of what else a running daemon takes over.
+    ///
+    /// The store stays the one it was opened with. Their files are looked at in the background.
+    /// Fails, and changes nothing, where there is no vault, or a new one is no folder. Blocks until the writer has time.
+    pub fn reload(&self, next: &Config) -> Result<(), OpenError> {
+        let config = self.config();
+        let (now, wanted) = (&config.settings.vaults, &next.settings.vaults);
+        if wanted.is_empty() {
+            return Err(OpenError::NoVault);
+        }
+        if now != wanted {
+            self.indexer.set_vaults(wanted.iter().map(vault_settings).collect())?;
+        }
+        self.config.store(Arc::new(config.reloaded(next)));
+        Ok(())
     }
 
     /// How the index is, with what opening the model brought up.

@@ -16,6 +16,9 @@ use crate::write::{Write, WriteError, Wrote};
 use crate::writer::{Event, Reply, Writer};
 use crate::{Confirmed, IndexError, IndexSettings, Rescan, VaultSettings, coverage, open};
 
+/// The longest time between two looks at how far the vectors are.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A running index: one writer thread behind a handle. Dropping it stops the writer.
 pub struct Indexer {
     events: Sender<Event>,
@@ -93,8 +96,9 @@ impl Indexer {
         self.ask(Event::Flush)
     }
 
-    /// Serves these vaults from now on and waits until the files of new ones are in; returns the generation that holds them.
+    /// Serves these vaults from now on; those that are not among them go, with their notes. Returns the generation that knows them.
     ///
+    /// The files of new ones are looked at next: [`flush`](Self::flush) waits for them, and one that cannot be read keeps no other from it.
     /// A vault is known by its name; a folder that holds the files of a vault that is not named any more is that vault, moved.
     /// Fails, and changes nothing, when a new one is no folder.
     pub fn set_vaults(&self, vaults: Vec<VaultSettings>) -> Result<u64, IndexError> {
@@ -139,6 +143,7 @@ impl Indexer {
     ) -> Result<u64, IndexError> {
         // First everything that is known by now must have entered the backlog.
         self.rescan(Rescan::default())?;
+        let mut pause = Duration::from_millis(1);
         loop {
             let status = self.status();
             on_progress(&status);
@@ -152,7 +157,8 @@ impl Indexer {
             if self.writer.as_ref().is_none_or(JoinHandle::is_finished) {
                 return Err(IndexError::Stopped);
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE);
         }
         self.flush()
     }

@@ -162,6 +162,7 @@ impl From<ServeError> for Failure {
             | ServeError::Listen { .. }
             | ServeError::Transport(_)
             | ServeError::Reflection(_)
+            | ServeError::Opening
             | ServeError::Panicked => Self::other(message),
         }
     }

@@ -170,17 +170,23 @@ async fn reread(
     loop {
         hangups.next().await;
         notifier.tell(&[Notice::Reloading]);
-        let outcome = read().and_then(|(next, _)| {
-            control.reload(&next)?;
+        let outcome = async {
+            let (next, _) = read()?;
+            control.reload(&next).await?;
             telemetry.reload(&next)?;
-            Ok(next)
-        });
+            Ok::<_, Failure>(next)
+        }
+        .await;
         match outcome {
             Ok(next) => {
                 let changed = next.differences(&config);
-                let (taken, left): (Vec<_>, Vec<_>) = changed.into_iter().partition(|key| {
-                    key == "log.filter" || Control::RELOADED.contains(&key.as_str())
-                });
+                let (taken, left): (Vec<_>, Vec<_>) =
+                    changed.into_iter().partition(|key| Control::RELOADED.contains(&key.as_str()));
+                if taken.iter().any(|key| key == "vaults") && next.settings.store.path.is_none() {
+                    tracing::warn!(
+                        "the next start looks for the index of these vaults elsewhere; set store.path so that it stays one index"
+                    );
+                }
                 tracing::warn!(?taken, needs_restart = ?left, "the settings were read again");
                 config = next;
             }

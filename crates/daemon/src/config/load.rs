@@ -201,6 +201,22 @@ impl Config {
         keys
     }
 
+    /// These settings with what a running daemon takes over of `next`: see [`Control::RELOADED`](crate::Control::RELOADED).
+    #[must_use]
+    pub(crate) fn reloaded(&self, next: &Self) -> Self {
+        let Settings { access, tls, vaults, log, .. } = next.settings.clone();
+        let mut settings = Settings { access, tls, vaults, ..self.settings.clone() };
+        settings.log.filter = log.filter;
+        let is_taken = |key: &str| {
+            let names = |taken: &&str| key == *taken || taken.starts_with(&format!("{key}."));
+            crate::Control::RELOADED.iter().any(names)
+        };
+        let kept = self.origins.iter().filter(|(key, _)| !is_taken(key));
+        let taken = next.origins.iter().filter(|(key, _)| is_taken(key));
+        let origins = kept.chain(taken).map(|(key, origin)| (key.clone(), origin.clone()));
+        Self { settings, origins: origins.collect(), environment: self.environment.clone() }
+    }
+
     /// The error for a value that only shows itself unusable when it is put to use.
     #[must_use]
     pub fn refuse(&self, key: &str, reason: String) -> ConfigError {

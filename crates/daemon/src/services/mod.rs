@@ -160,8 +160,12 @@ impl Services {
 
     /// How the index is, where it is open.
     pub(crate) fn index_status(&self) -> Option<IndexStatus> {
-        let vaults = self.slot().clone()?;
-        Some(vaults.status())
+        Some(self.opened()?.status())
+    }
+
+    /// The vaults, where they are open.
+    pub(crate) fn opened(&self) -> Option<Arc<Vaults>> {
+        self.slot().clone()
     }
 
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<Arc<Vaults>>> {
@@ -169,7 +173,7 @@ impl Services {
     }
 
     fn vaults(&self) -> Result<Arc<Vaults>, Status> {
-        self.slot().clone().ok_or_else(status::opening)
+        self.opened().ok_or_else(status::opening)
     }
 
     /// When the caller stops waiting: after its own `grpc-timeout`, or the configured time where that is less.

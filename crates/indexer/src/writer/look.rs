@@ -98,6 +98,11 @@ impl Watched {
         self.retry_at = Some(Instant::now() + RETRY);
     }
 
+    /// Lets all its files be looked at as soon as there is time.
+    pub(super) fn look_now(&mut self) {
+        self.retry_at = Some(Instant::now());
+    }
+
     /// Whether nobody has looked at it yet.
     pub(super) const fn is_new(&self) -> bool {
         self.identity.is_none()

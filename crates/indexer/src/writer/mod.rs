@@ -25,14 +25,13 @@ use weft_index::{Backup, Publisher, Shelf, Store};
 use weft_model::NotePath;
 
 use self::backlog::Embedded;
-use self::look::{How, Watched};
+use self::look::Watched;
 use self::meaning::Meaning;
 pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
 use crate::board::Board;
 use crate::embed::Opener;
 use crate::past::Past;
-use crate::scan::Area;
 use crate::status::Phase;
 use crate::succession::{Succession, Successor};
 use crate::vaults::vault_changes;
@@ -276,7 +275,7 @@ impl Writer {
         board.missing.retain(|id, _| is_served(id));
     }
 
-    /// Serves these vaults from now on; looks at the files of new ones.
+    /// Serves these vaults from now on; the files of new ones are due.
     fn set_vaults(&mut self, vaults: Vec<VaultSettings>) -> Result<(), IndexError> {
         let known =
             |vault: &VaultSettings| self.vaults.iter().any(|known| known.settings == *vault);
@@ -293,7 +292,7 @@ impl Writer {
         for at in 0..self.vaults.len() {
             if self.vaults[at].is_new() {
                 self.watch(at);
-                self.look(at, Area::WHOLE, How::default())?;
+                self.vaults[at].look_now();
             }
         }
         self.count();

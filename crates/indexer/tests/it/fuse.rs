@@ -61,7 +61,7 @@ fn an_emptied_folder_is_served_until_its_files_are_back() {
     let status = indexer.status();
     assert_eq!((status.digest, status.last_error), (first.digest, None));
     assert!(status.notices[0].contains("`weft confirm vault`"), "{:?}", status.notices);
-    let answer = search(&indexer, &embedder, "number7", SearchMode::Keyword);
+    let answer = search(&indexer, "number7", SearchMode::Keyword);
     assert_eq!(uris(&answer), ["bog/plant7"]);
     assert!(answer.degraded[0].starts_with("files: 30 notes of `vault`"), "{:?}", answer.degraded);
     let coverage = indexer.coverage();
@@ -73,10 +73,7 @@ fn an_emptied_folder_is_served_until_its_files_are_back() {
     place.write("bog/plant7.md", b"# Plant 7\nreplanted\n");
     look(&indexer);
     assert_eq!(counts(&indexer), (N_NOTES + 1, N_NOTES - 1));
-    assert_eq!(
-        uris(&search(&indexer, &embedder, "replanted", SearchMode::Keyword)),
-        ["bog/plant7"]
-    );
+    assert_eq!(uris(&search(&indexer, "replanted", SearchMode::Keyword)), ["bog/plant7"]);
     std::fs::remove_file(disk.join("new.md")).expect("removed");
     std::fs::remove_dir_all(disk.join("bog")).expect("removed");
     settle(&indexer);
@@ -162,10 +159,7 @@ fn a_moved_vault_is_not_a_deleted_one() {
     rename(&away, &place.vault().join("old"));
     settle(&indexer);
     assert_eq!(counts(&indexer), (N_NOTES, 0));
-    assert_eq!(
-        uris(&search(&indexer, &embedder, "number7", SearchMode::Keyword)),
-        ["old/bog/plant7"]
-    );
+    assert_eq!(uris(&search(&indexer, "number7", SearchMode::Keyword)), ["old/bog/plant7"]);
 
     // The same, noticed in two steps: files that are missing are recognised where they turn up.
     rename(&place.vault().join("old"), &away);
@@ -185,10 +179,7 @@ fn a_moved_vault_is_not_a_deleted_one() {
     let indexer = open(settings, &embedder);
     settle(&indexer);
     assert_eq!(counts(&indexer), (N_NOTES, 0));
-    assert_eq!(
-        uris(&search(&indexer, &embedder, "number7", SearchMode::Keyword)),
-        ["deeper/new/bog/plant7"]
-    );
+    assert_eq!(uris(&search(&indexer, "number7", SearchMode::Keyword)), ["deeper/new/bog/plant7"]);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), N_NOTES, "nothing is embedded again");
 }
 

@@ -270,9 +270,11 @@ fn vaults_come_and_go_while_the_index_runs() {
     let both = vec![one.clone(), vault("other", other.vault())];
 
     indexer.set_vaults(both.clone()).expect("a second vault");
+    settle(&indexer);
     assert_eq!(uris(&search(&indexer, "fern", SearchMode::Keyword)), ["other:fern", "vault:fern"]);
     assert_eq!(indexer.status().n_unresolved, 2, "links stay in their vault");
     indexer.set_vaults(vec![one.clone()]).expect("one vault");
+    settle(&indexer);
     assert_eq!(uris(&search(&indexer, "fern", SearchMode::Keyword)), ["fern"]);
     assert_eq!(indexer.status().digest, first.digest);
     let missing = vec![one, vault("nowhere", place.outside().join("nowhere"))];

@@ -24,6 +24,7 @@ fn a_vault_that_is_gone_keeps_no_other_from_being_followed() {
     let vault =
         |name: &str, place: &Place| VaultSettings { name: name.into(), root: place.vault() };
     indexer.set_vaults(vec![vault("vault", &gone), vault("other", &other)]).expect("both");
+    settle(&indexer);
     std::fs::rename(gone.vault(), gone.outside().join("away")).expect("a move");
     other.write("oak.md", b"oak");
 
