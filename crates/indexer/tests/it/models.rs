@@ -90,7 +90,9 @@ fn a_change_of_model_that_was_interrupted_goes_on() {
     until(&indexer, |_| new.n_documents.load(Ordering::SeqCst) > 0);
     indexer.stop();
     let indexer = Indexer::open(place.settings(), models(), None).unwrap();
-    until(&indexer, |status| status.next.is_none());
+    let is_new =
+        |status: &IndexStatus| status.embedder.as_ref().is_some_and(|model| model.model == "new");
+    until(&indexer, |status| status.next.is_none() && is_new(status));
     assert_eq!(old.n_documents.load(Ordering::SeqCst), 3, "nothing of the old one is made again");
     let notes = indexer.reader().snapshot().vectors.clone().expect("a request as it was agreed on");
     assert_eq!((notes.embedder.identity().model.as_str(), notes.n_waiting), ("new", 0));
