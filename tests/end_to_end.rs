@@ -1,7 +1,11 @@
 //! Few cases that prove the wiring; depth belongs in the tests of each crate.
 
 mod access;
+mod calls;
+mod fuzz;
+mod manners;
 mod observe;
+mod paths;
 mod walk;
 mod web;
 mod why_not;

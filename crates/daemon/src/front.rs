@@ -115,7 +115,7 @@ where
         };
         let answering = async move {
             let mut response = answer.await?;
-            status::name_malformed(&mut response);
+            status::name_unreadable(&mut response);
             report.head(&response);
             if let Ok(id) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(REQUEST_ID, id);

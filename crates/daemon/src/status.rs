@@ -25,8 +25,13 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             let near = (1..).zip(near).map(|(at, uri)| (format!("near_{at}"), uri.to_string()));
             let metadata = near.chain([("name".to_owned(), name.clone())]);
             let mut details = info("UNKNOWN_NOTE", metadata);
-            details.set_resource_info("noteweft.v1.Note", name, "", "no note answers to this name");
-            Status::with_error_details(Code::NotFound, text, details)
+            details.set_resource_info(
+                "noteweft.v1.Note",
+                shortened(name),
+                "",
+                "no note answers to this name",
+            );
+            told(Code::NotFound, text, details)
         }
         EngineError::InvalidArgument { field, reason } => invalid(field, reason),
         EngineError::NoVectors => of(Code::FailedPrecondition, "NO_VECTORS", text),
@@ -43,7 +48,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             let numbers = [("asked", asked), ("newest", newest)];
             let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
             let details = info("STALE_TOKEN", numbers);
-            Status::with_error_details(Code::FailedPrecondition, text, details)
+            told(Code::FailedPrecondition, text, details)
         }
         EngineError::Cancelled => of(Code::Cancelled, "CANCELLED", text),
         EngineError::DeadlineExceeded => of(Code::DeadlineExceeded, "DEADLINE", text),
@@ -68,7 +73,7 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
         IndexError::UnknownGeneration { stored, .. } => {
             let stored = stored.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
             let details = info("UNKNOWN_GENERATION", [("stored".to_owned(), stored)]);
-            Status::with_error_details(Code::NotFound, text, details)
+            told(Code::NotFound, text, details)
         }
         IndexError::Stopped => of(Code::Unavailable, "STOPPING", text),
     }
@@ -86,11 +91,11 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
             let hash = actual.map(|hash| ("actual_hash".to_owned(), format!("{hash:?}")));
             let metadata = hash.into_iter().chain([("path".to_owned(), path.clone())]);
             let details = info("CONTENT_CHANGED", metadata);
-            Status::with_error_details(Code::Aborted, text, details)
+            told(Code::Aborted, text, details)
         }
         WriteError::Taken { path } => {
             let details = info("PATH_TAKEN", [("path".to_owned(), path.clone())]);
-            Status::with_error_details(Code::AlreadyExists, text, details)
+            told(Code::AlreadyExists, text, details)
         }
         WriteError::Io { .. } => of(Code::FailedPrecondition, "FILE_SYSTEM", text),
         WriteError::Index(error) => of_index(error),
@@ -104,26 +109,30 @@ pub(crate) fn write_is_late() -> Status {
     of(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
-/// Says of a request that is no message of the contract whose fault that is: the library calls it its own.
-pub(crate) fn name_malformed<B>(response: &mut http::Response<B>) {
-    const STATUS: &str = "grpc-status";
+/// What the library says of requests that never reach a service, as it travels: its code, how its word begins, and the code that says whose fault it is.
+const UNREADABLE: [(&[u8], &str, Code); 4] = [
+    (b"13", "failed%20to%20decode%20Protobuf", Code::InvalidArgument),
+    (b"13", "Error%20decompressing", Code::InvalidArgument),
+    (b"13", "protocol%20error", Code::InvalidArgument),
+    (b"11", "Error,%20decoded%20message%20length%20too%20large", Code::ResourceExhausted),
+];
+
+/// Gives a request that could not be read, or is too large, the code that says so: the library takes the blame itself.
+pub(crate) fn name_unreadable<B>(response: &mut http::Response<B>) {
     let headers = response.headers_mut();
-    let is_internal = headers.get(STATUS).is_some_and(|code| code.as_bytes() == b"13");
-    let message = headers.get("grpc-message").and_then(|message| message.to_str().ok());
-    if is_internal && message.is_some_and(|message| message.starts_with(MALFORMED)) {
-        let code = http::HeaderValue::from(Code::InvalidArgument as i32);
-        headers.insert(STATUS, code);
+    let code = headers.get("grpc-status").map_or(&b""[..], |code| code.as_bytes());
+    let said = headers.get("grpc-message").and_then(|said| said.to_str().ok()).unwrap_or_default();
+    let row = UNREADABLE.iter().find(|(own, start, _)| *own == code && said.starts_with(start));
+    if let Some((_, _, code)) = row {
+        headers.insert("grpc-status", http::HeaderValue::from(*code as i32));
     }
 }
-
-/// How the library begins its word on bytes that are no message, as it travels.
-const MALFORMED: &str = "failed%20to%20decode%20Protobuf%20message";
 
 /// A field of a request that cannot be used.
 pub(crate) fn invalid(field: &str, reason: &str) -> Status {
     let mut details = info("INVALID_ARGUMENT", [("field".to_owned(), field.to_owned())]);
-    details.add_bad_request_violation(field, reason);
-    Status::with_error_details(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
+    details.add_bad_request_violation(field, shortened(reason));
+    told(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
 }
 
 /// The index is still being opened.
@@ -155,7 +164,7 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Status {
             );
             let mut details = info("TOO_OFTEN", []);
             details.set_retry_info(Some(*wait));
-            Status::with_error_details(Code::ResourceExhausted, text, details)
+            told(Code::ResourceExhausted, text, details)
         }
         Refusal::NotAllowed(principal) => of(
             Code::PermissionDenied,
@@ -200,11 +209,27 @@ pub(crate) fn broken() -> Status {
 }
 
 fn of(code: Code, reason: &str, text: String) -> Status {
-    Status::with_error_details(code, text, info(reason, []))
+    told(code, text, info(reason, []))
+}
+
+/// Bytes of a caller's own words that are repeated to it: a status travels in headers, which clients refuse when they are large.
+const MOST_REPEATED: usize = 512;
+
+/// The beginning of a text, with a mark where it was cut.
+fn shortened(text: &str) -> String {
+    if text.len() <= MOST_REPEATED {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(MOST_REPEATED)])
+}
+
+fn told(code: Code, text: impl AsRef<str>, details: ErrorDetails) -> Status {
+    Status::with_error_details(code, shortened(text.as_ref()), details)
 }
 
 fn info(reason: &str, metadata: impl IntoIterator<Item = (String, String)>) -> ErrorDetails {
-    let metadata: HashMap<String, String> = metadata.into_iter().collect();
+    let shorter = metadata.into_iter().map(|(key, value)| (key, shortened(&value)));
+    let metadata: HashMap<String, String> = shorter.collect();
     ErrorDetails::with_error_info(reason, DOMAIN, metadata)
 }
 
@@ -213,6 +238,25 @@ mod tests {
     use weft_model::Uri;
 
     use super::*;
+
+    #[test]
+    fn no_status_outgrows_the_headers_of_a_client() {
+        let long = "ü".repeat(100_000);
+        for status in [
+            of_engine(&EngineError::UnknownNote {
+                name: long.clone(),
+                near: vec![Uri::new(&*long); 5],
+            }),
+            invalid("query", &long),
+            of_write(&WriteError::Taken { path: long.clone() }),
+        ] {
+            let headers = status.into_http::<()>().into_parts().0.headers;
+            let n_bytes: usize =
+                headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+            // What hyper's clients take by default.
+            assert!(n_bytes < 16 << 10, "{n_bytes} bytes");
+        }
+    }
 
     #[test]
     fn near_matches_and_fields_travel_as_details() {

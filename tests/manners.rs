@@ -1,0 +1,113 @@
+//! How the daemon behaves as a server: deadlines, compression, bounds, and its end.
+
+use std::time::{Duration, Instant};
+
+use tonic::codec::CompressionEncoding;
+use tonic::{Code, Request};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_types::StatusExt as _;
+use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
+use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
+use weft_proto::noteweft::v1::{ListNotesRequest, PutNoteRequest, SearchRequest};
+use weft_tests::{Failure, Running, example, served};
+
+const NO_MODEL: (&str, &str) = ("embedding.model", "none");
+
+fn search() -> SearchRequest {
+    SearchRequest { query: "leap second".to_owned(), ..SearchRequest::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_are_compressed_both_ways() -> Result<(), Failure> {
+    let daemon = Running::start(&example(), &[NO_MODEL]).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    let plain = SearchServiceClient::new(channel.clone()).search(search()).await?.into_inner();
+    for (encoding, name) in
+        [(CompressionEncoding::Gzip, "gzip"), (CompressionEncoding::Zstd, "zstd")]
+    {
+        let mut client = SearchServiceClient::new(channel.clone())
+            .send_compressed(encoding)
+            .accept_compressed(encoding);
+        let answer = client.search(search()).await?;
+        let used = answer.metadata().get("grpc-encoding").and_then(|name| name.to_str().ok());
+        assert_eq!(used, Some(name));
+        assert_eq!(answer.into_inner(), plain, "{name}");
+    }
+    // What is small on the wire and large when it is read is too large.
+    let mut client = NoteServiceClient::new(channel).send_compressed(CompressionEncoding::Gzip);
+    let text = Some("a".repeat(8 << 20));
+    let bomb = PutNoteRequest { path: "big.md".into(), text, ..PutNoteRequest::default() };
+    assert_eq!(client.put_note(bomb).await.unwrap_err().code(), Code::ResourceExhausted);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_comes_by_its_deadline_or_none_does() -> Result<(), Failure> {
+    let daemon = Running::start(&example(), &[NO_MODEL]).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    // The header alone: a client that waits shorter than it says would give up by itself.
+    let asked = |timeout: &'static str| {
+        let mut request = Request::new(search());
+        request.metadata_mut().insert("grpc-timeout", timeout.parse().expect("a header"));
+        request
+    };
+    let mut client = SearchServiceClient::new(channel);
+    let late = client.search(asked("1n")).await.unwrap_err();
+    assert_eq!(late.code(), Code::DeadlineExceeded);
+    assert!(!client.search(asked("20S")).await?.into_inner().hits.is_empty());
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_who_asks_too_often_is_told_when_to_come_back() -> Result<(), Failure> {
+    let settings = [NO_MODEL, ("access.requests_per_second", "3")];
+    let daemon = Running::start(&example(), &settings).await?;
+    let channel = daemon.channel().await?;
+    // Probes are not counted.
+    served(&channel).await?;
+    let mut notes = NoteServiceClient::new(channel.clone());
+    let mut refused = None;
+    for _ in 0..50 {
+        if let Err(status) = notes.list_notes(ListNotesRequest::default()).await {
+            refused = Some(status);
+            break;
+        }
+    }
+    let refused = refused.ok_or("nobody was turned away")?;
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    let wait = refused.get_details_retry_info().and_then(|info| info.retry_delay);
+    tokio::time::sleep(wait.ok_or("it does not say when")?).await;
+    notes.list_notes(ListNotesRequest::default()).await?;
+    served(&channel).await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_watches_health_hears_of_the_end_and_does_not_hold_it_up() -> Result<(), Failure> {
+    let daemon = Running::start(&example(), &[NO_MODEL, ("server.shutdown_ms", "60000")]).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    let service = "noteweft.v1.GraphService".to_owned();
+    let watching = HealthClient::new(channel).watch(HealthCheckRequest { service }).await?;
+    let mut states = watching.into_inner();
+    assert_eq!(states.message().await?.map(|state| state.status()), Some(ServingStatus::Serving));
+    let before = Instant::now();
+    let heard = tokio::spawn(async move {
+        let mut last = None;
+        while let Ok(Some(state)) = states.message().await {
+            last = Some(state.status());
+        }
+        last
+    });
+    daemon.stop().await?;
+    assert_eq!(heard.await?, Some(ServingStatus::NotServing));
+    assert!(before.elapsed() < Duration::from_secs(30), "the end waited for a watcher");
+    Ok(())
+}

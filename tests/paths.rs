@@ -1,0 +1,144 @@
+//! Nothing outside a vault is reached, whatever a request calls a path.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use weft_tests::{Failure, Running, served};
+
+use crate::calls::{Contract, Make, ask};
+
+/// What stands outside the vault, and in no answer.
+const SECRET: &str = "outside-and-nobody's-business";
+
+/// Says the same text in every field that holds one.
+struct Everywhere<'t> {
+    text: &'t [u8],
+    /// A field that holds something that can be written.
+    number: u64,
+}
+
+impl Make for Everywhere<'_> {
+    fn n_values(&mut self, name: &str, _: bool) -> usize {
+        // Of the newest state.
+        usize::from(!matches!(name, "min_generation" | "as_of"))
+    }
+
+    fn number(&mut self) -> u64 {
+        self.number
+    }
+
+    fn choice(&mut self, n: u64) -> u64 {
+        self.number.min(n.saturating_sub(1))
+    }
+
+    fn double(&mut self) -> f64 {
+        1.0
+    }
+
+    fn text(&mut self, name: &str) -> Vec<u8> {
+        match name {
+            // Whoever writes says what, and expects nothing.
+            "text" => b"# Written".to_vec(),
+            "vault" | "body" | "expected_hash" | "page_token" | "resume_token" => Vec::new(),
+            _ => self.text.to_vec(),
+        }
+    }
+}
+
+/// The files below a folder and what they say.
+fn files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.display().to_string(), std::fs::read(&path)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_reaches_beyond_the_vault() -> Result<(), Failure> {
+    let home = tempfile::tempdir()?;
+    let (vault, outside) = (home.path().join("vault"), home.path().join("outside"));
+    std::fs::create_dir_all(&vault)?;
+    std::fs::create_dir_all(&outside)?;
+    std::fs::write(vault.join("fern.md"), "# Fern\nsee [[../outside/secret]] and ![[link]]\n")?;
+    std::fs::write(outside.join("secret.md"), format!("# Secret\n{SECRET}\n"))?;
+    std::os::unix::fs::symlink(outside.join("secret.md"), vault.join("link.md"))?;
+    std::os::unix::fs::symlink(&outside, vault.join("folder"))?;
+    let daemon = Running::start(&vault, &[("embedding.model", "none")]).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    let before = files(&outside)?;
+
+    let absolute = outside.join("secret.md").display().to_string();
+    let file_url = format!("file://{absolute}");
+    let tricks = [
+        // No trick: it shows that calls get as far as their paths.
+        "fern",
+        "../outside/secret.md",
+        "../outside/new.md",
+        "fern/../../outside/secret.md",
+        "./../outside/new.md",
+        "folder/secret.md",
+        "folder/new.md",
+        "link.md",
+        absolute.as_str(),
+        file_url.as_str(),
+        "vault:../outside/secret",
+        "[[../outside/secret]]",
+        "..\\outside\\secret.md",
+        "..\\outside\\new.md",
+        "C:\\outside\\secret.md",
+        "\\\\?\\C:\\secret.md",
+        "%2e%2e/outside/secret.md",
+        "..%2foutside%2fnew.md",
+        "..%252foutside%252fsecret.md",
+        "../outside/secret.md\0.md",
+        "\0../outside/new.md",
+        "..\u{2215}outside\u{2215}secret.md",
+        "..\u{ff0f}outside\u{ff0f}new.md",
+        "\u{2025}/outside/secret.md",
+        "\u{ff0e}\u{ff0e}/outside/new.md",
+        "\u{202e}dm.terces/edistuo/..",
+        "CON.md",
+        "NUL.md",
+        "~/secret.md",
+        "$HOME/secret.md",
+        ".git/new.md",
+        "",
+    ];
+    let contract = Contract::read();
+    let mut n_answered = Vec::new();
+    for trick in tricks {
+        let mut n_answers = 0;
+        for call in &contract.calls {
+            for number in [0, 1] {
+                let mut make = Everywhere { text: trick.as_bytes(), number };
+                let bytes = contract.message(&call.input, 2, &mut make);
+                let answer = ask(&channel, call, bytes).await;
+                n_answers += usize::from(answer.is_ok());
+                for message in answer.unwrap_or_default() {
+                    let told = String::from_utf8_lossy(&message).contains(SECRET);
+                    assert!(!told, "{} tells what is outside by `{trick}`", call.path);
+                }
+            }
+        }
+        n_answered.push(n_answers);
+        assert_eq!(files(&outside)?, before, "`{trick}` changed what is outside");
+    }
+    assert!(n_answered[0] > contract.calls.len() / 2, "by call: {n_answered:?}");
+    let beside: Vec<_> = std::fs::read_dir(home.path())?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<Result<_, Failure>>()?;
+    assert_eq!(beside.len(), 2, "nothing new lies beside the vault: {beside:?}");
+    daemon.stop().await?;
+    Ok(())
+}
