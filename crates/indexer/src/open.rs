@@ -87,6 +87,8 @@ pub(crate) fn parts(
         board.status.stored_generations = store.checkpoints().stored()?;
         board.count(&snapshot);
     }
+    let digest = snapshot.notes.total().digest;
+    tracing::debug!(generation, digest = %format_args!("{digest:032x}"), "opened");
     let publisher = Publisher::new(snapshot);
     let store = Some(store);
     Ok(Parts { store, keyword, shelf, embedder, publisher, board, past, written, outdated })

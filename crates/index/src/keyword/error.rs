@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tantivy::TantivyError;
-use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
 /// Why the word index could not be opened, written or read.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum KeywordError {
         expected: String,
     },
     /// The system refused to read or write.
-    #[error("cannot read or write the word index in {}", folder.display())]
+    #[error("cannot read or write the word index in {}: {source}", folder.display())]
     Io {
         /// Where the index lies.
         folder: PathBuf,
@@ -146,6 +146,9 @@ impl Place {
             TantivyError::OpenDirectoryError(error) => self.directory(error),
             TantivyError::OpenReadError(error) => self.read(error),
             TantivyError::IoError(source) => self.io(source),
+            TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => {
+                self.io(io_error)
+            }
             TantivyError::DataCorruption(what) => self.corrupt(format!("{what:?}")),
             TantivyError::DeserializeError(what) => self.corrupt(what.to_string()),
             TantivyError::IncompatibleIndex(what) => {
@@ -154,7 +157,7 @@ impl Place {
             TantivyError::SchemaError(what) | TantivyError::FieldNotFound(what) => {
                 self.incompatible(what, "the schema of this program")
             }
-            error @ (TantivyError::OpenWriteError(_)
+            error @ (TantivyError::OpenWriteError(OpenWriteError::FileAlreadyExists(_))
             | TantivyError::AggregationError(_)
             | TantivyError::IndexAlreadyExists
             | TantivyError::Poisoned

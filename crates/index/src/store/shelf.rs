@@ -437,20 +437,24 @@ fn rewrite(
     texts: &[TextHash],
 ) -> Result<(VectorWriter, RowMap, File), StoreError> {
     let home = folder.join(number.to_string());
-    disk.remove_folder(&home).map_err(StoreError::io("remove", &home))?;
-    disk.create_folder(&home).map_err(StoreError::io("create", &home))?;
-    let (written, map) = rows.compact(Some((disk, &home.join(ROWS_FILE))))?;
-    let index = written.publish();
-    let kept = texts.iter().zip(&map).filter_map(|(text, to)| {
-        let vector = index.vector((*to)?)?;
-        Some((*text, checksum(*text, vector)))
-    });
-    let log = home.join(LOG_FILE);
-    disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
-    disk.replace(&log, &bytes_of(&kept.collect::<Vec<_>>()))
-        .map_err(StoreError::io("write", &log))?;
-    let file = File::options().read(true).write(true).open(&log);
-    Ok((written, map, file.map_err(StoreError::io("open", &log))?))
+    let write = || {
+        disk.remove_folder(&home).map_err(StoreError::io("remove", &home))?;
+        disk.create_folder(&home).map_err(StoreError::io("create", &home))?;
+        let (written, map) = rows.compact(Some((disk, &home.join(ROWS_FILE))))?;
+        let index = written.publish();
+        let kept = texts.iter().zip(&map).filter_map(|(text, to)| {
+            let vector = index.vector((*to)?)?;
+            Some((*text, checksum(*text, vector)))
+        });
+        let log = home.join(LOG_FILE);
+        disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
+        disk.replace(&log, &bytes_of(&kept.collect::<Vec<_>>()))
+            .map_err(StoreError::io("write", &log))?;
+        let file = File::options().read(true).write(true).open(&log);
+        Ok((written, map, file.map_err(StoreError::io("open", &log))?))
+    };
+    // A log that is in place and not known to be durable may not count: rows go on to be added elsewhere.
+    write().inspect_err(|_| drop(disk.remove_folder(&home)))
 }
 
 /// Rows, and the text of each.

@@ -70,6 +70,11 @@ impl Backlog {
         self.rests_until
     }
 
+    /// Lets the model, or the disk, be tried at once.
+    pub(super) const fn wake(&mut self) {
+        self.rests_until = None;
+    }
+
     /// Chunks embedded per second, and the seconds that the rest will take, where a rate is known.
     pub(super) fn rate(&self) -> (f64, Option<f64>) {
         let rate = self.since.map_or(0.0, |since| per_second(self.n_embedded, since.elapsed()));

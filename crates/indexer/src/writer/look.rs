@@ -193,8 +193,9 @@ impl Writer {
     }
 
     /// Takes back what was reported, once every vault could be looked at.
-    fn forget_error(&self) {
+    pub(super) fn forget_error(&mut self) {
         if self.vaults.iter().all(|vault| vault.retry_at.is_none()) {
+            self.store_failed = false;
             self.board.lock().status.last_error = None;
         }
     }
@@ -209,6 +210,10 @@ impl Writer {
     /// A vault that cannot be looked at keeps no other from it: it is tried again later, and the first error is given back.
     pub(super) fn rescan(&mut self, options: Rescan) -> Result<(), IndexError> {
         self.begin_to_count();
+        // Who asks does not want to wait for another try.
+        if let Some(meaning) = &mut self.meaning {
+            meaning.backlog_mut().wake();
+        }
         self.board.lock().status.phase = Phase::Scanning;
         let mut outcome = Ok(());
         let Rescan { full, compact } = options;

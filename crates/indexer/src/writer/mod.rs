@@ -95,6 +95,8 @@ pub(crate) struct Writer {
     settings: IndexSettings,
     store: Option<Store>,
     keyword: KeywordWriter,
+    /// Whether the last error was the store's.
+    store_failed: bool,
     /// Whether the word index may hold what no snapshot does.
     words_in_doubt: bool,
     /// Nothing without a model.
@@ -133,6 +135,7 @@ impl Writer {
             settings,
             store,
             keyword,
+            store_failed: false,
             words_in_doubt: false,
             meaning,
             embedder,
@@ -303,12 +306,13 @@ impl Writer {
         self.publisher.newest().generation
     }
 
-    fn report(&self, error: &IndexError) {
+    fn report(&mut self, error: &IndexError) {
         tracing::error!(%error, "indexing met an error and goes on");
+        self.store_failed = matches!(error, IndexError::Store(_) | IndexError::Keyword(_));
         self.board.lock().status.last_error = Some(error.to_string());
     }
 
-    fn note(&self, outcome: Result<(), IndexError>) {
+    fn note(&mut self, outcome: Result<(), IndexError>) {
         if let Err(error) = outcome {
             self.report(&error);
         }

@@ -280,6 +280,9 @@ impl Writer {
         let is_newest = snapshot.generation == self.generation();
         self.written.dirty_since = (!is_newest).then(Instant::now);
         self.past.keep(snapshot);
+        if self.store_failed {
+            self.forget_error();
+        }
     }
 
     fn note_checkpoint(&mut self, outcome: Result<(), IndexError>) {

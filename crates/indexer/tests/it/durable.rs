@@ -30,7 +30,7 @@ fn holding(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
 }
 
 /// All files below a folder, by path.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
     let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
     let mut files: Vec<PathBuf> = entries.flat_map(below).collect();

@@ -9,4 +9,5 @@ mod looks;
 mod models;
 mod notebooks;
 mod sequences;
+mod trouble;
 mod writes;

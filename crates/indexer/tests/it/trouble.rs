@@ -1,0 +1,248 @@
+//! A store whose disk fails, is full, or gives back other bytes than it was given.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use weft_engine::SearchMode;
+use weft_index::embedder::Embedder;
+use weft_indexer::{Content, Expected, IndexSettings, Indexer, Rescan, Write};
+use weft_testkit::FailingDisk;
+
+use crate::durable::files;
+use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+
+const FILES: &[(&str, &[u8])] = &[
+    ("fern.md", b"# Fern\nA [[moss]] of the shade.\n"),
+    ("moss.md", b"# Moss\nGreen and soft, by the [[stone]].\n"),
+    ("stone.md", b"# Stone\nHard and grey.\n"),
+];
+
+/// Each generation that was published, and what it said.
+type Published = Arc<Mutex<BTreeMap<u64, u128>>>;
+
+fn open(place: &Place, embedder: &Arc<FakeEmbedder>, disk: &Arc<FailingDisk>) -> Option<Indexer> {
+    let mut settings = IndexSettings { disk: disk.disk(), ..place.settings() };
+    settings.keyword.heap_bytes_per_thread = 15 << 20;
+    let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
+    Indexer::open(settings, Some(embedder), None).ok()
+}
+
+/// Notes what is published from now on.
+fn record(indexer: &Indexer, published: &Published) {
+    let (reader, published) = (indexer.reader(), Arc::clone(published));
+    let note = move |_| {
+        let snapshot = reader.snapshot();
+        let digest = snapshot.notes.total().digest;
+        published.lock().expect("a map").insert(snapshot.generation, digest);
+    };
+    note(0);
+    indexer.listen(note);
+}
+
+/// Changes files, and asks for everything that writes. Errors are the disk's.
+fn live(place: &Place, indexer: &Indexer) {
+    let vault = place.vault();
+    let _ = indexer.flush();
+    let put = |path: &str, text: &str| {
+        let (path, content) = (path.to_owned(), Content::Whole(text.to_owned()));
+        let _ =
+            indexer.write(Write::Put { vault: None, path, content, expected: Expected::Anything });
+    };
+    put("lichen.md", "# Lichen\ncrusty, on a [[stone]]\n");
+    let _ = std::fs::remove_file(vault.join("fern.md"));
+    let _ = std::fs::rename(vault.join("moss.md"), vault.join("bog.md"));
+    // On a disk that fails they never come.
+    let _ = indexer.flush();
+    let end = Instant::now() + Duration::from_millis(100);
+    while indexer.status().n_vectors_pending > 0 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    put("stone.md", "# Stone\nwarm in the sun\n");
+    let _ = indexer.rescan(Rescan { full: false, compact: true });
+    put("pool.md", "# Pool\ndeep, below the [[bog]]\n");
+    let _ = indexer.backup();
+}
+
+/// What an index says: its digest, what is open, and what is found.
+type Said = (u128, usize, usize, Vec<Vec<String>>);
+
+fn said(indexer: &Indexer) -> Said {
+    settle(indexer);
+    let status = indexer.status();
+    (status.digest, status.n_vectors_pending, status.n_unresolved, found(indexer))
+}
+
+/// What indexes made anew of these files say; made once for each state of the files.
+#[derive(Default)]
+struct Truth(BTreeMap<Vec<(PathBuf, Vec<u8>)>, Said>);
+
+impl Truth {
+    fn assert(&mut self, place: &Place, indexer: &Indexer, name: &str) {
+        let read = |path: PathBuf| {
+            let bytes = std::fs::read(&path).expect("a file");
+            (path.strip_prefix(place.vault()).expect("below it").to_owned(), bytes)
+        };
+        let state: Vec<_> = files(&place.vault()).into_iter().map(read).collect();
+        let anew = self.0.entry(state).or_insert_with(|| {
+            let store = tempfile::tempdir().expect("a folder");
+            let settings = IndexSettings { store: store.path().to_owned(), ..place.settings() };
+            let embedder: Arc<dyn Embedder> = FakeEmbedder::new();
+            let anew = Indexer::open(settings, Some(embedder), None).expect("an index");
+            said(&anew)
+        });
+        assert_eq!(said(indexer), *anew, "{name}");
+    }
+}
+
+/// The changes that a life without trouble makes; every twenty-third, or all with `WEFT_EVERY_CHANGE` in the environment.
+#[expect(clippy::disallowed_methods, reason = "a test may be told to take longer")]
+fn changes() -> impl Iterator<Item = u64> {
+    let (place, disk) = (Place::new(FILES), FailingDisk::sound());
+    let indexer = open(&place, &FakeEmbedder::new(), &disk).expect("an index");
+    live(&place, &indexer);
+    indexer.stop();
+    let step = if std::env::var_os("WEFT_EVERY_CHANGE").is_some() { 1 } else { 23 };
+    (0..disk.n_steps()).step_by(step)
+}
+
+#[test]
+fn a_change_that_fails_once_costs_nothing() {
+    let mut truth = Truth::default();
+    for n in changes() {
+        let (place, disk, embedder) =
+            (Place::new(FILES), FailingDisk::once(n), FakeEmbedder::new());
+        let name = format!("change {n}");
+        let indexer = open(&place, &embedder, &disk);
+        if let Some(indexer) = &indexer {
+            live(&place, indexer);
+        }
+        disk.recover();
+        let indexer = indexer.or_else(|| open(&place, &embedder, &disk)).expect(&name);
+        truth.assert(&place, &indexer, &name);
+        assert_eq!(indexer.status().last_error, None, "{name}: it has recovered");
+        let (digest, generation) = (indexer.status().digest, indexer.status().generation);
+        indexer.stop();
+        let indexer = open(&place, &embedder, &FailingDisk::sound()).expect(&name);
+        let again = (indexer.status().digest, indexer.status().generation);
+        assert_eq!(again, (digest, generation), "{name}: everything was durable");
+        assert_eq!(indexer.status().notices, [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_run_that_ends_at_any_change_is_gone_on_from() {
+    let mut truth = Truth::default();
+    for n in changes() {
+        let (place, disk, embedder) =
+            (Place::new(FILES), FailingDisk::dead_from(n), FakeEmbedder::new());
+        let (name, published) = (format!("change {n}"), Published::default());
+        if let Some(indexer) = open(&place, &embedder, &disk) {
+            record(&indexer, &published);
+            live(&place, &indexer);
+            indexer.stop();
+        }
+        // Without its files the index can only say what it holds.
+        let away = place.outside().join("away");
+        std::fs::rename(place.vault(), &away).expect("a move");
+        let published = published.lock().expect("a map").clone();
+        if let Some(indexer) = open(&place, &embedder, &FailingDisk::sound()) {
+            let (generation, digest) = (indexer.status().generation, indexer.status().digest);
+            assert!(published.values().any(|known| *known == digest), "{name}: a state that was");
+            let known = published.get(&generation).copied().unwrap_or(digest);
+            assert_eq!(known, digest, "{name}: generation {generation} has been another");
+            indexer.stop();
+        }
+        std::fs::rename(&away, place.vault()).expect("a move");
+        let indexer = open(&place, &embedder, &FailingDisk::sound()).expect(&name);
+        assert_eq!(indexer.status().notices, [""; 0], "{name}: nothing is damaged");
+        truth.assert(&place, &indexer, &name);
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_of_and_outlived() {
+    let (place, disk, embedder) = (Place::new(FILES), FailingDisk::sound(), FakeEmbedder::new());
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    let before = settle(&indexer);
+    disk.set_full(true);
+    place.write("lichen.md", b"# Lichen\ncrusty\n");
+    assert!(indexer.flush().is_err());
+    assert_eq!(indexer.status().generation, before);
+    let error = indexer.status().last_error.expect("what went wrong");
+    assert!(error.contains("no storage space"), "{error}");
+    assert_eq!(uris(&search(&indexer, "soft", SearchMode::Keyword)), ["moss"]);
+    disk.set_full(false);
+    // By itself, and in time.
+    let end = Instant::now() + Duration::from_secs(30);
+    while indexer.status().last_error.is_some() || indexer.status().n_vectors_pending > 0 {
+        assert!(Instant::now() < end, "{:?}", indexer.status());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Truth::default().assert(&place, &indexer, "there is room again");
+}
+
+#[test]
+fn flipped_and_cut_files_cost_no_more_than_they_held() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = open(&place, &embedder, &FailingDisk::sound()).expect("an index");
+    settle(&indexer);
+    let (digest, answers) = (indexer.status().digest, found(&indexer));
+    indexer.stop();
+    let whole: Vec<_> = files(&place.store())
+        .into_iter()
+        .map(|path| (path.clone(), std::fs::read(path).expect("a file")))
+        .filter(|(_, bytes)| !bytes.is_empty())
+        .collect();
+    let put_back = || {
+        std::fs::remove_dir_all(place.store()).expect("removed");
+        for (path, bytes) in &whole {
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, bytes).expect("a file");
+        }
+    };
+    for (path, bytes) in &whole {
+        let spoilt = |at: usize| {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1 << (at % 8);
+            (format!("byte {at} flipped"), bytes)
+        };
+        // At most so many places of a file, from its first byte to its last.
+        let n_places = bytes.len().min(5);
+        let mut cases: Vec<_> = (0..n_places).map(|n| spoilt(n * (bytes.len() - 1) / 4)).collect();
+        let cuts = [0, 1, bytes.len() / 2, bytes.len().saturating_sub(1)];
+        cases.extend(cuts.map(|n| (format!("cut to {n}"), bytes[..n].to_vec())));
+        let is_vectors = path.components().any(|part| part.as_os_str() == "vectors");
+        for (what, spoilt) in cases {
+            let name =
+                format!("{} {what}", path.strip_prefix(place.store()).unwrap_or(path).display());
+            put_back();
+            std::fs::write(path, spoilt).expect("a file");
+            let n_before = embedder.n_documents.load(Ordering::SeqCst);
+            let indexer = open(&place, &embedder, &FailingDisk::sound());
+            let indexer = indexer.unwrap_or_else(|| panic!("{name}: it does not open"));
+            settle(&indexer);
+            assert_eq!(indexer.status().digest, digest, "{name}");
+            assert_eq!(found(&indexer), answers, "{name}");
+            let n_embedded = embedder.n_documents.load(Ordering::SeqCst) - n_before;
+            assert!(n_embedded == 0 || is_vectors, "{name}: {n_embedded} texts embedded");
+            indexer.stop();
+        }
+    }
+}
+
+/// What is found by word and by meaning.
+fn found(indexer: &Indexer) -> Vec<Vec<String>> {
+    let modes = [SearchMode::Keyword, SearchMode::Vector];
+    let asked = ["shade", "soft", "grey stone", "deep", "crusty sun"];
+    let queries = asked.into_iter().flat_map(|query| modes.map(|mode| (query, mode)));
+    queries
+        .map(|(query, mode)| {
+            let answer = search(indexer, query, mode);
+            uris(&answer).into_iter().map(str::to_owned).collect()
+        })
+        .collect()
+}
