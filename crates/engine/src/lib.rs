@@ -13,6 +13,7 @@ mod export;
 mod filter;
 mod held;
 mod notes;
+mod page;
 mod related;
 mod resume;
 mod search;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weft_index::Snapshot;
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
+use crate::page::Pages;
 use crate::{Engine, EngineError, Filter, NEAR_MATCHES, note_named};
 
 /// A note by its two names.
@@ -232,13 +233,14 @@ impl Engine {
         let page_size = page_size(*asked)?;
         let snapshot = self.snapshot();
         let passing = filter.notes(&snapshot, &self.stop)?;
-        let after = (!page_token.is_empty()).then(|| Uri::new(page_token.as_str()));
+        let pages = Pages::of(&("notes", filter));
+        let after = pages.after(page_token)?.map(Uri::new);
         let mut page =
             snapshot.notes.by_uri_after(after.as_ref()).filter(|(_, id)| passing.contains(*id));
         let notes: Vec<NoteSummary> =
             page.by_ref().take(page_size).filter_map(|(_, id)| summary(&snapshot, id)).collect();
         let next_page_token = match (page.next(), notes.last()) {
-            (Some(_), Some(last)) => last.uri.to_string(),
+            (Some(_), Some(last)) => pages.token(last.uri.as_str()),
             _ => String::new(),
         };
         let total = passing.len().unwrap_or(snapshot.notes.n_notes());

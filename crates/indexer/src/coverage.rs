@@ -67,7 +67,7 @@ pub(crate) fn of_note(
         hash: Some(entry.file.hash),
         modified_ns: entry.file.modified_ns,
         n_chunks: entry.chunks.len(),
-        n_links: entry.note.links.len(),
+        n_links: notes.resolved(id).map_or(0, |own| own.targets.iter().flatten().count()),
         unresolved,
         diagnostics,
     })

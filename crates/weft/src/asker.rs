@@ -50,7 +50,7 @@ impl Asker {
             return Self::connect(&address, &credentials, Hint::daemon(global.addr.as_deref()))
                 .await;
         }
-        let hint = Hint::vaults(&global.vault);
+        let hint = Hint::vaults(&global.vault, global.store.as_deref());
         Self::in_process(config, paths, &credentials, !global.no_wait, hint).await
     }
 

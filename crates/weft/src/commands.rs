@@ -182,8 +182,14 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
     let (config, paths) = config(global, &vaults, &[])?;
     let asker = {
         let credentials = Credentials::read(global)?;
-        Asker::in_process(config, paths, &credentials, !global.no_wait, Hint::vaults(&vaults))
-            .await?
+        Asker::in_process(
+            config,
+            paths,
+            &credentials,
+            !global.no_wait,
+            Hint::vaults(&vaults, global.store.as_deref()),
+        )
+        .await?
     };
     let answer = async {
         if asker.channel().is_some() {

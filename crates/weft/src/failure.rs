@@ -1,5 +1,7 @@
 //! Why a command has no answer, and the exit code that says so.
 
+use std::io::ErrorKind;
+
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 use weft_daemon::config::ConfigError;
@@ -123,6 +125,14 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// What the file system says of a place where no folder can be.
+const PLACE_IS_WRONG: [ErrorKind; 4] = [
+    ErrorKind::NotADirectory,
+    ErrorKind::AlreadyExists,
+    ErrorKind::PermissionDenied,
+    ErrorKind::ReadOnlyFilesystem,
+];
+
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();
@@ -140,6 +150,11 @@ impl From<OpenError> for Failure {
                     }
                 }
                 IndexError::Vault { .. } => Self::usage(message),
+                IndexError::Store(StoreError::Io { source, .. })
+                    if PLACE_IS_WRONG.contains(&source.kind()) =>
+                {
+                    Self::usage(message).hint("the index needs a folder that it may write to: name one with --store DIR, or `store.path` in the settings")
+                }
                 IndexError::Store(_) => Self::other(message)
                     .hint("the index can be deleted at any time; it comes back the same"),
                 IndexError::Keyword(_)

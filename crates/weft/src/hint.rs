@@ -1,6 +1,6 @@
 //! The next command to try, written so that it can be pasted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How this process was called, and how a next one asks the same place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +23,11 @@ impl Hint {
         Self::new(address.map(|address| format!(" --addr {}", quoted(address))).unwrap_or_default())
     }
 
-    /// Answers from these folders.
-    pub(crate) fn vaults(vaults: &[PathBuf]) -> Self {
-        let place =
-            vaults.iter().map(|path| format!(" --vault {}", quoted(&path.to_string_lossy())));
-        Self::new(place.collect())
+    /// Answers from these folders, with the index in `store` where it is not in the usual place.
+    pub(crate) fn vaults(vaults: &[PathBuf], store: Option<&Path>) -> Self {
+        let flag = |flag: &str, path: &Path| format!(" {flag} {}", quoted(&path.to_string_lossy()));
+        let vaults = vaults.iter().map(|path| flag("--vault", path));
+        Self::new(vaults.chain(store.map(|path| flag("--store", path))).collect())
     }
 
     /// The command with these words, quoted for a shell.
@@ -79,6 +79,8 @@ mod tests {
             assert_eq!(quoted(word), expected);
         }
         let words = ["related", "a b", "--resume=x", "--budget", "9", "--resume", "y", "--", "-c"];
+        let folders = Hint::vaults(&["my notes".into()], Some(Path::new("/s")));
+        assert!(folders.command(&["get", "x"]).ends_with(" get x --vault 'my notes' --store /s"));
         let hint = Hint {
             program: "weft".into(),
             place: " --vault 'my notes'".into(),

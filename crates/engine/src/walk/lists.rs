@@ -5,6 +5,7 @@ use weft_model::Uri;
 
 use super::UnresolvedLink;
 use crate::notes::{self, ListAnswer};
+use crate::page::{Pages, foreign};
 use crate::{Engine, EngineError, Filter};
 
 /// Asks for a page of the notes that no link connects with another.
@@ -51,17 +52,20 @@ impl Engine {
     pub fn orphans(&self, request: &OrphansRequest) -> Result<ListAnswer, EngineError> {
         let OrphansRequest { direction, filter, page_size, page_token } = request;
         let page_size = notes::page_size(*page_size)?;
+        let pages = Pages::of(&("orphans", direction, filter));
+        let after = pages.after(page_token)?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
         let all = walk::orphans(graph, *direction, &filter.notes(&snapshot, &self.stop)?);
         self.stop.check()?;
-        let past = all.partition_point(|id| {
-            !page_token.is_empty() && graph.uri(*id).as_str() <= page_token.as_str()
-        });
+        let past =
+            all.partition_point(|id| after.is_some_and(|after| graph.uri(*id).as_str() <= after));
         let page = &all[past..];
         let last = page.get(page_size.wrapping_sub(1)).filter(|_| page.len() > page_size);
         Ok(ListAnswer {
-            next_page_token: last.map(|id| graph.uri(*id).to_string()).unwrap_or_default(),
+            next_page_token: last
+                .map(|id| pages.token(graph.uri(*id).as_str()))
+                .unwrap_or_default(),
             notes: page
                 .iter()
                 .take(page_size)
@@ -76,7 +80,8 @@ impl Engine {
     pub fn unresolved(&self, request: &UnresolvedRequest) -> Result<UnresolvedAnswer, EngineError> {
         let UnresolvedRequest { filter, page_size, page_token } = request;
         let page_size = notes::page_size(*page_size)?;
-        let after = if page_token.is_empty() { None } else { Some(link_of_token(page_token)?) };
+        let pages = Pages::of(&("unresolved", filter));
+        let after = pages.after(page_token)?.map(link_of_token).transpose()?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
         let targets = walk::unresolved(graph, &filter.notes(&snapshot, &self.stop)?);
@@ -94,7 +99,7 @@ impl Engine {
         let last = page.get(page_size.wrapping_sub(1)).filter(|_| page.len() > page_size);
         Ok(UnresolvedAnswer {
             next_page_token: last
-                .map(|(target, from)| link_token(target, from))
+                .map(|(target, from)| pages.token(&link_token(target, from)))
                 .unwrap_or_default(),
             unresolved: page
                 .iter()
@@ -121,8 +126,5 @@ fn link_of_token(token: &str) -> Result<(&str, &str), EngineError> {
         let (length, names) = token.split_once(':')?;
         names.split_at_checked(length.parse().ok()?)
     };
-    split().ok_or_else(|| EngineError::InvalidArgument {
-        field: "page_token",
-        reason: "it is none of this call's `next_page_token`s".to_owned(),
-    })
+    split().ok_or_else(foreign)
 }

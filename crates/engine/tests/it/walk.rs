@@ -5,7 +5,7 @@ use weft_engine::walk::{
     OrphansRequest, PathCosts, PathRequest, SubgraphRequest, TreeRequest, UnresolvedRequest, View,
     WalkEdge, WalkNode, WalkSettings,
 };
-use weft_engine::{Engine, EngineError, Filter};
+use weft_engine::{Engine, EngineError, Filter, ListRequest};
 
 use super::Vault;
 
@@ -343,6 +343,8 @@ fn orphans_come_in_pages() {
     let (first, next, total) = page(1, "");
     assert_eq!((first.as_str(), total), ("empty", 2));
     assert_eq!(page(1, &next), ("lonely".to_owned(), String::new(), 2));
+    let foreign = ListRequest { page_token: next, ..ListRequest::default() };
+    assert_eq!(field(garden.list(&foreign)), "page_token", "of another list");
     let filter = within("plants");
     let inbound = OrphansRequest { direction: Direction::In, filter, ..OrphansRequest::default() };
     let answer = garden.orphans(&inbound).expect("a sound request");

@@ -9,7 +9,9 @@ use weft_proto::noteweft::v1::{
 
 use crate::backup::Copy;
 
-use super::text::{BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, padded, paint};
+use super::text::{
+    BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, one_line, padded, paint,
+};
 
 /// How the index is.
 pub(crate) fn status(status: &StatusResponse) -> String {
@@ -229,9 +231,9 @@ fn one_file(file: &FileCoverage) -> String {
     };
     let reason =
         file.reason.as_ref().map(|reason| format!(": {}", harmless(reason))).unwrap_or_default();
-    let mut out = format!("{}  {state}{reason}\n", harmless(&file.path));
+    let mut out = format!("{}  {state}{reason}\n", one_line(&file.path));
     for target in &file.unresolved {
-        let _ = writeln!(out, "    {} {}", paint(NOTICE, "unresolved"), harmless(target));
+        let _ = writeln!(out, "    {} {}", paint(NOTICE, "unresolved"), one_line(target));
     }
     for diagnostic in &file.diagnostics {
         let style = match diagnostic.severity() {

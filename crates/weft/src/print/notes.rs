@@ -8,7 +8,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::next;
-use super::text::{DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, paint};
+use super::text::{DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, one_line, paint};
 use crate::hint::Hint;
 
 /// Links of one kind that a note shows before the rest is counted.
@@ -102,14 +102,14 @@ pub(super) fn page(
 ) -> String {
     let mut out = String::new();
     for note in notes {
-        let (uri, title) = (harmless(&note.uri), harmless(&note.title));
+        let (uri, title) = (one_line(&note.uri), one_line(&note.title));
         let mut more = Vec::new();
         // Most titles are the last part of the uri; saying it twice helps nobody.
         if uri.rsplit('/').next() != Some(title.as_str()) {
             more.push(title);
         }
-        more.extend(note.r#type.iter().map(|kind| harmless(kind)));
-        more.extend(note.tags.iter().map(|tag| format!("#{}", harmless(tag))));
+        more.extend(note.r#type.iter().map(|kind| one_line(kind)));
+        more.extend(note.tags.iter().map(|tag| format!("#{}", one_line(tag))));
         let _ = writeln!(out, "{uri}  {}", paint(DIM, &more.join(" · ")));
     }
     let shown = notes.len() as u64;

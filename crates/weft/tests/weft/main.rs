@@ -44,6 +44,7 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec![], 0),
         (vec!["search", "leap second", "--vault", vault], 0),
         (vec!["search", "zzzyx", "--vault", vault], 0),
+        (vec!["search", "leap second", "--vault", vault, "--store", "/dev/null"], 2),
         (vec!["related", "Leap second", "--budget", "0", "--vault", vault], 0),
         (vec!["related", "Leap second", "--budget", "-1", "--vault", vault], 2),
         (vec!["related", "Leap second", "--resume", "x", "--vault", vault], 2),
