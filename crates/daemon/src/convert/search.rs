@@ -196,6 +196,8 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         words,
         seeds,
         n_seeds_left_out,
+        activation_floor,
+        expansion_floor,
         pool,
         stages,
     } = explanation;
@@ -220,6 +222,8 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
             .collect(),
         seeds: seeds.into_iter().map(seed).collect(),
         n_seeds_left_out: few(n_seeds_left_out),
+        activation_floor,
+        expansion_floor,
         pool: pool
             .into_iter()
             .map(|engine::ExplainedCandidate { uri, similarity, origin: own }| wire::Candidate {

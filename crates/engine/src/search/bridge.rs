@@ -129,7 +129,7 @@ pub(super) fn lifts(
             by_note.insert(id, lift);
         }
     }
-    Ok(Lifts { by_note, seeds, n_left_out: 0 })
+    Ok(Lifts { by_note, seeds, ..Lifts::default() })
 }
 
 /// Adds the kinship of `head` with every note that shares its most telling rare words; gives those words, most telling first, and what they say.

@@ -93,7 +93,8 @@ pub(super) fn lifts(
         };
         Some((id, Lift { activation, from, kind, strength, remainder: 0.0 }))
     });
-    Ok(Lifts { by_note: by_note.collect(), seeds, n_left_out })
+    let floors = (activation_floor, expansion_floor);
+    Ok(Lifts { by_note: by_note.collect(), seeds, n_left_out, floors })
 }
 
 impl Active {

@@ -27,6 +27,10 @@ pub struct Explanation {
     pub seeds: Vec<ExplainedSeed>,
     /// Hits above the floor that were beyond the bound on seeds.
     pub n_seeds_left_out: usize,
+    /// The least similarity of a hit that activates others; 0 without a floor, as in profile `bridge`.
+    pub activation_floor: f64,
+    /// The least similarity of a hit whose neighbours are ranked too; 0 without a floor.
+    pub expansion_floor: f64,
     /// Every candidate, by uri.
     pub pool: Vec<ExplainedCandidate>,
     /// What each stage took, in the order they ran.
@@ -152,6 +156,8 @@ pub(super) fn explanation(
         words: words.collect(),
         seeds: seeds.collect(),
         n_seeds_left_out: lifts.n_left_out,
+        activation_floor: lifts.floors.0,
+        expansion_floor: lifts.floors.1,
         pool,
         stages: stages.taken,
     }

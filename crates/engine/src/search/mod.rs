@@ -38,6 +38,8 @@ struct Lifts {
     by_note: HashMap<NoteId, Lift>,
     seeds: Vec<Seed>,
     n_left_out: usize,
+    /// The least similarities of a hit that activates others, and of one whose neighbours are ranked; 0 where there is no floor.
+    floors: (f64, f64),
 }
 
 /// What connections do for one note.
@@ -184,6 +186,12 @@ impl Engine {
         let typo_tolerance = typos.unwrap_or(self.settings.typos);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;
+        if words.is_truncated() && *mode != SearchMode::Vector {
+            degraded.push(
+                "words: the query is long; those of its words that tell most were looked for"
+                    .to_owned(),
+            );
+        }
         let with_vectors = *mode != SearchMode::Keyword
             && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
         let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);

@@ -39,8 +39,14 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
         );
         let _ = writeln!(out, "{}", paint(DIM, &more));
     }
-    if let Some(explanation) = explanation {
-        out.push_str(&how(explanation, capped));
+    match explanation {
+        Some(explanation) => out.push_str(&how(explanation, capped)),
+        None if capped.is_empty() => {}
+        None => {
+            let names: Vec<String> = capped.iter().map(|uri| harmless(uri)).collect();
+            let cut = format!("Of {} only some links were followed.", names.join(", "));
+            let _ = writeln!(out, "{}", paint(DIM, &cut));
+        }
     }
     out.push_str(&next(&[&hint.command(&["get", &best.uri])]));
     out
@@ -137,6 +143,8 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
         words,
         seeds,
         n_seeds_left_out,
+        activation_floor,
+        expansion_floor,
         pool,
         stages,
     } = explanation;
@@ -170,6 +178,12 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
         })
         .collect();
     row("words", &if words.is_empty() { "none".to_owned() } else { words.join(", ") });
+    if *activation_floor > 0.0 || *expansion_floor > 0.0 {
+        let floors = format!(
+            "hits of {activation_floor:.2} activate others, neighbours of hits of {expansion_floor:.2} are ranked"
+        );
+        row("floors", &floors);
+    }
     for Seed { uri, similarity, degree, words, n_reached, capped: _ } in seeds {
         let shown: Vec<String> =
             words.iter().take(SHOWN_WORDS).map(|word| harmless(word)).collect();
