@@ -268,6 +268,10 @@ impl Daemon {
             .http2_keepalive_interval(keepalive)
             .http2_keepalive_timeout(keepalive)
             .max_concurrent_streams(max_calls_per_connection.get())
+            // Calls whose callers gave up before they were looked at: when time is short, all of a connection's may be.
+            .http2_max_pending_accept_reset_streams(
+                usize::try_from(max_calls_per_connection.get()).ok(),
+            )
             .layer(FrontLayer { keyring, metrics, rate })
             .layer(WebLayer { metrics: Arc::new(text) })
             .add_routes(routes);

@@ -27,17 +27,20 @@ pub(crate) struct Moment {
 
 impl From<IndexStatus> for Moment {
     fn from(status: IndexStatus) -> Self {
+        // While another model makes its vectors, they are what is waited for.
+        let next = status.next.as_ref();
         Self {
             phase: match status.phase {
                 weft_daemon::Phase::Opening => Phase::Opening,
                 weft_daemon::Phase::Scanning => Phase::Scanning,
                 weft_daemon::Phase::Indexing => Phase::Indexing,
                 weft_daemon::Phase::Embedding => Phase::Embedding,
+                weft_daemon::Phase::Ready if next.is_some() => Phase::Embedding,
                 weft_daemon::Phase::Ready => Phase::Ready,
             },
             n_done: status.n_files_done as u64,
             n_total: status.n_files_total as u64,
-            n_pending: status.n_vectors_pending as u64,
+            n_pending: (status.n_vectors_pending + next.map_or(0, |next| next.n_pending)) as u64,
             n_chunks: status.n_chunks as u64,
             per_second: status.vectors_per_second,
             seconds_left: status.seconds_left,

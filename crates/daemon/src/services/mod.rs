@@ -282,6 +282,15 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_is_dropped_ends_its_work() {
+        let stop = Stop::by_hand();
+        let gone = CancelOnDrop(stop.clone());
+        assert_eq!(stop.check(), Ok(()));
+        drop(gone);
+        assert_eq!(stop.check(), Err(weft_model::Stopped::Cancelled));
+    }
+
+    #[test]
     fn nothing_is_one_piece_and_much_is_several() {
         let sizes = |n: usize| -> Vec<usize> {
             pieces((0..n).collect(), |items| items.len()).into_iter().map(Result::unwrap).collect()
