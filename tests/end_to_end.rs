@@ -4,6 +4,7 @@ mod access;
 mod calls;
 mod fuzz;
 mod manners;
+mod mcp;
 mod observe;
 mod paths;
 mod walk;

@@ -26,7 +26,7 @@ use crate::metrics::Metrics;
 use crate::net::{Listeners, Socket, SocketListener, tls};
 use crate::paths::Paths;
 use crate::services::{Limits, Services};
-use crate::vaults::{OpenError, Vaults};
+use crate::vaults::{OpenError, Stay, Vaults};
 use crate::web::WebLayer;
 
 /// Why the daemon does not serve.
@@ -231,6 +231,7 @@ impl Daemon {
             max_connections,
             max_calls_per_connection,
             keepalive_ms,
+            max_request_bytes,
             ..
         } = config.settings.server;
         let keepalive = (keepalive_ms > 0).then(|| Duration::from_millis(keepalive_ms));
@@ -262,7 +263,9 @@ impl Daemon {
             }
         };
         let (ending, mut ended) = watch::channel(false);
-        // Browsers speak HTTP/1.1 where there is no TLS.
+        let tools = weft_mcp::Server::new(services.routes());
+        let mcp = weft_mcp::Http::new(tools, max_request_bytes);
+        // Browsers and agents speak HTTP/1.1 where there is no TLS.
         let router = Server::builder()
             .accept_http1(true)
             .http2_keepalive_interval(keepalive)
@@ -273,7 +276,7 @@ impl Daemon {
                 usize::try_from(max_calls_per_connection.get()).ok(),
             )
             .layer(FrontLayer { keyring, metrics, rate })
-            .layer(WebLayer { metrics: Arc::new(text) })
+            .layer(WebLayer { metrics: Arc::new(text), mcp })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
             // An error means that the sender is gone, which is an end as well.
@@ -324,7 +327,7 @@ async fn open(
     paths: Paths,
     place: String,
 ) -> Result<(), ServeError> {
-    let open = move || Vaults::open(&config, &paths, Some(&place));
+    let open = move || Vaults::open(&config, &paths, Stay::ForGood { address: Some(&place) });
     let vaults = tokio::task::spawn_blocking(open).await.map_err(|_| ServeError::Panicked)??;
     let vaults = Arc::new(vaults);
     services.fill(Arc::clone(&vaults));

@@ -21,7 +21,7 @@ mod web;
 pub use daemon::{Control, Daemon, ServeError};
 pub use paths::{Environment, Paths};
 pub use services::{Limits, Services};
-pub use vaults::{OpenError, Vaults};
+pub use vaults::{OpenError, Stay, Vaults};
 pub use weft_index::embedder::Role;
 pub use weft_index::{BackupWriter, Copied, Piece, StoreError, restore};
 pub use weft_indexer::embed;

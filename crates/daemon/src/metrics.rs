@@ -45,7 +45,7 @@ const CODES: [Code; 17] = [
     Code::Unauthenticated,
 ];
 
-/// The calls that are counted apart: those of the contract, of health and of reflection. The rest is `other`, so that nobody makes up rows.
+/// The calls that are counted apart: those of the contract, of health and of reflection, and of agents. The rest is `other`, so that nobody makes up rows.
 static CALLS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sets = [
         weft_proto::FILE_DESCRIPTOR_SET,
@@ -71,7 +71,7 @@ static CALLS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect();
     calls.sort_unstable();
     calls.dedup();
-    calls.push("other".to_owned());
+    calls.extend([weft_mcp::PATH.trim_start_matches('/'), "other"].map(str::to_owned));
     calls
 });
 

@@ -40,6 +40,18 @@ pub enum OpenError {
     Index(#[from] IndexError),
 }
 
+/// For how long vaults are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay<'a> {
+    /// For a question: changes of files are not watched for.
+    Briefly,
+    /// Until further notice: changes are watched for.
+    ForGood {
+        /// Where processes that find the store locked can ask, if anywhere.
+        address: Option<&'a str>,
+    },
+}
+
 /// A running index with the engine that answers over it. Dropping it lets the writer publish what it holds.
 pub struct Vaults {
     indexer: Indexer,
@@ -67,9 +79,12 @@ impl Vaults {
     ///
     /// What the store held before can be asked when this returns.
     /// A model that cannot be opened leaves words and links, and a notice in the status; its vectors stay for when it is back.
-    /// `address` tells processes that find the store locked where to ask; only with one are changes watched for.
     /// Takes as long as reading the store; blocks.
-    pub fn open(config: &Config, paths: &Paths, address: Option<&str>) -> Result<Self, OpenError> {
+    pub fn open(config: &Config, paths: &Paths, stay: Stay<'_>) -> Result<Self, OpenError> {
+        let (watched, address) = match stay {
+            Stay::Briefly => (false, None),
+            Stay::ForGood { address } => (true, address),
+        };
         let store = Self::store(config, paths)?;
         let Settings {
             server: _,
@@ -110,7 +125,7 @@ impl Vaults {
             chunks,
             keyword,
             vector,
-            watch: WatchOptions { enabled: watch.enabled && address.is_some(), ..watch },
+            watch: WatchOptions { enabled: watch.enabled && watched, ..watch },
             fuse,
             keep_generations: store_settings.keep_generations,
             disk: Disk::default(),

@@ -1,4 +1,4 @@
-//! What a browser meets on the daemon's port: the explorer page, and the contract as gRPC-web.
+//! What browsers and agents meet on the daemon's port: the explorer page, the contract as gRPC-web, and the tools over the Model Context Protocol.
 //!
 //! Whoever reaches the port may read the notes, and a browser reaches it on behalf of any site it shows.
 //! So each request is looked at before anything else: it must name this machine as its host, which a name that a foreign site bends to this address does not (DNS rebinding), and where it says from which site it comes, that must be this one.
@@ -26,6 +26,8 @@ const METRICS: &str = "/metrics";
 pub(crate) struct WebLayer {
     /// What is written at `/metrics`.
     pub(crate) metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// What agents meet.
+    pub(crate) mcp: weft_mcp::Http,
 }
 
 impl Layer<Routes> for WebLayer {
@@ -36,7 +38,7 @@ impl Layer<Routes> for WebLayer {
     }
 }
 
-/// The page for browsers, gRPC-web for the page, gRPC for all others.
+/// The page for browsers, gRPC-web for the page, tools for agents, gRPC for all others.
 #[derive(Clone)]
 pub(crate) struct Web {
     services: GrpcWebService<Routes>,
@@ -55,6 +57,9 @@ impl Service<Request<Body>> for Web {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let immediate = if let Err(refusal) = guard::admit(&request) {
             refusal.response()
+        } else if request.uri().path() == weft_mcp::PATH {
+            let mcp = self.front.mcp.clone();
+            return Box::pin(async move { Ok(mcp.answer(request).await) });
         } else if request.method() == Method::GET && request.uri().path() == METRICS {
             return Box::pin(std::future::ready(Ok(metrics(&*self.front.metrics))));
         } else if [Method::GET, Method::HEAD].contains(request.method()) {

@@ -13,7 +13,7 @@ use tonic::service::Routes;
 use tonic::transport::Channel;
 use weft_daemon::config::{Config, Sources};
 use weft_daemon::{
-    Daemon, Environment, IndexError, Limits, OpenError, Paths, Services, StoreError, Vaults,
+    Daemon, Environment, IndexError, Limits, OpenError, Paths, Services, Stay, StoreError, Vaults,
 };
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
@@ -27,6 +27,31 @@ use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
 use crate::reach::{Credentials, usual};
+
+/// What answers are wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A question, for which folders are brought up to date; with vectors where it waits for them.
+    Question {
+        /// Whether it does.
+        wait: bool,
+    },
+    /// Questions over a long time: folders are watched, vectors come when they come, and a daemon need not be there yet.
+    Conversation,
+}
+
+impl Purpose {
+    const fn waits(self) -> bool {
+        matches!(self, Self::Question { wait: true })
+    }
+
+    const fn stay(self) -> Stay<'static> {
+        match self {
+            Self::Question { .. } => Stay::Briefly,
+            Self::Conversation => Stay::ForGood { address: None },
+        }
+    }
+}
 
 /// Answers questions. Both kinds speak the contract, so they give the same bytes.
 pub(crate) struct Asker {
@@ -42,28 +67,34 @@ impl Asker {
     /// Folders are brought up to date first, with progress on standard error.
     /// A daemon that holds their store is asked instead.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+        Self::open_for(global, Purpose::Question { wait: !global.no_wait }).await
+    }
+
+    /// The same, for a purpose.
+    pub(crate) async fn open_for(global: &Global, purpose: Purpose) -> Result<Self, Failure> {
         let (config, paths) = config(global, &global.vault, &[])?;
         let credentials = Credentials::read(global)?;
         if global.vault.is_empty() {
             let address =
                 global.addr.clone().unwrap_or_else(|| usual(&config, &paths, &credentials));
-            return Self::connect(&address, &credentials, Hint::daemon(global.addr.as_deref()))
-                .await;
+            let hint = Hint::daemon(global.addr.as_deref());
+            return Self::connect(&address, &credentials, purpose, hint).await;
         }
         let hint = Hint::vaults(&global.vault, global.store.as_deref());
-        Self::in_process(config, paths, &credentials, !global.no_wait, hint).await
+        Self::in_process(config, paths, &credentials, purpose, hint).await
     }
 
-    /// Opens the vaults of `config` in this process and brings them up to date, vectors only if `wait`.
+    /// Opens the vaults of `config` in this process and brings them up to date.
     pub(crate) async fn in_process(
         config: Config,
         paths: Paths,
         credentials: &Credentials,
-        wait: bool,
+        purpose: Purpose,
         hint: Hint,
     ) -> Result<Self, Failure> {
         let limits = Limits::from(&config.settings.server);
-        let opening = tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, None));
+        let opening =
+            tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, purpose.stay()));
         let opened = opening.await.map_err(|_| Failure::other("opening came to a sudden end"))?;
         let vaults = match opened {
             Ok(vaults) => Arc::new(vaults),
@@ -72,7 +103,7 @@ impl Asker {
                 ..
             }))) => {
                 let hint = Hint::daemon(Some(&address));
-                return Self::connect(&address, credentials, hint).await;
+                return Self::connect(&address, credentials, purpose, hint).await;
             }
             Err(error) => return Err(error.into()),
         };
@@ -80,7 +111,7 @@ impl Asker {
         services.fill(Arc::clone(&vaults));
         let asker =
             Self { transport: Transport::Here(services.routes()), services: Some(services), hint };
-        if let Err(failure) = bring_up_to_date(vaults, wait).await {
+        if let Err(failure) = bring_up_to_date(vaults, purpose.waits()).await {
             asker.close().await;
             return Err(failure);
         }
@@ -97,11 +128,20 @@ impl Asker {
     pub(crate) async fn connect(
         address: &str,
         credentials: &Credentials,
+        purpose: Purpose,
         hint: Hint,
     ) -> Result<Self, Failure> {
-        let channel = credentials.connect(address).await?;
+        let channel = match purpose {
+            Purpose::Question { .. } => credentials.connect(address).await?,
+            Purpose::Conversation => credentials.connect_later(address)?,
+        };
         let transport = Transport::Channel(channel, credentials.authorization());
         Ok(Self { transport, services: None, hint })
+    }
+
+    /// What carries questions to where they are answered.
+    pub(crate) fn transport(&self) -> Transport {
+        self.transport.clone()
     }
 
     /// The channel to the daemon; nothing where the process answers itself.

@@ -273,6 +273,8 @@ pub(crate) enum Command {
     },
     /// Check settings, model, store and daemon.
     Doctor,
+    /// Offer search, context and walks to an agent, over the Model Context Protocol on standard input and output.
+    Mcp,
     /// Show the settings.
     Config {
         #[command(subcommand)]
@@ -291,6 +293,9 @@ pub(crate) enum Command {
         /// The folder.
         #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
+        /// Print all commands and flags as one page of Markdown instead.
+        #[arg(long, conflicts_with = "folder")]
+        markdown: bool,
     },
 }
 

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1::{
     ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, WhyNotRequest,
 };
 
-use crate::asker::{Asker, config};
+use crate::asker::{Asker, Purpose, config};
 use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -35,12 +35,14 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Completions { shell, folder: Some(folder) }) => {
             write(&manual::completions_into(shell, &folder)?)
         }
-        Some(Command::Man { folder: None }) => write(&manual::page()?),
-        Some(Command::Man { folder: Some(folder) }) => write(&manual::pages(&folder)?),
+        Some(Command::Man { folder: None, markdown: true }) => write(&manual::markdown()),
+        Some(Command::Man { folder: None, markdown: false }) => write(&manual::page()?),
+        Some(Command::Man { folder: Some(folder), markdown: _ }) => write(&manual::pages(&folder)?),
         Some(Command::Index { vaults }) => index(&global, vaults).await,
         Some(Command::Context(args)) => context::run(&global, *args).await,
         Some(Command::Restore { folder }) => write(&backup::take_back(&folder, &global)?),
         Some(Command::Doctor) => doctor::run(&global).await,
+        Some(Command::Mcp) => mcp(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
         Some(Command::Write(command)) => {
             let ready = command.ready()?;
@@ -148,6 +150,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         | Command::Stop
         | Command::Write(_)
         | Command::Doctor
+        | Command::Mcp
         | Command::Config { .. }
         | Command::Completions { .. }
         | Command::Man { .. } => Err(Failure::other("this command asks no question")),
@@ -182,14 +185,9 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
     let (config, paths) = config(global, &vaults, &[])?;
     let asker = {
         let credentials = Credentials::read(global)?;
-        Asker::in_process(
-            config,
-            paths,
-            &credentials,
-            !global.no_wait,
-            Hint::vaults(&vaults, global.store.as_deref()),
-        )
-        .await?
+        let purpose = Purpose::Question { wait: !global.no_wait };
+        let hint = Hint::vaults(&vaults, global.store.as_deref());
+        Asker::in_process(config, paths, &credentials, purpose, hint).await?
     };
     let answer = async {
         if asker.channel().is_some() {
@@ -205,6 +203,19 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
     let answer = answer.await;
     asker.close().await;
     write(&answer?)
+}
+
+/// Answers an agent until it has no more to ask, or a signal comes.
+async fn mcp(global: &Global) -> Result<(), Failure> {
+    let asker = Asker::open_for(global, Purpose::Conversation).await?;
+    let outcome = tokio::select! {
+        ended = weft_mcp::Server::new(asker.transport()).over_stdio() => {
+            ended.map_err(|error| Failure::other(error.to_string()))
+        }
+        () = serve::signal() => Ok(()),
+    };
+    asker.close().await;
+    outcome
 }
 
 /// One setting of `config show`.

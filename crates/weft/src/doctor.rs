@@ -8,7 +8,7 @@ use weft_daemon::embed::{self, BUNDLED, NONE, Runner};
 use weft_daemon::{OpenError, Paths, Role, Vaults};
 use weft_proto::noteweft::v1::StatusRequest;
 
-use crate::asker::{Asker, config};
+use crate::asker::{Asker, Purpose, config};
 use crate::cli::{Format, Global};
 use crate::commands::{json, write};
 use crate::failure::Failure;
@@ -63,7 +63,8 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     checks.extend(check_access(&config));
     let credentials = Credentials::read(global)?;
     let address = global.addr.clone().unwrap_or_else(|| usual(&config, &paths, &credentials));
-    match Asker::connect(&address, &credentials, Hint::daemon(None)).await {
+    let purpose = Purpose::Question { wait: false };
+    match Asker::connect(&address, &credentials, purpose, Hint::daemon(None)).await {
         Ok(asker) => checks.extend(check_daemon(&asker, &address).await),
         Err(failure) => checks.push(
             Check::new("daemon", Outcome::Notice, failure.message)

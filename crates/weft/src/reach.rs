@@ -57,9 +57,18 @@ impl Credentials {
     }
 
     /// Connects to a daemon at `HOST:PORT`, `https://HOST:PORT` or `unix:PATH`.
-    ///
-    /// An address without a scheme is asked over TLS where an authority is named.
     pub(crate) async fn connect(&self, address: &str) -> Result<Channel, Failure> {
+        let connected = self.endpoint(address)?.connect().await;
+        connected.map_err(|error| Failure::unreachable(address, &root(&error)))
+    }
+
+    /// The same, with the first question; and again with a later one, where there was no daemon yet.
+    pub(crate) fn connect_later(&self, address: &str) -> Result<Channel, Failure> {
+        Ok(self.endpoint(address)?.connect_lazy())
+    }
+
+    /// An address without a scheme is asked over TLS where an authority is named.
+    fn endpoint(&self, address: &str) -> Result<Endpoint, Failure> {
         let uri = match address {
             whole if whole.contains("://") || whole.starts_with("unix:") => whole.to_owned(),
             place if self.authority.is_some() => format!("https://{place}"),
@@ -84,8 +93,7 @@ impl Credentials {
                 Failure::usage(format!("the certificates cannot be used: {}", root(&error)))
             })?;
         }
-        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
-        endpoint.connect().await.map_err(|error| Failure::unreachable(address, &root(&error)))
+        Ok(endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
     }
 }
 

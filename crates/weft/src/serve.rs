@@ -237,7 +237,7 @@ async fn until_ready(asker: &Asker, progress: &mut Progress) -> Result<StatusRes
 }
 
 /// Returns at Ctrl-C or when the system asks to end.
-async fn signal() {
+pub(crate) async fn signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -23,12 +23,16 @@ const LAYERS: &[Layer] = &[
         &["weft-model", "weft-graph", "weft-gars", "weft-accordion", "weft-index"],
     ),
     layer("weft-eval", &[]),
+    layer("weft-mcp", &["weft-model", "weft-proto"]),
     layer(
         "weft-daemon",
-        &["weft-model", "weft-index", "weft-indexer", "weft-engine", "weft-proto"],
+        &["weft-model", "weft-index", "weft-indexer", "weft-engine", "weft-proto", "weft-mcp"],
     ),
     // The formats of an exported graph are the graph's own.
-    layer("weft", &["weft-model", "weft-graph", "weft-eval", "weft-proto", "weft-daemon"]),
+    layer(
+        "weft",
+        &["weft-model", "weft-graph", "weft-eval", "weft-proto", "weft-mcp", "weft-daemon"],
+    ),
 ];
 
 /// Packages that exist to exercise others.

@@ -74,6 +74,7 @@ mod tests {
             ("/", Need::Read),
             ("/metrics", Need::Read),
             ("/page.js", Need::Read),
+            (weft_mcp::PATH, Need::Read),
             ("/noteweft.v1.NoteService/EraseNote", Need::Write),
             ("/noteweft.v1.NoteService/getnote", Need::Write),
             ("//noteweft.v1.NoteService/GetNote", Need::Write),

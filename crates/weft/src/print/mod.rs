@@ -45,6 +45,7 @@ pub(crate) fn welcome() -> String {
         ("weft context \"…\" --budget 2000", "a text for a model that fits a budget"),
         ("weft get NOTE", "read a note with its links"),
         ("weft tree NOTE", "what lies around it, link by link"),
+        ("weft mcp", "tools for an agent (docs/mcp.md)"),
         ("weft status", "how the index is"),
         ("weft doctor", "what would stand in the way"),
         ("weft help", "all commands; weft help COMMAND for one"),

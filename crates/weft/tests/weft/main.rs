@@ -1,6 +1,7 @@
 //! The binary as scripts see it: exit codes, streams, and JSON.
 
 mod backup;
+mod mcp;
 #[cfg(unix)]
 mod operations;
 mod walk;

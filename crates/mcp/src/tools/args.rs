@@ -1,0 +1,142 @@
+//! Arguments that several tools share.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use weft_proto::noteweft::v1 as wire;
+
+use crate::bounds::{List, Number, Text};
+
+/// A note's uri, path, title or alias.
+pub(super) type Name = Text<500>;
+
+/// Tokens that the text of an answer may take.
+pub(super) type Budget = Number<100, 20_000, 2000>;
+
+/// A word of a filter.
+type Word = Text<500>;
+
+/// Only some notes; every part that is given must hold.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Filter {
+    /// Folders, files or globs in the folder of notes, such as `journal/**`; any of them.
+    #[serde(default)]
+    paths: List<Word, 0, 20>,
+    /// Tags without `#`; all of them. A tag stands also for those nested below it.
+    #[serde(default)]
+    tags: List<Word, 0, 20>,
+    /// Types of notes, as their frontmatter names them; any of them.
+    #[serde(default)]
+    types: List<Word, 0, 20>,
+    /// Dated then or later: `YYYY-MM-DD`.
+    #[serde(default)]
+    #[schemars(with = "Text<40>")]
+    after: Option<Text<40>>,
+    /// Dated before: `YYYY-MM-DD`.
+    #[serde(default)]
+    #[schemars(with = "Text<40>")]
+    before: Option<Text<40>>,
+}
+
+impl From<Filter> for wire::Filter {
+    fn from(filter: Filter) -> Self {
+        let Filter { paths, tags, types, after, before } = filter;
+        Self {
+            paths: paths.into(),
+            tags: tags.into(),
+            types: types.into(),
+            after: after.map(|Text(date)| date),
+            before: before.map(|Text(date)| date),
+            ..Self::default()
+        }
+    }
+}
+
+/// Which links of a note are followed.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Direction {
+    /// Links of the note.
+    Out,
+    /// Links to the note.
+    In,
+    /// Both.
+    #[default]
+    Both,
+}
+
+impl From<Direction> for i32 {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Out => wire::Direction::Out,
+            Direction::In => wire::Direction::In,
+            Direction::Both => wire::Direction::Both,
+        }
+        .into()
+    }
+}
+
+/// Only some links.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Links {
+    /// Links of these types alone. Links in a text have the type `related`; the others are named in the frontmatter.
+    #[serde(default)]
+    types: List<Word, 0, 20>,
+    /// No links of these types.
+    #[serde(default)]
+    exclude_types: List<Word, 0, 20>,
+    /// No links in texts, only those of the frontmatter.
+    #[serde(default)]
+    typed_only: bool,
+    /// Also go from notes to those above and below them.
+    #[serde(default)]
+    hierarchy: bool,
+}
+
+impl From<Links> for wire::EdgeFilter {
+    fn from(links: Links) -> Self {
+        let Links { types, exclude_types, typed_only, hierarchy } = links;
+        Self {
+            types: types.into(),
+            exclude_types: exclude_types.into(),
+            typed_only,
+            inline_only: false,
+            hierarchy,
+        }
+    }
+}
+
+/// A note by name and title.
+#[derive(Clone, Debug, serde::Serialize, JsonSchema)]
+pub(super) struct Note {
+    /// Its uri: the name to call other tools with.
+    pub(super) note: String,
+    /// Its title.
+    pub(super) title: String,
+}
+
+impl Note {
+    pub(super) fn new(uri: String, title: &str) -> Self {
+        Self { note: uri, title: crate::text::line(title) }
+    }
+}
+
+impl From<wire::NoteRef> for Note {
+    fn from(note: wire::NoteRef) -> Self {
+        let wire::NoteRef { uri, title } = note;
+        Self::new(uri, &title)
+    }
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { note, title } = self;
+        write!(f, "{title} (`{note}`)")
+    }
+}
+
+/// The name of a value of the contract without its enum's own, in words: `RELATION_PRIOR_SIBLING` as `prior sibling`.
+pub(super) fn words(name: &str, prefix: &str) -> String {
+    name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
+}

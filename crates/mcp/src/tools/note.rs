@@ -1,0 +1,289 @@
+//! The tool `get_note`.
+
+use std::fmt::{self, Display, Formatter};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tonic::Status;
+use weft_proto::noteweft::v1::{GetNoteRequest, GetNoteResponse, Heading, LinkView};
+
+use super::Question;
+use super::args::{Budget, Name, Note};
+use crate::bounds::{Number, Text};
+use crate::clients::Clients;
+use crate::text;
+
+/// Headings, links, backlinks and notes below that are named; the others are counted.
+const NAMED: usize = 50;
+
+/// Characters of the frontmatter, as JSON, beyond which it is left out.
+const PROPERTIES: usize = 4000;
+
+/// Which note, and which piece of it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetNote {
+    /// The note.
+    note: Name,
+    /// Where to begin, in characters of its text: the `next` of the answer before, or the start of a heading or passage.
+    #[serde(default)]
+    start: Number<0, { u32::MAX }, 0>,
+    /// Tokens that its text may take, about.
+    #[serde(default)]
+    budget: Budget,
+}
+
+/// A note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Read {
+    #[serde(flatten)]
+    name: Note,
+    /// Its path in the folder of notes.
+    path: String,
+    /// Its type.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    /// Its tags.
+    tags: Vec<String>,
+    /// Its other names.
+    aliases: Vec<String>,
+    /// Its frontmatter; absent where it is very long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<Value>,
+    /// The notes above it, the outermost first.
+    above: Vec<Note>,
+    /// What it points at, if it states a relation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<Note>,
+    /// The first notes below it.
+    below: Vec<Note>,
+    /// How many there are.
+    n_below: usize,
+    /// Its first headings.
+    headings: Vec<Title>,
+    /// How many there are.
+    n_headings: usize,
+    /// Its first links.
+    links: Vec<Link>,
+    /// How many there are.
+    n_links: usize,
+    /// The first links of other notes to it.
+    backlinks: Vec<Link>,
+    /// How many there are.
+    n_backlinks: usize,
+    /// The piece of its text.
+    text: String,
+    /// Where the piece starts, in characters of the text.
+    start: usize,
+    /// The characters of the whole text.
+    length: usize,
+    /// Where the next piece starts: give it as `start`. Absent where the text is at its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<usize>,
+    /// The state of the index that answered.
+    generation: u64,
+}
+
+/// A heading.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Title {
+    /// 1 to 6.
+    level: u32,
+    /// Its text.
+    text: String,
+    /// Where it starts, in characters of the note's text.
+    start: u32,
+}
+
+/// A link of a note, or to it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Link {
+    /// Its type.
+    link: String,
+    /// The note at the other end: its uri, or the name as written where no note answers to it.
+    note: String,
+    /// Whether the note exists.
+    exists: bool,
+}
+
+impl From<LinkView> for Link {
+    fn from(view: LinkView) -> Self {
+        let LinkView { r#type, target, uri, resolved, .. } = view;
+        let note = uri.unwrap_or_else(|| text::line(&target));
+        Self { link: r#type, note, exists: resolved }
+    }
+}
+
+impl Question for GetNote {
+    const NAME: &'static str = "get_note";
+    const TITLE: &'static str = "Read a note";
+    const DESCRIPTION: &'static str = "Reads one note: its text, a piece at a time where it is long, with its headings, frontmatter, place, links and backlinks. \
+        Call it for the exact words of a note, or for what it links to.";
+    type Answer = Read;
+
+    async fn ask(self, clients: Clients) -> Result<Read, Status> {
+        let Self { note: Text(name), start: Number(start), budget: Number(budget) } = self;
+        let request = GetNoteRequest { name, ..GetNoteRequest::default() };
+        let answer = clients.notes().get_note(request).await?.into_inner();
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        Ok(Read::new(answer, start, text::characters(budget)))
+    }
+}
+
+impl Read {
+    /// The piece of the note that begins at `start` and takes `room` characters at most.
+    fn new(answer: GetNoteResponse, start: usize, room: usize) -> Self {
+        let GetNoteResponse {
+            uri,
+            vault: _,
+            path,
+            title,
+            aliases,
+            tags,
+            r#type,
+            properties,
+            order: _,
+            parent: _,
+            object,
+            contextual_path,
+            children,
+            headings,
+            links,
+            backlinks,
+            body,
+            fresh: _,
+            generation,
+            blocks: _,
+            hash: _,
+        } = answer;
+        let length = body.chars().count();
+        let start = start.min(length);
+        let from = body.char_indices().nth(start).map_or(body.len(), |(at, _)| at);
+        let text = text::head(&body[from..], room);
+        let end = start + text.chars().count();
+        let heading = |Heading { level, text, start, end: _ }: Heading| Title {
+            level,
+            text: text::line(&text),
+            start,
+        };
+        Self {
+            name: Note::new(uri, &title),
+            path,
+            kind: r#type,
+            tags: tags.into_iter().take(NAMED).collect(),
+            aliases: aliases.iter().take(NAMED).map(|alias| text::line(alias)).collect(),
+            properties: plain(properties),
+            above: contextual_path.into_iter().map(Note::from).collect(),
+            object: object.map(Note::from),
+            n_below: children.len(),
+            below: children.into_iter().take(NAMED).map(Note::from).collect(),
+            n_headings: headings.len(),
+            headings: headings.into_iter().take(NAMED).map(heading).collect(),
+            n_links: links.len(),
+            links: links.into_iter().take(NAMED).map(Link::from).collect(),
+            n_backlinks: backlinks.len(),
+            backlinks: backlinks.into_iter().take(NAMED).map(Link::from).collect(),
+            text: text.to_owned(),
+            start,
+            length,
+            next: (end < length).then_some(end),
+            generation,
+        }
+    }
+}
+
+/// Frontmatter as the contract writes it, unless it is very long.
+fn plain(properties: Option<prost_types::Struct>) -> Option<Value> {
+    let note = GetNoteResponse { properties, ..GetNoteResponse::default() };
+    let mut note = serde_json::to_value(note).ok()?;
+    let properties = note.get_mut("properties")?.take();
+    (properties.to_string().len() <= PROPERTIES).then_some(properties)
+}
+
+impl Display for Read {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            path,
+            kind,
+            tags,
+            aliases,
+            properties: _,
+            above,
+            object,
+            below,
+            n_below,
+            headings,
+            n_headings,
+            links,
+            n_links,
+            backlinks,
+            n_backlinks,
+            text,
+            start,
+            length,
+            next,
+            generation: _,
+        } = self;
+        writeln!(f, "# {name}")?;
+        writeln!(f, "Path: {path}")?;
+        if let Some(kind) = kind {
+            writeln!(f, "Type: {}", text::line(kind))?;
+        }
+        let notes = |notes: &[Note]| notes.iter().map(Note::to_string).collect::<Vec<_>>();
+        listed(f, "Tags", tags, tags.len())?;
+        listed(f, "Also called", aliases, aliases.len())?;
+        if !above.is_empty() {
+            writeln!(f, "Below: {}", notes(above).join(" > "))?;
+        }
+        if let Some(object) = object {
+            writeln!(f, "About: {object}")?;
+        }
+        listed(f, "Notes below", &notes(below), *n_below)?;
+        if start == &0 {
+            let headings: Vec<String> = headings.iter().map(Title::to_string).collect();
+            listed(f, "Headings", &headings, *n_headings)?;
+            let named = |links: &[Link]| links.iter().map(Link::to_string).collect::<Vec<_>>();
+            listed(f, "Links to", &named(links), *n_links)?;
+            listed(f, "Linked from", &named(backlinks), *n_backlinks)?;
+        }
+        writeln!(f)?;
+        if !text.is_empty() {
+            f.write_str(&text::fenced(text))?;
+        }
+        match next {
+            Some(next) => writeln!(
+                f,
+                "Characters {start} to {next} of {length}; to read on, call again with `start` = {next}."
+            ),
+            None if *start > 0 => {
+                writeln!(f, "Characters {start} to {length}; the text ends here.")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Display for Title {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { level: _, text, start } = self;
+        write!(f, "{text} (at {start})")
+    }
+}
+
+impl Display for Link {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { link, note, exists } = self;
+        write!(f, "`{note}` ({link}{})", if *exists { "" } else { ", no such note yet" })
+    }
+}
+
+/// A line of names, and how many more there are; nothing where there are none.
+fn listed(f: &mut Formatter<'_>, what: &str, names: &[String], n: usize) -> fmt::Result {
+    match (names, n - names.len()) {
+        ([], _) => Ok(()),
+        (names, 0) => writeln!(f, "{what}: {}", names.join(", ")),
+        (names, others) => writeln!(f, "{what}: {} and {others} more", names.join(", ")),
+    }
+}

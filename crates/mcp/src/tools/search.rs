@@ -1,0 +1,163 @@
+//! The tool `search`.
+
+use std::fmt::{self, Display, Formatter};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tonic::Status;
+use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Snippet};
+
+use super::Question;
+use super::args::{Budget, Filter, Note};
+use crate::bounds::{Number, Text};
+use crate::clients::Clients;
+use crate::text;
+
+/// What to look for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    /// What to look for, as a question or as words. `"a phrase"`, `+must` and `-not` narrow.
+    query: Text<1000>,
+    /// Notes at most.
+    #[serde(default)]
+    limit: Number<1, 50, 10>,
+    /// Tokens that passages may take together, about; the best notes show theirs first.
+    #[serde(default)]
+    budget: Budget,
+    /// Only some notes.
+    #[serde(default)]
+    filter: Filter,
+}
+
+/// The best notes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Found {
+    /// Best first.
+    notes: Vec<Hit>,
+    /// Whether more notes were found than `limit` lets through.
+    more: bool,
+    /// Passages that the budget left out.
+    n_passages_left_out: usize,
+    /// What was left out for want of time, of a model or of vectors; empty for a whole answer.
+    degraded: Vec<String>,
+    /// The state of the index that answered.
+    generation: u64,
+}
+
+/// A found note.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Hit {
+    #[serde(flatten)]
+    name: Note,
+    /// Its path in the folder of notes.
+    path: String,
+    /// How well it answers, 0 to 1.
+    score: f64,
+    /// The better hit whose link or rare words brought it up, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<String>,
+    /// What it says on the matter, best first.
+    passages: Vec<Passage>,
+}
+
+/// A passage of a note.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Passage {
+    /// The headings above it, outermost first.
+    headings: Vec<String>,
+    /// The passage as written.
+    text: String,
+    /// Where it starts, in characters of the note's text: `get_note` reads on from there.
+    start: u32,
+}
+
+impl Question for Search {
+    const NAME: &'static str = "search";
+    const TITLE: &'static str = "Search notes";
+    const DESCRIPTION: &'static str = "Finds notes by meaning, by word and by link. Call it to see which notes there are on a matter, or to find a note's name. \
+        Returns names, titles, paths and the passages that match, best first. \
+        To answer a question from the notes, `context` is better: it returns their text, packed into a budget.";
+    type Answer = Found;
+
+    async fn ask(self, clients: Clients) -> Result<Found, Status> {
+        let Self { query: Text(query), limit: Number(limit), budget: Number(budget), filter } =
+            self;
+        let request = SearchRequest {
+            query,
+            limit: Some(limit),
+            filter: Some(filter.into()),
+            ..SearchRequest::default()
+        };
+        let answer = clients.search().search(request).await?.into_inner();
+        Ok(Found::new(answer, text::characters(budget)))
+    }
+}
+
+impl Found {
+    /// The hits with as many passages as `room` characters hold, taken in order.
+    fn new(answer: SearchResponse, mut room: usize) -> Self {
+        let SearchResponse { hits, generation, truncated, degraded, capped: _, explanation: _ } =
+            answer;
+        let mut n_passages_left_out = 0;
+        let notes = hits.into_iter().map(|hit| {
+            let mut passages = Vec::new();
+            for Snippet { text, start, end: _, heading_path, matches: _ } in hit.snippets {
+                let cost = text.chars().count();
+                if cost > room {
+                    n_passages_left_out += 1;
+                    continue;
+                }
+                room -= cost;
+                let headings = heading_path.iter().map(|heading| text::line(heading)).collect();
+                passages.push(Passage { headings, text, start });
+            }
+            Hit {
+                name: Note::new(hit.uri, &hit.title),
+                path: hit.path,
+                score: (hit.score * 1000.0).round() / 1000.0,
+                via: hit.via,
+                passages,
+            }
+        });
+        let notes = notes.collect();
+        Self { notes, more: truncated, n_passages_left_out, degraded, generation }
+    }
+}
+
+impl Display for Found {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { notes, more, n_passages_left_out, degraded, generation: _ } = self;
+        f.write_str(&text::degraded(degraded))?;
+        if notes.is_empty() {
+            return f.write_str(
+                "No note was found. Use other words, or fewer of them, or a wider filter.\n",
+            );
+        }
+        for (at, Hit { name, path, score, via, passages }) in (1..).zip(notes) {
+            write!(f, "{at}. {name}, {path}, score {score:.2}")?;
+            match via {
+                Some(via) => writeln!(f, ", by way of `{via}`")?,
+                None => writeln!(f)?,
+            }
+            for Passage { headings, text, start: _ } in passages {
+                if !headings.is_empty() {
+                    writeln!(f, "   {}:", headings.join(" > "))?;
+                }
+                for line in text.lines() {
+                    writeln!(f, "   > {line}")?;
+                }
+            }
+        }
+        if *n_passages_left_out > 0 {
+            writeln!(
+                f,
+                "{n_passages_left_out} passages did not fit; a larger `budget` shows them."
+            )?;
+        }
+        if *more {
+            writeln!(f, "There are more notes; a larger `limit` or a `filter` shows others.")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! The tool `tree`.
+
+use std::collections::HashMap;
+use std::fmt::{self, Display, Formatter};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tonic::Status;
+use weft_proto::noteweft::v1::{Limit, TreeEdge, TreeRequest, TreeResponse, WalkEdge};
+
+use super::Question;
+use super::args::{Direction, Filter, Links, Name, Note, words};
+use crate::bounds::{List, Number};
+use crate::clients::Clients;
+use crate::text;
+
+/// Links that are looked at for each note of the answer, at most, on average.
+const LINKS_PER_NOTE: u32 = 20;
+
+/// From where to walk, and how far.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tree {
+    /// The notes to start from.
+    notes: List<Name, 1, 10>,
+    /// Which links are followed: those of a note (`out`), those to it (`in`), or both.
+    #[serde(default)]
+    direction: Direction,
+    /// Links from the start at most.
+    #[serde(default)]
+    max_hops: Number<0, 6, 2>,
+    /// Notes at most, those of the start included.
+    #[serde(default)]
+    max_notes: Number<1, 200, 50>,
+    /// Whether each note comes with a line on what it is about.
+    #[serde(default)]
+    summaries: bool,
+    /// Only some links.
+    #[serde(default)]
+    links: Links,
+    /// Only some notes.
+    #[serde(default)]
+    filter: Filter,
+}
+
+/// The notes around some notes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Reached {
+    /// In the order of discovery: those of the start, then those one link away, and so on.
+    notes: Vec<Step>,
+    /// The limits that kept notes or links back: `max hops`, `max nodes` (that is `max_notes`), `max edges`.
+    cut_by: Vec<String>,
+    /// The state of the index that answered.
+    generation: u64,
+}
+
+/// A note of a walk.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Step {
+    #[serde(flatten)]
+    name: Note,
+    /// Links from the start.
+    hop: u32,
+    /// How it was first reached; absent for the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    through: Option<Through>,
+    /// What it is about, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+}
+
+/// The link over which a note was reached.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Through {
+    /// The uri of the note it was reached from.
+    from: String,
+    /// The link's type.
+    link: String,
+    /// Whether the link stands in this note and points at `from`, instead of the other way round.
+    backwards: bool,
+}
+
+impl Question for Tree {
+    const NAME: &'static str = "tree";
+    const TITLE: &'static str = "Follow links from notes";
+    const DESCRIPTION: &'static str = "Walks the links around one or several notes, breadth first, and returns the notes it reaches as a tree with the type of each link; no texts. \
+        Call it to see what is connected with a note, and how far away. Read what it finds with `get_note` or `context`.";
+    type Answer = Reached;
+
+    async fn ask(self, clients: Clients) -> Result<Reached, Status> {
+        let Self {
+            notes,
+            direction,
+            max_hops: Number(max_hops),
+            max_notes: Number(max_notes),
+            summaries,
+            links,
+            filter,
+        } = self;
+        let request = TreeRequest {
+            roots: notes.into(),
+            direction: direction.into(),
+            edges: Some(links.into()),
+            filter: Some(filter.into()),
+            max_hops: Some(max_hops),
+            max_nodes: Some(max_notes),
+            max_edges: Some(max_notes.saturating_mul(LINKS_PER_NOTE)),
+            summaries,
+            ..TreeRequest::default()
+        };
+        let answer = clients.graph().tree(request).await?.into_inner();
+        Ok(answer.into())
+    }
+}
+
+impl From<TreeResponse> for Reached {
+    fn from(answer: TreeResponse) -> Self {
+        let cut_by = answer.truncated_by().map(|limit: Limit| words(limit.as_str_name(), "LIMIT_"));
+        let cut_by = cut_by.collect();
+        let TreeResponse { nodes, edges, spanning_tree, generation, .. } = answer;
+        // Several links may connect two notes; the walk came over the first.
+        let mut links: HashMap<(&str, &str), (&WalkEdge, bool)> = HashMap::new();
+        for edge in &edges {
+            links.entry((&edge.from, &edge.to)).or_insert((edge, false));
+            links.entry((&edge.to, &edge.from)).or_insert((edge, true));
+        }
+        let through = |TreeEdge { from, to, hop: _ }: &TreeEdge| {
+            let (edge, backwards) = links.get(&(from.as_str(), to.as_str()))?;
+            let through =
+                Through { from: from.clone(), link: edge.r#type.clone(), backwards: *backwards };
+            Some((to.clone(), through))
+        };
+        let mut reached: HashMap<String, Through> =
+            spanning_tree.iter().filter_map(through).collect();
+        let notes = nodes.into_iter().map(|node| Step {
+            through: reached.remove(&node.id),
+            hop: node.hop.unwrap_or_default(),
+            summary: node.summary.map(|summary| text::line(&summary)),
+            name: Note::new(node.id, &node.title),
+        });
+        Self { notes: notes.collect(), cut_by, generation }
+    }
+}
+
+impl Reached {
+    /// Writes the notes reached from the `at`th, and what lies behind them.
+    fn write(
+        &self,
+        below: &HashMap<&str, Vec<usize>>,
+        at: usize,
+        f: &mut Formatter<'_>,
+    ) -> fmt::Result {
+        let Step { name, hop, through, summary } = &self.notes[at];
+        let indent = "  ".repeat(*hop as usize);
+        write!(f, "{indent}- ")?;
+        if let Some(Through { link, backwards, from: _ }) = through {
+            write!(f, "{} {link} ", if *backwards { "<-" } else { "->" })?;
+        }
+        match summary {
+            Some(summary) => writeln!(f, "{name}: {summary}")?,
+            None => writeln!(f, "{name}")?,
+        }
+        for next in below.get(name.note.as_str()).into_iter().flatten() {
+            self.write(below, *next, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Reached {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { notes, cut_by, generation: _ } = self;
+        let mut below: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, step) in notes.iter().enumerate() {
+            if let Some(through) = &step.through {
+                below.entry(&through.from).or_default().push(at);
+            }
+        }
+        for (at, step) in notes.iter().enumerate() {
+            if step.through.is_none() {
+                self.write(&below, at, f)?;
+            }
+        }
+        match &**cut_by {
+            [] => writeln!(f, "\n{} notes; that is all.", notes.len()),
+            limits => {
+                writeln!(
+                    f,
+                    "\n{} notes; there are more, kept back by {}.",
+                    notes.len(),
+                    limits.join(", ")
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `weft mcp` as an agent starts it: a client of the official SDK on its standard streams.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use rmcp::ServiceExt as _;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use super::example;
+
+fn start(home: &Path, args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_weft"))
+        .arg("mcp")
+        .args(args)
+        .env_clear()
+        .env("HOME", home)
+        .env("WEFT__EMBEDDING__MODEL", "none")
+        .env("WEFT__SERVER__ADDRESS", "127.0.0.1:1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the binary was built for this test")
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Starts `weft mcp`, searches until `enough`, and ends it by closing its input.
+async fn search(
+    args: &[&str],
+    enough: impl Fn(&CallToolResult) -> bool,
+) -> Result<CallToolResult, Failure> {
+    let home = TempDir::new()?;
+    let mut weft = start(home.path(), args);
+    let streams = weft.stdout.take().zip(weft.stdin.take()).ok_or("it has no streams")?;
+    let client = ClientConfig::default().serve(streams).await?;
+    let about = client.peer_info().and_then(|peer| peer.server_info.clone());
+    assert_eq!(about.map(|about| about.name).as_deref(), Some("weft"));
+    let result = loop {
+        let mut asked = CallToolRequestParams::new("search");
+        asked.arguments = json!({"query": "leap second"}).as_object().cloned();
+        let result = client.call_tool(asked).await?;
+        if enough(&result) {
+            break result;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    client.cancel().await?;
+    assert!(weft.wait().await?.success(), "it ends when its input does");
+    Ok(result)
+}
+
+#[tokio::test]
+async fn a_folder_is_searched_without_a_daemon() {
+    let example = example();
+    let result = search(&["--vault", example.to_str().unwrap()], |_| true).await.unwrap();
+    let answer = result.structured_content.unwrap();
+    assert_eq!(answer["notes"][0]["title"], "Leap second", "{answer}");
+}
+
+#[tokio::test]
+async fn a_folder_is_watched_while_the_agent_goes_on() {
+    let vault = TempDir::new().unwrap();
+    let path = vault.path().to_owned();
+    let args = ["--vault", path.to_str().unwrap()];
+    // The note appears after the first answer.
+    let result = search(&args, |result| {
+        let found = result.structured_content.as_ref().unwrap()["notes"] != json!([]);
+        if !found {
+            std::fs::write(path.join("late.md"), "A leap second was added.").unwrap();
+        }
+        found
+    });
+    assert_eq!(result.await.unwrap().structured_content.unwrap()["notes"][0]["note"], "late");
+}
+
+#[tokio::test]
+async fn without_a_daemon_the_agent_learns_what_to_tell() {
+    let result = search(&[], |_| true).await.unwrap();
+    let text = result.content[0].as_text().unwrap().text.clone();
+    assert_eq!(result.is_error, Some(true));
+    assert!(text.contains("weft serve"), "{text}");
+}

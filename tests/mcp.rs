@@ -1,0 +1,227 @@
+//! The tools as agents meet them: a client of the official SDK over a real socket.
+
+use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
+use rmcp::service::RunningService;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, UnixSocketHttpClient};
+use rmcp::{RoleClient, ServiceExt as _};
+use serde_json::{Value, json};
+use weft_tests::{Failure, Running, example};
+
+use crate::web::ask;
+use crate::{NO_MODEL, serving};
+
+type Client = RunningService<RoleClient, ClientConfig>;
+
+async fn connect(daemon: &Running) -> Result<Client, Failure> {
+    let uri = "http://localhost/mcp";
+    let socket = UnixSocketHttpClient::new(&daemon.socket.to_string_lossy(), uri);
+    let config = StreamableHttpClientTransportConfig::with_uri(uri);
+    let transport = StreamableHttpClientTransport::with_client(socket, config);
+    Ok(ClientConfig::default().serve(transport).await?)
+}
+
+async fn call(client: &Client, tool: &str, arguments: Value) -> Result<CallToolResult, Failure> {
+    let mut asked = CallToolRequestParams::new(tool.to_owned());
+    asked.arguments = arguments.as_object().cloned();
+    Ok(client.call_tool(asked).await?)
+}
+
+/// The text of a result.
+fn text(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|content| content.as_text());
+    texts.map(|text| text.text.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_answer_in_text_and_in_structure() -> Result<(), Failure> {
+    let (daemon, _) = serving(NO_MODEL).await?;
+    let client = connect(&daemon).await?;
+    let tools = client.list_all_tools().await?;
+    assert_eq!(tools.len(), 6);
+    for (tool, arguments, said, structured) in [
+        (
+            "search",
+            json!({"query": "leap second", "limit": 3}),
+            "Leap second (`",
+            "/notes/0/passages/0/text",
+        ),
+        (
+            "context",
+            json!({"query": "leap second", "budget": 500}),
+            "of 500 tokens",
+            "/notes/0/mode",
+        ),
+        ("context", json!({"around": "Leap second"}), "Leap second", "/text"),
+        (
+            "get_note",
+            json!({"note": "Leap second"}),
+            "Path: Agreed Time/Leap second.md",
+            "/backlinks/0/note",
+        ),
+        (
+            "related",
+            json!({"note": "Leap second", "budget": 800}),
+            "of 800 tokens",
+            "/notes/0/relation",
+        ),
+        (
+            "tree",
+            json!({"notes": ["Leap second"], "max_hops": 1}),
+            "- Leap second (`",
+            "/notes/1/through/link",
+        ),
+        (
+            "path",
+            json!({"from": "Leap second", "to": "Sundial"}),
+            "Leap second (`",
+            "/notes/1/note",
+        ),
+    ] {
+        let result = call(&client, tool, arguments).await?;
+        let text = text(&result);
+        assert_eq!(result.is_error, Some(false), "{tool}: {text}");
+        assert!(text.contains(said), "{tool}: {text}");
+        let answer = result.structured_content.ok_or("no structured content")?;
+        assert!(answer.pointer(structured).is_some(), "{tool}: {answer}");
+        assert!(answer["generation"].as_u64() > Some(0), "{tool}: {answer}");
+        // Clients check answers against the schema that the list of tools gave them.
+        let schema = tools
+            .iter()
+            .find(|listed| listed.name == tool)
+            .and_then(|tool| tool.output_schema.clone());
+        let required = schema.ok_or("no schema")?;
+        for name in required["required"].as_array().into_iter().flatten() {
+            assert!(answer.get(name.as_str().unwrap_or_default()).is_some(), "{tool} lacks {name}");
+        }
+    }
+    client.cancel().await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn problems_say_what_to_do() -> Result<(), Failure> {
+    let (daemon, _) = serving(NO_MODEL).await?;
+    let client = connect(&daemon).await?;
+    for (tool, arguments, said) in [
+        ("get_note", json!({"note": "Leap secnd"}), "Call again with one of these"),
+        (
+            "get_note",
+            json!({"note": "Leap second", "budget": 50}),
+            "`budget`: 50 is no whole number from 100 to 20000",
+        ),
+        ("search", json!({"query": " "}), "`query`: it is empty"),
+        ("search", json!({"query": "x", "limt": 3}), "unknown field `limt`"),
+        ("search", json!({"query": "x", "filter": {"after": "yesterday"}}), "filter.after"),
+        ("search", json!({}), "missing field `query`"),
+        ("tree", json!({"notes": []}), "`notes`: 0 items are fewer than 1"),
+        ("tree", json!({"notes": ["Sundial", "Sundail"]}), "Call again with one of these"),
+        ("related", json!({"note": "Sundial", "resume": "x"}), "resume"),
+        ("context", json!({}), "call again"),
+    ] {
+        let result = call(&client, tool, arguments.clone()).await?;
+        let text = text(&result);
+        assert_eq!(result.is_error, Some(true), "{tool} {arguments}: {text}");
+        assert!(text.contains(said), "{tool} {arguments}: {text}");
+    }
+    let unknown = call(&client, "delete_note", json!({})).await;
+    assert!(
+        unknown.is_err_and(|error| error.to_string().contains("there is no tool `delete_note`"))
+    );
+    client.cancel().await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let body: String = (0..2000).map(|n| format!("word{n} ")).collect();
+    std::fs::write(vault.path().join("long.md"), &body)?;
+    for n in 0..120 {
+        let name = format!("{n}.md");
+        std::fs::write(
+            vault.path().join(name),
+            format!("# {}\n[[long]] {body}", "title ".repeat(500)),
+        )?;
+    }
+    let daemon = Running::start(vault.path(), NO_MODEL).await?;
+    weft_tests::served(&daemon.socket_channel().await?).await?;
+    let client = connect(&daemon).await?;
+    let (mut read, mut start) = (String::new(), 0);
+    loop {
+        let answer =
+            call(&client, "get_note", json!({"note": "long", "start": start, "budget": 1000}))
+                .await?;
+        let answer = answer.structured_content.ok_or("no structured content")?;
+        read.push_str(answer["text"].as_str().unwrap_or_default());
+        let Some(next) = answer["next"].as_u64() else { break };
+        assert!(next > start, "{answer}");
+        start = next;
+    }
+    assert_eq!(read.trim(), body.trim());
+    // A token is about 3.75 characters; names, headings and links come on top, a bounded number of each.
+    for (tool, arguments, most) in [
+        ("get_note", json!({"note": "long", "budget": 100}), 375 + 2 * 50 * 700),
+        ("search", json!({"query": "word1", "limit": 50, "budget": 100}), 375 + 50 * 400),
+        ("context", json!({"query": "word1", "budget": 100}), 375 + 20 * 100),
+        ("related", json!({"note": "long", "budget": 100}), 1000 + 375 + 20 * 300),
+        ("tree", json!({"notes": ["long"], "max_notes": 200, "summaries": true}), 200 * 700),
+    ] {
+        let result = call(&client, tool, arguments).await?;
+        let n = text(&result).chars().count();
+        assert!(n <= most, "{tool} took {n} characters, more than {most}");
+    }
+    client.cancel().await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
+    let (daemon, _) = serving(NO_MODEL).await?;
+    let host = format!("host: {}", daemon.host());
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let kinds = ["content-type: application/json", "accept: application/json, text/event-stream"];
+    let post = "POST /mcp HTTP/1.1";
+    for (name, first, headers, expected) in [
+        ("an agent", post, vec![host.as_str()], "HTTP/1.1 200"),
+        ("another site", post, vec![&host, "origin: https://evil.example"], "HTTP/1.1 403"),
+        ("a name bent to this address", post, vec!["host: evil.example"], "HTTP/1.1 403"),
+        ("a browser's look", "GET /mcp HTTP/1.1", vec![&host], "HTTP/1.1 405"),
+    ] {
+        let answer =
+            ask(&daemon, first, &[&headers[..], &kinds].concat(), hello.as_bytes()).await?;
+        assert!(answer.starts_with(expected), "{name}: {answer}");
+        assert_eq!(answer.contains("get_note"), expected.ends_with("200"), "{name}: {answer}");
+    }
+    daemon.stop().await?;
+
+    let folder = tempfile::tempdir()?;
+    let secret = "a-token-that-may-read-0123456789";
+    std::fs::write(folder.path().join("token"), secret)?;
+    let tokens = format!(
+        "[{{name = 'agent', right = 'read', file = '{}'}}]",
+        folder.path().join("token").display()
+    );
+    let settings = [("embedding.model", "none"), ("access.tokens", tokens.as_str())];
+    let daemon = Running::start(&example(), &settings).await?;
+    let host = format!("host: {}", daemon.host());
+    let right = format!("authorization: Bearer {secret}");
+    for (credential, expected) in [
+        ("x-none: 1", "HTTP/1.1 401"),
+        ("authorization: Bearer something-else-entirely", "HTTP/1.1 401"),
+        (&right, "HTTP/1.1 200"),
+    ] {
+        let headers = [&[host.as_str(), credential][..], &kinds].concat();
+        let answer = ask(&daemon, post, &headers, hello.as_bytes()).await?;
+        assert!(answer.starts_with(expected), "{credential}: {answer}");
+    }
+    let large = vec![b' '; 9 << 20];
+    let answer = ask(&daemon, post, &[&[host.as_str(), &right][..], &kinds].concat(), &large).await;
+    // The connection may be closed before all of it is sent.
+    assert!(answer.map_or(true, |answer| answer.starts_with("HTTP/1.1 413")));
+    daemon.stop().await?;
+    Ok(())
+}
