@@ -5,8 +5,11 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stderr, reason = "people read what this program says")]
 
+mod docs;
 mod layers;
 mod manifest;
+#[cfg(test)]
+mod package;
 mod steps;
 mod tidy;
 
@@ -19,6 +22,7 @@ const USAGE: &str = "\
 usage: cargo xtask check            everything but the tests
        cargo xtask tidy             layers and tidiness alone, in a second
        cargo xtask bench [ARGS]     the benches, with arguments for cargo bench
+       cargo xtask docs             the pages that are made of the program: commands and settings
        cargo xtask dist             what goes into packages beside the program, into target/dist";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -35,6 +39,10 @@ fn main() -> anyhow::Result<ExitCode> {
             let arguments = [&["bench", "--package", "weft-benches"], rest].concat();
             steps::run(root, &Step::cargo("bench", &arguments))?
         }
+        ["docs"] => {
+            docs::write(root)?;
+            true
+        }
         ["dist"] => steps::run_all(root, steps::DIST)?,
         _ => {
             eprintln!("{USAGE}");
@@ -50,10 +58,12 @@ fn root() -> &'static Path {
     folder.ancestors().nth(2).expect("this package lies two folders below the workspace")
 }
 
-/// Says every breach of layers and tidiness; true where there is none.
+/// Says every breach of layers and tidiness, and every broken link; true where there is none.
 fn tidy(root: &Path) -> anyhow::Result<bool> {
     let mut breaches = layers::breaches(&manifest::members(root)?);
-    breaches.extend(tidy::breaches(&tidy::tracked(root)?));
+    let files = tidy::tracked(root)?;
+    breaches.extend(tidy::breaches(&files));
+    breaches.extend(docs::broken_links(root, &files));
     for breach in &breaches {
         eprintln!("{breach}");
     }
