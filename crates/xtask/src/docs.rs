@@ -196,6 +196,21 @@ mod tests {
     }
 
     #[test]
+    fn every_call_of_the_contract_is_named() {
+        let files = tidy::tracked(root()).unwrap();
+        let page = files.iter().find(|file| file.path == "docs/clients.md").unwrap();
+        let contract = files.iter().filter(|file| file.path.ends_with(".proto"));
+        let calls = contract
+            .flat_map(|file| file.text.lines().filter_map(|line| line.trim().strip_prefix("rpc ")));
+        for call in calls.filter_map(|line| line.split('(').next()) {
+            assert!(
+                page.text.contains(&format!("`{call}`")),
+                "docs/clients.md does not name {call}"
+            );
+        }
+    }
+
+    #[test]
     fn links_are_found_outside_of_code_and_followed() {
         let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let page = "[a](../Cargo.toml) [b](other.md#two-words) ![c](none.svg)\n```\n[d](none)\n```\n\
