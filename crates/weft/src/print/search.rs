@@ -128,7 +128,9 @@ pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
         };
         let sum = format!("{normalised:.2} × {weight:.2} = {contribution:.3}");
         let line = format!("    {signal} {} {sum}", paint(FAINT_TITLE, &bar(*normalised)));
-        let _ = writeln!(out, "{line}  {}", paint(DIM, &made_of));
+        let made_of =
+            if made_of.is_empty() { made_of } else { format!("  {}", paint(DIM, &made_of)) };
+        let _ = writeln!(out, "{line}{made_of}");
     }
     out
 }
@@ -226,7 +228,7 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
         .iter()
         .map(|stage| format!("{} {:.2}", stage.name, stage.micros as f64 / 1e3))
         .collect();
-    row("milliseconds", &times.join(", "));
+    row("times in ms", &times.join(", "));
     out.push('\n');
     out
 }
@@ -243,7 +245,7 @@ fn passage(snippet: &Snippet, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weft_proto::noteweft::v1::{Candidate, QueryWord, Span};
+    use weft_proto::noteweft::v1::{Candidate, QueryWord, Span, Stage};
 
     use super::*;
 
@@ -315,6 +317,7 @@ mod tests {
             profile: Profile::Bridge.into(),
             words: vec![QueryWord { word: "moss".into(), n_notes: 2, ..QueryWord::default() }],
             seeds: vec![Seed { uri: "fern".into(), degree: 1, ..Seed::default() }],
+            stages: vec![Stage { name: "question".into(), micros: 1_500 }],
             pool: vec![Candidate { origin: Origin::Both.into(), ..Candidate::default() }],
             ..Explanation::default()
         };
@@ -330,6 +333,7 @@ mod tests {
             "    centrality █          0.10 × 0.50 = 0.050  1 neighbour",
             "    activation ██▌        0.25 × 0.50 = 0.125  strength 0.60, rest 0.40",
             "  words       moss (2 notes)",
+            "  times in ms question 1.50",
             "  around      fern (0.00): 1 neighbour, 0 notes reached",
             "  candidates  1: 0 by meaning, 0 by word, 1 by both, 0 by connection",
         ] {
