@@ -157,8 +157,9 @@ fn a_run_that_ends_at_any_change_is_gone_on_from() {
         }
         std::fs::rename(&away, place.vault()).expect("a move");
         let indexer = open(&place, &embedder, &FailingDisk::sound()).expect(&name);
-        assert_eq!(indexer.status().notices, [""; 0], "{name}: nothing is damaged");
         truth.assert(&place, &indexer, &name);
+        // That the files were away may be told until they are looked at.
+        assert_eq!(indexer.status().notices, [""; 0], "{name}: nothing is damaged");
     }
 }
 
