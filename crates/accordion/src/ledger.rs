@@ -37,7 +37,7 @@ pub struct Item {
     pub truncated: bool,
     /// Where the text stands in the body, in text order; nothing for a title that stands for headings.
     pub blocks: Vec<Span>,
-    /// The headings above the first block of a snippet, outermost first.
+    /// The headings above the first match in a snippet's first block, without one above its start; outermost first.
     pub heading_path: Vec<String>,
     /// The relation by which the note came.
     pub relation: Option<String>,
@@ -59,7 +59,7 @@ pub enum Reason {
     StructuralCap,
     /// The filter excludes it.
     Filter,
-    /// The same note, or the same text, stands higher up.
+    /// The same note, or one with the same text, is in the context already.
     Duplicate,
 }
 

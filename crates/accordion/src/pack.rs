@@ -1,7 +1,5 @@
 //! The driver: ranks the candidates, decides one after the other, renders what was taken.
 
-use std::collections::HashSet;
-
 use weft_model::{Chars, Span, Tokens};
 
 use crate::budget::Account;
@@ -35,7 +33,7 @@ pub fn pack<D: Document>(request: Request<'_, D>) -> Result<Ledger, PackError> {
 /// Where the arithmetic runs in characters nothing is read ahead.
 /// With an estimator that is asked for a rendered string, all is decided on creation: only the whole string can say that it fits.
 pub struct Packing<'a, D> {
-    ranked: Vec<Ranked<D>>,
+    ranked: Vec<Candidate<D>>,
     has_focus: bool,
     top: f64,
     query: Option<Query>,
@@ -48,19 +46,14 @@ pub struct Packing<'a, D> {
     settled: Option<std::vec::IntoIter<Decision>>,
 }
 
-/// A candidate in its place.
-struct Ranked<D> {
-    candidate: Candidate<D>,
-    /// Whether the same uri stands higher up.
-    is_repeated: bool,
-}
-
 /// What changes while candidates are decided.
 #[derive(Clone)]
 struct Run {
     plan: Plan,
     n_decided: usize,
     n_structural: usize,
+    /// Which of the ranked are in the context.
+    taken: Vec<usize>,
     notes: Vec<String>,
 }
 
@@ -83,16 +76,12 @@ impl<'a, D: Document> Packing<'a, D> {
         candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.uri.cmp(&b.uri)));
         let top = candidates.first().map_or(0.0, |best| best.score);
         let has_focus = focus.is_some();
-        let mut seen = HashSet::new();
-        let ranked = focus
-            .into_iter()
-            .chain(candidates)
-            .map(|candidate| Ranked { is_repeated: !seen.insert(candidate.uri.clone()), candidate })
-            .collect();
+        let ranked = focus.into_iter().chain(candidates).collect();
         let run = Run {
             plan: Plan::new(account.available(), limits),
             n_decided: 0,
             n_structural: 0,
+            taken: vec![],
             notes: vec![],
         };
         let query = query.and_then(|text| Query::new(text, &limits.stop_words));
@@ -163,10 +152,10 @@ impl<'a, D: Document> Packing<'a, D> {
     /// Decides the next candidate.
     fn decide(&mut self) -> Option<Decision> {
         let at = self.run.n_decided;
-        let Ranked { candidate, is_repeated } = self.ranked.get(at)?;
+        let candidate = self.ranked.get(at)?;
         let is_focus = self.has_focus && at == 0;
-        let decision = match self.consider(candidate, is_focus, *is_repeated) {
-            Ok(taken) => Decision::Taken(Box::new(self.run.take(taken))),
+        let decision = match self.consider(candidate, is_focus) {
+            Ok(taken) => Decision::Taken(Box::new(self.run.take(at, taken))),
             Err(reason) => Decision::LeftOut(LeftOut {
                 uri: candidate.uri.clone(),
                 score: candidate.score,
@@ -179,12 +168,7 @@ impl<'a, D: Document> Packing<'a, D> {
     }
 
     /// What would be taken of a candidate, or the first reason to leave it out.
-    fn consider(
-        &self,
-        candidate: &Candidate<D>,
-        is_focus: bool,
-        is_repeated: bool,
-    ) -> Result<Taken, Reason> {
+    fn consider(&self, candidate: &Candidate<D>, is_focus: bool) -> Result<Taken, Reason> {
         let document = candidate.state.document().ok_or(Reason::Missing)?;
         let mode = self.mode(candidate, is_focus).ok_or(Reason::BelowThreshold)?;
         let room = if is_focus { self.run.plan.left() } else { self.run.plan.room() };
@@ -195,12 +179,19 @@ impl<'a, D: Document> Packing<'a, D> {
             return Err(Reason::StructuralCap);
         }
         match &candidate.state {
-            State::Found(_) if is_repeated => Err(Reason::Duplicate),
+            State::Found(_) if self.is_there(candidate, document) => Err(Reason::Duplicate),
             State::Found(_) => self.compose(candidate, document, mode, room).ok_or(Reason::Budget),
             State::Filtered(_) => Err(Reason::Filter),
-            State::Duplicate(_) => Err(Reason::Duplicate),
             State::Missing => Err(Reason::Missing),
         }
+    }
+
+    /// Whether the same note, or one with the same text, is in the context: what was left out stands in nobody's way.
+    fn is_there(&self, candidate: &Candidate<D>, document: &D) -> bool {
+        self.run.taken.iter().map(|&at| &self.ranked[at]).any(|taken| {
+            taken.uri == candidate.uri
+                || taken.state.document().is_some_and(|taken| document.copies(taken))
+        })
     }
 
     fn mode(&self, candidate: &Candidate<D>, is_focus: bool) -> Option<Mode> {
@@ -273,7 +264,7 @@ impl<'a, D: Document> Packing<'a, D> {
                 let n_chars = u32::try_from(n_chars.0).unwrap_or(u32::MAX);
                 let anchor = self.anchor(&body, n_chars, document.best_chunk());
                 let size = self.limits.block_chars;
-                snippet::snippet(&body, n_chars, &headings, &anchor, size, &mut fits)
+                snippet::snippet(&body, n_chars, &headings, anchor, size, &mut fits)
             }
             Mode::Structural => {
                 let depth = self.limits.outline_depth;
@@ -352,8 +343,9 @@ struct Taken {
 }
 
 impl Run {
-    /// Pays for a note and keeps it.
-    fn take(&mut self, Taken { mut item, note }: Taken) -> Item {
+    /// Pays for the note ranked `at` and keeps it.
+    fn take(&mut self, at: usize, Taken { mut item, note }: Taken) -> Item {
+        self.taken.push(at);
         self.plan.take(item.cost);
         item.carry_out = self.plan.carry();
         self.n_structural += usize::from(item.mode == Mode::Structural);

@@ -23,6 +23,12 @@ pub trait Document {
     fn best_chunk(&self) -> Option<Span> {
         None
     }
+
+    /// Whether its text is that of `other`, so that it tells nothing where `other` is in the context.
+    fn copies(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
 }
 
 /// A parsed note at hand. Its length is counted on each call.
@@ -56,6 +62,10 @@ impl<D: Document + ?Sized> Document for &D {
     fn best_chunk(&self) -> Option<Span> {
         (**self).best_chunk()
     }
+
+    fn copies(&self, other: &Self) -> bool {
+        (**self).copies(*other)
+    }
 }
 
 /// Whether a candidate may be taken, and the note if there is one.
@@ -67,8 +77,6 @@ pub enum State<D> {
     Missing,
     /// The filter excludes it.
     Filtered(D),
-    /// Its text is that of another candidate. The same uri given twice is noticed without this.
-    Duplicate(D),
 }
 
 impl<D> State<D> {
@@ -76,9 +84,7 @@ impl<D> State<D> {
     #[must_use]
     pub fn filtered(self) -> Self {
         match self {
-            Self::Found(document) | Self::Filtered(document) | Self::Duplicate(document) => {
-                Self::Filtered(document)
-            }
+            Self::Found(document) | Self::Filtered(document) => Self::Filtered(document),
             Self::Missing => Self::Missing,
         }
     }
@@ -87,9 +93,7 @@ impl<D> State<D> {
     #[must_use]
     pub const fn document(&self) -> Option<&D> {
         match self {
-            Self::Found(document) | Self::Filtered(document) | Self::Duplicate(document) => {
-                Some(document)
-            }
+            Self::Found(document) | Self::Filtered(document) => Some(document),
             Self::Missing => None,
         }
     }

@@ -6,6 +6,9 @@ use crate::Mode;
 use crate::content::{Content, heading_path};
 use crate::cut;
 
+/// Matches whose surroundings are tried before the head of the body is shown.
+const MAX_TRIED: usize = 16;
+
 /// What a snippet shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
@@ -42,6 +45,30 @@ impl Anchor {
         blocks
     }
 
+    /// The first match that begins in `block`, else where that begins: what its headings are told for.
+    fn place_in(&self, block: Span) -> u32 {
+        match self {
+            Self::Matches(matches) => {
+                let inside = |found: &&Span| (block.start..block.end).contains(&found.start);
+                matches.iter().find(inside).map_or(block.start, |found| found.start)
+            }
+            Self::Passage(_) => block.start,
+        }
+    }
+
+    /// What to show where this shows nothing: the matches after the first, then the head of the body.
+    fn next(self, n_tried: usize, n_chars: u32) -> Option<Self> {
+        let head = Span::new(0, n_chars);
+        match self {
+            Self::Matches(mut matches) if matches.len() > 1 && n_tried < MAX_TRIED => {
+                matches.remove(0);
+                Some(Self::Matches(matches))
+            }
+            Self::Matches(_) => Some(Self::Passage(head)),
+            Self::Passage(passage) => (passage != head).then_some(Self::Passage(head)),
+        }
+    }
+
     /// The first block of `size` characters, not joined with others.
     fn first_block(&self, size: u32, n_chars: u32) -> Span {
         match self {
@@ -54,11 +81,12 @@ impl Anchor {
 }
 
 /// `size` characters around `found`: start = match − ⌊(size − match length) / 2⌋, shifted to stay inside the body.
+///
+/// Of a match longer than that it is the beginning, which tells more than the middle.
 fn window(found: Span, size: u32, n_chars: u32) -> Span {
     let size = size.min(n_chars);
-    let margin = (i64::from(size) - i64::from(found.len())).div_euclid(2);
-    let start = (i64::from(found.start) - margin).clamp(0, i64::from(n_chars - size));
-    let start = u32::try_from(start).unwrap_or(0);
+    let margin = size.saturating_sub(found.len()) / 2;
+    let start = found.start.saturating_sub(margin).min(n_chars - size);
     Span::new(start, start + size)
 }
 
@@ -66,44 +94,78 @@ fn window(found: Span, size: u32, n_chars: u32) -> Span {
 ///
 /// A block has `block_chars` characters, or as many as fit around the first match.
 /// The first joined block may be cut, the others are whole.
+/// A match whose block lies within one grapheme cluster shows nothing; the next one is tried, and at last the head of the body.
 pub(crate) fn snippet<'b>(
+    body: &'b str,
+    n_chars: u32,
+    headings: &[Heading],
+    anchor: Anchor,
+    block_chars: u32,
+    fits: &mut dyn FnMut(&Content<'b>) -> bool,
+) -> Option<Content<'b>> {
+    let mut anchor = anchor;
+    let mut n_tried = 1;
+    loop {
+        match around(body, n_chars, headings, &anchor, block_chars, fits) {
+            Around::Content(content) => return Some(content),
+            Around::NoRoom => return None,
+            Around::Nothing => anchor = anchor.next(n_tried, n_chars)?,
+        }
+        n_tried += 1;
+    }
+}
+
+/// What there is to show around an anchor.
+enum Around<'b> {
+    Content(Content<'b>),
+    /// Not even one character fits.
+    NoRoom,
+    /// What fits holds no whole grapheme cluster.
+    Nothing,
+}
+
+fn around<'b>(
     body: &'b str,
     n_chars: u32,
     headings: &[Heading],
     anchor: &Anchor,
     block_chars: u32,
     fits: &mut dyn FnMut(&Content<'b>) -> bool,
-) -> Option<Content<'b>> {
+) -> Around<'b> {
     let content = |spans: &[Span], truncated: bool| {
         let pieces = cut::pieces(body, spans);
-        let start = pieces.first().and_then(|piece| piece.span).map_or(0, |span| span.start);
-        let heading_path = if pieces.is_empty() { vec![] } else { heading_path(headings, start) };
+        let first = pieces.first().and_then(|piece| piece.span);
+        let heading_path =
+            first.map_or_else(Vec::new, |block| heading_path(headings, anchor.place_in(block)));
         Content { mode: Mode::Snippet, pieces, truncated, heading_path }
     };
     let widest = anchor.widest(block_chars, n_chars);
     if widest == 0 {
-        return Some(content(&[], false)).filter(|empty| fits(empty));
+        let empty = content(&[], false);
+        return if fits(&empty) { Around::Content(empty) } else { Around::NoRoom };
     }
     let size = cut::longest(widest as usize, widest as usize, |size| {
         fits(&content(&[anchor.first_block(chars(size), n_chars)], true))
     });
     let size = chars(size);
-    let first = content(&[anchor.first_block(size, n_chars)], true);
-    if size == 0 || first.pieces.is_empty() {
-        return None;
+    if size == 0 {
+        return Around::NoRoom;
+    }
+    if content(&[anchor.first_block(size, n_chars)], true).pieces.is_empty() {
+        return Around::Nothing;
     }
     let blocks = anchor.blocks(size, n_chars);
     let whole =
         |n_blocks: usize| content(&blocks[..n_blocks], size < widest || n_blocks < blocks.len());
     let n_blocks = cut::longest(blocks.len(), 1, |n| fits(&whole(n)));
     if n_blocks > 0 {
-        return Some(whole(n_blocks));
+        return Around::Content(whole(n_blocks));
     }
     // The window around the first match fits, so what is kept of its block holds that match.
     let joined = blocks[0];
     let cut =
         |n_kept: usize| content(&[Span::new(joined.start, joined.start + chars(n_kept))], true);
-    Some(cut(cut::longest(joined.len() as usize, size as usize, |n| fits(&cut(n)))))
+    Around::Content(cut(cut::longest(joined.len() as usize, size as usize, |n| fits(&cut(n)))))
 }
 
 /// A number of characters of one body, which is never longer than a span can say.
@@ -123,7 +185,7 @@ mod tests {
             ("at the front", Span::new(10, 20), 500, 2000, Span::new(0, 500)),
             ("at the end", Span::new(1990, 2000), 500, 2000, Span::new(1500, 2000)),
             ("body shorter than a block", Span::new(3, 5), 500, 40, Span::new(0, 40)),
-            ("match longer than a block", Span::new(10, 20), 5, 100, Span::new(13, 18)),
+            ("match longer than a block", Span::new(10, 20), 5, 100, Span::new(10, 15)),
         ];
         for (name, found, size, n_chars, expected) in cases {
             assert_eq!(window(found, size, n_chars), expected, "{name}");
@@ -138,7 +200,7 @@ mod tests {
     ) -> Option<(Vec<String>, bool)> {
         let n_chars = u32::try_from(body.chars().count()).unwrap();
         let mut fits = |content: &Content<'_>| content.text().chars().count() <= room;
-        snippet(body, n_chars, &[], anchor, block_chars, &mut fits).map(|content| {
+        snippet(body, n_chars, &[], anchor.clone(), block_chars, &mut fits).map(|content| {
             (content.pieces.iter().map(|piece| piece.text.to_owned()).collect(), content.truncated)
         })
     }
@@ -174,6 +236,51 @@ mod tests {
                 (texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>(), truncated)
             });
             assert_eq!(texts(body, anchor, 6, *room), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_lies_within_one_cluster_gives_way() {
+        let marks = "\u{301}".repeat(20);
+        let body = format!("a{marks} and a{marks} then abc, no more");
+        let at =
+            |text: &str| u32::try_from(body[..body.find(text).unwrap()].chars().count()).unwrap();
+        let first = Span::new(0, 1);
+        let second = Span::new(at("and a") + 4, at("and a") + 5);
+        let third = Span::new(at("abc"), at("abc") + 3);
+        let cases = [
+            ("the next match", vec![first, third], " abc, "),
+            ("and the next", vec![first, first, third], " abc, "),
+            ("no other", vec![first], ""),
+            ("part of the surroundings", vec![second, third], "d "),
+        ];
+        for (name, matches, expected) in cases {
+            let found = texts(&body, &Anchor::Matches(matches), 6, 40);
+            let found = found.map_or_else(String::new, |(texts, _)| texts[0].clone());
+            assert_eq!(found, expected, "{name}");
+        }
+        // Of a body that begins otherwise the head is shown.
+        let body = format!("ab a{marks}");
+        let found = texts(&body, &Anchor::Matches(vec![Span::new(23, 24)]), 6, 40);
+        assert_eq!(found, Some((vec!["ab ".to_owned()], false)));
+    }
+
+    #[test]
+    fn headings_are_those_above_the_match() {
+        let body = "# One\nlong text\n# Two\nfern and fern\n";
+        let headings = [("One", 0), ("Two", 16)].map(|(text, start)| Heading {
+            level: 1,
+            text: text.into(),
+            span: Span::new(start, start + 5),
+        });
+        let cases = [
+            ("around the match", Anchor::Matches(vec![Span::new(22, 26)]), "Two"),
+            ("the first of two", Anchor::Matches(vec![Span::new(6, 10), Span::new(22, 26)]), "One"),
+            ("no match", Anchor::Passage(Span::new(10, 30)), "One"),
+        ];
+        for (name, anchor, expected) in cases {
+            let found = snippet(body, 36, &headings, anchor, 30, &mut |_| true).unwrap();
+            assert_eq!(found.heading_path, [expected], "{name}: {:?}", found.text());
         }
     }
 

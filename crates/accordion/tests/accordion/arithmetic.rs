@@ -1,8 +1,8 @@
 //! Each sentence of the design's arithmetic, with its edges.
 
 use weft_accordion::{
-    Bands, Budget, Decision, Limits, Meter, Mode, PackError, Packing, Plan, Reason, Rendering,
-    Request, StandIns, State, Unit, pack,
+    Bands, Budget, Candidate, Decision, Limits, Meter, Mode, PackError, Packing, Plan, Reason,
+    Rendering, Request, StandIns, State, Unit, pack,
 };
 use weft_model::tokens::{Bytes, Characters};
 use weft_model::{Chars, Estimator as _, Span, Tokens};
@@ -226,7 +226,7 @@ fn the_tenth_outline_is_the_last() {
 fn the_first_reason_that_applies_is_given() {
     let page = || Page::new("# Heading\ntext");
     let full_house = |last| {
-        let mut candidates = vec![found("top", 1.0, "x")];
+        let mut candidates = vec![candidate("top", 1.0, State::Found(page().with_text(1)))];
         candidates.extend((0..10).map(|n| found(&format!("a{n}"), 0.5, "# H")));
         candidates.push(last);
         candidates
@@ -242,11 +242,11 @@ fn the_first_reason_that_applies_is_given() {
         ("cap before filter", candidate("z", 0.5, State::Filtered(page())), Reason::StructuralCap),
         (
             "cap before duplicate",
-            candidate("z", 0.5, State::Duplicate(page())),
+            candidate("z", 0.5, State::Found(page().with_text(1))),
             Reason::StructuralCap,
         ),
         ("filter", candidate("z", 0.8, State::Filtered(page())), Reason::Filter),
-        ("duplicate", candidate("z", 0.8, State::Duplicate(page())), Reason::Duplicate),
+        ("duplicate", candidate("z", 0.8, State::Found(page().with_text(1))), Reason::Duplicate),
         ("the same uri again", found("top", 0.95, "x"), Reason::Duplicate),
     ];
     for (name, last, expected) in cases {
@@ -272,6 +272,32 @@ fn a_repeated_uri_counts_with_its_highest_score() {
         (taken(&ledger), left_out(&ledger)),
         (vec!["a full 4".into()], vec!["a duplicate".into()])
     );
+}
+
+#[test]
+fn what_was_left_out_makes_no_duplicates() {
+    let page = || Page::new("text").with_text(1);
+    let titled =
+        |uri: &str, title: String| Candidate { title, ..candidate(uri, 0.5, State::Found(page())) };
+    let cases = [
+        (
+            "a copy of a note that did not fit",
+            vec![titled("b", "long".repeat(500)), titled("c", "C".into()), titled("d", "D".into())],
+            vec!["a full 1", "c structural 1"],
+            vec!["b budget", "d duplicate"],
+        ),
+        (
+            "a source that is exempt from the filter",
+            vec![candidate("b", 0.95, State::Filtered(page())), found("b", 0.9, "text")],
+            vec!["a full 1", "b full 4"],
+            vec!["b filter"],
+        ),
+    ];
+    for (name, others, in_context, out) in cases {
+        let ledger = packed(1000, [vec![found("a", 1.0, "x")], others].concat());
+        assert_eq!(taken(&ledger), in_context, "{name}");
+        assert_eq!(left_out(&ledger), out, "{name}");
+    }
 }
 
 #[test]

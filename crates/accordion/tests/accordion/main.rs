@@ -20,6 +20,8 @@ pub(crate) struct Page {
     body: String,
     headings: Vec<Heading>,
     best_chunk: Option<Span>,
+    /// Pages of one text are copies of each other; without one a page is nobody's.
+    text: Option<u32>,
     n_reads: Cell<usize>,
 }
 
@@ -42,11 +44,15 @@ impl Page {
             }
             at += line.len();
         }
-        Self { body, headings, best_chunk: None, n_reads: Cell::new(0) }
+        Self { body, headings, best_chunk: None, text: None, n_reads: Cell::new(0) }
     }
 
     pub(crate) fn with_chunk(self, start: u32, end: u32) -> Self {
         Self { best_chunk: Some(Span::new(start, end)), ..self }
+    }
+
+    pub(crate) fn with_text(self, text: u32) -> Self {
+        Self { text: Some(text), ..self }
     }
 }
 
@@ -66,6 +72,10 @@ impl Document for Page {
 
     fn best_chunk(&self) -> Option<Span> {
         self.best_chunk
+    }
+
+    fn copies(&self, other: &Self) -> bool {
+        self.text.is_some() && self.text == other.text
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{Filter, SearchMode};
 /// Asks for a context from one or several sources: a query, a focus note, a walk, named notes.
 ///
 /// A note that several sources bring counts with its highest score, between equal ones with the source that stands first in [`Source`].
-/// A query alone ranks by its own scores; beside another source its best hit counts as a named note, and the others by their share of it.
+/// A query alone ranks by its own scores; beside another source its best hit counts as a named note if it has 0.4 or more, and the others by their share of it, or of 0.4.
 #[derive(Clone, Debug)]
 pub struct ContextRequest {
     /// What is asked; empty for nothing. It finds notes, unless `notes` are named, and steers the snippets.

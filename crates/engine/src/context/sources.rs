@@ -20,6 +20,11 @@ use crate::{Engine, EngineError, SearchRequest, note_named};
 /// Between the uris of a path.
 const STEP: &str = " > ";
 
+/// The least score of a best hit that counts as a named note: what scores less is hardly about the query.
+///
+/// Source: Shadow graph guide, "Precision controls", where a hit below it brings in no others.
+const FAIR_SCORE: f64 = weft_gars::classic::EXPANSION_FLOOR;
+
 /// Notes that a caller may name.
 const MAX_NOTES: usize = 10_000;
 
@@ -56,6 +61,14 @@ impl Document for Text<'_> {
     fn best_chunk(&self) -> Option<Span> {
         self.best_chunk
     }
+
+    /// A note without text copies nobody.
+    fn copies(&self, other: &Self) -> bool {
+        // Texts of different length differ, so few are ever compared.
+        self.length == other.length
+            && !self.entry.body.trim().is_empty()
+            && self.entry.body == other.entry.body
+    }
 }
 
 impl Engine {
@@ -88,7 +101,6 @@ impl Engine {
         if searches {
             self.find(snapshot, request, limit, &mut gathered)?;
         }
-        gathered.mark_copies();
         Ok(gathered)
     }
 
@@ -222,7 +234,7 @@ impl Engine {
         let is_alone = gathered.focus.is_none() && gathered.candidates.is_empty();
         let scale = match found.hits.first() {
             // Stand-ins say how near a note is, scores how well it answers: beside them a good hit would look like none.
-            Some(best) if !is_alone && best.score > 0.0 => self.contexts.scores.named / best.score,
+            Some(best) if !is_alone => self.contexts.scores.named / best.score.max(FAIR_SCORE),
             Some(_) | None => 1.0,
         };
         let mut best_chunks: HashMap<&Uri, Span> = HashMap::new();
@@ -243,28 +255,6 @@ impl Engine {
         gathered.truncated_by.extend(found.truncated.then_some(Source::Query));
         gathered.degraded = found.degraded;
         Ok(())
-    }
-}
-
-impl Gathered<'_> {
-    /// Makes duplicates of those whose text a note of higher rank has, too; a note without text copies nobody.
-    fn mark_copies(&mut self) {
-        // As the accordion ranks them; equal ones stay in the order of their sources.
-        self.candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.uri.cmp(&b.uri)));
-        // Texts of different length differ, so few are ever compared.
-        let mut by_length: HashMap<Chars, Vec<&NoteEntry>> = HashMap::new();
-        for candidate in self.focus.iter_mut().chain(&mut self.candidates) {
-            let State::Found(text) = candidate.state else { continue };
-            let same_length = by_length.entry(text.length).or_default();
-            let is_copy = |other: &&NoteEntry| {
-                !std::ptr::eq(*other, text.entry) && *other.body == *text.entry.body
-            };
-            if !text.entry.body.trim().is_empty() && same_length.iter().any(is_copy) {
-                candidate.state = State::Duplicate(text);
-            } else {
-                same_length.push(text.entry);
-            }
-        }
     }
 }
 

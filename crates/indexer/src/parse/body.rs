@@ -27,6 +27,9 @@ const OPTIONS: Options = Options::ENABLE_WIKILINKS
     .union(Options::ENABLE_TASKLISTS)
     .union(Options::ENABLE_STRIKETHROUGH);
 
+/// What ends a line, in CommonMark also on its own.
+const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
 /// The most characters of `(…)` after `[[1]]` that are looked at to tell `[[1]](address)` from a wikilink.
 const MAX_ADDRESS_CHARS: usize = 2048;
 
@@ -422,14 +425,13 @@ impl<'b> Walk<'b> {
         (target::has_scheme(address) || address.starts_with('#') || is_note).then_some(address)
     }
 
-    /// The whole lines that `range` touches, without the final newline.
+    /// The whole lines that `range` touches, without the final line end.
     fn lines(&self, range: &Range<usize>) -> Range<usize> {
-        let text = self.body[range.clone()].trim_end_matches(['\n', '\r']);
+        let text = self.body[range.clone()].trim_end_matches(LINE_ENDS);
         let end = range.start + text.len();
-        let start = self.body[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let start = self.body[..range.start].rfind(LINE_ENDS).map_or(0, |newline| newline + 1);
         let rest = &self.body[end..];
-        let line = rest.find('\n').map_or(rest, |newline| &rest[..newline]);
-        start..end + line.trim_end_matches('\r').len()
+        start..end + rest.find(LINE_ENDS).unwrap_or(rest.len())
     }
 
     fn finish(mut self) -> Body {

@@ -140,7 +140,7 @@ fn begins_line(body: &str, at: usize) -> bool {
     before
         .iter()
         .rev()
-        .take_while(|&&byte| byte != b'\n')
+        .take_while(|byte| !matches!(byte, b'\n' | b'\r'))
         .all(|byte| matches!(byte, b' ' | b'\t' | b'>' | b'-' | b'*' | b'+'))
 }
 

@@ -363,6 +363,12 @@ fn headings_cover_their_source_lines() {
         (1, "", "# "),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+
+    // A carriage return on its own ends a line, too.
+    let note = read("# One\rtext\r\rTwo\r---\rmore ^p1\r## Three");
+    let found = note.headings.iter().map(|heading| heading.span.slice(&note.body));
+    assert_eq!(found.collect::<Vec<_>>(), ["# One", "Two\r---", "## Three"]);
+    assert_eq!(note.blocks[0].span.slice(&note.body), "more ^p1");
 }
 
 #[test]
@@ -506,6 +512,7 @@ fn is_sound(note: &Note) -> Result<(), TestCaseError> {
     let inline = note.links.iter().filter_map(|link| link.span).collect::<Vec<_>>();
     prop_assert!(inline.is_sorted_by_key(|span| span.start));
     prop_assert!(note.links.is_sorted_by_key(|link| link.source));
+    prop_assert!(note.headings.windows(2).all(|pair| pair[0].span.end < pair[1].span.start));
     prop_assert!(!note.title.is_empty() && note.order.is_none_or(f64::is_finite));
     Ok(())
 }
@@ -515,7 +522,7 @@ fn markdownish() -> impl Strategy<Value = String> {
         "---\n", "a: ", "- ", "[[", "]]", "|", "#", "^x", "](", ")", "[", "!", "`", "```\n", "%%",
         "$", "$$", "<!--", "-->", "<b a=\"", ">", "\n", "\n\n", "    ", "\t", "word", "漢字",
         "e\u{301}", "🌿", "::", "\\", "{", "}", "\"", "'", "&amp;", "*", "_", "===\n", "x.md",
-        "[^1]", ": ", "links:\n", "\r\n", "\u{feff}", "!!! a",
+        "[^1]", ": ", "links:\n", "\r\n", "\r", "# ", "\u{feff}", "!!! a",
     ]);
     prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
 }
