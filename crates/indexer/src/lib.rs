@@ -25,6 +25,7 @@ mod files;
 mod fuse;
 mod hash;
 mod indexer;
+mod moving;
 mod offsets;
 mod open;
 pub mod parse;

@@ -21,6 +21,7 @@ use steps::Step;
 const USAGE: &str = "\
 usage: cargo xtask check            everything but the tests
        cargo xtask tidy             layers and tidiness alone, in a second
+       cargo xtask crash [KILLS]    the daemon, killed so often (200), and a disk that fails at every change
        cargo xtask bench [ARGS]     the benches, with arguments for cargo bench
        cargo xtask docs             the pages that are made of the program: commands and settings
        cargo xtask dist             what goes into packages beside the program, into target/dist";
@@ -42,6 +43,10 @@ fn main() -> anyhow::Result<ExitCode> {
         ["docs"] => {
             docs::write(root)?;
             true
+        }
+        ["crash", kills @ ..] if kills.len() < 2 => {
+            let kills = kills.first().copied().unwrap_or("200");
+            steps::run(root, &steps::crash(kills))? && steps::run(root, &steps::EVERY_CHANGE)?
         }
         ["dist"] => steps::run_all(root, steps::DIST)?,
         _ => {

@@ -32,6 +32,19 @@ pub(crate) const CHECK: &[Step<'_>] = &[
     },
 ];
 
+/// The daemon, killed `kills` times while everything changes.
+pub(crate) const fn crash(kills: &str) -> Step<'_> {
+    const ARGUMENTS: &[&str] =
+        &["test", "--package", "weft", "--test", "weft", "crash", "--", "--nocapture"];
+    Step { environment: Some(("WEFT_KILLS", kills)), ..Step::cargo("kills", ARGUMENTS) }
+}
+
+/// A store whose disk fails at each of its changes.
+pub(crate) const EVERY_CHANGE: Step<'_> = Step {
+    environment: Some(("WEFT_EVERY_CHANGE", "1")),
+    ..Step::cargo("changes", &["test", "--package", "weft-indexer", "--test", "it", "trouble"])
+};
+
 /// What packages hold beside the program: pages for `man` and completions, written by the program itself.
 pub(crate) const DIST: &[Step<'_>] = &[
     Step::cargo(

@@ -5,6 +5,7 @@
 //! model.json                  the model whose vectors serve, and the settings that open it; no key
 //! CURRENT                     the generation folder to open, replaced atomically
 //! ISSUED                      a generation never yet published; a run that did not end well goes on from there
+//! INTENDED                    a move of a file that is under way; gone when it is done
 //! gen-<g>/manifest.rmp        format version, generation, length and crc32 of each file beside it
 //! gen-<g>/notes.rmp           note table with bodies      gen-<g>/graph.rmp   the graph as columns
 //! vectors/<model>/<n>/vec.f32     one row per chunk, append-only; the highest n with a log counts, compaction begins another
@@ -28,7 +29,7 @@ pub use backup::{Backup, BackupWriter, Copied, Piece, restore};
 pub use checkpoint::{Checkpoint, Checkpoints, Newest};
 pub use shelf::{Shelf, ShelfReport};
 
-use crate::disk::{Disk, STAGED};
+use crate::disk::{self, Disk, STAGED};
 use crate::embedder::ModelIdentity;
 use crate::keyword::KeywordWriter;
 
@@ -43,6 +44,9 @@ const UNKNOWN_AHEAD: u64 = 1 << 20;
 
 /// The file that names a generation never yet published.
 const ISSUED: &str = "ISSUED";
+
+/// The file that says what is about to be done outside of the store.
+const INTENDED: &str = "INTENDED";
 
 /// An open store. While it lives no other process can open the same folder.
 #[derive(Debug)]
@@ -183,6 +187,24 @@ impl Store {
         self.checkpoints().keep(generation, 1)?;
         shelf::keep(&self.disk, &self.root, models)?;
         self.sweep()
+    }
+
+    /// Keeps what is about to be done outside of the store, for the next run to find, until it is said to be done.
+    pub fn intend(&self, what: Option<&[u8]>) -> Result<(), StoreError> {
+        let path = self.root.join(INTENDED);
+        match what {
+            Some(bytes) => self.disk.replace(&path, &disk::sealed(bytes)),
+            None if !path.exists() => Ok(()),
+            None => self.disk.remove_file(&path),
+        }
+        .map_err(StoreError::io("write", &path))
+    }
+
+    /// What the last run was about to do and is not known to have done; nothing where it cannot be told any more.
+    pub fn intended(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.root.join(INTENDED);
+        let bytes = disk::read(&path).map_err(StoreError::io("read", &path))?;
+        Ok(bytes.and_then(|bytes| Some(disk::unsealed(&bytes)?.to_vec())))
     }
 
     /// The files of `generation`, which must be written down, with `words` and `vectors`, held open.

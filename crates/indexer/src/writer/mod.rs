@@ -251,6 +251,9 @@ impl Writer {
 
     /// Begins to watch, and looks at every file.
     fn first_look(&mut self) {
+        if let Err(error) = self.finish_move() {
+            self.report(&error);
+        }
         for at in 0..self.vaults.len() {
             self.watch(at);
         }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
+use weft_index::{Store, StoreError};
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash};
 
 use super::Writer;
 use super::look::How;
 use crate::hash::hash_of;
+use crate::moving::{Edit, Moving, digits};
 use crate::parse::{body_start, parse};
 use crate::retarget::{Retargeted, retarget};
 use crate::scan::{self, Area};
@@ -120,25 +122,81 @@ impl Writer {
         }
         let rewrites =
             if rewrite_links { self.rewrites(&from, &to.path, &bytes)? } else { Vec::new() };
-        files::rename(&from.file, &to.file).map_err(|error| refused(&to, error))?;
+        let name_after =
+            |path: &NotePath| if *path == from.path { to.path.clone() } else { path.clone() };
+        let edit = |Rewrite { path, before, links, .. }: &Rewrite| Edit {
+            path: name_after(path).to_string(),
+            before: format!("{before:?}"),
+            text: links.text.clone(),
+        };
+        let moving = Moving {
+            vault: self.vaults[from.at].settings.name.clone(),
+            from: from.path.to_string(),
+            to: to.path.to_string(),
+            hash: digits(&bytes),
+            edits: rewrites.iter().map(edit).collect(),
+        };
+        self.intend(Some(&moving))?;
+        let renamed = files::rename(&from.file, &to.file);
+        if let Err(error) = renamed {
+            // What is half done is finished at the next start.
+            if error.kind() == std::io::ErrorKind::AlreadyExists {
+                self.intend(None)?;
+            }
+            return Err(refused(&to, error));
+        }
         let mut touched = vec![from.path.clone(), to.path.clone()];
         let mut links = Vec::new();
-        for Rewrite { path, file, before, links: Retargeted { text, n_links, n_left } } in rewrites
+        for (Rewrite { path, file, links: Retargeted { n_links, n_left, .. }, .. }, edit) in
+            rewrites.into_iter().zip(&moving.edits)
         {
             let (path, file) =
                 if path == from.path { (to.path.clone(), to.file.clone()) } else { (path, file) };
-            // Somebody may have saved it meanwhile: then it is theirs.
-            let is_same = std::fs::read(&file).is_ok_and(|now| hash_of(&now) == before.0);
             let (n_links, n_left) = match n_links {
                 0 => (0, n_left),
-                n if is_same && files::replace(&file, text.as_bytes()).is_ok() => (n, n_left),
+                n if edit.apply(&file).unwrap_or(false) => (n, n_left),
                 n => (0, n_left + n),
             };
             touched.push(path.clone());
             links.push(RewrittenLinks { path: path.to_string(), n_links, n_left });
         }
+        if let Err(error) = self.intend(None) {
+            // Finished twice is finished.
+            self.report(&error);
+        }
         links.sort_by(|a, b| a.path.cmp(&b.path));
         self.wrote(&to, &touched, false, links)
+    }
+
+    /// Writes down what is about to be done, or that it is done.
+    fn intend(&self, moving: Option<&Moving>) -> Result<(), IndexError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let bytes = moving.map(serde_json::to_vec).transpose().map_err(|error| {
+            let (path, reason) = (self.settings.store.clone(), error.to_string());
+            StoreError::Damaged { path, reason }
+        })?;
+        Ok(store.intend(bytes.as_deref())?)
+    }
+
+    /// Finishes the move that the last run was in the midst of, if it was.
+    pub(super) fn finish_move(&mut self) -> Result<(), IndexError> {
+        let intended = self.store.as_ref().map(Store::intended).transpose()?.flatten();
+        let moving = intended.and_then(|bytes| serde_json::from_slice::<Moving>(&bytes).ok());
+        if let Some(moving) = moving {
+            let at = self.vaults.iter().position(|vault| vault.settings.name == moving.vault);
+            let Some(at) = at else { return Ok(()) };
+            let place = |path: &str| self.spot(at, "path", path).ok().map(|spot| spot.file);
+            let finished = moving.finish(place).map_err(|source| StoreError::Io {
+                action: "finish a move in",
+                path: self.vaults[at].root.clone(),
+                source,
+            })?;
+            if finished {
+                let Moving { from, to, .. } = moving;
+                tracing::info!(from, to, "a move of the last run is finished");
+            }
+        }
+        self.intend(None)
     }
 
     /// The files whose links must change so that each means what it meant, when the note moves.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
-use weft_indexer::{Content, Expected, IndexSettings, Indexer, Rescan, Write};
+use weft_indexer::{Content, Expected, FuseOptions, IndexSettings, Indexer, Rescan, Write};
 use weft_testkit::FailingDisk;
 
 use crate::durable::files;
@@ -20,12 +20,16 @@ const FILES: &[(&str, &[u8])] = &[
     ("stone.md", b"# Stone\nHard and grey.\n"),
 ];
 
+/// Most files of these vaults go; that is meant.
+const NEVER: FuseOptions = FuseOptions { max_share: 1.0, min_notes: 0 };
+
 /// Each generation that was published, and what it said.
 type Published = Arc<Mutex<BTreeMap<u64, u128>>>;
 
 fn open(place: &Place, embedder: &Arc<FakeEmbedder>, disk: &Arc<FailingDisk>) -> Option<Indexer> {
     let mut settings = IndexSettings { disk: disk.disk(), ..place.settings() };
     settings.keyword.heap_bytes_per_thread = 15 << 20;
+    settings.fuse = NEVER;
     let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
     Indexer::open(settings, Some(embedder), None).ok()
 }

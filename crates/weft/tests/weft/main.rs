@@ -1,6 +1,8 @@
 //! The binary as scripts see it: exit codes, streams, and JSON.
 
 mod backup;
+#[cfg(unix)]
+mod crash;
 mod mcp;
 #[cfg(unix)]
 mod operations;

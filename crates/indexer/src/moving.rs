@@ -1,0 +1,188 @@
+//! A move under way, written down before it begins, so that the next run finishes what this one could not.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use weft_model::TextHash;
+
+use crate::files;
+use crate::hash::hash_of;
+
+/// A file that moves, and the files whose links are rewritten for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Moving {
+    /// The vault's name.
+    pub(crate) vault: String,
+    /// Where the file was, from the vault's root.
+    pub(crate) from: String,
+    /// Where it is to be.
+    pub(crate) to: String,
+    /// The hash of its bytes, as hexadecimal digits.
+    pub(crate) hash: String,
+    /// The rewritten files, under the paths they have after the move.
+    pub(crate) edits: Vec<Edit>,
+}
+
+/// A file that is to hold another text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Edit {
+    /// From the vault's root.
+    pub(crate) path: String,
+    /// The hash of the bytes that the text was made of.
+    pub(crate) before: String,
+    /// The text.
+    pub(crate) text: String,
+}
+
+impl Edit {
+    /// Writes the text into `file`; false where somebody has saved it meanwhile, for then it is theirs.
+    pub(crate) fn apply(&self, file: &Path) -> io::Result<bool> {
+        let is_same = read(file)?.is_some_and(|now| digits(&now) == self.before);
+        if is_same {
+            files::replace(file, self.text.as_bytes())?;
+        }
+        Ok(is_same)
+    }
+}
+
+impl Moving {
+    /// Does what is left to do, where the move had begun, and says whether it had; `place` tells where a path really lies, if it may be written.
+    pub(crate) fn finish(&self, place: impl Fn(&str) -> Option<PathBuf>) -> io::Result<bool> {
+        let (Some(from), Some(to)) = (place(&self.from), place(&self.to)) else {
+            return Ok(false);
+        };
+        let has_moved = match (read(&from)?, read(&to)?) {
+            // It was given its new name, and has its old one still.
+            (Some(_), Some(_)) if is_one_file(&from, &to)? => {
+                files::remove(&from)?;
+                true
+            }
+            // The new name was held for it, and is not its own yet.
+            (Some(old), Some(new)) if new.is_empty() && digits(&old) == self.hash => {
+                fs::rename(&from, &to)?;
+                true
+            }
+            (None, Some(_)) => true,
+            (Some(_) | None, _) => false,
+        };
+        if has_moved {
+            for edit in &self.edits {
+                if let Some(file) = place(&edit.path) {
+                    edit.apply(&file)?;
+                }
+            }
+        }
+        Ok(has_moved)
+    }
+}
+
+/// The hash of some bytes, as it is written down.
+pub(crate) fn digits(bytes: &[u8]) -> String {
+    format!("{:?}", TextHash(hash_of(bytes)))
+}
+
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether two names are those of one file; where that cannot be told, they are not.
+fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (a, b) = (fs::metadata(a)?, fs::metadata(b)?);
+        Ok((a.dev(), a.ino()) == (b.dev(), b.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (a, b);
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moving() -> Moving {
+        let edit = |path: &str, before: &[u8], text: &str| Edit {
+            path: path.into(),
+            before: digits(before),
+            text: text.into(),
+        };
+        Moving {
+            vault: "v".into(),
+            from: "a.md".into(),
+            to: "b.md".into(),
+            hash: digits(b"moss"),
+            edits: vec![edit("c.md", b"[[a]]", "[[b]]"), edit("d.md", b"[[a]] too", "[[b]] too")],
+        }
+    }
+
+    #[test]
+    fn a_move_that_had_begun_is_finished_and_no_other() {
+        type Begin = fn(&Path);
+        type Files = &'static [(&'static str, &'static str)];
+        let cases: [(&str, Begin, Files); 6] = [
+            ("not begun", |_| {}, &[("a.md", "moss"), ("c.md", "[[a]]"), ("d.md", "[[a]] too")]),
+            (
+                "two names",
+                |at| fs::hard_link(at.join("a.md"), at.join("b.md")).unwrap(),
+                &[("b.md", "moss"), ("c.md", "[[b]]"), ("d.md", "[[b]] too")],
+            ),
+            (
+                "a name held",
+                |at| fs::write(at.join("b.md"), "").unwrap(),
+                &[("b.md", "moss"), ("c.md", "[[b]]"), ("d.md", "[[b]] too")],
+            ),
+            (
+                "moved",
+                |at| fs::rename(at.join("a.md"), at.join("b.md")).unwrap(),
+                &[("b.md", "moss"), ("c.md", "[[b]]"), ("d.md", "[[b]] too")],
+            ),
+            (
+                "half rewritten, and somebody has saved the rest",
+                |at| {
+                    fs::rename(at.join("a.md"), at.join("b.md")).unwrap();
+                    fs::write(at.join("c.md"), "[[b]]").unwrap();
+                    fs::write(at.join("d.md"), "mine").unwrap();
+                },
+                &[("b.md", "moss"), ("c.md", "[[b]]"), ("d.md", "mine")],
+            ),
+            (
+                "somebody's file is where it was to go",
+                |at| fs::write(at.join("b.md"), "stone").unwrap(),
+                &[("a.md", "moss"), ("b.md", "stone"), ("c.md", "[[a]]"), ("d.md", "[[a]] too")],
+            ),
+        ];
+        for (name, begin, expected) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let at = folder.path();
+            for (path, text) in [("a.md", "moss"), ("c.md", "[[a]]"), ("d.md", "[[a]] too")] {
+                fs::write(at.join(path), text).unwrap();
+            }
+            begin(at);
+            for _ in 0..2 {
+                moving().finish(|path| Some(at.join(path))).unwrap();
+                let mut found: Vec<_> = fs::read_dir(at)
+                    .unwrap()
+                    .map(|entry| entry.unwrap())
+                    .map(|entry| {
+                        let text = fs::read_to_string(entry.path()).unwrap();
+                        (entry.file_name().into_string().unwrap(), text)
+                    })
+                    .collect();
+                found.sort();
+                let found: Vec<_> =
+                    found.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+                assert_eq!(found, expected, "{name}");
+            }
+        }
+    }
+}
