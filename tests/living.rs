@@ -7,12 +7,13 @@ use tonic::Code;
 use tonic::transport::Channel;
 use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
-    ConfirmRequest, DeleteNoteRequest, FlushRequest, GetNoteRequest, ListNotesRequest,
-    MoveNoteRequest, PutNoteRequest, SearchMode, SearchRequest, SearchResponse, SettingsRequest,
-    StatusRequest, WatchGenerationsRequest, WatchQueryRequest,
+    ConfirmRequest, DeleteNoteRequest, DiffRequest, FlushRequest, GetNoteRequest, LinkChangeKind,
+    ListNotesRequest, MoveNoteRequest, NoteChangeKind, PutNoteRequest, SearchMode, SearchRequest,
+    SearchResponse, SettingsRequest, StatusRequest, WatchGenerationsRequest, WatchQueryRequest,
 };
 use weft_tests::{Failure, Running, served};
 
@@ -97,6 +98,23 @@ async fn stored_generations_can_be_asked() -> Result<(), Failure> {
     let in_memory = SearchRequest { as_of: Some(first), ..words("soft") };
     let mut search = SearchServiceClient::new(channel.clone());
     assert_eq!(uris(&search.search(in_memory.clone()).await?.into_inner()), [""; 0]);
+
+    let mut graph = GraphServiceClient::new(channel.clone());
+    let diff = DiffRequest { from: Some(first), as_of: Some(second), ..DiffRequest::default() };
+    let mut pieces = graph.diff(diff).await?.into_inner();
+    let (mut notes_changed, mut links_changed) = (Vec::new(), Vec::new());
+    while let Some(piece) = pieces.message().await? {
+        assert_eq!((piece.from, piece.generation), (first, second));
+        notes_changed.extend(piece.notes.iter().map(|note| (note.kind(), note.uri.clone())));
+        links_changed.extend(piece.links.iter().map(|link| (link.kind(), link.to.clone())));
+    }
+    let expected =
+        [(NoteChangeKind::Added, "moss".into()), (NoteChangeKind::Changed, "fern".into())];
+    assert_eq!(notes_changed, expected);
+    assert_eq!(links_changed, [(LinkChangeKind::Removed, "moss".into())]);
+    let backwards = DiffRequest { from: Some(second + 1), ..DiffRequest::default() };
+    let status = graph.diff(backwards).await.expect_err("the future");
+    assert_eq!(status.code(), Code::InvalidArgument);
 
     // A later run has the notes and links of it, but not its words.
     let daemon = daemon.restart(vault.path(), &settings).await?;

@@ -194,6 +194,14 @@ pub(crate) fn not_reached(wanted: u64, newest: u64) -> Status {
     of(Code::DeadlineExceeded, "DEADLINE", text)
 }
 
+/// There is nothing to compare a generation with.
+pub(crate) fn no_earlier(generation: u64) -> Status {
+    let text = format!(
+        "no generation before {generation} is stored; `store.keep_generations` says how many are kept"
+    );
+    of(Code::FailedPrecondition, "NO_EARLIER_GENERATION", text)
+}
+
 /// The daemon is about to stop.
 pub(crate) fn stopping() -> Status {
     of(Code::Unavailable, "STOPPING", "the daemon stops".to_owned())

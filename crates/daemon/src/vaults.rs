@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
+use tonic::Status;
 use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::Disk;
+use weft_index::Snapshot;
 use weft_index::embedder::Embedder;
 use weft_indexer::embed::{self, Models};
 use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
@@ -15,6 +17,7 @@ use weft_model::{Estimator, Tokens};
 
 use crate::config::{Config, Settings, TokenSettings, Vault};
 use crate::paths::Paths;
+use crate::status;
 
 /// Why vaults cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -153,6 +156,22 @@ impl Vaults {
     /// The engine over the state of a stored generation.
     pub(crate) fn engine_at(&self, generation: u64) -> Result<Engine, IndexError> {
         Ok(self.engine.over(self.indexer.at(generation)?))
+    }
+
+    /// The state of the stored generation `from`, or of the last one before `generation`.
+    pub(crate) fn earlier(
+        &self,
+        from: Option<u64>,
+        generation: u64,
+    ) -> Result<Arc<Snapshot>, Status> {
+        if let Some(from) = from.filter(|from| *from > generation) {
+            let reason = format!("generation {from} comes after {generation}");
+            return Err(status::invalid("from", &reason));
+        }
+        let stored = self.indexer.status().stored_generations;
+        let last = stored.into_iter().rev().find(|stored| *stored < generation);
+        let from = from.or(last).ok_or_else(|| status::no_earlier(generation))?;
+        self.indexer.at(from).map_err(|error| status::of_index(&error))
     }
 
     /// The newest generation, and each that follows.

@@ -7,6 +7,7 @@
 mod central;
 pub mod context;
 mod date;
+mod diff;
 mod error;
 mod estimators;
 mod export;
@@ -31,6 +32,7 @@ use context::ContextSettings;
 use held::Held;
 
 use central::Central;
+pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, NoteName, NotePart};
 pub use error::EngineError;
 pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};

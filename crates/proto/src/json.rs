@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
     BudgetUnit, Connection, ContextMode, ContextOrder, Direction, EdgeSource, FileState,
-    LeftOutReason, Limit, LinkSource, Loss, Nearness, Origin, Phase, Profile, Relation, Rendering,
-    SearchMode, Severity, WatchState,
+    LeftOutReason, Limit, LinkChangeKind, LinkSource, Loss, Nearness, NoteChangeKind, NotePart,
+    Origin, Phase, Profile, Relation, Rendering, SearchMode, Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -40,9 +40,12 @@ named! {
     FileState "FILE_STATE_" lower,
     LeftOutReason "LEFT_OUT_REASON_" lower,
     Limit "LIMIT_" lower,
+    LinkChangeKind "LINK_CHANGE_KIND_" lower,
     LinkSource "LINK_SOURCE_" lower,
     Loss "LOSS_" lower,
     Nearness "NEARNESS_" lower,
+    NoteChangeKind "NOTE_CHANGE_KIND_" lower,
+    NotePart "NOTE_PART_" lower,
     Origin "ORIGIN_" lower,
     Phase "PHASE_" lower,
     Profile "PROFILE_" lower,

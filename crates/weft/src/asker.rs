@@ -20,7 +20,9 @@ use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
-use weft_proto::noteweft::v1::{CoverageRequest, CoverageResponse, ExportRequest, ExportResponse};
+use weft_proto::noteweft::v1::{
+    CoverageRequest, CoverageResponse, DiffRequest, DiffResponse, ExportRequest, ExportResponse,
+};
 
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -191,6 +193,18 @@ impl Asker {
             whole.nodes.extend(nodes);
             whole.edges.extend(edges);
             whole.generation = generation;
+        }
+        Ok(whole)
+    }
+
+    /// What changed, whole.
+    pub(crate) async fn diff(&self, request: DiffRequest) -> Result<DiffResponse, Status> {
+        let mut pieces = self.graph().diff(request).await?.into_inner();
+        let mut whole = DiffResponse::default();
+        while let Some(DiffResponse { notes, links, from, generation }) = pieces.message().await? {
+            whole.notes.extend(notes);
+            whole.links.extend(links);
+            (whole.from, whole.generation) = (from, generation);
         }
         Ok(whole)
     }

@@ -242,6 +242,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         filter: FilterArgs,
     },
+    /// Say what changed since an earlier generation, or between two (--as-of names the later).
+    Diff {
+        /// The earlier generation, one that `status` names; without it, the last stored one.
+        #[arg(value_name = "GENERATION")]
+        from: Option<u64>,
+        /// List every note and link.
+        #[arg(long)]
+        all: bool,
+    },
     /// Measure the ranking, or contexts, on questions of your own, and what each part is worth.
     Eval(EvalArgs),
     /// Look at the files again.

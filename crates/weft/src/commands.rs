@@ -5,8 +5,8 @@ use std::io::Write as _;
 use serde::Serialize;
 use weft_graph::walk::export::Format as GraphFormat;
 use weft_proto::noteweft::v1::{
-    ConfirmRequest, ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest, ReindexRequest,
-    ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, WhyNotRequest,
+    ConfirmRequest, DiffRequest, ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest,
+    ReindexRequest, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, WhyNotRequest,
 };
 
 use crate::asker::{Asker, Purpose, config};
@@ -126,6 +126,11 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
                 Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
             }
+        }
+        Command::Diff { from, all } => {
+            let request = DiffRequest { from, ..DiffRequest::default() };
+            let answer = asker.diff(request.when(global)).await?;
+            render(format, &answer, |answer| print::diff(answer, all, hint))
         }
         Command::Eval(args) => eval::ask(asker, args, format).await,
         Command::Reindex { full, compact } => {

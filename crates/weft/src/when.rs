@@ -1,7 +1,7 @@
 //! The flags that say which state of the index answers, put into requests.
 
 use weft_proto::noteweft::v1::{
-    AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest,
+    AssembleRequest, CyclesRequest, DiffRequest, ExportRequest, GetNoteRequest, ListNotesRequest,
     NeighborsRequest, OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest,
     SearchRequest, SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 };
@@ -25,7 +25,7 @@ macro_rules! timed {
 }
 
 timed! {
-    AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
+    AssembleRequest, CyclesRequest, DiffRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
     OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
     TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 }

@@ -50,6 +50,38 @@ impl GraphService for Services {
         Ok(Response::new(tokio_stream::iter(all)))
     }
 
+    type DiffStream = Pieces<wire::DiffResponse>;
+
+    async fn diff(
+        &self,
+        request: Request<wire::DiffRequest>,
+    ) -> Result<Response<Self::DiffStream>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let request = request.into_inner();
+        let when = request.when();
+        let wire::DiffRequest { from, min_generation: _, as_of: _ } = request;
+        let after = self.compute_when(deadline, when, |engine| Ok(engine.snapshot())).await?;
+        let diff = self.compute(deadline, move |vaults, _| {
+            let before = vaults.earlier(from, after.generation);
+            Ok(before.map(|before| weft_engine::Diff::between(&before, &after)))
+        });
+        let weft_engine::Diff { notes, links, from, generation } = diff.await??;
+        let notes = pieces(notes, |notes| wire::DiffResponse {
+            notes: notes.into_iter().map(convert::graph::note_change).collect(),
+            links: Vec::new(),
+            from,
+            generation,
+        });
+        let links = pieces(links, |links| wire::DiffResponse {
+            notes: Vec::new(),
+            links: links.into_iter().map(convert::graph::link_change).collect(),
+            from,
+            generation,
+        });
+        let all: Vec<_> = notes.into_iter().chain(links).collect();
+        Ok(Response::new(tokio_stream::iter(all)))
+    }
+
     async fn tree(
         &self,
         request: Request<wire::TreeRequest>,

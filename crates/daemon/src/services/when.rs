@@ -36,7 +36,7 @@ macro_rules! timed {
 }
 
 timed! {
-    AssembleRequest, CyclesRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
+    AssembleRequest, CyclesRequest, DiffRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
     OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
     TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 }

@@ -1,5 +1,6 @@
 //! The living index, from files to answers.
 
+mod diff;
 mod durable;
 mod fake;
 mod fuse;

@@ -1,6 +1,7 @@
 //! Answers as text for people. Pure: styles are always written, and taken out where they cannot be seen.
 
 mod context;
+mod diff;
 mod eval;
 mod eval_context;
 mod index;
@@ -19,6 +20,7 @@ use crate::doctor::{Check, Outcome};
 use crate::failure::Failure;
 
 pub(crate) use context::{context, ledger};
+pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
 pub(crate) use index::{backup, confirmed, coverage, doing, restored, serves, serving, status};

@@ -55,6 +55,8 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["related", "Leap second", "--resume", "0.ab.9", "--vault", vault], 4),
         (vec!["related", "Leap secnd", "--vault", vault], 3),
         (vec!["confirm", "--vault", vault], 0),
+        (vec!["diff", "--vault", vault], 4),
+        (vec!["diff", "7000000", "--vault", vault], 2),
         (vec!["confirm", "nowhere", "--vault", vault], 3),
         (vec!["context", "leap second", "--budget", "0", "--vault", vault], 0),
         (vec!["context", "--vault", vault], 2),

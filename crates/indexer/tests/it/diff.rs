@@ -1,0 +1,84 @@
+//! What changed between two generations of files.
+
+use weft_engine::{Diff, LinkChange, NoteChange};
+use weft_indexer::{Content, Expected, Indexer, Rescan, Write};
+
+use crate::fake::{FakeEmbedder, Place};
+
+/// What changed since `before`, a line a change.
+fn since(indexer: &Indexer, before: u64) -> Vec<String> {
+    let now = indexer.reader().snapshot();
+    let then = indexer.at(before).expect("it is stored");
+    assert_eq!(Diff::between(&now, &now).notes, []);
+    let Diff { notes, links, from, generation } = Diff::between(&then, &now);
+    assert_eq!((from, generation), (before, now.generation));
+    let note = |note: &NoteChange| {
+        let before =
+            note.before.as_ref().map(|before| format!(" was {} {:?}", before.path, before.title));
+        format!("{:?} {}{} {:?}", note.kind, note.now.path, before.unwrap_or_default(), note.parts)
+    };
+    let link = |link: &LinkChange| {
+        let before = link.before.as_ref().map(|before| format!(" was {before}"));
+        let kind = &link.kind;
+        format!("{:?} {} {kind} {}{}", link.change, link.from, link.to, before.unwrap_or_default())
+    };
+    notes.iter().map(note).chain(links.iter().map(link)).collect()
+}
+
+#[test]
+fn notes_and_links_tell_what_became_of_them() {
+    let place = Place::new(&[
+        ("fern.md", b"# Fern\nsee [[moss]], [[liverwort]] and [[stone]]\n"),
+        ("moss.md", b"# Moss\nsoft\n"),
+        ("stone.md", b"---\nid: rock\ntags: [hard]\n---\ngrey\n"),
+        ("yew.md", b"---\ntopics: \"[[moss]]\"\n---\na tree\n"),
+    ]);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    let first = indexer.flush().expect("a generation");
+
+    let rename = |from: &str, to: &str| {
+        let to = place.vault().join(to);
+        std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+        std::fs::rename(place.vault().join(from), to).expect("a rename");
+    };
+    // By content, with nobody who links to it losing it; and by the uri it claims, edited on the way.
+    rename("moss.md", "bog/moss.md");
+    rename("stone.md", "pebble.md");
+    place.write("pebble.md", b"---\nid: rock\ntags: [soft]\n---\nsmooth\n");
+    place.write("liverwort.md", b"flat\n");
+    std::fs::remove_file(place.vault().join("yew.md")).expect("removed");
+    let second = indexer.flush().expect("a generation");
+    assert_eq!(
+        since(&indexer, first),
+        [
+            "Added liverwort.md {}",
+            "Removed yew.md {}",
+            "Moved bog/moss.md was moss.md \"Moss\" {Uri}",
+            "Moved pebble.md was stone.md \"stone\" {Title, Text, Frontmatter, Tags}",
+            "Resolved fern related liverwort was liverwort",
+            "Unresolved fern related stone was rock",
+            "Removed yew topics moss",
+        ]
+    );
+
+    // A nearer note of the name takes the link over; a folder's note comes to stand above what lies there.
+    place.write("moss.md", b"another\n");
+    place.write("bog/index.md", b"# Bog\n");
+    let content = Content::Whole("# Fern\n[[moss]]\n".into());
+    let (path, expected) = ("fern.md".to_owned(), Expected::Anything);
+    indexer.write(Write::Put { vault: None, path, content, expected }).expect("written");
+    indexer.rescan(Rescan::default()).expect("a look");
+    assert_eq!(
+        since(&indexer, second),
+        [
+            "Added bog/index.md {}",
+            "Added moss.md {}",
+            "Changed bog/moss.md {Parent}",
+            "Changed fern.md {Text}",
+            "Removed fern related liverwort",
+            "Retargeted fern related moss was bog/moss",
+            "Removed fern related stone",
+        ]
+    );
+}

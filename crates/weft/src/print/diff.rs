@@ -1,0 +1,222 @@
+//! What changed between two generations.
+
+use std::fmt::Write as _;
+
+use weft_proto::noteweft::v1::{
+    DiffResponse, LinkChange, LinkChangeKind, LinkSource, NoteChange, NoteChangeKind, NotePart,
+};
+
+use super::next;
+use super::text::{BAD, DIM, GOOD, NOTICE, STRONG, counted, one_line, paint};
+use crate::hint::Hint;
+
+/// Lines of one kind that are shown before the rest is counted.
+const SHOWN: usize = 30;
+
+/// What changed; `all` of it, or the first of each kind.
+pub(crate) fn diff(answer: &DiffResponse, all: bool, hint: &Hint) -> String {
+    let DiffResponse { notes, links, from, generation } = answer;
+    let mut out = String::new();
+    let span = format!("generation {from} → {generation}");
+    if notes.is_empty() && links.is_empty() {
+        return format!("nothing changed  {}\n", paint(DIM, &span));
+    }
+    let _ = writeln!(out, "{}", paint(DIM, &span));
+    let mut is_cut = false;
+    for (kind, what) in [
+        (NoteChangeKind::Added, "added"),
+        (NoteChangeKind::Removed, "removed"),
+        (NoteChangeKind::Moved, "moved"),
+        (NoteChangeKind::Changed, "changed"),
+    ] {
+        let lines: Vec<String> =
+            notes.iter().filter(|note| note.kind() == kind).map(of_note).collect();
+        is_cut |= section(&mut out, ("note", "notes"), what, &lines, all);
+    }
+    for (kind, what) in [
+        (LinkChangeKind::Unresolved, "broken: no note answers any more"),
+        (LinkChangeKind::Resolved, "mended: a note answers now"),
+        (LinkChangeKind::Retargeted, "led elsewhere"),
+        (LinkChangeKind::Added, "added"),
+        (LinkChangeKind::Removed, "removed"),
+    ] {
+        let lines: Vec<String> =
+            links.iter().filter(|link| link.kind() == kind).map(of_link).collect();
+        is_cut |= section(&mut out, ("link", "links"), what, &lines, all);
+    }
+    if is_cut {
+        out.push_str(&next(&[&hint.command(&["diff", &from.to_string(), "--all"])]));
+    }
+    out
+}
+
+/// Writes the lines of one kind under their number; true where some were left out.
+fn section(
+    out: &mut String,
+    (one, several): (&str, &str),
+    what: &str,
+    lines: &[String],
+    all: bool,
+) -> bool {
+    if lines.is_empty() {
+        return false;
+    }
+    let heading = format!("{} {what}", counted(lines.len() as u64, one, several));
+    let _ = writeln!(out, "\n{}", paint(STRONG, &heading));
+    let n_shown = if all { lines.len() } else { lines.len().min(SHOWN) };
+    lines[..n_shown].iter().for_each(|line| {
+        let _ = writeln!(out, "{line}");
+    });
+    let n_left = lines.len() - n_shown;
+    if n_left > 0 {
+        let _ = writeln!(out, "  {}", paint(DIM, &format!("… and {n_left} more")));
+    }
+    n_left > 0
+}
+
+fn of_note(note: &NoteChange) -> String {
+    let NoteChange { kind: _, uri, vault: _, path, title, before, parts } = note;
+    let mark = match note.kind() {
+        NoteChangeKind::Added => paint(GOOD, "+"),
+        NoteChangeKind::Removed => paint(BAD, "-"),
+        NoteChangeKind::Moved | NoteChangeKind::Changed | NoteChangeKind::Unspecified => {
+            paint(NOTICE, "~")
+        }
+    };
+    let mut line = format!("  {mark} {}", one_line(uri));
+    let mut told = vec![NotePart::Uri];
+    match before {
+        Some(before) if before.path != *path || before.uri != *uri => {
+            let was = if before.uri == *uri { &before.path } else { &before.uri };
+            let _ = write!(line, " {}", paint(DIM, &format!("← {}", one_line(was))));
+        }
+        Some(_) => {}
+        // The title of a note is most often how it is called anyway.
+        None if parts.is_empty() && !uri.ends_with(title.as_str()) => {
+            let _ = write!(line, "  {}", paint(DIM, &one_line(title)));
+        }
+        None => {}
+    }
+    if let Some(before) = before.as_ref().filter(|before| before.title != *title) {
+        told.push(NotePart::Title);
+        let titles = format!("“{}” → “{}”", one_line(&before.title), one_line(title));
+        let _ = write!(line, "  {}", paint(DIM, &titles));
+    }
+    let rest: Vec<&str> =
+        note.parts().filter(|part| !told.contains(part)).filter_map(part_name).collect();
+    if !rest.is_empty() {
+        let _ = write!(line, "  {}", paint(DIM, &rest.join(", ")));
+    }
+    line
+}
+
+const fn part_name(part: NotePart) -> Option<&'static str> {
+    Some(match part {
+        NotePart::Unspecified => return None,
+        NotePart::Uri => "uri",
+        NotePart::Title => "title",
+        NotePart::Text => "text",
+        NotePart::Frontmatter => "frontmatter",
+        NotePart::Aliases => "aliases",
+        NotePart::Tags => "tags",
+        NotePart::Type => "type",
+        NotePart::Parent => "parent",
+        NotePart::Object => "object",
+    })
+}
+
+fn of_link(link: &LinkChange) -> String {
+    let LinkChange { from, to, r#type, source: _, kind: _, before } = link;
+    let mark = match link.kind() {
+        LinkChangeKind::Added | LinkChangeKind::Resolved => paint(GOOD, "+"),
+        LinkChangeKind::Removed | LinkChangeKind::Unresolved => paint(BAD, "-"),
+        LinkChangeKind::Retargeted | LinkChangeKind::Unspecified => paint(NOTICE, "~"),
+    };
+    let mut line = format!("  {mark} {} → {}", one_line(from), one_line(to));
+    if link.source() == LinkSource::Typed {
+        let _ = write!(line, "  {}", paint(DIM, &one_line(r#type)));
+    }
+    if let Some(before) = before.as_ref().filter(|before| *before != to) {
+        let _ = write!(line, "  {}", paint(DIM, &format!("before: {}", one_line(before))));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_proto::noteweft::v1::NoteName;
+
+    use super::*;
+
+    #[test]
+    fn changes_read_as_a_list() {
+        let note = |kind: NoteChangeKind, uri: &str| NoteChange {
+            kind: kind.into(),
+            uri: uri.into(),
+            path: format!("{uri}.md"),
+            title: uri.into(),
+            ..NoteChange::default()
+        };
+        let named = |uri: &str| NoteName {
+            uri: uri.into(),
+            path: format!("{uri}.md"),
+            title: uri.into(),
+            ..NoteName::default()
+        };
+        let link = |kind: LinkChangeKind, to: &str, before: Option<&str>| LinkChange {
+            from: "fern".into(),
+            to: to.into(),
+            kind: kind.into(),
+            before: before.map(str::to_owned),
+            ..LinkChange::default()
+        };
+        let text = NotePart::Text.into();
+        let answer = DiffResponse {
+            notes: vec![
+                NoteChange { title: "Wet moss".into(), ..note(NoteChangeKind::Added, "peat") },
+                NoteChange {
+                    before: Some(named("moss")),
+                    parts: vec![NotePart::Uri.into(), NotePart::Title.into()],
+                    ..note(NoteChangeKind::Moved, "bog/moss")
+                },
+                NoteChange { parts: vec![text], ..note(NoteChangeKind::Changed, "fern") },
+            ],
+            links: vec![
+                link(LinkChangeKind::Unresolved, "moss", Some("moss")),
+                link(LinkChangeKind::Retargeted, "b", Some("a")),
+            ],
+            from: 3,
+            generation: 5,
+        };
+        let shown = diff(&answer, false, &Hint::daemon(None));
+        assert_eq!(
+            anstream::adapter::strip_str(&shown).to_string(),
+            "generation 3 → 5
+
+1 note added
+  + peat  Wet moss
+
+1 note moved
+  ~ bog/moss ← moss  “moss” → “bog/moss”
+
+1 note changed
+  ~ fern  text
+
+1 link broken: no note answers any more
+  - fern → moss
+
+1 link led elsewhere
+  ~ fern → b  before: a
+"
+        );
+        let many = DiffResponse {
+            notes: vec![note(NoteChangeKind::Added, "x"); SHOWN + 2],
+            links: Vec::new(),
+            ..answer
+        };
+        let shown = diff(&many, false, &Hint::daemon(None));
+        assert!(shown.contains("… and 2 more") && shown.contains("diff 3 --all"), "{shown}");
+        let nothing = DiffResponse { notes: Vec::new(), ..many };
+        assert!(diff(&nothing, true, &Hint::daemon(None)).starts_with("nothing changed"));
+    }
+}
