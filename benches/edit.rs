@@ -1,0 +1,122 @@
+//! A saved note to a hit: what an edit costs, beside how many notes it is one.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+
+use criterion::{BenchmarkId, Criterion};
+use tempfile::TempDir;
+use weft_benches::{run, text, word};
+use weft_index::keyword::QueryOptions;
+use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
+use weft_model::NoteSet;
+use weft_testkit::Random;
+
+/// Notes of the vaults: an edit must not cost more in the larger one.
+const SIZES: [usize; 2] = [1_000, 20_000];
+
+/// Words of a note.
+const WORDS_PER_NOTE: usize = 200;
+
+/// Notes of a folder.
+const NOTES_PER_FOLDER: usize = 100;
+
+fn main() {
+    run(|criterion| {
+        let is_measured = std::env::args().any(|argument| argument == "--bench");
+        let sizes = if is_measured { &SIZES[..] } else { &SIZES[..1] };
+        sizes.iter().for_each(|n_notes| edit(criterion, *n_notes));
+    });
+}
+
+fn path(n: usize) -> String {
+    format!("{}/note{n}.md", n / NOTES_PER_FOLDER)
+}
+
+/// A vault on disk, and an index that watches it.
+struct Living {
+    indexer: Indexer,
+    /// The generations as they are published.
+    generations: Receiver<u64>,
+    folder: TempDir,
+}
+
+impl Living {
+    fn new(n_notes: usize) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (root, mut random) = (folder.path().join("vault"), Random::new(7));
+        for n in 0..n_notes {
+            let links = [n / 2, random.below(n_notes)].map(|to| format!("[[note{to}]]"));
+            let body =
+                format!("# Note {n}\n{}\n{}\n", links.join(" "), text(&mut random, WORDS_PER_NOTE));
+            let file = root.join(path(n));
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(file, body).expect("a file");
+        }
+        let settings = IndexSettings {
+            store: folder.path().join("store"),
+            vaults: vec![VaultSettings { name: "vault".into(), root }],
+            // What remains is what the index itself takes; a daemon waits 100 ms for the end of a burst.
+            watch: WatchOptions { debounce_ms: 0, ..WatchOptions::default() },
+            ..IndexSettings::default()
+        };
+        let indexer = Indexer::open(settings, None, None).expect("an index");
+        indexer.flush().expect("a generation");
+        assert_eq!(indexer.status().n_notes, n_notes);
+        let (sender, generations) = channel();
+        indexer.listen(move |generation| {
+            let _ = sender.send(generation);
+        });
+        Self { indexer, generations, folder }
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn finds(&self, word: &str) -> bool {
+        let snapshot = self.indexer.reader().snapshot();
+        let query = snapshot.keyword.parse(word, &QueryOptions::default()).expect("a query");
+        let hits = snapshot.keyword.search(&query, 1, &NoteSet::All).expect("hits");
+        !hits.is_empty()
+    }
+}
+
+fn edit(criterion: &mut Criterion, n_notes: usize) {
+    let mut group = criterion.benchmark_group("edit");
+    group.sample_size(20);
+    let vault = Living::new(n_notes);
+    let mut random = Random::new(11);
+    let mut n_edits = 0;
+    let mut next = || {
+        n_edits += 1;
+        let planted = format!("planted{n_edits}x");
+        let links = [0, 1].map(|_| format!("[[note{}]]", random.below(n_notes)));
+        let body = format!(
+            "# {}\n{planted} {}\n{}\n",
+            word(3),
+            links.join(" "),
+            text(&mut random, WORDS_PER_NOTE)
+        );
+        (path(random.below(n_notes)), body, planted)
+    };
+    group.bench_function(BenchmarkId::new("save", n_notes), |bencher| {
+        bencher.iter(|| {
+            let (path, body, planted) = next();
+            std::fs::write(vault.root().join("vault").join(path), body).expect("a file");
+            while !vault.finds(&planted) {
+                vault.generations.recv().expect("a generation");
+            }
+        });
+    });
+    group.bench_function(BenchmarkId::new("put", n_notes), |bencher| {
+        bencher.iter(|| {
+            let (path, body, planted) = next();
+            let (content, expected) = (Content::Whole(body), Expected::Anything);
+            let write = Write::Put { vault: None, path, content, expected };
+            vault.indexer.write(write).expect("written");
+            assert!(vault.finds(&planted));
+        });
+    });
+    group.finish();
+}
