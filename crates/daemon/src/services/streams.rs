@@ -44,6 +44,17 @@ impl<T> Follower<T> {
         false
     }
 
+    /// Lets `interval` pass; false when the reader has gone or the daemon stops meanwhile.
+    async fn rest(&mut self, interval: Duration) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(interval) => return true,
+            _ = self.ending.wait_for(|ending| *ending) => {}
+            () = self.messages.closed() => return false,
+        }
+        drop(self.messages.send(Err(status::stopping())).await);
+        false
+    }
+
     /// Sends a message; false when the reader has gone.
     async fn send(&self, message: T) -> bool {
         self.messages.send(Ok(message)).await.is_ok()
@@ -132,8 +143,7 @@ impl Services {
                         break;
                     }
                 }
-                tokio::time::sleep(interval).await;
-                if !follower.next().await {
+                if !follower.rest(interval).await || !follower.next().await {
                     break;
                 }
             }

@@ -431,3 +431,40 @@ fn kept_out(file: Skipped) -> (String, Absent) {
     let state = if failed { FileState::Failed } else { FileState::Skipped };
     (path, Absent { state, reason, facts: FileFacts::default() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_one_look_and_lost_announcements_are_a_look_at_everything() {
+        let root = Path::new("/vault");
+        let settings = VaultSettings { name: "vault".into(), root: root.to_owned() };
+        let debounce = Duration::from_secs(60);
+        let touch = |vault: &mut Watched, path: &str| {
+            vault.touch(watch::Touched::Paths(vec![root.join(path)]));
+        };
+        let mut vault = Watched::new(VaultId(0), settings, false);
+        for n in 0..100 {
+            touch(&mut vault, &format!("note{n}.md"));
+        }
+        let now = Instant::now();
+        assert!(vault.take_due(now, debounce).is_nothing(), "the burst may go on");
+        let due = vault.take_due(now + debounce, debounce);
+        assert_eq!((due.is_whole(), due.paths().len()), (false, 100));
+        assert!(vault.take_due(now + debounce, debounce).is_nothing(), "looked at once");
+        assert_eq!(vault.due_at(debounce), None);
+
+        touch(&mut vault, "note1.md");
+        vault.touch(watch::Touched::Lost);
+        touch(&mut vault, "note2.md");
+        assert!(vault.take_due(Instant::now() + debounce, debounce).is_whole());
+
+        // One that never ends is read all the same.
+        touch(&mut vault, "note1.md");
+        let (since, _) = vault.burst.expect("a burst");
+        vault.burst = Some((since, since + debounce * MAX_BURST));
+        let due = vault.take_due(since + debounce * MAX_BURST, debounce);
+        assert_eq!(due.paths(), ["note1.md"]);
+    }
+}
