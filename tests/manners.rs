@@ -58,7 +58,8 @@ async fn an_answer_comes_by_its_deadline_or_none_does() -> Result<(), Failure> {
     };
     let mut client = SearchServiceClient::new(channel);
     let late = client.search(asked("1n")).await.unwrap_err();
-    assert_eq!(late.code(), Code::DeadlineExceeded);
+    // The transport may give up first, in its own words.
+    assert!(matches!(late.code(), Code::DeadlineExceeded | Code::Cancelled), "{late}");
     assert!(!client.search(asked("20S")).await?.into_inner().hits.is_empty());
     daemon.stop().await?;
     Ok(())
