@@ -109,8 +109,10 @@ function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
   const nth = VIEWS[Number(event.key) - 1];
   if (event.key === "/") {
-    if (document.querySelector("#query") === null) visit(left.get("search") ?? "#/search");
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>("#query")?.focus());
+    // The search takes the focus by itself when it is shown.
+    const box = document.querySelector<HTMLInputElement>("#query");
+    if (box === null) visit(left.get("search") ?? "#/search");
+    else box.focus();
   } else if (event.key === "?") {
     helping.value = true;
   } else if (nth !== undefined) {

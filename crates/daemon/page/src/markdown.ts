@@ -11,6 +11,50 @@ const LINK = "weft:";
 const escaped = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-.!|<>~&]/g, "\\$&");
 const markup = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
+const TAGS =
+  "a abbr b blockquote br caption cite code dd del details dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var".split(
+    " ",
+  );
+const ATTRIBUTES = ["href", "align", "colspan", "rowspan", "start", "open"];
+
+/** Elements whose content is no text for readers. */
+const HIDDEN = ["script", "style", "template", "textarea", "title", "iframe", "object", "svg", "math"];
+
+// No tag is looked for beyond the next `<`, so that any text is read in one pass.
+const TAG = /<(\/?)([a-z][a-z\d]*)((?:"[^"<]*"|'[^'<]*'|[^"'<>])*)>/gi;
+const ATTRIBUTE = /([a-z-]+)(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?/gi;
+
+/**
+ * A note's own markup with nothing but the tags and attributes that text needs.
+ *
+ * The sanitiser decides what is safe. This comes before it, so that the browser's policy finds nothing to report when it first reads the markup.
+ */
+function sober(html: string): string {
+  const pieces: string[] = [];
+  let [at, hidden] = [0, ""];
+  const pass = (end: number) => {
+    if (hidden === "") pieces.push(html.slice(at, end));
+  };
+  for (const tag of html.matchAll(TAG)) {
+    const [whole, end = "", written = "", attributes = ""] = tag;
+    const name = written.toLowerCase();
+    pass(tag.index);
+    at = tag.index + whole.length;
+    if (hidden !== "") {
+      if (end !== "" && name === hidden) hidden = "";
+    } else if (TAGS.includes(name)) {
+      const kept = [...attributes.matchAll(ATTRIBUTE)].filter(([, key = ""]) => ATTRIBUTES.includes(key.toLowerCase()));
+      pieces.push(`<${end}${name}${kept.map(([attribute]) => ` ${attribute}`).join("")}>`);
+    } else {
+      // What stands on both sides must not become another tag.
+      pieces.push(" ");
+      if (end === "" && HIDDEN.includes(name)) hidden = name;
+    }
+  }
+  pass(html.length);
+  return pieces.join("");
+}
+
 const reader = new Marked({ gfm: true, async: false });
 reader.use({
   renderer: {
@@ -18,16 +62,14 @@ reader.use({
     image({ href, text }) {
       return `<a href="${markup(href)}">${markup(text || href)}</a>`;
     },
+    html({ text }) {
+      return sober(text);
+    },
     checkbox({ checked }) {
       return checked ? "☑ " : "☐ ";
     },
   },
 });
-
-const TAGS =
-  "a abbr b blockquote br caption cite code dd del details dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var".split(
-    " ",
-  );
 
 /** The text with each link that the index found in it put as a link by number. */
 function numbered(body: string, links: readonly LinkView[]): string {
@@ -51,7 +93,7 @@ export function rendered(body: string, links: readonly LinkView[], title: string
   const fragment = DOMPurify.sanitize(html, {
     RETURN_DOM_FRAGMENT: true,
     ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ["href", "align", "colspan", "rowspan", "start", "open"],
+    ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,

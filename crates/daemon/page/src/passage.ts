@@ -12,13 +12,13 @@ interface Range {
   readonly end: number;
 }
 
-/** Code, which shows its text as it is. */
-const CODE = /(?<ticks>`+)(?<kept>[^`]+)\k<ticks>/dg;
+/** Code, which shows its text as it is. A sign with a space inside was left by a cut. */
+const CODE = /(?<ticks>`+)(?<kept>[^`\s](?:[^`]*[^`\s])?)\k<ticks>/dg;
 
 /** One row per construct of Markdown: what the group `kept` holds is shown, the rest is not. */
 const SIGNS: readonly RegExp[] = [
   // [[target|shown]], [[target]], ![[embed]], and what a cut leaves of them
-  /!?\[\[(?:[^\]|\n]*\|)?(?<kept>[^\]|\n]+)(?:\]\]|$)/dg,
+  /!?\[\[(?:[^\]|\n]*\|)?(?<kept>[^\]|\n]+)(?:\]\]|\|?$)/dg,
   /^(?<kept>[^[\n]*?)\]\]/dg,
   // [shown](target), ![shown](target), [shown][label]
   /!?\[(?<kept>[^[\]\n]*)\](?:\((?:<[^>\n]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"\n]*")?(?:\)|$)|\[[^\]\n]*\])/dg,
@@ -26,12 +26,13 @@ const SIGNS: readonly RegExp[] = [
   /(?<sign>\*\*|__|~~|==)(?=\S)(?<kept>[^\n]+?)(?<=\S)\k<sign>/dg,
   // *emphasis*, _emphasis_
   /(?<![\p{L}\p{N}*_])(?<sign>[*_])(?=[^\s*_])(?<kept>[^*_\n]+?)(?<=\S)\k<sign>(?![\p{L}\p{N}*_])/dgu,
-  // headings, quotes, list marks, fences, the rules of tables, columns, blocks' names, comments, tags
+  // headings, quotes, list marks, fences, the rules of tables, columns, blocks' names, comments, tags, half of a pair of ticks
   /^[ \t]*(?:#{1,6}(?=\s)|(?:>[ \t]?)+|[-*+](?=\s)|(?:`{3}|~{3}).*$)/dgm,
   /^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/dgm,
   /(?<=^|\s)\|(?=\s|$)/dg,
   /[ \t]\^[\w-]+$/dgm,
-  /<!--[^]*?-->|<\/?[a-z][^<>\n]*>/dgi,
+  /<!--[^]*?-->|<\/?(?:a|b|br|center|code|del|details|div|em|font|h[1-6]|hr|i|img|kbd|li|mark|ol|p|pre|s|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>\n]*)?\/?>/dgi,
+  /`+/dg,
 ];
 
 /** What is not shown of `text`. */

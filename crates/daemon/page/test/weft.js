@@ -24,6 +24,17 @@ export function vault(files) {
   return root;
 }
 
+/** A vault of `n` notes in fifty folders: a tree of tens, each note linked with another besides, and with a name that nothing answers to. */
+export const manyNotes = (n) =>
+  vault(
+    Object.fromEntries(
+      Array.from({ length: n }, (_, nth) => [
+        `f${nth % 50}/Note ${nth}.md`,
+        `${nth === 0 ? "" : `---\nparent: "[[Note ${Math.floor(nth / 10)}]]"\n---\n`}# Note ${nth}\n\nWord${nth % 97} common [[Note ${(nth * 7) % n}]] and [[Nowhere ${nth % 10}]].\n`,
+      ]),
+    ),
+  );
+
 /** A running daemon over a vault, without a model unless one is named; its store goes with it. `tokens` are callers' secrets by their right. */
 export class Daemon {
   #child;

@@ -22,6 +22,14 @@ const DIRECTIONS = [
   ["in", "Links to it", Direction.IN],
 ] as const;
 
+/** What the picture shows, how that is drawn, and whether it is in a scene. */
+const SIGNS: readonly (readonly [string, string, (scene: { dots: readonly Dot[]; lines: readonly Line[] }) => boolean])[] = [
+  ["inline", "link in the text", ({ lines }) => lines.some((line) => !line.typed)],
+  ["typed", "typed link", ({ lines }) => lines.some((line) => line.typed)],
+  ["seen", "to a note met before", ({ lines }) => lines.some((line) => line.seen)],
+  ["hollow", "not written yet", ({ dots }) => dots.some((dot) => dot.placeholder)],
+];
+
 const between = (a: string, b: string): string => (a < b ? `${a}\n${b}` : `${b}\n${a}`);
 
 const line = (edge: WalkEdge, seen: boolean): Line => ({ from: edge.from, to: edge.to, type: edge.type, typed: edge.source !== EdgeSource.INLINE, seen });
@@ -126,6 +134,15 @@ export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearc
         <p class="faint" role="status">
           {counted(answer.nodes.length, "note")}, {counted(answer.edges.length, "link")}
           {answer.truncated && ", and more beyond"}. Click to walk; shift-click two notes for the path.
+        </p>
+      )}
+      {answer !== undefined && (
+        <p class="signs" aria-hidden="true">
+          {SIGNS.filter(([, , there]) => there(scene)).map(([kind, meaning]) => (
+            <span key={kind}>
+              <i class={kind} /> {meaning}
+            </span>
+          ))}
         </p>
       )}
       <PathFinder note={note} from={from} to={to} />

@@ -58,6 +58,13 @@ const MANY = 250;
 /** Notes up to which all are named, and edges say their types. */
 const FEW = 24;
 
+/** Notes up to which they are drawn in full size. */
+const ROOMY = 100;
+
+/** Titles: their letters, and their height in pixels. */
+const FONT = "system-ui, sans-serif";
+const LETTERS = 13;
+
 /** Characters of a title that are drawn of a note that is not pointed at. */
 const TITLE = 26;
 
@@ -132,21 +139,49 @@ class DashedLine extends EdgeProgram<"u_matrix" | "u_viewport"> {
   }
 }
 
-/** Writes a note's title beside it, on the side where there is room, set off from the lines below it. */
-function drawTitle(canvas: CanvasRenderingContext2D, note: { label: string | null; x: number; y: number; size: number }, settings: { labelSize: number; labelFont: string }): void {
-  if (!note.label) return;
-  canvas.font = `${settings.labelSize}px ${settings.labelFont}`;
-  const width = canvas.canvas.clientWidth;
-  const toLeft = note.x + note.size + canvas.measureText(note.label).width > width && note.x > width / 2;
-  canvas.textAlign = toLeft ? "right" : "left";
-  const [x, y] = [note.x + (note.size + 4) * (toLeft ? -1 : 1), note.y + settings.labelSize / 3];
-  canvas.lineWidth = 4;
-  canvas.lineJoin = "round";
-  canvas.strokeStyle = colours.raised;
-  canvas.strokeText(note.label, x, y);
-  canvas.fillStyle = colours.ink;
-  canvas.fillText(note.label, x, y);
-  canvas.textAlign = "left";
+/** A title that waits to be written, with what is known of its note. */
+interface Title {
+  readonly canvas: CanvasRenderingContext2D;
+  readonly label: string;
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  /** Whether it is written even over others. */
+  readonly stands: boolean;
+}
+
+/** Where a title may stand, from its note: right, left, below, above; the first that is free. */
+const SIDES = [
+  [1, 0],
+  [-1, 0],
+  [0, 1],
+  [0, -1],
+] as const;
+
+/** Writes titles beside their notes, where they hide neither each other nor leave the picture, set off from the lines below them. */
+function writeTitles(titles: readonly Title[], { font, height }: { font: string; height: number }): void {
+  const taken: { left: number; right: number; top: number; bottom: number }[] = [];
+  const order = [...titles].sort((a, b) => Number(b.stands) - Number(a.stands) || b.size - a.size);
+  for (const { canvas, label, x, y, size, stands } of order) {
+    canvas.font = `${height}px ${font}`;
+    const half = canvas.measureText(label).width / 2;
+    const boxes = SIDES.map(([across, down]) => {
+      const [middle, line] = [x + across * (size + 4 + half), y + down * (size + height)];
+      return { left: middle - half, right: middle + half, top: line - height / 2, bottom: line + height / 2 };
+    });
+    const inside = boxes.filter((box) => box.left >= 0 && box.right <= canvas.canvas.clientWidth);
+    const free = inside.find((box) => taken.every((other) => box.right < other.left || other.right < box.left || box.bottom < other.top || other.bottom < box.top));
+    const box = free ?? (stands ? (inside[0] ?? boxes[0]) : undefined);
+    if (box === undefined) continue;
+    taken.push(box);
+    const [left, line] = [box.left, (box.top + box.bottom) / 2 + height / 3];
+    canvas.lineWidth = 4;
+    canvas.lineJoin = "round";
+    canvas.strokeStyle = colours.raised;
+    canvas.strokeText(label, left, line);
+    canvas.fillStyle = colours.ink;
+    canvas.fillText(label, left, line);
+  }
 }
 
 /** The colours of the page, as the canvas understands them. */
@@ -157,6 +192,7 @@ export class Drawing {
   readonly #graph = new Graph({ multi: true, type: "directed" });
   readonly #sigma: Sigma;
   #picture: Picture | undefined;
+  #titles: Title[] = [];
   #hovered: string | undefined;
   #frame = 0;
 
@@ -173,19 +209,22 @@ export class Drawing {
         }),
       },
       edgeProgramClasses: { arrow: EdgeArrowProgram, dashed: createEdgeCompoundProgram([DashedLine, EdgeArrowHeadProgram]) },
-      labelFont: "system-ui, sans-serif",
-      edgeLabelFont: "system-ui, sans-serif",
-      labelSize: 13,
+      labelFont: FONT,
+      edgeLabelFont: FONT,
+      labelSize: LETTERS,
       edgeLabelSize: 11,
       renderEdgeLabels: true,
-      labelRenderedSizeThreshold: 5,
+      labelRenderedSizeThreshold: 3,
       labelDensity: 0.7,
       stagePadding: 40,
       zIndex: true,
       allowInvalidContainer: true,
       minCameraRatio: 0.1,
       maxCameraRatio: 4,
-      defaultDrawNodeLabel: drawTitle,
+      // All titles of a picture are placed together, once it is known which there are.
+      defaultDrawNodeLabel: (canvas, { label, x, y, size, zIndex }) => {
+        if (label) this.#titles.push({ canvas, label, x, y, size, stands: zIndex === 1 });
+      },
       defaultDrawNodeHover: () => undefined,
       nodeReducer: (id, data) => this.#node(id, data),
       edgeReducer: (id, data) => this.#edge(id, data),
@@ -195,6 +234,8 @@ export class Drawing {
       if ("shiftKey" in mouse && mouse.shiftKey) events.choose(node);
       else events.walk(node);
     });
+    this.#sigma.on("beforeRender", () => (this.#titles = []));
+    this.#sigma.on("afterRender", () => writeTitles(this.#titles, { font: FONT, height: LETTERS }));
     this.#sigma.on("enterNode", ({ node }) => this.#hover(node));
     this.#sigma.on("leaveNode", () => this.#hover(undefined));
     this.recolour();
@@ -221,13 +262,15 @@ export class Drawing {
       const tint = shades[Math.min(dot.hop, shades.length - 1)];
       // A sunflower's spiral: whatever the number, no two dots begin at one place, and the same picture begins the same.
       const [angle, far] = [nth * 2.399963, Math.sqrt(nth / Math.max(1, placed))];
-      const attributes = { label: dot.title, color: dot.placeholder ? colours.raised : tint, edge: tint, ring: dot.placeholder ? 0.25 : 0, hop: dot.hop };
+      const attributes = { label: dot.title, color: dot.placeholder ? colours.raised : tint, edge: tint, ring: dot.placeholder ? 0.35 : 0, hop: dot.hop };
       if (graph.hasNode(dot.id)) graph.mergeNodeAttributes(dot.id, attributes);
       else graph.addNode(dot.id, { ...attributes, x: far * Math.cos(angle), y: far * Math.sin(angle) });
     });
     const plain = colour("line");
     const typed = colour("typed");
     const strong = colour("accent");
+    // Crowds are drawn smaller, so that what lies behind them is seen.
+    const scale = Math.min(1, Math.sqrt(ROOMY / Math.max(1, placed)));
     const onPath = new Map(picture.path.map((id, nth) => [id, nth]));
     for (const line of picture.lines) {
       if (!graph.hasNode(line.from) || !graph.hasNode(line.to)) continue;
@@ -236,13 +279,13 @@ export class Drawing {
       graph.addDirectedEdge(line.from, line.to, {
         type: line.seen ? "dashed" : "arrow",
         color: walked ? strong : line.typed ? typed : plain,
-        size: walked ? 4 : line.typed ? 2 : 1.4,
+        size: walked ? 4 : scale * (line.typed ? 2 : 1.4),
         label: line.typed && placed <= FEW ? line.type : "",
       });
     }
     graph.forEachNode((id) => {
-      const size = id === picture.focus ? 12 : 4.5 + 1.6 * Math.sqrt(graph.degree(id));
-      graph.setNodeAttribute(id, "size", Math.min(12, size));
+      const size = scale * Math.min(12, 4.5 + 1.6 * Math.sqrt(graph.degree(id)));
+      graph.setNodeAttribute(id, "size", id === picture.focus ? 12 : size);
     });
     if (fresh) this.#settle();
     else this.#sigma.refresh();

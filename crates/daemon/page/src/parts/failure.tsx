@@ -21,7 +21,7 @@ export function Failed({ failure, again, offer = noteAddress }: { failure: Failu
   return (
     <div class="failed" role="alert">
       <strong>{TITLES[kind]}</strong>
-      <p>{text}</p>
+      <p>{text.split("`").map((piece, nth) => (nth % 2 === 0 ? piece : <code key={nth}>{piece}</code>))}</p>
       {near.length > 0 && (
         <p>
           Near:{" "}

@@ -67,44 +67,46 @@ export function connectionName(kind: Connection): string {
 export function ScoreTable({ hit }: { hit: Hit }) {
   const parts = new Map<string, Part>(hit.explanation?.parts.map((each) => [each.signal, each]));
   return (
-    <table class="parts">
-      <thead>
-        <tr>
-          <th scope="col">Part</th>
-          <th scope="col">Seen</th>
-          <th scope="col">Signal</th>
-          <th scope="col">× weight</th>
-          <th scope="col">Brings</th>
-        </tr>
-      </thead>
-      <tbody>
-        {SIGNALS.map((name) => (
-          <tr key={name}>
-            <th scope="row">
-              <span class={`swatch ${name}`} aria-hidden="true" /> {name}
-              <small> {MEANS[name]}</small>
-            </th>
-            <td>{seen(parts.get(name)?.raw)}</td>
-            <td>{part(of(hit.signals, name))}</td>
-            <td>{seen(parts.get(name)?.weight)}</td>
-            <td>{part(of(hit.contributions, name))}</td>
+    <div class="scrolls" tabIndex={0} role="region" aria-label="The parts of the score">
+      <table class="parts">
+        <thead>
+          <tr>
+            <th scope="col">Part</th>
+            <th scope="col">Seen</th>
+            <th scope="col">Signal</th>
+            <th scope="col">× weight</th>
+            <th scope="col">Brings</th>
           </tr>
-        ))}
-      </tbody>
-      <tfoot>
-        <tr>
-          <th scope="row">
-            score{" "}
-            <small>
-              by meaning {part(hit.vectorScore)}, by word {part(hit.keywordScore)}
-              {hit.nameScore > 0 && `, by name ${part(hit.nameScore)}`}
-            </small>
-          </th>
-          <td colSpan={3} />
-          <td>{part(hit.score)}</td>
-        </tr>
-      </tfoot>
-    </table>
+        </thead>
+        <tbody>
+          {SIGNALS.map((name) => (
+            <tr key={name}>
+              <th scope="row">
+                <span class={`swatch ${name}`} aria-hidden="true" /> {name}
+                <small> {MEANS[name]}</small>
+              </th>
+              <td>{seen(parts.get(name)?.raw)}</td>
+              <td>{part(of(hit.signals, name))}</td>
+              <td>{seen(parts.get(name)?.weight)}</td>
+              <td>{part(of(hit.contributions, name))}</td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">
+              score{" "}
+              <small>
+                by meaning {part(hit.vectorScore)}, by word {part(hit.keywordScore)}
+                {hit.nameScore > 0 && `, by name ${part(hit.nameScore)}`}
+              </small>
+            </th>
+            <td colSpan={3} />
+            <td>{part(hit.score)}</td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 // What a model would be given: the accordion drawn to scale, its ledger, and the text.
 
+import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { amend, noteAddress, place } from "../address";
 import { useAnswer } from "../asking";
@@ -48,6 +49,7 @@ export function ContextView() {
           autocomplete="off"
           spellcheck={false}
           onInput={(event) => amend({ q: event.currentTarget.value })}
+          onKeyDown={leave}
         />
         <div class="options">
           <label class="slider">
@@ -86,6 +88,13 @@ export function ContextView() {
       )}
     </div>
   );
+}
+
+/** Esc leaves the box; left to itself, the browser would empty it. */
+function leave(event: TargetedKeyboardEvent<HTMLInputElement>): void {
+  if (event.key !== "Escape") return;
+  event.preventDefault();
+  event.currentTarget.blur();
 }
 
 const unitName = (unit: BudgetUnit): string => (unit === BudgetUnit.CHARACTERS ? "characters" : "tokens");

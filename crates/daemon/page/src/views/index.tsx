@@ -130,7 +130,7 @@ function Unresolved({ files }: { files: readonly FileCoverage[] }) {
       {targets.length === 0 ? (
         <p class="faint">Every link finds its note.</p>
       ) : (
-        <ul class="plain unresolveds">
+        <ul class="plain unresolveds" tabIndex={0} aria-label="Links that lead nowhere">
           {targets.slice(0, SHOWN).map(([target, origins]) => (
             <li key={target}>
               <span class="unresolved">{target}</span>

@@ -40,7 +40,8 @@ export function SearchView() {
   const key = blank ? null : JSON.stringify([request, news.value]);
   const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search(request, { signal }), PAUSE);
   const explaining = asked.get("explain") === "1";
-  const [missing, setMissing] = useState(asked.has("not"));
+  const [opened, setOpened] = useState(false);
+  const missing = opened || asked.has("not");
 
   const hits = blank ? [] : (answer?.hits ?? []);
   const [chosen, setChosen] = useState(0);
@@ -49,7 +50,7 @@ export function SearchView() {
   const hit = hits[nth];
 
   const miss = () => {
-    setMissing(!missing);
+    setOpened(!missing);
     if (missing) amend({ not: null });
     else requestAnimationFrame(() => document.getElementById("missing")?.focus());
   };
@@ -65,6 +66,8 @@ export function SearchView() {
     } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && hit !== undefined && !waiting) {
       visit(noteAddress(hit.uri));
     } else if (event.key === "Escape" && event.target instanceof HTMLElement) {
+      // Left to itself, the browser would empty the box.
+      event.preventDefault();
       event.target.blur();
     }
   };

@@ -1,0 +1,57 @@
+// Where the dots of the graph stand on the page, seen as a reader sees them.
+
+/** Where filled and hollow dots of a colour stand in the graph, as points of the page. */
+async function dots(page, colour) {
+  const graph = page.locator(".graph");
+  await graph.scrollIntoViewIfNeeded();
+  const frame = await graph.boundingBox();
+  const picture = (await graph.screenshot()).toString("base64");
+  const found = await page.evaluate(
+    async ([picture, colour]) => {
+      const probe = document.createElement("i");
+      probe.style.color = `var(--${colour})`;
+      document.body.append(probe);
+      const wanted = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+      probe.remove();
+      const image = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), (sign) => sign.charCodeAt(0))]));
+      const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+      canvas.drawImage(image, 0, 0);
+      const { data } = canvas.getImageData(0, 0, image.width, image.height);
+      const fits = (at) => wanted.every((value, channel) => Math.abs(data[4 * at + channel] - value) < 25);
+      const seen = new Set();
+      const found = [];
+      for (let start = 0; start < image.width * image.height; start += 1) {
+        if (seen.has(start) || !fits(start)) continue;
+        const spot = [start];
+        seen.add(start);
+        for (const at of spot) {
+          for (const next of [at - 1, at + 1, at - image.width, at + image.width]) {
+            if (!seen.has(next) && fits(next)) {
+              seen.add(next);
+              spot.push(next);
+            }
+          }
+        }
+        const mean = (of) => spot.reduce((sum, at) => sum + of(at), 0) / spot.length;
+        const [x, y] = [mean((at) => at % image.width), mean((at) => Math.floor(at / image.width))];
+        if (spot.length > 6) found.push({ x, y, filled: fits(Math.round(y) * image.width + Math.round(x)) });
+      }
+      return found;
+    },
+    [picture, colour],
+  );
+  return found.map(({ x, y, filled }) => ({ x: frame.x + x, y: frame.y + y, filled }));
+}
+
+/** The same, once they stand still. */
+export async function dotsAtRest(page, colour) {
+  let before = "";
+  for (let tries = 0; tries < 30; tries += 1) {
+    const found = await dots(page, colour);
+    const now = JSON.stringify(found);
+    if (found.length > 0 && now === before) return found;
+    before = now;
+    await page.waitForTimeout(200);
+  }
+  throw new Error(`the dots do not come to rest: ${before}`);
+}

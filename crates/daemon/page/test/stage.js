@@ -1,0 +1,41 @@
+// A browser and a daemon over the example vault, for the tests of one file.
+
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { browse, Daemon, EXAMPLE } from "./weft.js";
+
+let browser;
+
+/** Over the example vault, without a model. */
+export let daemon;
+
+before(async () => {
+  [browser, daemon] = await Promise.all([browse(), Daemon.over(EXAMPLE)]);
+});
+after(async () => {
+  await browser?.close();
+  await daemon?.end();
+});
+
+/** A search by words whose first hit is the note of that name. */
+export const LEAP = "#/search?q=leap+second&mode=keyword";
+
+/** Opens a view of a daemon, hands it to `look`, and fails on whatever went wrong in the page meanwhile. */
+export async function visit(at, hash, look, options = {}) {
+  const { forgive = [], ...rest } = options;
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...rest });
+  page.setDefaultTimeout(60_000);
+  const wrongs = [];
+  page.on("pageerror", (error) => wrongs.push(error.message));
+  page.on("console", (message) => {
+    const text = message.text();
+    if (message.type() === "error" && !forgive.some((pattern) => pattern.test(text))) wrongs.push(text);
+  });
+  try {
+    await page.goto(`http://${at.address}/${hash}`);
+    await look(page);
+    assert.deepEqual(wrongs, []);
+  } finally {
+    await page.close();
+  }
+}

@@ -1,0 +1,180 @@
+// What the page does when something is wrong: with a note, a question, the daemon, or the reader's leave.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { daemon, LEAP, visit } from "./stage.js";
+import { Daemon, EXAMPLE, vault } from "./weft.js";
+
+test("the bundle is small", () => {
+  const built = join(import.meta.dirname, "../built");
+  const sizes = readdirSync(built).map((name) => gzipSync(readFileSync(join(built, name)), { level: 9 }).length);
+  const sum = sizes.reduce((a, b) => a + b);
+  assert.ok(sum <= 250_000, `${sum} bytes compressed`);
+});
+
+test("a filter that cannot be read says which field and why", async () => {
+  await visit(daemon, "#/search?q=clock&path=[", async (page) => {
+    await page.getByRole("alert").waitFor();
+    assert.match(await page.getByRole("alert").textContent(), /paths/);
+  });
+});
+
+test("a name that nothing answers to brings near ones", async () => {
+  await visit(daemon, "#/note?uri=Leap+secnod", async (page) => {
+    await page.getByRole("alert").waitFor();
+    await page.locator(".failed a").first().click();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  });
+});
+
+test("a hostile note does nothing", async () => {
+  const bait = [
+    "# Bait",
+    "<script>window.hacked = 1</script>",
+    '<img src="http://127.0.0.1:1/spy.png" onerror="window.hacked = 2">',
+    "![spy](http://127.0.0.1:1/spy.png)",
+    "[press](javascript:window.hacked=3)",
+    '<a href="javascript:window.hacked=4">press</a> <a href="data:text/html,x">press</a>',
+    '<svg onload="window.hacked=5"><script>window.hacked=6</script></svg><math><mtext><style><img src=x onerror="window.hacked=7"></style></mtext></math>',
+    '<iframe src="http://127.0.0.1:1/"></iframe><object data="http://127.0.0.1:1/"></object><form action="http://127.0.0.1:1/"><input name="q"><button>go</button></form>',
+    "<style>body { display: none } .top { background: url(http://127.0.0.1:1/spy.png) }</style>",
+    '<link rel="stylesheet" href="http://127.0.0.1:1/spy.css"><p style="background: url(http://127.0.0.1:1/spy.png)">painted</p>',
+    '<img src="data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 onload=%22alert(1)%22/%3E"> ![x](data:image/png;base64,AAAA) [x](data:text/html,<script>alert(1)</script>)',
+    "[x](vbscript:alert) [x](java\tscript:alert(1)) [x](//127.0.0.1:1/) <a href=' javascript:alert(1)'>x</a> <a href='&#106;avascript:alert(1)'>x</a>",
+    '<video src="http://127.0.0.1:1/a.mp4" autoplay></video><audio src="http://127.0.0.1:1/a.mp3"></audio><embed src="http://127.0.0.1:1/"><marquee onstart="alert(1)">x</marquee><details open ontoggle="alert(1)">x</details>',
+    "</div></main></body></html><h1>Another page</h1>",
+    "`</code><script>alert(1)</script>` and [[</a><script>alert(1)</script>]]",
+    '<div class="top" id="page" style="position:fixed;inset:0">over everything</div>',
+    '<base href="http://127.0.0.1:1/"><meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">',
+    "[[a\"><img src=x onerror=window.hacked=8>|b\"><img src=x onerror=window.hacked=9>]]",
+  ].join("\n\n");
+  const titled = "---\ntitle: '<img src=x onerror=window.hacked=10>'\ntags: [\"<b onclick=alert(1)>\"]\n---\n# <svg onload=alert(1)>\n\n[[bait]]\n";
+  const hostile = await Daemon.over(vault({ "bait.md": bait, "<script>alert(1)<.md": titled }));
+  try {
+    const strange = [];
+    const watch = async (page) => {
+      page.on("request", (request) => new URL(request.url()).host !== hostile.address && strange.push(request.url()));
+      page.on("dialog", (dialog) => strange.push(dialog.message()));
+      page.on("framenavigated", (frame) => new URL(frame.url()).host !== hostile.address && frame.url() !== "about:blank" && strange.push(frame.url()));
+      await page.addInitScript(() => {
+        window.violations = [];
+        addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));
+      });
+    };
+    for (const hash of ["#/note?uri=bait", "#/search?q=bait&explain=1&not=bait", "#/search?q=alert script bait", "#/context?q=bait", "#/index", "#/note"]) {
+      await visit(hostile, "", async (page) => {
+        await watch(page);
+        await page.goto(`http://${hostile.address}/${hash}`);
+        await page.reload();
+        await page.locator(".body, .rendered, .files td, .columns a").first().waitFor();
+        for (const link of await page.locator(".body a:not(.outside)").all()) await link.dispatchEvent("click");
+        await page.waitForTimeout(200);
+        assert.equal(await page.evaluate(() => window.hacked), undefined);
+        const forbidden = ".body :is(script, img, iframe, object, form, input, style, base, meta, svg, [style], [class]:not(.outside, .unresolved, .scrolls), [id], [onerror])";
+        assert.equal(await page.locator(forbidden).count(), 0);
+        assert.deepEqual(await page.evaluate(() => window.violations), []);
+        assert.deepEqual(strange, []);
+        assert.equal(await page.locator(".top nav").isVisible(), true, "the page is as it was");
+      });
+    }
+  } finally {
+    await hostile.end();
+  }
+});
+
+test("a daemon that goes away and comes back is met again without a reload", async () => {
+  const mortal = await Daemon.over(EXAMPLE);
+  try {
+    await visit(
+      mortal,
+      LEAP,
+      async (page) => {
+        await page.locator(".hit").first().waitFor();
+        await mortal.stop();
+        await page.locator(".banner").waitFor();
+        await mortal.start();
+        await page.locator(".banner").waitFor({ state: "detached" });
+        await page.locator("#query").fill("pendulum");
+        await page.locator(".hit", { hasText: "Pendulum" }).first().waitFor();
+      },
+      { forgive: [/ERR_/] },
+    );
+  } finally {
+    await mortal.end();
+  }
+});
+
+test("a deadline that passes is said, and asked again on demand", async () => {
+  const views = [
+    [LEAP, "Search", ".hit"],
+    ["#/note?uri=Leap second", "GetNote", "h1"],
+    ["#/context?q=leap second", "Assemble", ".ledger td"],
+  ];
+  for (const [hash, call, shown] of views) {
+    await visit(daemon, "", async (page) => {
+      await page.clock.install();
+      let late = true;
+      // Held back for longer than anybody waits; the page's own clock decides.
+      await page.route(`**/${call}`, (route) => (late ? undefined : route.continue()));
+      await page.goto(`http://${daemon.address}/${hash}`);
+      await page.reload();
+      await page.clock.fastForward(1000);
+      await page.getByRole("status", { name: "Loading" }).first().waitFor();
+      await page.clock.fastForward(10_000);
+      await page.getByText("That took too long").waitFor();
+      late = false;
+      await page.getByRole("button", { name: "Ask again" }).click();
+      await page.clock.fastForward(1000);
+      await page.locator(shown).first().waitFor();
+    });
+  }
+});
+
+test("an empty vault, and a query without answer, say so", async () => {
+  const empty = await Daemon.over(vault({ "readme.txt": "no note" }));
+  try {
+    for (const [hash, said] of [
+      ["#/search?q=anything", "Nothing found."],
+      ["#/note", "The index holds no note yet."],
+      ["#/context?q=anything", "No note was found."],
+      ["#/index", "Every link finds its note."],
+    ]) {
+      await visit(empty, hash, (page) => page.getByText(said).waitFor());
+    }
+  } finally {
+    await empty.end();
+  }
+});
+
+test("a browser logs in with a token; what that may not ask is said; another takes its place", async () => {
+  const tokens = { read: "may-read-the-notes-only", write: "may-ask-for-everything" };
+  const guarded = await Daemon.over(EXAMPLE, { tokens });
+  const login = (password) => ({ httpCredentials: { username: "anybody", password }, forgive: [/40[13]/] });
+  try {
+    assert.equal((await fetch(`http://${guarded.address}/`)).status, 401);
+    await visit(guarded, LEAP, async (page) => page.locator(".hit").first().waitFor(), login(tokens.write));
+    await visit(
+      guarded,
+      LEAP,
+      async (page) => {
+        await page.locator(".hit").first().waitFor();
+        await page.getByRole("link", { name: "Index", exact: true }).click();
+        await page.getByText("This token does not allow it").waitFor();
+        await page.getByRole("button", { name: "Use another token" }).click();
+        await page.getByRole("textbox", { name: "Token" }).fill("nobody-knows-this-token");
+        await page.keyboard.press("Enter");
+        await page.getByRole("textbox", { name: "Token" }).fill(tokens.write);
+        await page.keyboard.press("Enter");
+        await page.locator(".numbers").waitFor();
+        await page.reload();
+        await page.locator(".numbers").waitFor();
+      },
+      login(tokens.read),
+    );
+  } finally {
+    await guarded.end();
+  }
+});

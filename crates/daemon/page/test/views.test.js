@@ -1,0 +1,217 @@
+// What each view does, in a real browser over the real program.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { dotsAtRest } from "./dots.js";
+import { daemon, LEAP, visit } from "./stage.js";
+import { Daemon, vault } from "./weft.js";
+
+test("by keyboard alone: ask, walk the hits, open a note, come back", async () => {
+  await visit(daemon, "#/index", async (page) => {
+    await page.locator(".numbers").waitFor();
+    await page.keyboard.press("/");
+    await page.locator("#query:focus").waitFor();
+    await page.keyboard.type("leap second");
+    // Answers to what was typed halfway come first.
+    await page.waitForFunction(() => document.querySelector(".hits:not(.stale) .hit .head > a")?.textContent === "Leap second");
+    await page.locator(".hit").nth(1).waitFor();
+    assert.match(page.url(), /q=leap\+second/);
+    const titles = await page.locator(".hit .head > a").allTextContents();
+    assert.equal(titles[0], "Leap second");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), titles[1]);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
+    await page.goBack();
+    await page.locator(".hit").first().waitFor();
+    assert.equal(await page.locator("#query").inputValue(), "leap second");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#query").inputValue(), "leap second", "Esc leaves the box as it is");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), titles[1]);
+    await page.keyboard.press("4");
+    await page.locator(".numbers").waitFor();
+    await page.keyboard.press("3");
+    await page.locator(".context").waitFor();
+    await page.keyboard.press("/");
+    await page.locator("#query:focus").waitFor();
+    await page.keyboard.type("leap second");
+    await page.locator(".ledger td").first().waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Home");
+    await page.getByText("Nothing fits the budget.").waitFor();
+    await page.keyboard.press("End");
+    await page.locator(".ledger td").first().waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => location.hash.includes("as=xml"));
+    assert.equal(await page.evaluate(() => getComputedStyle(document.activeElement.nextElementSibling ?? document.activeElement).outlineStyle), "solid", "where the focus is can be seen");
+  });
+  await visit(daemon, "#/note?uri=Leap second", async (page) => {
+    await page.locator(".ranked li").first().waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the first step skips the navigation");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Keeping Time");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Keeping Time" }).waitFor();
+  });
+});
+
+test("weights rank anew as they move, and the answer explains itself", async () => {
+  await visit(daemon, "#/search?q=pendulum clock&mode=keyword&explain=1", async (page) => {
+    await page.locator(".explained summary").waitFor();
+    const scores = () => page.locator(".hit .score b").allTextContents();
+    const before = await scores();
+    await page.getByText("Weights", { exact: true }).click();
+    const slider = page.getByRole("slider", { name: /activation/ });
+    await slider.fill("1");
+    await page.waitForFunction((old) => [...document.querySelectorAll(".hit .score b")].map((b) => b.textContent).join() !== old, before.join());
+    assert.match(page.url(), /w=[\d.]+%2C[\d.]+%2C1/);
+    await page.locator(".hit").first().getByRole("button", { name: "why" }).click();
+    await page.locator(".hit .parts tfoot").first().waitFor();
+  });
+});
+
+test("a missing note is told where it was lost", async () => {
+  await visit(daemon, LEAP, async (page) => {
+    await page.locator(".hit").first().waitFor();
+    await page.getByRole("button", { name: "why not" }).click();
+    await page.locator("#missing:focus").waitFor();
+    await page.keyboard.type("Leap second");
+    await page.locator(".told", { hasText: "It is a hit" }).waitFor();
+    await page.locator("#missing").fill("Leap secnod");
+    await page.locator(".explained .failed a", { hasText: "Leap second" }).first().click();
+    await page.locator(".told", { hasText: "It is a hit" }).waitFor();
+    for (const [asked, said, nth] of [
+      ["q=leap second&not=Pendulum&path=Agreed*/**", "The filter keeps it out", 1],
+      ["q=watch -liver&not=Jet lag", "The query excludes a word", 2],
+      ["q=pendulum&not=Morning light", "None of its words", 3],
+      ["q=leap second&not=second&limit=1", "It missed by", 4],
+    ]) {
+      await page.goto(`http://${daemon.address}/#/search?mode=keyword&${asked}`);
+      await page.locator(".told", { hasText: said }).waitFor();
+      const stages = await page.locator(".stages li").evaluateAll((stages) => stages.map((stage) => stage.className));
+      assert.deepEqual([stages.indexOf("lost"), stages.lastIndexOf("passed")], [nth, nth - 1], asked);
+    }
+  });
+});
+
+test("notes that share a topic are told topic by topic", async () => {
+  await visit(daemon, "#/note?uri=Leap second", async (page) => {
+    const topic = page.locator(".siblings details", { hasText: "Astronomy" });
+    await topic.locator("summary").click();
+    await topic.getByRole("link", { name: "Sundial", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Sundial" }).waitFor();
+  });
+});
+
+test("two notes are joined by a path, and edge types can be left out", async () => {
+  await visit(daemon, "#/note?uri=Pendulum&start=Leap second&end=Pendulum", async (page) => {
+    await page.locator(".steps a").nth(1).waitFor();
+    assert.equal(await page.locator(".steps a").first().textContent(), "Leap second");
+    await page.locator(".chips").getByText("related").click();
+    await page.waitForFunction(() => location.hash.includes("without=related"));
+  });
+});
+
+test("in the graph a click walks, and two with the shift key find the path", async () => {
+  const notes = { "a.md": "# A\n\n[[b]] [[Missing]]\n", "b.md": "# B\n\n[[c]]\n", "c.md": "# C\n\n[[a]]\n" };
+  const small = await Daemon.over(vault(notes));
+  const calm = { reducedMotion: "reduce" };
+  const still = async (page, told) => {
+    await page.locator(".around").getByText(told).waitFor();
+    return dotsAtRest(page, "near");
+  };
+  try {
+    await visit(small, "#/note?uri=b&hops=2", async (page) => {
+      const [one, other] = await still(page, "3 notes");
+      assert.ok(await page.locator(".signs .seen").isVisible(), "a link to a note met before is told");
+      await page.keyboard.down("Shift");
+      await page.mouse.click(one.x, one.y);
+      await page.waitForFunction(() => location.hash.includes("start="));
+      await page.mouse.click(other.x, other.y);
+      await page.keyboard.up("Shift");
+      await page.locator(".steps a").nth(1).waitFor();
+      await page.mouse.click(one.x, one.y);
+      await page.waitForFunction(() => document.querySelector("h1")?.textContent !== "B");
+    }, calm);
+    await visit(small, "#/note?uri=a&way=out", async (page) => {
+      const found = await still(page, "2 notes");
+      assert.deepEqual(found.map(({ filled }) => filled).sort(), [false, true], "a note that is not written yet is hollow");
+      const full = found.find(({ filled }) => filled);
+      await page.mouse.click(full.x, full.y);
+      await page.getByRole("heading", { level: 1, name: "B" }).waitFor();
+    }, calm);
+  } finally {
+    await small.end();
+  }
+});
+
+test("related notes grow with their budget", async () => {
+  await visit(daemon, "#/note?uri=Leap second&budget=0", async (page) => {
+    await page.locator(".related").getByText("0 notes").waitFor();
+    await page.getByRole("slider", { name: "Tokens" }).fill("3000");
+    await page.locator(".ranked li").nth(5).waitFor();
+  });
+});
+
+test("a context stays within its budget and can be copied", async () => {
+  await visit(
+    daemon,
+    "#/context?q=leap second&budget=500",
+    async (page) => {
+      await page.locator(".ledger td").first().waitFor();
+      const widths = await page.locator(".accordion a").evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().width));
+      const whole = (await page.locator(".accordion").boundingBox()).width;
+      assert.ok(widths.length > 0 && widths.reduce((a, b) => a + b) <= whole + 1);
+      await page.getByRole("button", { name: "Copy" }).click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.locator(".rendered").textContent());
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+});
+
+test("a saved file is told of as it is published", async () => {
+  const root = vault({ "a.md": "# A\n\nsee [[b]]\n" });
+  const living = await Daemon.over(root);
+  try {
+    await visit(living, "#/index", async (page) => {
+      await page.locator(".generations li").first().waitFor();
+      await page.getByText("Links that lead nowhere").waitFor();
+      const before = await page.locator(".generations li").count();
+      writeFileSync(join(root, "b.md"), "# B\n");
+      await page.locator(".generations li").nth(before).waitFor();
+      await page.getByText("Every link finds its note.").waitFor();
+    });
+  } finally {
+    await living.end();
+  }
+});
+
+test("an address brings the same view back", async () => {
+  await visit(daemon, "#/search?q=clock&mode=keyword&path=Calendars&limit=20", async (page) => {
+    await page.locator(".hit").first().waitFor();
+    assert.equal(await page.locator("#query").inputValue(), "clock");
+    assert.ok(await page.getByRole("radio", { name: "Words", exact: true }).isChecked());
+    for (const where of await page.locator(".hit .where span:first-child").allTextContents()) assert.match(where, /^Calendars/);
+  });
+});
+
+test("a note shows its place, its text and the graph; a click in the lists walks", async () => {
+  await visit(daemon, "#/note?uri=Leap second&hops=2", async (page) => {
+    await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
+    assert.match(await page.locator(".crumbs").textContent(), /Agreed Time/);
+    await page.locator(".graph canvas").first().waitFor();
+    await page.locator(".body a").first().click();
+    await page.waitForFunction(() => document.querySelector("h1")?.textContent !== "Leap second");
+  });
+});
