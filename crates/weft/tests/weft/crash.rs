@@ -1,4 +1,8 @@
 //! The daemon, killed at any moment while everything changes, and started again.
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot have, the test cannot go on without"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
