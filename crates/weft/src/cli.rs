@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
 
+use crate::bench::BenchArgs;
 use crate::context::ContextArgs;
 use crate::eval::EvalArgs;
 use crate::ranking::RankingArgs;
@@ -253,6 +254,8 @@ pub(crate) enum Command {
     },
     /// Measure the ranking, or contexts, on questions of your own, and what each part is worth.
     Eval(EvalArgs),
+    /// Put a load on the daemon and measure how long its answers take.
+    Bench(BenchArgs),
     /// Look at the files again.
     Reindex {
         /// Read every file, also where size and time are unchanged.

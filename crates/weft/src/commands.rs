@@ -16,7 +16,7 @@ use crate::hint::Hint;
 use crate::progress::Progress;
 use crate::reach::Credentials;
 use crate::when::Timed as _;
-use crate::{background, backup, manual};
+use crate::{background, backup, bench, manual};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
 
 /// Runs the command and prints its answer.
@@ -41,6 +41,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Index { vaults }) => index(&global, vaults).await,
         Some(Command::Context(args)) => context::run(&global, *args).await,
         Some(Command::Restore { folder }) => write(&backup::take_back(&folder, &global)?),
+        Some(Command::Bench(args)) => write(&bench::run(&global, args).await?),
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Mcp) => mcp(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
@@ -154,6 +155,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         | Command::Context(_)
         | Command::Stop
         | Command::Write(_)
+        | Command::Bench(_)
         | Command::Doctor
         | Command::Mcp
         | Command::Config { .. }

@@ -5,6 +5,7 @@ mod asker;
 #[cfg_attr(not(unix), path = "no_background.rs")]
 mod background;
 mod backup;
+mod bench;
 mod cli;
 mod commands;
 mod context;

@@ -225,7 +225,10 @@ impl Hangups {
 }
 
 /// Waits until words, links and vectors are in.
-async fn until_ready(asker: &Asker, progress: &mut Progress) -> Result<StatusResponse, Failure> {
+pub(crate) async fn until_ready(
+    asker: &Asker,
+    progress: &mut Progress,
+) -> Result<StatusResponse, Failure> {
     loop {
         let status = asker.admin().status(StatusRequest {}).await?.into_inner();
         if status.phase() == Phase::Ready && status.n_vectors_pending == 0 {

@@ -1,5 +1,6 @@
 //! Answers as text for people. Pure: styles are always written, and taken out where they cannot be seen.
 
+mod bench;
 mod context;
 mod diff;
 mod eval;
@@ -19,6 +20,7 @@ use std::fmt::Write as _;
 use crate::doctor::{Check, Outcome};
 use crate::failure::Failure;
 
+pub(crate) use bench::bench;
 pub(crate) use context::{context, ledger};
 pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};

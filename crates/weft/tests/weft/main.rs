@@ -462,3 +462,25 @@ fn a_vault_judges_itself_by_its_links() {
         assert_eq!(on_example(&home, wrong).status.code(), Some(2), "{wrong:?}");
     }
 }
+
+#[test]
+fn a_load_is_measured_with_and_without_the_wire() {
+    let home = tempfile::tempdir().unwrap();
+    let args = ["bench", "--seconds", "1", "--clients", "2", "--mix", "get=2,tree", "--wire"];
+    let output = on_example(&home, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let loads = answer["loads"].as_array().unwrap();
+    let places: Vec<&str> = loads.iter().map(|load| load["place"].as_str().unwrap()).collect();
+    assert_eq!(places, ["in process", "over gRPC"]);
+    for load in loads {
+        assert!(load["all"]["n"].as_u64().unwrap() > 0, "{load}");
+        assert_eq!(load["all"]["errors"], serde_json::json!({}), "{load}");
+        let calls = load["calls"].as_array().unwrap();
+        let calls: Vec<&str> = calls.iter().map(|call| call["call"].as_str().unwrap()).collect();
+        assert_eq!(calls, ["tree", "get"]);
+    }
+    assert!(answer["wire"]["p50_ms"].is_number(), "{answer}");
+    let wrong = on_example(&home, &["bench", "--mix", "nothing"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

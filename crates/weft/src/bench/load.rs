@@ -1,0 +1,298 @@
+//! Calls made at a pace, and what became of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::call::{Call, Caller, Material, Outcome};
+
+/// What does not count: connections open, caches fill.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+/// Calls on their way at most; more are held back and counted.
+const IN_FLIGHT: usize = 10_000;
+
+/// When calls are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pace {
+    /// Each caller makes its next call when it has the answer to its last.
+    BackToBack,
+    /// So many a second, evenly, whether answers come or not. So a slow answer does not keep others from being late.
+    PerSecond(f64),
+}
+
+/// What is called, in which order.
+pub(super) struct Load {
+    pub(super) material: Arc<Material>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// One call.
+struct Sample {
+    call: Call,
+    sent: Instant,
+    took: Duration,
+    outcome: Outcome,
+}
+
+/// What a load gave.
+#[derive(Debug, Serialize)]
+pub(crate) struct LoadReport {
+    /// Where the calls went to.
+    pub(crate) place: String,
+    pub(crate) clients: usize,
+    /// Calls a second that were to be sent; nothing where callers waited for their answers.
+    pub(crate) rate: Option<f64>,
+    pub(crate) seconds: f64,
+    /// Each kind of call that was made.
+    pub(crate) calls: Vec<CallReport>,
+    /// All of them together.
+    pub(crate) all: CallReport,
+    /// Calls that were not made, since too many were on their way.
+    pub(crate) n_held_back: usize,
+    /// Milliseconds by which the slowest hundredth of the calls left later than planned: the load's own fault, not the daemon's.
+    pub(crate) late_ms_p99: Option<f64>,
+    /// Microseconds of processor time of this process for each call: that of the answer too, where this process gives it.
+    pub(crate) cpu_us_per_call: Option<f64>,
+}
+
+/// What became of calls.
+#[derive(Debug, Serialize)]
+pub(crate) struct CallReport {
+    /// The call; nothing for all of them together.
+    pub(crate) call: Option<Call>,
+    pub(crate) n: usize,
+    pub(crate) per_second: f64,
+    /// Answers that went without a part.
+    pub(crate) n_degraded: usize,
+    /// Calls without an answer, by status.
+    pub(crate) errors: BTreeMap<String, usize>,
+    /// Of calls with an answer and without.
+    pub(crate) latency_ms: Latencies,
+}
+
+/// Milliseconds from sending a call to its end.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Latencies {
+    pub(crate) p50: f64,
+    pub(crate) p95: f64,
+    pub(crate) p99: f64,
+    pub(crate) max: f64,
+}
+
+impl Load {
+    /// Makes the calls for `time`, after a while that does not count.
+    pub(super) async fn run(
+        &self,
+        callers: Vec<Caller>,
+        pace: Pace,
+        time: Duration,
+        place: &str,
+    ) -> LoadReport {
+        let clients = callers.len();
+        let start = Instant::now() + WARM_UP;
+        let end = start + time;
+        let (done, mut ended) = mpsc::unbounded_channel();
+        let cpu_before = tokio::spawn(async move {
+            sleep_until(start).await;
+            cpu()
+        });
+        let mut late = Vec::new();
+        let mut n_held_back = 0;
+        match pace {
+            Pace::BackToBack => self.back_to_back(callers, end, done).await,
+            Pace::PerSecond(rate) => {
+                let left = self.per_second(&callers, rate, end, done).await;
+                late = left
+                    .late
+                    .into_iter()
+                    .filter(|(due, _)| *due >= start)
+                    .map(|(_, by)| by)
+                    .collect();
+                n_held_back = left.n_held_back;
+            }
+        }
+        let cpu = cpu_before.await.ok().flatten().zip(cpu()).map(|(before, after)| after - before);
+        let seconds = (Instant::now() - start).as_secs_f64();
+        let mut samples = Vec::new();
+        while let Some(sample) = ended.recv().await {
+            samples.push(sample);
+        }
+        samples.retain(|sample: &Sample| sample.sent >= start);
+        let mut kinds: Vec<Call> = samples.iter().map(|sample| sample.call).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let calls = kinds.into_iter().map(|kind| {
+            let of_kind = samples.iter().filter(|sample| sample.call == kind);
+            CallReport::of(Some(kind), of_kind, seconds)
+        });
+        LoadReport {
+            place: place.to_owned(),
+            clients,
+            rate: match pace {
+                Pace::BackToBack => None,
+                Pace::PerSecond(rate) => Some(rate),
+            },
+            seconds,
+            calls: calls.collect(),
+            all: CallReport::of(None, samples.iter(), seconds),
+            n_held_back,
+            late_ms_p99: (!late.is_empty()).then(|| Latencies::of(late).p99),
+            cpu_us_per_call: cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / samples.len().max(1) as f64),
+        }
+    }
+
+    /// The kind of the `at`-th call.
+    fn kind(&self, at: usize) -> Call {
+        self.calls[at % self.calls.len()]
+    }
+
+    async fn back_to_back(
+        &self,
+        callers: Vec<Caller>,
+        end: Instant,
+        done: mpsc::UnboundedSender<Sample>,
+    ) {
+        let material = Arc::clone(&self.material);
+        let n = callers.len();
+        let mut tasks = JoinSet::new();
+        for (client, caller) in callers.into_iter().enumerate() {
+            let (calls, material, done) = (self.calls.clone(), Arc::clone(&material), done.clone());
+            tasks.spawn(async move {
+                for at in (client..).step_by(n) {
+                    let sent = Instant::now();
+                    if sent >= end {
+                        break;
+                    }
+                    let call = calls[at % calls.len()];
+                    let outcome = caller.clone().call(call, at, Arc::clone(&material)).await;
+                    let sample = Sample { call, sent, took: sent.elapsed(), outcome };
+                    // The receiver outlives the callers.
+                    let _ = done.send(sample);
+                }
+            });
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn per_second(
+        &self,
+        callers: &[Caller],
+        rate: f64,
+        end: Instant,
+        done: mpsc::UnboundedSender<Sample>,
+    ) -> Left {
+        let places = Arc::new(Semaphore::new(IN_FLIGHT));
+        let mut left = Left { late: Vec::new(), n_held_back: 0 };
+        let begin = Instant::now();
+        let mut tasks = JoinSet::new();
+        for at in 0.. {
+            let due = begin + Duration::from_secs_f64(at as f64 / rate);
+            if due >= end {
+                break;
+            }
+            sleep_until(due).await;
+            while tasks.try_join_next().is_some() {}
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                left.n_held_back += 1;
+                continue;
+            };
+            let caller = callers[at % callers.len()].clone();
+            let (call, material, done) = (self.kind(at), Arc::clone(&self.material), done.clone());
+            let sent = Instant::now();
+            left.late.push((due, sent - due));
+            tasks.spawn(async move {
+                let outcome = caller.call(call, at, material).await;
+                let _ = done.send(Sample { call, sent, took: sent.elapsed(), outcome });
+                drop(place);
+            });
+        }
+        while tasks.join_next().await.is_some() {}
+        left
+    }
+}
+
+/// How calls left.
+struct Left {
+    /// When each was due, and how much later it was sent.
+    late: Vec<(Instant, Duration)>,
+    n_held_back: usize,
+}
+
+impl CallReport {
+    fn of<'a>(call: Option<Call>, samples: impl Iterator<Item = &'a Sample>, seconds: f64) -> Self {
+        let (mut took, mut errors, mut n_degraded) = (Vec::new(), BTreeMap::new(), 0);
+        for sample in samples {
+            took.push(sample.took);
+            match sample.outcome {
+                Outcome::Whole => {}
+                Outcome::Degraded => n_degraded += 1,
+                Outcome::Failed(code) => *errors.entry(format!("{code:?}")).or_default() += 1,
+            }
+        }
+        let n = took.len();
+        let per_second = n as f64 / seconds;
+        Self { call, n, per_second, n_degraded, errors, latency_ms: Latencies::of(took) }
+    }
+}
+
+impl Latencies {
+    fn of(mut took: Vec<Duration>) -> Self {
+        took.sort_unstable();
+        let Some(last) = took.last() else { return Self::default() };
+        let ms = |took: &Duration| took.as_secs_f64() * 1_000.0;
+        let at = |hundredths: usize| ms(&took[(took.len() * hundredths / 100).min(took.len() - 1)]);
+        Self { p50: at(50), p95: at(95), p99: at(99), max: ms(last) }
+    }
+}
+
+/// Processor time that this process has taken so far.
+#[cfg(unix)]
+fn cpu() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+}
+
+#[cfg(not(unix))]
+const fn cpu() -> Option<Duration> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_are_read_off_the_sorted_calls() {
+        let took = (1..=1_000).rev().map(Duration::from_millis).collect();
+        let Latencies { p50, p95, p99, max } = Latencies::of(took);
+        let ms = [p50, p95, p99, max].map(|ms| format!("{ms:.0}"));
+        assert_eq!(ms, ["501", "951", "991", "1000"]);
+        assert!(Latencies::of(Vec::new()).max <= 0.0);
+    }
+
+    #[test]
+    fn what_failed_is_counted_by_status() {
+        let sample = |outcome| Sample {
+            call: Call::Get,
+            sent: Instant::now(),
+            took: Duration::from_millis(2),
+            outcome,
+        };
+        let samples = [
+            sample(Outcome::Whole),
+            sample(Outcome::Degraded),
+            sample(Outcome::Failed(tonic::Code::DeadlineExceeded)),
+            sample(Outcome::Failed(tonic::Code::DeadlineExceeded)),
+        ];
+        let report = CallReport::of(Some(Call::Get), samples.iter(), 2.0);
+        assert_eq!((report.n, report.n_degraded), (4, 1));
+        assert_eq!(report.errors, [("DeadlineExceeded".to_owned(), 2)].into());
+        assert!((report.per_second - 2.0).abs() < 1e-9);
+    }
+}
