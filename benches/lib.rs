@@ -9,6 +9,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod vault;
+
 use std::sync::Arc;
 
 use criterion::Criterion;
@@ -19,8 +21,8 @@ use weft_testkit::Random;
 /// Sizes of the corpora that every bench measures.
 pub const SIZES: [usize; 2] = [1_000, 10_000];
 
-/// Sizes of the corpora that walks are measured on: a walk must not cost more where the graph is larger.
-const WALK_SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+/// Sizes of the corpora where what is measured must hardly cost more in a larger one.
+const SCALING_SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
 /// Links of a note.
 const LINKS_PER_NOTE: usize = 6;
@@ -38,11 +40,11 @@ pub fn run(bench: impl FnOnce(&mut Criterion)) {
     criterion.final_summary();
 }
 
-/// The sizes for walks; the largest, a million edges, only where something is measured and not merely tested.
+/// The sizes on which scaling is measured; the larger ones only where something is measured and not merely tested.
 #[must_use]
-pub fn walk_sizes() -> &'static [usize] {
+pub fn sizes() -> &'static [usize] {
     let is_measured = std::env::args().any(|argument| argument == "--bench");
-    if is_measured { &WALK_SIZES } else { &WALK_SIZES[..1] }
+    if is_measured { &SCALING_SIZES } else { &SCALING_SIZES[..1] }
 }
 
 /// The id of the note at `position`.

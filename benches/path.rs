@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{dense_graph, note, run, walk_sizes};
+use weft_benches::{dense_graph, note, run, sizes};
 use weft_graph::NoteGraph;
 use weft_graph::walk::{EdgeCosts, PathRequest, cheapest_path, path};
 use weft_model::NoteId;
@@ -20,7 +20,7 @@ fn main() {
 fn paths(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("path");
     group.throughput(Throughput::Elements(1));
-    for &n_notes in walk_sizes() {
+    for &n_notes in sizes() {
         let graph = dense_graph(n_notes);
         let request = far_apart(&graph, n_notes);
         let PathRequest { from, to, .. } = request;

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{dense_graph, note, run, walk_sizes};
+use weft_benches::{dense_graph, note, run, sizes};
 use weft_graph::NoteGraph;
 use weft_graph::walk::{Direction, Follow, Limits, Tree, TreeRequest, tree};
 use weft_model::NoteId;
@@ -21,7 +21,7 @@ fn main() {
 
 fn walks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree");
-    for &n_notes in walk_sizes() {
+    for &n_notes in sizes() {
         let graph = dense_graph(n_notes);
         let root = note(n_notes / 2);
         let ask = |request: &TreeRequest| -> Tree {

@@ -1,54 +1,131 @@
-//! The chunks nearest to a query, every row scanned.
+//! The chunks nearest to a query: every row scanned, or a graph of near rows walked.
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what is found stands beside how fast")]
 
+use std::collections::HashSet;
 use std::hint::black_box;
+use std::sync::Arc;
 
-use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{SIZES, note, run, vectors};
-use weft_index::vector::{RowId, VectorParams, VectorSearch as _, VectorWriter};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
+use weft_benches::vault::DIMENSION;
+use weft_benches::{note, run, vectors};
+use weft_index::vector::{
+    GraphParams, RowId, VectorIndex, VectorParams, VectorSearch as _, VectorWriter,
+};
 use weft_model::{NoteId, NoteSet};
 use weft_testkit::Random;
 
-/// Floats of a vector, as the bundled model makes them.
-const DIMENSION: usize = 384;
+/// Rows that are scanned; the last is the most that are.
+const SCANNED: [usize; 3] = [1_000, 10_000, 50_000];
+
+/// Rows that are walked.
+const WALKED: usize = 100_000;
+
+/// Rows a walk keeps in sight: less is faster and finds less.
+const EFS: [usize; 4] = [32, 64, 128, 256];
 
 /// Chunks asked for.
 const K: usize = 10;
 
+/// Queries that are asked in turn, and that recall is the mean of.
+const QUERIES: usize = 200;
+
+/// What the walk must find of the nearest rows at the default `ef`.
+const LEAST_RECALL: f64 = 0.99;
+
 fn main() {
-    run(exact);
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    run(|criterion| {
+        let scanned = if is_measured { &SCANNED[..] } else { &SCANNED[..1] };
+        for &n_rows in scanned {
+            exact(criterion, n_rows);
+        }
+        walk(criterion, if is_measured { WALKED } else { SCANNED[0] });
+    });
 }
 
-fn exact(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("vector");
-    for n_notes in SIZES {
-        let mut random = Random::new(11);
-        let rows = vectors(&mut random, n_notes + 1, DIMENSION);
-        let (query, rows) = rows.split_last().expect("there is one row more than notes");
-        let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
-            .expect("the dimension is in range");
-        let owned: Vec<(NoteId, &[f32])> =
-            rows.iter().enumerate().map(|(at, row)| (note(at), row.as_slice())).collect();
-        writer.append(&owned).expect("rows have length one");
-        let index = writer.publish();
+/// An index of `n_rows` around a few dozen centres, and queries around the same.
+fn index(n_rows: usize, params: VectorParams) -> (VectorIndex, Vec<Vec<f32>>) {
+    let mut rows = vectors(&mut Random::new(11), n_rows + QUERIES, DIMENSION);
+    let queries = rows.split_off(n_rows);
+    let mut writer = VectorWriter::in_memory(DIMENSION, params).expect("the dimension is in range");
+    let owned: Vec<(NoteId, &[f32])> =
+        rows.iter().enumerate().map(|(at, row)| (note(at), row.as_slice())).collect();
+    writer.append(&owned).expect("rows have length one");
+    (writer.publish(), queries)
+}
 
-        let found = index.nearest(query, K, &NoteSet::All).expect("the query has length one");
-        let found: Vec<RowId> = found.iter().map(|hit| hit.row).collect();
-        assert_eq!(found, nearest(query, rows), "the scan is exact");
-        group.throughput(Throughput::Elements(n_notes as u64));
-        group.bench_function(BenchmarkId::new("exact", n_notes), |bencher| {
-            bencher.iter(|| index.nearest(black_box(query), K, &NoteSet::All));
+fn exact(criterion: &mut Criterion, n_rows: usize) {
+    let (index, queries) = index(n_rows, VectorParams::default());
+    for query in &queries[..4] {
+        assert_eq!(found(&index, query), nearest(&index, query), "the scan is exact");
+    }
+    let mut group = criterion.benchmark_group("vector");
+    measure(&mut group, "exact", &index, &queries);
+    group.finish();
+}
+
+fn walk(criterion: &mut Criterion, n_rows: usize) {
+    let params = VectorParams {
+        exact_below: 0,
+        // All cores: what is measured is the walk, not that two builds are equal.
+        graph: GraphParams { parallel: true, ..GraphParams::default() },
+        ..VectorParams::default()
+    };
+    let (index, queries) = index(n_rows, params);
+    let graph = Arc::new(index.build_graph());
+    let index = index.with_graph(graph).expect("it is its own graph");
+    let truth: Vec<HashSet<RowId>> =
+        queries.iter().map(|query| nearest(&index, query).into_iter().collect()).collect();
+    let mut group = criterion.benchmark_group("vector");
+    for ef in EFS {
+        let index = index.with_params(VectorParams { ef, ..params });
+        let hits = queries.iter().zip(&truth).map(|(query, truth)| {
+            found(&index, query).iter().filter(|row| truth.contains(row)).count()
         });
+        let recall = hits.sum::<usize>() as f64 / (K * queries.len()) as f64;
+        println!("vector/walk_ef{ef}/{n_rows}: recall@{K} {recall:.4}");
+        assert!(ef < VectorParams::default().ef || recall >= LEAST_RECALL, "{recall} at {ef}");
+        measure(&mut group, &format!("walk_ef{ef}"), &index, &queries);
     }
     group.finish();
 }
 
+fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    index: &VectorIndex,
+    queries: &[Vec<f32>],
+) {
+    group.throughput(Throughput::Elements(1));
+    let mut turn = queries.iter().cycle();
+    group.bench_function(BenchmarkId::new(name, index.n_rows()), |bencher| {
+        bencher.iter(|| {
+            let query = turn.next().expect("there are queries");
+            index.nearest(black_box(query), K, &NoteSet::All)
+        });
+    });
+}
+
+fn found(index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
+    let hits = index.nearest(query, K, &NoteSet::All).expect("the query has length one");
+    hits.iter().map(|hit| hit.row).collect()
+}
+
 /// The `K` nearest rows by plain arithmetic.
-fn nearest(query: &[f32], rows: &[Vec<f32>]) -> Vec<RowId> {
-    let score = |row: &Vec<f32>| -> f64 {
-        row.iter().zip(query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-    };
-    let mut scored: Vec<(f64, u32)> = rows.iter().map(score).zip(0..).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.iter().take(K).map(|&(_, row)| RowId::new(row)).collect()
+fn nearest(index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
+    let rows = (0..index.n_rows()).filter_map(|row| Some(RowId::new(u32::try_from(row).ok()?)));
+    let mut scored: Vec<(f64, RowId)> = rows
+        .filter_map(|row| {
+            let vector = index.vector(row)?;
+            let score = vector.iter().zip(query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            Some((score, row))
+        })
+        .collect();
+    let better = |a: &(f64, RowId), b: &(f64, RowId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    scored.select_nth_unstable_by(K, better);
+    scored.truncate(K);
+    scored.sort_by(better);
+    scored.into_iter().map(|(_, row)| row).collect()
 }

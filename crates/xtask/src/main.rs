@@ -3,8 +3,13 @@
 //! `check` is all that a change must pass besides the tests: format, lints, documentation, dependencies, layers, tidiness.
 //! Layers and tidiness are tests of this package too, so `cargo test --workspace` guards them.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stderr, reason = "people read what this program says")]
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "people read what this program says"
+)]
 
+mod bench;
 mod docs;
 mod layers;
 mod manifest;
@@ -13,7 +18,7 @@ mod package;
 mod steps;
 mod tidy;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use steps::Step;
@@ -22,7 +27,7 @@ const USAGE: &str = "\
 usage: cargo xtask check            everything but the tests
        cargo xtask tidy             layers and tidiness alone, in a second
        cargo xtask crash [KILLS]    the daemon, killed so often (200), and a disk that fails at every change
-       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench
+       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench; then a table of all measured so far
        cargo xtask docs             the pages that are made of the program: commands and settings
        cargo xtask dist             what goes into packages beside the program, into target/dist";
 
@@ -38,7 +43,9 @@ fn main() -> anyhow::Result<ExitCode> {
         ["tidy"] => tidy(root)?,
         ["bench", rest @ ..] => {
             let arguments = [&["bench", "--package", "weft-benches"], rest].concat();
-            steps::run(root, &Step::cargo("bench", &arguments))?
+            let passed = steps::run(root, &Step::cargo("bench", &arguments))?;
+            println!("{}", bench::table(&target(root).join("criterion"))?);
+            passed
         }
         ["docs"] => {
             docs::write(root)?;
@@ -61,6 +68,12 @@ fn main() -> anyhow::Result<ExitCode> {
 fn root() -> &'static Path {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     folder.ancestors().nth(2).expect("this package lies two folders below the workspace")
+}
+
+/// Where cargo builds.
+#[expect(clippy::disallowed_methods, reason = "cargo asks the environment, too")]
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 /// Says every breach of layers and tidiness, and every broken link; true where there is none.

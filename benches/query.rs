@@ -1,0 +1,61 @@
+//! A whole question, given its vector: candidates of both legs, connections, one ranked list.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_benches::vault::{Vault, vault};
+use weft_benches::{run, sizes};
+use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest, Without};
+
+/// Questions that are asked in turn.
+const QUESTIONS: usize = 32;
+
+fn main() {
+    run(|criterion| {
+        for &n_notes in sizes() {
+            questions(criterion, n_notes, &vault(n_notes, QUESTIONS));
+        }
+    });
+}
+
+fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
+    let engine = |snippets| {
+        let settings = EngineSettings { snippets, ..EngineSettings::default() };
+        Engine::new(vault.reader.clone(), settings)
+    };
+    let (ranked, shown) = (engine(0), engine(EngineSettings::default().snippets));
+    let mut group = criterion.benchmark_group("query");
+    group.throughput(Throughput::Elements(1));
+    let no_graph = Without { graph: true, ..Without::default() };
+    for (name, engine, mode, without) in [
+        ("hybrid", &ranked, SearchMode::Hybrid, Without::default()),
+        ("no_graph", &ranked, SearchMode::Hybrid, no_graph),
+        ("keyword", &ranked, SearchMode::Keyword, Without::default()),
+        ("with_snippets", &shown, SearchMode::Hybrid, Without::default()),
+    ] {
+        let requests: Vec<SearchRequest> = vault
+            .questions
+            .iter()
+            .map(|(query, _)| SearchRequest {
+                query: query.clone(),
+                limit: 10,
+                mode,
+                without,
+                ..SearchRequest::default()
+            })
+            .collect();
+        let ask = |request| engine.search(request).expect("memory can be read");
+        for request in &requests {
+            let answer = ask(request);
+            assert_eq!(answer.hits.len(), 10, "{answer:?}");
+            assert!(answer.degraded.is_empty(), "{:?}", answer.degraded);
+            assert_eq!(answer.hits, ask(request).hits, "the same question, the same answer");
+        }
+        let mut turn = requests.iter().cycle();
+        group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
+            bencher.iter(|| ask(black_box(turn.next().expect("there are questions"))));
+        });
+    }
+    group.finish();
+}

@@ -1,0 +1,174 @@
+//! A vault in memory, with words, links and vectors, as the writer would publish it.
+
+use std::sync::Arc;
+
+use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter};
+use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::vector::{VectorParams, VectorWriter};
+use weft_index::{Publisher, Reader, Snapshot, Vectors};
+use weft_indexer::chunk::{ChunkLimits, chunks};
+use weft_indexer::parse::{ParseOptions, parse};
+use weft_model::{NoteId, NotePath};
+use weft_testkit::Random;
+
+use crate::{skewed, text, vectors, word};
+
+/// Floats of a vector, as the bundled model makes them.
+pub const DIMENSION: usize = 384;
+
+/// Links that a note holds.
+const LINKS: usize = 6;
+
+/// Words of a note.
+const WORDS: usize = 200;
+
+/// The vault of the corpora.
+const VAULT: VaultId = VaultId(0);
+
+/// A published vault, and questions to ask it.
+pub struct Vault {
+    /// What is asked.
+    pub reader: Reader,
+    /// The questions: a handful of words each, and their vectors.
+    pub questions: Vec<(String, Vec<f32>)>,
+}
+
+/// The file of the note at `at` of `n_notes`: a property, a heading, words, and links of which early notes get more.
+pub fn file(random: &mut Random, at: usize, n_notes: usize) -> (NotePath, String) {
+    let path = NotePath::new(format!("{:02}/note-{at:06}.md", at % 50));
+    let links: Vec<String> =
+        (0..LINKS).map(|_| format!("[[note-{:06}]]", skewed(random, n_notes))).collect();
+    let title = format!("{} {}", word(at % 5_000), word(at / 3));
+    let halves = (text(random, WORDS / 2), text(random, WORDS / 2));
+    let body = format!(
+        "---\ntags: [t{}]\nup: \"[[note-{:06}]]\"\n---\n# {title}\n\n{}\n\n## More\n\n{} {}\n",
+        at % 20,
+        at / 8,
+        halves.0,
+        halves.1,
+        links.join(" ")
+    );
+    (path, body)
+}
+
+/// A vault of `n_notes`, a vector for each, with `n_questions` that some of its notes answer.
+///
+/// # Panics
+///
+/// If memory does not take it.
+#[must_use]
+pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
+    let mut random = Random::new(17);
+    let whitespace = |text: &str| text.split_whitespace().count();
+    let changes: Vec<Change> = (0..n_notes)
+        .map(|at| {
+            let (path, text) = file(&mut random, at, n_notes);
+            let (note, _) = parse(&path, text.as_bytes(), &ParseOptions::default());
+            let chunks = chunks(&note, &whitespace, &ChunkLimits::default());
+            Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
+        })
+        .collect();
+    let info = VaultInfo::new("corpus", "/corpus");
+    let (notes, _) = NoteTable::new([info]).edited(&changes);
+    let keyword = words(&notes);
+    let mut rows = vectors(&mut random, n_notes + n_questions, DIMENSION);
+    let asked = rows.split_off(n_notes);
+    let questions: Vec<(String, Vec<f32>)> = asked
+        .into_iter()
+        .map(|vector| {
+            let words: Vec<String> =
+                [40, 900, 5_000, 20_000].map(|end| word(random.below(end))).to_vec();
+            (words.join(" "), vector)
+        })
+        .collect();
+    let vectors = Some(meaning(&notes, &rows, Given::new(questions.clone())));
+    let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
+    Vault { reader: Publisher::new(snapshot).reader(), questions }
+}
+
+fn words(notes: &NoteTable) -> weft_index::keyword::KeywordReader {
+    let (mut writer, _) =
+        KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
+    let documents: Vec<KeywordChange<'_>> =
+        notes.by_path().map(|(note, entry)| KeywordChange::Upsert(document(note, entry))).collect();
+    writer.apply(&documents).expect("memory takes everything");
+    writer.commit(1).expect("memory takes everything")
+}
+
+/// What the word index takes of a note.
+#[must_use]
+pub fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
+    KeywordDocument {
+        note,
+        version: 1,
+        title: &entry.note.title,
+        aliases: entry.note.aliases.iter().map(String::as_str).collect(),
+        headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
+        tags: entry.note.tags.iter().map(String::as_str).collect(),
+        body: &entry.body,
+    }
+}
+
+/// A row for each note, with the graph that an index of its size has.
+fn meaning(notes: &NoteTable, vectors: &[Vec<f32>], embedder: Given) -> Vectors {
+    let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
+        .expect("the dimension is in range");
+    let owned: Vec<(NoteId, &[f32])> =
+        notes.by_path().map(|(note, _)| note).zip(vectors.iter().map(Vec::as_slice)).collect();
+    let ids = writer.append(&owned).expect("rows have length one");
+    let rows =
+        owned.iter().zip(ids).map(|((note, _), row)| (*note, [Some(row)].into_iter().collect()));
+    let rows = rows.collect();
+    let mut index = writer.publish();
+    if index.needs_rebuild() {
+        let graph = Arc::new(index.build_graph());
+        index = index.with_graph(graph).expect("it is its own graph");
+    }
+    Vectors { index, rows, n_waiting: 0, embedder: Arc::new(embedder) }
+}
+
+/// Knows the vectors of a vault's questions, so that no model takes part in what is measured.
+struct Given {
+    identity: ModelIdentity,
+    questions: Vec<(String, Vec<f32>)>,
+}
+
+impl Given {
+    fn new(questions: Vec<(String, Vec<f32>)>) -> Self {
+        let identity = ModelIdentity {
+            model: "given".into(),
+            dimension: DIMENSION,
+            runner: "bench".into(),
+            pooling: "none".into(),
+        };
+        Self { identity, questions }
+    }
+}
+
+impl Embedder for Given {
+    fn identity(&self) -> &ModelIdentity {
+        &self.identity
+    }
+
+    fn window(&self) -> usize {
+        256
+    }
+
+    fn n_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
+        texts
+            .iter()
+            .map(|text| {
+                let known = self.questions.iter().find(|(question, _)| question == text);
+                known.map(|(_, vector)| vector.clone()).ok_or_else(|| EmbedError::Failed {
+                    model: self.identity.model.clone(),
+                    reason: format!("`{text}` is no question of the vault"),
+                })
+            })
+            .collect()
+    }
+}
