@@ -41,7 +41,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Index { vaults }) => index(&global, vaults).await,
         Some(Command::Context(args)) => context::run(&global, *args).await,
         Some(Command::Restore { folder }) => write(&backup::take_back(&folder, &global)?),
-        Some(Command::Bench(args)) => write(&bench::run(&global, args).await?),
+        Some(Command::Bench(args)) => write_as(global.format, &bench::run(&global, args).await?),
         Some(Command::Doctor) => doctor::run(&global).await,
         Some(Command::Mcp) => mcp(&global).await,
         Some(Command::Config { command }) => show_config(&global, &command),
@@ -50,13 +50,13 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             let asker = Asker::open(&global).await?;
             let answer = crate::write::ask(&asker, ready, global.format).await;
             asker.close().await;
-            answer.and_then(|text| write(&text))
+            answer.and_then(|text| write_as(global.format, &text))
         }
         Some(question) => {
             let asker = Asker::open(&global).await?;
             let answer = ask(&asker, question, &global).await;
             asker.close().await;
-            answer.and_then(|text| write(&text))
+            answer.and_then(|text| write_as(global.format, &text))
         }
     }
 }
@@ -209,7 +209,7 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
     };
     let answer = answer.await;
     asker.close().await;
-    write(&answer?)
+    write_as(global.format, &answer?)
 }
 
 /// Answers an agent until it has no more to ask, or a signal comes.
@@ -254,7 +254,7 @@ fn show_config(global: &Global, command: &ConfigCommand) -> Result<(), Failure> 
             if global.format == Format::Human {
                 return write(&rows(&settings));
             }
-            write(&json(&serde_json::json!({ "settings": settings }))?)
+            write_plain(&json(&serde_json::json!({ "settings": settings }))?)
         }
     }
 }
@@ -301,9 +301,25 @@ pub(crate) fn aside(text: &str) {
     drop(anstream::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// Writes an answer to standard output; styles only where they can be seen.
+/// Writes an answer to standard output, as `format` asks.
+pub(crate) fn write_as(format: Format, text: &str) -> Result<(), Failure> {
+    match format {
+        Format::Human => write(text),
+        Format::Json | Format::Records | Format::Graphml | Format::Dot => write_plain(text),
+    }
+}
+
+/// Writes text for people to standard output; styles only where they can be seen.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
+    write_to(anstream::stdout().lock(), text)
+}
+
+/// Writes text for programs to standard output, to the byte.
+pub(crate) fn write_plain(text: &str) -> Result<(), Failure> {
+    write_to(std::io::stdout().lock(), text)
+}
+
+fn write_to(mut out: impl std::io::Write, text: &str) -> Result<(), Failure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

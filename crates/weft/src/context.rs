@@ -1,7 +1,7 @@
 //! `weft context`: flags to a request, and other commands' answers to notes.
 
 use std::collections::HashMap;
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::asker::Asker;
 use crate::cli::{FilterArgs, Form, Format, Global, Mode};
-use crate::commands::{aside, json, write};
+use crate::commands::{aside, json, write, write_plain};
 use crate::failure::Failure;
 use crate::print;
 use crate::walk::TreeArgs;
@@ -114,17 +114,22 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
     asker.close().await;
     let answer = answer?.into_inner();
     if global.format != Format::Human {
-        return write(&json(&answer)?);
+        return write_plain(&json(&answer)?);
     }
     let ledger = print::ledger(&query, &answer);
     match (form, &answer.rendered) {
         (Some(_), Some(rendered)) => {
-            write(&print::harmless(rendered))?;
+            // What a program takes on is the context to the byte; a terminal could be steered by it.
+            if std::io::stdout().is_terminal() {
+                write(&print::harmless(rendered))?;
+            } else {
+                write_plain(rendered)?;
+            }
             aside(&ledger);
             Ok(())
         }
         (Some(_), None) => write(&ledger),
-        (None, _) => write(&print::context(&query, only_query, &answer, &ledger, &hint)),
+        (None, _) => write(&print::context(only_query, &answer, &ledger, &hint)),
     }
 }
 
@@ -212,8 +217,13 @@ pub(crate) fn own_limits(text: &str) -> Result<ContextLimits, String> {
         value.parse().map(Some).map_err(|_| format!("`{value}` is no number that fits there"))
     }
     let (mut limits, mut bands) = (ContextLimits::default(), ContextBands::default());
+    let mut named = Vec::new();
     for pair in text.split(',') {
         let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` has no `=`"))?;
+        if named.contains(&name.trim()) {
+            return Err(format!("`{}` is there twice", name.trim()));
+        }
+        named.push(name.trim());
         match name.trim() {
             "bands.full" => bands.full = number(value)?,
             "bands.snippet" => bands.snippet = number(value)?,

@@ -10,7 +10,7 @@ use weft_proto::noteweft::v1::StatusRequest;
 
 use crate::asker::{Asker, Purpose, config};
 use crate::cli::{Format, Global};
-use crate::commands::{json, write};
+use crate::commands::{json, write, write_plain};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::print;
@@ -74,7 +74,7 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     match global.format {
         Format::Human => write(&print::checks(&checks))?,
         Format::Json | Format::Records | Format::Graphml | Format::Dot => {
-            write(&json(&serde_json::json!({ "checks": checks }))?)?
+            write_plain(&json(&serde_json::json!({ "checks": checks }))?)?
         }
     }
     match checks.iter().filter(|check| check.outcome == Outcome::Bad).count() {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use weft_eval::{Comparison, MEASURES, Measures, compare, run_lines};
+use weft_proto::noteweft::v1::{Phase, StatusRequest};
 
 use crate::asker::Asker;
 use crate::cli::Format;
@@ -73,7 +74,7 @@ pub(crate) struct Evaluation {
     pub(crate) n_queries: usize,
     /// Queries without a judgement, which were not asked.
     pub(crate) n_unjudged: usize,
-    /// The generation that answered last.
+    /// The generation that answered.
     pub(crate) generation: u64,
     /// The variants, the first is the one compared with.
     pub(crate) variants: Vec<Measured>,
@@ -115,8 +116,31 @@ impl Compared {
     }
 }
 
+/// Fails where an index is not settled: what is measured of half of it says nothing.
+async fn settled(asker: &Asker) -> Result<(), Failure> {
+    let status = asker.admin().status(StatusRequest {}).await?.into_inner();
+    if status.phase() == Phase::Ready && status.n_vectors_pending == 0 {
+        return Ok(());
+    }
+    Err(Failure::other("the index is not complete yet, and what is measured now would mislead")
+        .hint("measure when `weft status` says that it is ready"))
+}
+
+/// Keeps the generation that answers, and fails where another one does: variants are compared on equal terms.
+fn same_state(kept: &mut u64, answered: u64) -> Result<(), Failure> {
+    if *kept != 0 && *kept != answered {
+        let what = format!(
+            "the index changed while it was measured, from generation {kept} to {answered}"
+        );
+        return Err(Failure::other(what).hint("measure again while nobody writes"));
+    }
+    *kept = answered;
+    Ok(())
+}
+
 /// Measures, and gives the table as text.
 pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result<String, Failure> {
+    settled(asker).await?;
     let EvalArgs { command, questions, variant, depth, run, require, contexts } = args;
     if let Some(EvalCommand::Tune(args)) = command {
         return tune::ask(asker, args, format).await;
@@ -143,7 +167,7 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
             let start = Instant::now();
             let answer = asker.search().search(request).await?.into_inner();
             taken.push(start.elapsed());
-            evaluation.generation = answer.generation;
+            same_state(&mut evaluation.generation, answer.generation)?;
             let ranking = names.ranking(asker, answer).await?;
             if at == 0 && run.is_some() {
                 lines.push_str(&run_lines(id, &ranking, &variant.name()));

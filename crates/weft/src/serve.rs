@@ -13,7 +13,7 @@ use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusRespon
 use crate::asker::{Asker, config};
 use crate::background;
 use crate::cli::{Format, Global};
-use crate::commands::{render, write};
+use crate::commands::{render, write_as};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notify::{Notice, Notifier};
@@ -143,7 +143,8 @@ async fn greet(
     };
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };
     let answer = asker.search().search(request).await?.into_inner();
-    write(&render(format, &answer, |answer| print::search(question, answer, &asker.hint))?)?;
+    let text = render(format, &answer, |answer| print::search(question, answer, &asker.hint))?;
+    write_as(format, &text)?;
     say(&print::stays(place.address));
     Ok(())
 }

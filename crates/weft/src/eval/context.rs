@@ -11,7 +11,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::questions::{Names, Questions, except};
-use super::{Compared, Latency, latency};
+use super::{Compared, Latency, latency, same_state};
 use crate::asker::Asker;
 use crate::cli::{Form, Format};
 use crate::commands::render;
@@ -68,7 +68,7 @@ pub(crate) struct ContextEvaluation {
     pub(crate) n_queries: usize,
     /// Queries without a judgement, which were not asked.
     pub(crate) n_unjudged: usize,
-    /// The generation that answered last.
+    /// The generation that answered.
     pub(crate) generation: u64,
     /// Tokens of each context.
     pub(crate) budget: u64,
@@ -143,7 +143,7 @@ pub(super) async fn ask(
             taken.push(start.elapsed());
             used += answer.used;
             all.push(Held::of(grades, &shown(asker, &mut names, &answer).await?));
-            evaluation.generation = answer.generation;
+            same_state(&mut evaluation.generation, answer.generation)?;
             evaluation.budget = answer.budget;
             evaluation.estimator = answer.estimator;
         }

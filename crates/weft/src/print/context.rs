@@ -27,7 +27,6 @@ const BAR: usize = 10;
 
 /// The context as a model reads it, below it the ledger, and for a query and nothing else the command that gives the context alone.
 pub(crate) fn context(
-    query: &str,
     only_query: bool,
     answer: &AssembleResponse,
     ledger: &str,
@@ -39,7 +38,7 @@ pub(crate) fn context(
     }
     out.push_str(ledger);
     let command = match answer.items.first() {
-        Some(_) if only_query => hint.command(&["context", query, "--rendering", "markdown"]),
+        Some(_) if only_query => hint.again("--rendering", "markdown"),
         Some(best) => hint.command(&["get", &best.uri]),
         None => hint.command(&["list"]),
     };
@@ -99,6 +98,11 @@ pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
         amount(*budget, answer.unit()),
         grouped(*remaining)
     );
+    if items.is_empty() && left_out.iter().any(|one| one.reason() == LeftOutReason::Budget) {
+        let why = "No note fits into the share of the budget that each may take, a tenth unless the settings say otherwise: give more, or a larger share, such as --with soft_ratio=1";
+        let why: Vec<(char, bool)> = why.chars().map(|c| (c, false)).collect();
+        let _ = writeln!(out, "{}", paint(NOTICE, wrap(&why, columns(), "").trim_end()));
+    }
     let mut asides = vec![];
     if answer.unit() == BudgetUnit::Tokens {
         asides.push(format!("tokens as {} counts them", harmless(estimator)));
@@ -260,11 +264,11 @@ mod tests {
     #[test]
     fn the_text_comes_first_and_nothing_says_so() {
         let answer = answer();
-        let text = context("fern", true, &answer, &ledger("fern", &answer), &Hint::daemon(None));
+        let text = context(true, &answer, &ledger("fern", &answer), &Hint::daemon(None));
         assert!(text.starts_with("## the context\n\n"), "{text}");
-        assert!(text.trim_end().ends_with("context fern --rendering markdown"), "{text}");
+        assert!(text.trim_end().ends_with("--rendering markdown"), "{text}");
         // The command would not say what else the context was made of.
-        let text = context("fern", false, &answer, "", &Hint::daemon(None));
+        let text = context(false, &answer, "", &Hint::daemon(None));
         assert!(text.trim_end().ends_with("get plants/fern"), "{text}");
         assert!(ledger("x", &AssembleResponse::default()).contains("Nothing answers"));
     }

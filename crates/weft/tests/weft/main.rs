@@ -484,3 +484,28 @@ fn a_load_is_measured_with_and_without_the_wire() {
     let wrong = on_example(&home, &["bench", "--mix", "nothing"]);
     assert_eq!(wrong.status.code(), Some(2));
 }
+
+#[test]
+fn data_is_printed_to_the_byte() {
+    let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let body = "bell \u{7} delete \u{7f} escape \u{1b}[31m next line \u{85} end";
+    std::fs::write(vault.path().join("odd.md"), body).unwrap();
+    let vault = vault.path().to_string_lossy();
+    let on = |args: &[&str]| {
+        let output = weft(
+            home.path(),
+            &[args, &["--vault", &vault, "--set", "embedding.model=none"]].concat(),
+        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let note: Value = serde_json::from_str(&on(&["get", "odd", "--format", "json"])).unwrap();
+    assert_eq!(note["body"], body);
+    let ask = ["context", "--note", "odd", "--rendering", "markdown"];
+    let answer: Value =
+        serde_json::from_str(&on(&[&ask[..], &["--format", "json"]].concat())).unwrap();
+    assert_eq!(answer["rendered"].as_str().unwrap(), on(&ask));
+    assert!(answer["items"][0]["text"].as_str().unwrap().contains(body), "{answer}");
+    let twice = on_example(&home, &["context", "x", "--with", "soft_ratio=0.2,soft_ratio=0.3"]);
+    assert_eq!(twice.status.code(), Some(2));
+}
