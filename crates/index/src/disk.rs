@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -143,7 +144,9 @@ impl Disk {
     ///
     /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
     pub fn swap(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let beside = path.with_extension(STAGED);
+        // A name of its own for each: two threads may put files in the same place, one after the other.
+        let n = N_STAGED.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{n}.{STAGED}"));
         self.write(&beside, bytes)?;
         self.rename(&beside, path)
     }
@@ -157,6 +160,9 @@ impl Disk {
 
 /// The extension of files that are not in their place yet.
 pub(crate) const STAGED: &str = "new";
+
+/// Files that this process has put beside their place so far.
+static N_STAGED: AtomicU64 = AtomicU64::new(0);
 
 fn absent_is_removed(removed: io::Result<()>) -> io::Result<()> {
     match removed {

@@ -162,15 +162,15 @@ impl Store {
         };
         let store = Self { root: root.to_owned(), disk: disk.clone(), _lock: lock, issued };
         // What cannot be removed takes room and does no harm.
-        let _ = store.sweep();
+        let _ = store.sweep([root.to_owned(), store.keyword_folder()]);
         Ok(store)
     }
 
-    /// Removes what was never finished.
-    fn sweep(&self) -> Result<(), StoreError> {
+    /// Removes from `folders` what was never finished.
+    fn sweep(&self, folders: impl IntoIterator<Item = PathBuf>) -> Result<(), StoreError> {
         let staged = self.root.join(checkpoint::STAGED_FOLDER);
         self.disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
-        for folder in [self.root.clone(), self.keyword_folder()] {
+        for folder in folders {
             let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
             let staged = entries.map(|entry| entry.path()).filter(|path| {
                 path.extension().is_some_and(|extension| extension == STAGED) && path.is_file()
@@ -186,7 +186,8 @@ impl Store {
     pub fn compact(&self, generation: u64, models: &[&ModelIdentity]) -> Result<(), StoreError> {
         self.checkpoints().keep(generation, 1)?;
         shelf::keep(&self.disk, &self.root, models)?;
-        self.sweep()
+        // Not the words: segments may be merged in the background, and that is about to be finished.
+        self.sweep([self.root.clone()])
     }
 
     /// Keeps what is about to be done outside of the store, for the next run to find, until it is said to be done.
