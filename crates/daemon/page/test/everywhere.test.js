@@ -1,8 +1,9 @@
-// What holds in every view: everybody can use it, and it bears a large vault.
+// What holds in every view: each control works, on a small vault and a large one, and everybody can use it.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
+import * as controls from "./controls.js";
 import { daemon, LEAP, visit } from "./stage.js";
 import { Daemon, manyNotes } from "./weft.js";
 
@@ -12,10 +13,14 @@ test("nothing serious is found by axe, in each view, light and dark, narrow and 
   const looks = [
     { colorScheme: "light", viewport: { width: 1280, height: 900 } },
     { colorScheme: "dark", viewport: { width: 360, height: 740 } },
+    { colorScheme: "light", viewport: { width: 360, height: 740 } },
+    { colorScheme: "dark", viewport: { width: 2560, height: 1300 } },
   ];
   const views = [
-    [`${LEAP}&explain=1`, ".explained"],
-    ["#/note?uri=Leap second", ".graph canvas"],
+    ["#/search", ".welcome"],
+    [`${LEAP}&explain=1&not=Pendulum`, ".told"],
+    ["#/search?q=clock&path=[", ".failed"],
+    ["#/note?uri=Leap second", ".siblings summary"],
     ["#/note", ".columns a"],
     ["#/context?q=leap second", ".ledger"],
     ["#/index", ".settings td"],
@@ -42,19 +47,27 @@ test("nothing serious is found by axe, in each view, light and dark, narrow and 
   }
 });
 
-test("five thousand notes are listed, searched and drawn", async () => {
+/** Uses every control of every view of a daemon over a vault. */
+async function everyControl(at, vault) {
+  const views = [
+    ["#/search", controls.search],
+    [`#/note?uri=${vault.note}&budget=0`, controls.note],
+    ["#/context", controls.context],
+    ["#/index", controls.index],
+    ["#/search", controls.frame],
+  ];
+  for (const [hash, use] of views) await visit(at, hash, (page) => use(page, vault));
+}
+
+test("every control of every view works, on the example vault", () =>
+  everyControl(daemon, { query: "clock", note: "Leap second", far: "Pendulum", folder: "Instruments", file: "Leap second.md" }));
+
+test("and on five thousand notes, which are all listed", async () => {
   const large = await Daemon.over(manyNotes(5000));
   try {
-    await visit(large, "#/search?q=word42 common", async (page) => {
-      await page.locator(".hit").nth(9).waitFor();
-      await page.goto(`http://${large.address}/#/note?uri=Note 7&hops=6`);
-      await page.locator(".graph canvas").first().waitFor();
-      await page.locator(".around").getByText(/\d notes, /).waitFor();
-      await page.goto(`http://${large.address}/#/index`);
-      await page.locator(".files td").first().waitFor();
-      await page.goto(`http://${large.address}/#/note`);
-      await page.locator(".columns a").nth(4999).waitFor();
-    });
+    await everyControl(large, { query: "word42 common", note: "Note 7", far: "Note 49", folder: "f7", file: "Note 4999.md" });
+    await visit(large, "#/note", (page) => page.locator(".columns a").nth(4999).waitFor());
+    await visit(large, "#/note?uri=Note 7&hops=6", (page) => page.locator(".around").getByText(/\d notes, /).waitFor());
   } finally {
     await large.end();
   }

@@ -1,0 +1,126 @@
+// Every control of every view, used once; the same for each vault.
+
+import assert from "node:assert/strict";
+
+/** A slider, moved to a value as a hand does. */
+const slide = (page, name, value) => page.getByRole("slider", { name }).fill(String(value));
+
+const count = async (page, selector) => page.locator(selector).count();
+
+/** Uses the search: `query` finds more than ten notes, `note` among them in `folder`. */
+export async function search(page, { query, note, folder }) {
+  const fresh = page.locator(".hits:not(.stale) .hit");
+  await page.locator("#query").fill(query);
+  await fresh.nth(9).waitFor();
+  for (const mode of ["Words", "Meaning", "Meaning and words"]) {
+    await page.getByText(mode, { exact: true }).click();
+    await page.locator(".summary").waitFor();
+  }
+  await fresh.first().waitFor();
+  await page.getByRole("button", { name: "More" }).click();
+  await fresh.nth(10).waitFor();
+  assert.match(await page.locator(".hit .score").first().getAttribute("title"), /by meaning \d.*by word \d/);
+
+  await page.getByText("Filter", { exact: true }).click();
+  await page.getByLabel("Folder or glob").fill(folder);
+  await page.waitForFunction((name) => [...document.querySelectorAll(".hits:not(.stale) .where span:first-child")].every((where) => where.textContent.startsWith(name)), folder);
+  for (const [label, value] of [["Tags", "no-such-tag"], ["Type", "no-such-type"], ["Property", "no=such"], ["Dated from", "2999-01-01"], ["Dated before", "1000-01-01"], ["Links to", note], ["Linked from", note], ["Near", `${note}:1`]]) {
+    await page.getByLabel(label, { exact: true }).fill(value);
+  }
+  await page.getByText("Nothing found that passes the filter.").waitFor();
+  await page.getByRole("button", { name: "Clear the filter" }).click();
+  await fresh.nth(9).waitFor();
+
+  await page.getByText("Weights", { exact: true }).click();
+  for (const weight of ["similarity", "centrality", "activation"]) await slide(page, new RegExp(weight), 0.5);
+  await page.waitForFunction(() => location.hash.includes("w=0.5%2C0.5%2C0.5"));
+  await page.getByLabel("Profile").selectOption("classic");
+  await page.waitForFunction(() => location.hash.includes("profile=classic") && !location.hash.includes("w="));
+  await page.getByRole("button", { name: "Back to the usual" }).click();
+
+  await page.getByRole("button", { name: "explain" }).click();
+  await page.locator(".explained summary").click();
+  await page.locator(".explained .pool li").first().waitFor();
+  await page.locator(".hit").first().getByRole("button", { name: "why", exact: true }).click();
+  await page.locator(".hit .parts tfoot").waitFor();
+  await page.locator(".preview .body").waitFor();
+}
+
+/** Uses the view of `note`, from which a path leads to `far`. */
+export async function note(page, { far, note }) {
+  const told = page.locator(".around").getByText(/^[\d,]+ notes?, [\d,]+ links?/);
+  await told.waitFor();
+  const before = await told.textContent();
+  await slide(page, "Hops", 2);
+  await page.waitForFunction((old) => document.querySelector(".around [role=status]").textContent !== old, before);
+  for (const way of ["Links of it", "Links to it", "Both ways"]) {
+    await page.getByText(way, { exact: true }).click();
+    await told.waitFor();
+  }
+  await page.getByText("folder hierarchy").click();
+  await page.waitForFunction(() => location.hash.includes("folders=1"));
+  await page.locator(".chips span").first().click();
+  await page.waitForFunction(() => location.hash.includes("without="));
+  await page.locator(".chips span").first().click();
+  await page.getByLabel("Path from").fill(far);
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.locator(".steps a").nth(1).waitFor();
+  assert.equal(await page.locator(".steps a").last().textContent(), far);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.locator(".steps").waitFor({ state: "detached" });
+  const related = await count(page, ".ranked li");
+  await slide(page, "Tokens", 8000);
+  await page.waitForFunction((n) => document.querySelectorAll(".ranked li").length > n, related);
+  await page.locator(".siblings summary").first().waitFor();
+  await page.locator("aside ul a").first().click();
+  await page.waitForFunction((name) => document.querySelector("h1") !== null && document.querySelector("h1").textContent !== name, note);
+}
+
+/** Uses the context of `query`. */
+export async function context(page, { query }) {
+  await page.locator("#query").fill(query);
+  await page.locator(".ledger td").first().waitFor();
+  // Too little for all of them.
+  await slide(page, "Budget", 500);
+  await page.getByText(/ of 500 tokens/).waitFor();
+  for (const [rendering, begins] of [["JSON", /^\s*[[{]/], ["XML", /^\s*</], ["Markdown", /^\s*#/]]) {
+    await page.getByText(rendering, { exact: true }).click();
+    await page.waitForFunction((pattern) => new RegExp(pattern).test(document.querySelector(".rendered").textContent), begins.source);
+  }
+  await page.locator("details", { hasText: "left out" }).locator("summary").click();
+  await page.getByText("Filter", { exact: true }).click();
+  await page.getByLabel("Tags").fill("no-such-tag");
+  await page.getByText("No note was found.").or(page.getByText("Nothing fits the budget.")).waitFor();
+  await page.getByRole("button", { name: "Clear the filter" }).click();
+  await page.locator(".ledger td").first().waitFor();
+}
+
+/** Uses the index, of which `file` is a file. */
+export async function index(page, { file }) {
+  await page.locator(".files td").first().waitFor();
+  for (const state of ["Indexed", "Waiting", "Left out", "Unreadable", "With remarks", "All"]) {
+    await page.locator(".index .choice").getByText(state).click();
+    await page.waitForFunction((name) => document.querySelector(".index .choice :checked + span").textContent.startsWith(name), state);
+  }
+  await page.getByLabel("Part of a path").fill(file);
+  await page.waitForFunction((name) => [...document.querySelectorAll(".files tbody th")].every((row) => row.textContent.includes(name)), file);
+  assert.equal(await count(page, ".files tbody tr"), 1);
+  await page.locator("summary", { hasText: "defaults" }).click();
+  await page.locator(".settings").getByText("search.snippets", { exact: true }).waitFor();
+  await page.locator(".generations li").first().waitFor();
+  await page.locator(".unresolveds .unresolved").first().waitFor();
+}
+
+/** Turns the colours thrice, and opens and closes the help. */
+export async function frame(page) {
+  const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
+  const looks = [];
+  for (let nth = 0; nth < 3; nth += 1) {
+    await page.getByRole("button", { name: /^Colours/ }).click();
+    looks.push(await shown());
+  }
+  assert.deepEqual(looks, ["light", "dark", undefined]);
+  await page.getByRole("button", { name: "Keys" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+}
