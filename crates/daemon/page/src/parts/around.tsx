@@ -24,10 +24,14 @@ const DIRECTIONS = [
 
 /** What the picture shows, how that is drawn, and whether it is in a scene. */
 const SIGNS: readonly (readonly [string, string, (scene: { dots: readonly Dot[]; lines: readonly Line[] }) => boolean])[] = [
+  ["dot", "this note", () => true],
+  ["dot near", "one link away", ({ dots }) => dots.some((dot) => dot.hop === 1 && !dot.placeholder)],
+  ["dot mid", "two links", ({ dots }) => dots.some((dot) => dot.hop === 2 && !dot.placeholder)],
+  ["dot far", "more", ({ dots }) => dots.some((dot) => dot.hop > 2 && !dot.placeholder)],
+  ["dot hollow", "not written yet", ({ dots }) => dots.some((dot) => dot.placeholder)],
   ["inline", "link in the text", ({ lines }) => lines.some((line) => !line.typed)],
   ["typed", "typed link", ({ lines }) => lines.some((line) => line.typed)],
-  ["seen", "to a note met before", ({ lines }) => lines.some((line) => line.seen)],
-  ["hollow", "not written yet", ({ dots }) => dots.some((dot) => dot.placeholder)],
+  ["seen", "another way to a note", ({ lines }) => lines.some((line) => line.seen)],
 ];
 
 const between = (a: string, b: string): string => (a < b ? `${a}\n${b}` : `${b}\n${a}`);

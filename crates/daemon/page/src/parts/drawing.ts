@@ -55,10 +55,10 @@ const SHARE = 3;
 /** Notes from which on far ones are taken together while the graph is laid out: each step then takes n log n. */
 const MANY = 250;
 
-/** Notes up to which all are named, and edges say their types. */
+/** Notes up to which edges say their types. */
 const FEW = 24;
 
-/** Notes up to which they are drawn in full size. */
+/** Notes up to which they are drawn in full size, and all are named that have room for it. */
 const ROOMY = 100;
 
 /** Titles: their letters, and their height in pixels. */
@@ -150,23 +150,32 @@ interface Title {
   readonly stands: boolean;
 }
 
-/** Where a title may stand, from its note: right, left, below, above; the first that is free. */
+/** Where a title may stand, from its note: away from the middle of the picture, below, above, towards the middle; the first that is free. */
 const SIDES = [
   [1, 0],
-  [-1, 0],
   [0, 1],
   [0, -1],
+  [-1, 0],
 ] as const;
 
-/** Writes titles beside their notes, where they hide neither each other nor leave the picture, set off from the lines below them. */
-function writeTitles(titles: readonly Title[], { font, height }: { font: string; height: number }): void {
-  const taken: { left: number; right: number; top: number; bottom: number }[] = [];
+/** A part of the picture, in pixels. */
+interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Writes titles beside their notes, where they hide neither each other nor a note and do not leave the picture, set off from the lines below them. */
+function writeTitles(titles: readonly Title[], notes: readonly Box[], { font, height }: { font: string; height: number }): void {
+  const taken = [...notes];
   const order = [...titles].sort((a, b) => Number(b.stands) - Number(a.stands) || b.size - a.size);
   for (const { canvas, label, x, y, size, stands } of order) {
     canvas.font = `${height}px ${font}`;
     const half = canvas.measureText(label).width / 2;
+    const outward = x < canvas.canvas.clientWidth / 2 ? -1 : 1;
     const boxes = SIDES.map(([across, down]) => {
-      const [middle, line] = [x + across * (size + 4 + half), y + down * (size + height)];
+      const [middle, line] = [x + across * outward * (size + 4 + half), y + down * (size + height)];
       return { left: middle - half, right: middle + half, top: line - height / 2, bottom: line + height / 2 };
     });
     const inside = boxes.filter((box) => box.left >= 0 && box.right <= canvas.canvas.clientWidth);
@@ -235,7 +244,7 @@ export class Drawing {
       else events.walk(node);
     });
     this.#sigma.on("beforeRender", () => (this.#titles = []));
-    this.#sigma.on("afterRender", () => writeTitles(this.#titles, { font: FONT, height: LETTERS }));
+    this.#sigma.on("afterRender", () => writeTitles(this.#titles, this.#boxes(), { font: FONT, height: LETTERS }));
     this.#sigma.on("enterNode", ({ node }) => this.#hover(node));
     this.#sigma.on("leaveNode", () => this.#hover(undefined));
     this.recolour();
@@ -321,6 +330,16 @@ export class Drawing {
     step();
   }
 
+  /** Where the notes stand, as long as they are few enough for titles to go round them. */
+  #boxes(): Box[] {
+    if (this.#graph.order > ROOMY) return [];
+    return this.#graph.mapNodes((_, { x, y, size }) => {
+      const at = this.#sigma.graphToViewport({ x: Number(x), y: Number(y) });
+      const half = this.#sigma.scaleSize(Number(size));
+      return { left: at.x - half, right: at.x + half, top: at.y - half, bottom: at.y + half };
+    });
+  }
+
   #hover(id: string | undefined): void {
     this.#hovered = id;
     this.#sigma.getContainer().style.cursor = id === undefined ? "" : "pointer";
@@ -333,7 +352,7 @@ export class Drawing {
     const dimmed = this.#hovered !== undefined && id !== this.#hovered && !this.#graph.areNeighbors(id, this.#hovered);
     const title = String(data["label"]);
     const label = id === this.#hovered || title.length <= TITLE ? title : `${title.slice(0, TITLE)}…`;
-    return { ...data, forceLabel: stands || (this.#graph.order <= FEW && !dimmed), label: dimmed && !stands ? "" : label, zIndex: stands ? 1 : 0 };
+    return { ...data, forceLabel: stands || (this.#graph.order <= ROOMY && !dimmed), label: dimmed && !stands ? "" : label, zIndex: stands ? 1 : 0 };
   }
 
   #edge(id: string, data: Record<string, unknown>): Partial<EdgeDisplayData> {

@@ -13,8 +13,48 @@ const MOST = 8000;
 const STEP = 100;
 const USUAL = 2000;
 
-/** A relation as words: `prior sibling`. */
-const relationName = (relation: Relation): string => (Relation[relation] ?? "").toLowerCase().replaceAll("_", " ");
+/** A relation to the focus note, as people say it. */
+function relationName(relation: Relation): string {
+  switch (relation) {
+    case Relation.UNSPECIFIED:
+    case Relation.SELF:
+      return "";
+    case Relation.PARENT:
+      return "parent";
+    case Relation.OBJECT:
+      return "object";
+    case Relation.CHILD:
+      return "child";
+    case Relation.PRIOR_SIBLING:
+      return "prior sibling";
+    case Relation.YOUNGER_SIBLING:
+      return "younger sibling";
+    case Relation.REFERRING_NOTE:
+      return "refers to it";
+    case Relation.NOTE_IN_CONTEXTUAL_PATH:
+      return "above it";
+    case Relation.NOTE_IN_OBJECT_CONTEXTUAL_PATH:
+      return "above its object";
+    case Relation.REIFIED_CHILD_OBJECT:
+      return "object of a child";
+    case Relation.PARENT_SIBLING:
+      return "sibling of the parent";
+    case Relation.OBJECT_PARENT_SIBLING:
+      return "sibling of the object’s parent";
+    case Relation.REFERRING_SUBJECT:
+      return "parent of what refers to it";
+    case Relation.SIBLING_OF_TARGET:
+      return "has the same object";
+    case Relation.PARENT_SIBLING_CHILD:
+      return "child of the parent’s sibling";
+    case Relation.OBJECT_PARENT_SIBLING_CHILD:
+      return "child of the object’s parent’s sibling";
+    case Relation.NOTE_IN_REFERRING_CONTEXTUAL_PATH:
+      return "above what refers to it";
+    case Relation.REFERRING_COUSIN:
+      return "beside what refers to it";
+  }
+}
 
 export function Related({ uri, asked }: { uri: string; asked: URLSearchParams }) {
   const budget = Math.min(MOST, Math.max(0, Number(asked.get("budget") ?? USUAL) || 0));
@@ -40,6 +80,9 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
       {answer !== undefined && (
         <>
           <Shares notes={answer.relatedNotes} budget={Number(answer.budget)} />
+          <p class="faint">
+            <small>The closest relations first, as many as the tokens allow; the bar shows what each costs.</small>
+          </p>
           <ol class={`plain ranked ${waiting ? "stale" : ""}`}>
             {answer.relatedNotes.map((note, nth) => (
               <li key={note.uri}>

@@ -9,9 +9,9 @@ export type SignalName = (typeof SIGNALS)[number];
 
 /** What each signal says, for people. */
 export const MEANS: Record<SignalName, string> = {
-  similarity: "how well the text answers",
-  centrality: "how connected the note is",
-  activation: "how strongly other hits link to it",
+  similarity: "how well its text answers",
+  centrality: "how much it is linked",
+  activation: "how strongly other hits lead to it",
 };
 
 const of = (signals: Signals | undefined, name: SignalName): number => signals?.[name] ?? 0;
@@ -34,9 +34,9 @@ export function originName(origin: Origin): string {
 
 /** A bar as long as the score, cut into what each signal brings. */
 export function ScoreBar({ hit }: { hit: Hit }) {
-  const said = SIGNALS.map((name) => `${name} ${part(of(hit.contributions, name))}`).join(", ");
+  const said = `${SIGNALS.map((name) => `${name} ${part(of(hit.contributions, name))}`).join(", ")}; by meaning ${part(hit.vectorScore)}, by word ${part(hit.keywordScore)}`;
   return (
-    <span class="score" role="img" aria-label={`Score ${part(hit.score)}: ${said}`} title={`${said}; by meaning ${part(hit.vectorScore)}, by word ${part(hit.keywordScore)}`}>
+    <span class="score" role="img" aria-label={`Score ${part(hit.score)}: ${said}`} title={said}>
       <span class="track">
         {SIGNALS.map((name) => (
           <span key={name} class={name} style={{ width: `${100 * of(hit.contributions, name)}%` }} />

@@ -80,6 +80,7 @@ export function ContextView() {
         <div class={waiting ? "stale" : ""}>
           <Summary answer={answer} />
           <Accordion answer={answer} />
+          <Legend />
           <div class="halves">
             <Ledger answer={answer} />
             <Text answer={answer} />
@@ -144,18 +145,27 @@ function Summary({ answer }: { answer: AssembleResponse }) {
           without {what}
         </span>
       ))}
-      <span class="legend" aria-hidden="true">
-        {[ContextMode.FULL, ContextMode.SNIPPET, ContextMode.STRUCTURAL].map((mode) => (
-          <span key={mode}>
-            <span class={`swatch mode-${modeName(mode)}`} />
-            {modeName(mode)}
-          </span>
-        ))}
-        <span>
-          <span class="swatch mode-none" />
-          left
+    </p>
+  );
+}
+
+/** What the colours of the bar say, in the order of how much of a note is taken. */
+const LEGEND = [
+  [modeName(ContextMode.FULL), "its text from the start"],
+  [modeName(ContextMode.SNIPPET), "the passages that answer"],
+  [modeName(ContextMode.STRUCTURAL), "its headings alone"],
+  ["none", "not spent"],
+] as const;
+
+function Legend() {
+  return (
+    <p class="legend">
+      {LEGEND.map(([mode, meaning]) => (
+        <span key={mode}>
+          <span class={`swatch mode-${mode}`} aria-hidden="true" />
+          {mode === "none" ? "left" : mode} <small>{meaning}</small>
         </span>
-      </span>
+      ))}
     </p>
   );
 }

@@ -94,9 +94,11 @@ function Generations() {
   const rows = published.value;
   return (
     <section>
-      <h2>Generations</h2>
+      <h2>
+        Generations <small>states of the index, as they are published</small>
+      </h2>
       {rows.length === 0 ? (
-        <p class="faint">None was published while this page looked.</p>
+        <p class="faint">None was published while this page looked; a saved note brings the next.</p>
       ) : (
         <ol class="plain generations" tabIndex={0} aria-label="Generations, the newest first">
           {rows.map(({ at, told }) => (

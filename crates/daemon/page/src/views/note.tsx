@@ -11,7 +11,7 @@ import { Crumbs, NoteLink } from "../parts/names";
 import { Related } from "../parts/related";
 import { Siblings } from "../parts/siblings";
 import { news } from "../pulse";
-import { count } from "../text";
+import { count, folders } from "../text";
 
 export function NoteView() {
   const { asked } = place.value;
@@ -117,16 +117,17 @@ function AllNotes() {
   });
   if (failure !== undefined && answer === undefined) return <Failed failure={failure} again={again} />;
   if (answer === undefined) return <Waiting lines={12} />;
-  const byFolder = Map.groupBy(answer.found, (note) => note.path.split("/").slice(0, -1).join(" › ") || note.vault);
+  // Within a folder the order is the daemon's.
+  const byFolder = [...Map.groupBy(answer.found, (note) => [note.vault, ...folders(note.path)].join("/"))].sort(([a], [b]) => (a < b ? -1 : 1));
   return (
     <div class="all">
       <h1>Notes</h1>
       {answer.found.length === 0 && <p class="faint">The index holds no note yet.</p>}
       {answer.cut && <p class="faint">The first {count(MOST_LISTED)} are listed; search finds all.</p>}
       <div class="columns">
-        {[...byFolder].map(([folder, members]) => (
+        {byFolder.map(([folder, members]) => (
           <section key={folder}>
-            <h2>{folder}</h2>
+            <h2>{folders(members[0]?.path ?? "").join(" › ") || members[0]?.vault}</h2>
             <ul class="plain">
               {members.map((note) => (
                 <li key={note.uri}>

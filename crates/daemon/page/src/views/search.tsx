@@ -1,7 +1,7 @@
 // A query and what was found, each hit with the parts of its score.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { amend, noteAddress, place, visit } from "../address";
+import { address, amend, noteAddress, place, visit } from "../address";
 import { useAnswer } from "../asking";
 import { notes, search } from "../daemon";
 import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
@@ -10,7 +10,7 @@ import { Failed, Waiting } from "../parts/failure";
 import { Explained } from "../parts/explain";
 import { Missing } from "../parts/missing";
 import { Filters, filterOf, isFiltered } from "../parts/filters";
-import { connectionName, originName, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
+import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { passage } from "../passage";
 import { news } from "../pulse";
@@ -131,13 +131,13 @@ export function SearchView() {
                 </span>
               ))}
               <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
-                explain
+                explain the ranking
               </button>
               <button type="button" class="link" aria-expanded={missing} onClick={miss}>
                 why not …?
               </button>
-              {hits.length > 0 && <Legend />}
             </p>
+            {hits.length > 0 && <Legend />}
             {missing && <Missing request={request} asked={asked} />}
             {explaining && answer.explanation !== undefined && <Explained explanation={answer.explanation} />}
             <ol class={`hits ${waiting ? "stale" : ""}`}>
@@ -165,20 +165,24 @@ function Welcome() {
       <p class="faint">
         <kbd>"a phrase"</kbd> <kbd>+must</kbd> <kbd>-not</kbd> narrow the words; <kbd>?</kbd> shows the keys.
       </p>
+      <p>
+        <a href={address("note", {})}>All notes by folder</a>
+      </p>
     </div>
   );
 }
 
+/** What the bars are made of. */
 function Legend() {
   return (
-    <span class="legend" aria-hidden="true">
+    <p class="legend">
       {SIGNALS.map((name) => (
         <span key={name}>
-          <span class={`swatch ${name}`} />
-          {name}
+          <span class={`swatch ${name}`} aria-hidden="true" />
+          {name} <small>{MEANS[name]}</small>
         </span>
       ))}
-    </span>
+    </p>
   );
 }
 
