@@ -1,13 +1,11 @@
 // Notes and links drawn by the graphics card. This file and what it needs are loaded when the first graph is shown.
 
-import { createNodeBorderProgram } from "@sigma/node-border";
 import Graph from "graphology";
 import layout, { inferSettings } from "graphology-layout-forceatlas2";
 import Sigma from "sigma";
-import { createEdgeCompoundProgram, EdgeArrowHeadProgram, EdgeArrowProgram, EdgeProgram, type ProgramInfo } from "sigma/rendering";
-import type { EdgeDisplayData, NodeDisplayData, RenderParams } from "sigma/types";
-import { floatColor } from "sigma/utils";
+import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
 import { colour } from "../theme";
+import { EDGES, NODES } from "./programs";
 
 /** A note, or a placeholder for one. */
 export interface Dot {
@@ -52,6 +50,9 @@ const STEPS = 240;
 const FRAME = 7;
 const SHARE = 3;
 
+/** Milliseconds from one frame to the next where nothing holds it up. */
+const ON_TIME = 17;
+
 /** Notes from which on far ones are taken together while the graph is laid out: each step then takes n log n. */
 const MANY = 250;
 
@@ -67,77 +68,6 @@ const LETTERS = 13;
 
 /** Characters of a title that are drawn of a note that is not pointed at. */
 const TITLE = 26;
-
-/** A straight line of dashes. */
-class DashedLine extends EdgeProgram<"u_matrix" | "u_viewport"> {
-  getDefinition() {
-    const { FLOAT, UNSIGNED_BYTE } = WebGLRenderingContext;
-    return {
-      VERTICES: 6,
-      METHOD: WebGLRenderingContext.TRIANGLES,
-      VERTEX_SHADER_SOURCE: `
-        attribute vec2 a_from;
-        attribute vec2 a_to;
-        attribute float a_width;
-        attribute vec4 a_color;
-        attribute vec4 a_id;
-        attribute vec2 a_corner;
-        uniform mat3 u_matrix;
-        uniform vec2 u_viewport;
-        varying vec4 v_color;
-        varying float v_along;
-        void main() {
-          vec2 from = (u_matrix * vec3(a_from, 1.0)).xy * u_viewport;
-          vec2 to = (u_matrix * vec3(a_to, 1.0)).xy * u_viewport;
-          vec2 way = to - from;
-          float far = max(length(way), 0.001);
-          vec2 aside = vec2(-way.y, way.x) / far * a_width * a_corner.y;
-          gl_Position = vec4((mix(from, to, a_corner.x) + aside) / u_viewport, 0.0, 1.0);
-          v_along = far * a_corner.x;
-          #ifdef PICKING_MODE
-          v_color = a_id;
-          #else
-          v_color = vec4(a_color.rgb * a_color.a, a_color.a);
-          #endif
-        }`,
-      FRAGMENT_SHADER_SOURCE: `
-        precision mediump float;
-        varying vec4 v_color;
-        varying float v_along;
-        void main() {
-          if (mod(v_along, 9.0) > 5.0) discard;
-          gl_FragColor = v_color;
-        }`,
-      UNIFORMS: ["u_matrix", "u_viewport"] as const,
-      ATTRIBUTES: [
-        { name: "a_from", size: 2, type: FLOAT },
-        { name: "a_to", size: 2, type: FLOAT },
-        { name: "a_width", size: 1, type: FLOAT },
-        { name: "a_color", size: 4, type: UNSIGNED_BYTE, normalized: true },
-        { name: "a_id", size: 4, type: UNSIGNED_BYTE, normalized: true },
-      ],
-      CONSTANT_ATTRIBUTES: [{ name: "a_corner", size: 2, type: FLOAT }],
-      CONSTANT_DATA: [
-        [0, 1],
-        [0, -1],
-        [1, 1],
-        [1, 1],
-        [0, -1],
-        [1, -1],
-      ],
-    };
-  }
-
-  processVisibleItem(edge: number, at: number, from: NodeDisplayData, to: NodeDisplayData, data: EdgeDisplayData): void {
-    this.array.set([from.x, from.y, to.x, to.y, (data.size || 1) / 2, floatColor(data.color), edge], at);
-  }
-
-  setUniforms({ matrix, width, height }: RenderParams, { gl, uniformLocations }: ProgramInfo): void {
-    gl.uniformMatrix3fv(uniformLocations.u_matrix!, false, matrix);
-    // From the middle to the edges, in pixels of the page.
-    gl.uniform2f(uniformLocations.u_viewport!, width / 2, height / 2);
-  }
-}
 
 /** A title that waits to be written, with what is known of its note. */
 interface Title {
@@ -209,15 +139,8 @@ export class Drawing {
     this.#sigma = new Sigma(this.#graph, home, {
       defaultNodeType: "ring",
       defaultEdgeType: "arrow",
-      nodeProgramClasses: {
-        ring: createNodeBorderProgram({
-          borders: [
-            { size: { attribute: "ring", defaultValue: 0 }, color: { attribute: "edge" } },
-            { size: { fill: true }, color: { attribute: "color" } },
-          ],
-        }),
-      },
-      edgeProgramClasses: { arrow: EdgeArrowProgram, dashed: createEdgeCompoundProgram([DashedLine, EdgeArrowHeadProgram]) },
+      nodeProgramClasses: NODES,
+      edgeProgramClasses: EDGES,
       labelFont: FONT,
       edgeLabelFont: FONT,
       labelSize: LETTERS,
@@ -312,17 +235,25 @@ export class Drawing {
     const settings = { ...inferSettings(this.#graph), barnesHutOptimize: this.#graph.order > MANY, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let left = this.#graph.order > 1 ? STEPS : 0;
-    let pause = 0;
+    // A copy, as each change of the graph itself draws a picture.
+    const plan = this.#graph.copy();
+    // When the last picture was begun, and how long the next one waits. What a picture costs beyond this thread shows in a late frame.
+    let [begun, cost, pause] = [0, 0, 0];
     const step = () => {
       const now = performance.now();
+      if (cost > 0) {
+        pause = now + SHARE * (cost + Math.max(0, now - begun - cost - ON_TIME));
+        cost = 0;
+      }
       while (left > 0 && performance.now() < now + FRAME) {
-        layout.assign(this.#graph, { iterations: 1, settings });
+        layout.assign(plan, { iterations: 1, settings });
         left -= 1;
       }
       if (left <= 0 || (!still && now >= pause)) {
-        const begun = performance.now();
+        begun = performance.now();
+        this.#graph.updateEachNodeAttributes((id, { x, y, ...rest }) => ({ ...rest, x: plan.getNodeAttribute(id, "x"), y: plan.getNodeAttribute(id, "y") }));
         this.#sigma.refresh();
-        pause = now + SHARE * (performance.now() - begun);
+        cost = performance.now() - begun;
       }
       if (left > 0) this.#frame = requestAnimationFrame(step);
     };
