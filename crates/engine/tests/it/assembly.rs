@@ -10,7 +10,7 @@ use weft_engine::walk::{Direction, Follow, TreeRequest};
 use weft_model::Tokens;
 
 use crate::Vault;
-use crate::context::{named, request};
+use crate::context::{BOOK, named, request};
 
 /// A root with four notes below it, each different in what filters ask.
 pub(crate) const GARDEN: &str = "=== root.md
@@ -147,23 +147,6 @@ fn every_part_of_a_filter_holds_for_every_source() {
         }
     }
 }
-
-/// A chapter with three sections, and a note elsewhere that leads to one of them.
-const BOOK: &str = "=== book.md
-# Book
-=== book/one.md
-# One
-First of all, ice.
-=== book/two.md
-# Two
-Then the thaw.
-=== book/three.md
-# Three
-At last the flood.
-=== elsewhere.md
-# Elsewhere
-After the thaw, see [[book/two]].
-";
 
 /// Focus, walk and named notes, and a query that chooses passages.
 fn everything() -> ContextRequest {

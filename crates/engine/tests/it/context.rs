@@ -152,7 +152,7 @@ fn named_notes_are_considered_as_they_are() {
 }
 
 /// A notebook: a chapter with three sections, one of which is linked from elsewhere.
-const BOOK: &str = "=== book.md
+pub(crate) const BOOK: &str = "=== book.md
 # Book
 === book/one.md
 # One
