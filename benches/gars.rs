@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_benches::vault::{DIMENSION, words};
 use weft_benches::{note, run, sizes, text, vectors, word};
 use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{Publisher, Snapshot, Vectors};
@@ -24,9 +24,6 @@ const N_NOTES: usize = 20_000;
 
 /// Links to the hub, of all degrees that are measured.
 const HUBS: [usize; 3] = [10, 1_000, 10_000];
-
-/// As the bundled model has it.
-const DIMENSION: usize = 384;
 
 const WORDS_PER_NOTE: usize = 120;
 
@@ -111,28 +108,10 @@ fn engine(n_notes: usize, n_links: usize) -> Engine {
             Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
         })
         .collect();
-    let info = VaultInfo { name: "vault".into(), root: "/vault".into(), n_missing: 0 };
+    let info = VaultInfo::new("vault", "/vault");
     let (notes, _) = NoteTable::new([info]).edited(&changes);
 
-    let (mut writer, _) =
-        KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
-    let documents: Vec<KeywordChange<'_>> = notes
-        .by_path()
-        .map(|(note, entry)| {
-            KeywordChange::Upsert(KeywordDocument {
-                note,
-                version: 1,
-                title: &entry.note.title,
-                aliases: Vec::new(),
-                headings: Vec::new(),
-                tags: Vec::new(),
-                body: &entry.body,
-            })
-        })
-        .collect();
-    writer.apply(&documents).expect("memory takes everything");
-    let keyword = writer.commit(1).expect("memory takes everything");
-
+    let keyword = words(&notes);
     let embedder = Arc::new(Fixed::new(&mut random));
     let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
         .expect("memory takes everything");

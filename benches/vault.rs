@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter};
+use weft_index::keyword::{
+    KeywordChange, KeywordDocument, KeywordReader, KeywordSettings, KeywordWriter,
+};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{Publisher, Reader, Snapshot, Vectors};
@@ -87,7 +89,13 @@ pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
     Vault { reader: Publisher::new(snapshot).reader(), questions }
 }
 
-fn words(notes: &NoteTable) -> weft_index::keyword::KeywordReader {
+/// The words of these notes.
+///
+/// # Panics
+///
+/// If memory does not take them.
+#[must_use]
+pub fn words(notes: &NoteTable) -> KeywordReader {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
     let documents: Vec<KeywordChange<'_>> =
@@ -97,8 +105,7 @@ fn words(notes: &NoteTable) -> weft_index::keyword::KeywordReader {
 }
 
 /// What the word index takes of a note.
-#[must_use]
-pub fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
+fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
     KeywordDocument {
         note,
         version: 1,
