@@ -40,9 +40,15 @@ pub(super) struct Backlog {
 impl Backlog {
     /// Starts the model's thread, which answers with [`Event::Embedded`] under `number`.
     pub(super) fn start(number: u64, embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
+        let batch = embedder.batch().max(1);
+        Self::feeding(spawn_model(number, embedder, events), batch)
+    }
+
+    /// Hands `batch` texts at a time to the model; without one they only queue.
+    fn feeding(to_model: Option<Sender<Vec<(TextHash, String)>>>, batch: usize) -> Self {
         Self {
-            batch: embedder.batch().max(1),
-            to_model: spawn_model(number, embedder, events),
+            to_model,
+            batch,
             queue: VecDeque::new(),
             ready: VecDeque::new(),
             waiting: HashMap::new(),
@@ -274,19 +280,7 @@ mod tests {
     #[test]
     fn a_note_that_is_edited_waits_for_what_it_says_now() {
         let (one, other) = (NoteId::new(0), NoteId::new(1));
-        let mut backlog = Backlog {
-            to_model: None,
-            batch: 1,
-            queue: VecDeque::new(),
-            ready: VecDeque::new(),
-            waiting: HashMap::new(),
-            texts_of: HashMap::new(),
-            n_waiting: 0,
-            in_flight: 0,
-            rests_until: None,
-            n_embedded: 0,
-            since: None,
-        };
+        let mut backlog = Backlog::feeding(None, 1);
         let text = |n: u128| TextHash(n);
         backlog.wait(text(1), (one, 0));
         backlog.wait(text(2), (one, 1));
