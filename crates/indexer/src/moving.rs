@@ -39,7 +39,7 @@ pub(crate) struct Edit {
 impl Edit {
     /// Writes the text into `file`; false where somebody has saved it meanwhile, for then it is theirs.
     pub(crate) fn apply(&self, file: &Path) -> io::Result<bool> {
-        let is_same = read(file)?.is_some_and(|now| digits(&now) == self.before);
+        let is_same = files::read(file)?.is_some_and(|now| digits(&now) == self.before);
         if is_same {
             files::replace(file, self.text.as_bytes())?;
         }
@@ -53,7 +53,7 @@ impl Moving {
         let (Some(from), Some(to)) = (place(&self.from), place(&self.to)) else {
             return Ok(false);
         };
-        let has_moved = match (read(&from)?, read(&to)?) {
+        let has_moved = match (files::read(&from)?, files::read(&to)?) {
             // It was given its new name, and has its old one still.
             (Some(_), Some(_)) if is_one_file(&from, &to)? => {
                 files::remove(&from)?;
@@ -81,14 +81,6 @@ impl Moving {
 /// The hash of some bytes, as it is written down.
 pub(crate) fn digits(bytes: &[u8]) -> String {
     format!("{:?}", TextHash(hash_of(bytes)))
-}
-
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Whether two names are those of one file; where that cannot be told, they are not.

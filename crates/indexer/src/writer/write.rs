@@ -343,11 +343,7 @@ impl Writer {
 
 /// The file's bytes; nothing where there is none.
 fn bytes_at(file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
-    match std::fs::read(file) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(WriteError::Io { path: file.to_owned(), source }),
-    }
+    files::read(file).map_err(|source| WriteError::Io { path: file.to_owned(), source })
 }
 
 fn check(path: &NotePath, bytes: Option<&[u8]>, expected: Expected) -> Result<(), WriteError> {
