@@ -18,6 +18,7 @@ use crate::asker::Asker;
 use crate::cli::Format;
 use crate::commands::{aside, render};
 use crate::failure::Failure;
+use crate::percentile::percentile_ms;
 use crate::print;
 use context::ContextEvalArgs;
 pub(crate) use context::{ContextEvaluation, Packed};
@@ -209,11 +210,7 @@ fn missed(evaluation: &Evaluation, require: &[(&'static str, f64)]) -> Option<Fa
 
 fn latency(mut taken: Vec<Duration>) -> Latency {
     taken.sort_unstable();
-    let at = |percent: usize| {
-        let found = taken.get((taken.len() * percent / 100).min(taken.len().saturating_sub(1)));
-        found.map_or(0.0, |taken| taken.as_secs_f64() * 1e3)
-    };
-    Latency { p50: at(50), p95: at(95) }
+    Latency { p50: percentile_ms(&taken, 50), p95: percentile_ms(&taken, 95) }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod failure;
 mod hint;
 mod manual;
 mod notify;
+mod percentile;
 mod print;
 mod progress;
 mod ranking;

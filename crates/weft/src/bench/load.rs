@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{Call, Caller, Material, Outcome};
+use crate::percentile::percentile_ms;
 
 /// What does not count: connections open, caches fill.
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -244,10 +245,8 @@ impl CallReport {
 impl Latencies {
     fn of(mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
-        let Some(last) = took.last() else { return Self::default() };
-        let ms = |took: &Duration| took.as_secs_f64() * 1_000.0;
-        let at = |hundredths: usize| ms(&took[(took.len() * hundredths / 100).min(took.len() - 1)]);
-        Self { p50: at(50), p95: at(95), p99: at(99), max: ms(last) }
+        let at = |percent| percentile_ms(&took, percent);
+        Self { p50: at(50), p95: at(95), p99: at(99), max: at(100) }
     }
 }
 
