@@ -8,6 +8,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use weft_graph::doughnut::{Priority, STRATEGIES};
+use weft_graph::walk::way;
 use weft_proto::noteweft::v1::{
     AssembleRequest, ContextBands, ContextLimits, ContextNote, ContextOrder, Filter, FocusSource,
     Rendering, TreeRequest,
@@ -107,6 +108,7 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
     // Read before the index is opened: whoever writes to a pipe may hold its lock until then.
     let request = args.into_request()?.when(global);
     let query = request.query.clone();
+    let soft_ratio = request.limits.as_ref().and_then(|limits| limits.soft_ratio);
     let only_query = request.notes.is_empty() && request.focus.is_none() && request.walk.is_none();
     let asker = Asker::open(global).await?;
     let answer = asker.contexts().assemble(request).await;
@@ -116,7 +118,7 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
     if global.format != Format::Human {
         return write_plain(&json(&answer)?);
     }
-    let ledger = print::ledger(&query, &answer);
+    let ledger = print::ledger(&query, soft_ratio, &answer);
     match (form, &answer.rendered) {
         (Some(_), Some(rendered)) => {
             // What a program takes on is the context to the byte; a terminal could be steered by it.
@@ -268,8 +270,15 @@ fn notes_of(answer: &Value) -> Option<Vec<ContextNote>> {
     let edges = list("edges")?;
     let steps: HashMap<&str, &str> =
         tree.iter().filter_map(|step| Some((text(step, "to")?, text(step, "from")?))).collect();
-    let mut paths = HashMap::new();
-    nodes.iter().map(|node| visited(node, &steps, edges, &mut paths)).collect()
+    let mut kinds: HashMap<[&str; 2], &str> = HashMap::new();
+    for edge in edges {
+        if let (Some(from), Some(to), Some(kind)) =
+            (text(edge, "from"), text(edge, "to"), text(edge, "type"))
+        {
+            kinds.entry(joined(from, to)).or_insert(kind);
+        }
+    }
+    nodes.iter().map(|node| visited(node, &steps, &kinds)).collect()
 }
 
 fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
@@ -297,27 +306,25 @@ fn related_note(note: &Value) -> Option<ContextNote> {
     })
 }
 
+/// Two notes, whichever links to the other.
+fn joined<'v>(a: &'v str, b: &'v str) -> [&'v str; 2] {
+    if a <= b { [a, b] } else { [b, a] }
+}
+
 /// A note of a tree came over the first edge between it and the note above it, which was met before it.
-fn visited<'v>(
-    node: &'v Value,
-    steps: &HashMap<&str, &'v str>,
-    edges: &[Value],
-    paths: &mut HashMap<&'v str, String>,
+fn visited(
+    node: &Value,
+    steps: &HashMap<&str, &str>,
+    kinds: &HashMap<[&str; 2], &str>,
 ) -> Option<ContextNote> {
     let id = text(node, "id")?;
-    let from = steps.get(id).copied();
-    let joins = |edge: &&Value| {
-        let ends = (text(edge, "from"), text(edge, "to"));
-        ends == (from, Some(id)) || ends == (Some(id), from)
-    };
-    let edge = from.and_then(|_| edges.iter().find(joins));
-    let via = from.and_then(|from| paths.get(from).cloned());
-    paths.insert(id, via.iter().map(|path| format!("{path} > ")).chain([id.to_owned()]).collect());
+    let above = |note| steps.get(note).copied();
+    let kind = above(id).and_then(|from| kinds.get(&joined(from, id)));
     Some(ContextNote {
         name: id.to_owned(),
         distance: Some(u32::try_from(node.get("hop")?.as_u64()?).ok()?),
-        relation: edge.and_then(|edge| text(edge, "type")).map(str::to_owned),
-        via,
+        relation: kind.map(|&kind| kind.to_owned()),
+        via: way(id, above, |note| note),
         ..ContextNote::default()
     })
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use weft_accordion::{Candidate, Document, State};
 use weft_graph::doughnut::{self, Options, Relation, doughnut};
-use weft_graph::walk::{TreeEdge, Visit};
+use weft_graph::walk::{TreeEdge, Visit, way};
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
 use weft_model::tokens::Unit;
@@ -16,9 +16,6 @@ use crate::related::refused;
 use crate::search::MAX_LIMIT;
 use crate::walk::TreeRequest;
 use crate::{Engine, EngineError, SearchRequest, note_named};
-
-/// Between the uris of a path.
-const STEP: &str = " > ";
 
 /// The least score of a best hit that counts as a named note: what scores less is hardly about the query.
 ///
@@ -192,22 +189,17 @@ impl Engine {
         let tree = self.tree_on(snapshot, walk)?;
         let steps: HashMap<NoteId, &TreeEdge> =
             tree.spanning_tree.iter().map(|step| (step.to, step)).collect();
-        // Parents are met before their children, so their own paths are known.
-        let mut paths: HashMap<NoteId, String> = HashMap::new();
+        let above = |note| steps.get(&note).map(|step| step.from);
         for Visit { note, hop } in &tree.nodes {
             let score = self.contexts.scores.at_hop(usize::try_from(*hop).unwrap_or(usize::MAX));
             let mut walked = candidate(snapshot, *note, score);
-            let mut path = graph.uri(*note).to_string();
             if let Some(step) = steps.get(note) {
-                let above = paths.get(&step.from).cloned().unwrap_or_default();
-                path = [&above, STEP, &path].concat();
                 walked.relation = Some(tree.edges[step.edge].label.kind(graph).to_owned());
-                walked.via = Some(above);
+                walked.via = way(*note, above, |note| graph.uri(note).as_str());
                 if !passing.contains(*note) {
                     walked.state = walked.state.filtered();
                 }
             }
-            paths.insert(*note, path);
             gathered.candidates.push(walked);
         }
         gathered.truncated_by.extend(tree.truncated().then_some(Source::Walk));

@@ -34,6 +34,7 @@ mod step;
 mod subgraph;
 mod tree;
 mod wave;
+mod way;
 
 pub use cheapest::{EdgeCosts, cheapest_path};
 pub use cycles::{Cycle, CycleLimits, Cycles, cycles};
@@ -48,6 +49,7 @@ pub use tree::{
     Ceiling, DEFAULT_TREE_HOPS, Limit, Limits, Reference, Tree, TreeEdge, TreeRequest,
     UnresolvedLink, Visit, tree,
 };
+pub use way::way;
 
 use weft_model::{NoteId, Stopped, Uri};
 
