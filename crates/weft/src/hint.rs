@@ -11,6 +11,10 @@ pub(crate) struct Hint {
     words: Vec<String>,
 }
 
+/// Flags without which a next command would ask something else: by which settings, as whom, and when.
+const KEPT: [&str; 7] =
+    ["--config", "--set", "--as-of", "--token-file", "--tls-ca", "--tls-cert", "--tls-key"];
+
 impl Hint {
     fn new(place: String) -> Self {
         let mut words = std::env::args();
@@ -33,7 +37,21 @@ impl Hint {
     /// The command with these words, quoted for a shell.
     pub(crate) fn command(&self, words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        format!("{} {}{}", self.program, words.join(" "), self.place)
+        let kept: String =
+            self.kept().map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect();
+        format!("{} {}{}{kept}", self.program, words.join(" "), self.place)
+    }
+
+    /// The flags of [`KEPT`] that were given, with their values.
+    fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
+        let flags = self.words.iter().take_while(|word| *word != "--").enumerate();
+        flags.filter_map(|(at, word)| {
+            let (flag, value) = match word.split_once('=') {
+                Some((flag, value)) => (flag, Some(value)),
+                None => (word.as_str(), self.words.get(at + 1).map(String::as_str)),
+            };
+            KEPT.contains(&flag).then_some(()).and(value).map(|value| (flag, value))
+        })
     }
 }
 
@@ -88,5 +106,12 @@ mod tests {
         };
         assert_eq!(hint.command(&["get", "a b"]), "weft get 'a b' --vault 'my notes'");
         assert_eq!(hint.again("--resume", "z"), "weft related 'a b' --budget 9 --resume z -- -c");
+        let words =
+            ["get", "--as-of=3", "--set", "embedding.model=none", "--limit", "5", "--", "--set"];
+        let hint = Hint { words: words.map(String::from).to_vec(), ..hint };
+        assert_eq!(
+            hint.command(&["list"]),
+            "weft list --vault 'my notes' --as-of 3 --set embedding.model=none"
+        );
     }
 }
