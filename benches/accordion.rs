@@ -8,7 +8,7 @@ use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request
 use weft_benches::{run, text, word};
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::Characters;
-use weft_model::{Heading, Note, NotePath, Span, Tokens, Uri};
+use weft_model::{Heading, Note, NotePath, Span, Stop, Tokens, Uri};
 use weft_testkit::Random;
 
 /// Candidates of a context, as many as a query brings.
@@ -65,6 +65,7 @@ fn packed(criterion: &mut Criterion) {
         });
         ranked.collect()
     };
+    let forever = Stop::default();
     let mut group = criterion.benchmark_group("accordion");
     group.throughput(Throughput::Elements(CANDIDATES as u64));
     for (name, meter) in [
@@ -82,6 +83,7 @@ fn packed(criterion: &mut Criterion) {
                     limits: &limits,
                     rendering: Rendering::Markdown,
                     order: Order::BestFirst,
+                    stop: &forever,
                 })
             };
             let ledger = context().expect("every score is finite");

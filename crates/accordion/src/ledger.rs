@@ -87,7 +87,7 @@ pub struct LeftOut {
     pub score: f64,
     /// What it would have cost, uncut, in the mode its score earns, below every band by its headings; 0 for a missing note.
     ///
-    /// From its length: the text of a note left out is not read.
+    /// From its length, for the text of a note left out is not read: of a snippet it is what one block would have cost, the least.
     pub tokens: Tokens,
     /// Why it stayed out.
     pub reason: Reason,

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request, State, pack};
-//! use weft_model::{Chars, Note, NotePath, Uri};
+//! use weft_model::{Chars, Note, NotePath, Stop, Uri};
 //!
 //! let note = Note {
 //!     path: NotePath::new("fern.md"),
@@ -42,6 +42,7 @@
 //!     limits: &Limits::default(),
 //!     rendering: Rendering::Markdown,
 //!     order: Order::BestFirst,
+//!     stop: &Stop::default(),
 //! })?;
 //! let expected = "## [Fern](fern)\nwhole note\n```\nFerns like shade.\n```\n";
 //! assert_eq!(ledger.summary.rendered.as_deref(), Some(expected));
@@ -64,7 +65,7 @@ mod request;
 mod scores;
 mod snippet;
 
-use weft_model::Uri;
+use weft_model::{Stopped, Uri};
 
 pub use budget::{Budget, Meter, Unit};
 pub use ledger::{Decision, Item, Ledger, LeftOut, Reason, Summary};
@@ -75,7 +76,7 @@ pub use render::{Order, Rendering};
 pub use request::{Candidate, Document, Request, State};
 pub use scores::StandIns;
 
-/// Why nothing was packed: the request itself is wrong.
+/// Why nothing was packed: the request itself is wrong, or nobody waits for the answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PackError {
     /// A candidate cannot be ranked.
@@ -96,4 +97,7 @@ pub enum PackError {
         /// Its range.
         expected: &'static str,
     },
+    /// The work was to end before all was decided.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }

@@ -1,11 +1,13 @@
 //! The driver: ranks the candidates, decides one after the other, renders what was taken.
 
-use weft_model::{Chars, Span, Tokens};
+use std::cmp::Ordering;
+
+use weft_model::{Chars, Span, Stop, Tokens};
 
 use crate::budget::Account;
 use crate::content::Content;
 use crate::matches::Query;
-use crate::render::Label;
+use crate::render::{Label, beneath};
 use crate::snippet::Anchor;
 use crate::{
     Candidate, Decision, Document, Item, Ledger, LeftOut, Limits, Mode, Order, PackError, Plan,
@@ -64,17 +66,20 @@ impl<'a, D: Document> Packing<'a, D> {
     /// Ranks the candidates: score descending, ties by uri.
     ///
     /// # Errors
-    /// A score that is not finite, or a setting outside its range.
+    /// A score that is not finite, a setting outside its range, or an end asked for while deciding ahead.
     pub fn new(request: Request<'a, D>) -> Result<Self, PackError> {
-        let Request { focus, mut candidates, query, budget, meter, limits, rendering, order } =
+        let Request { focus, mut candidates, query, budget, meter, limits, rendering, order, stop } =
             request;
         limits.problems().next().map_or(Ok(()), Err)?;
         let account = Account::new(budget, meter)?;
         if let Some(odd) = focus.iter().chain(&candidates).find(|odd| !odd.score.is_finite()) {
             return Err(PackError::Score { uri: odd.uri.clone(), score: odd.score });
         }
-        candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.uri.cmp(&b.uri)));
-        let top = candidates.first().map_or(0.0, |best| best.score);
+        // Finite scores are comparable, and −0 is 0.
+        let best_first = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
+        candidates.sort_by(|a, b| best_first(a.score, b.score).then_with(|| a.uri.cmp(&b.uri)));
+        let best = candidates.first().into_iter().chain(&focus).map(|best| best.score);
+        let top = best.reduce(f64::max).unwrap_or(0.0);
         let has_focus = focus.is_some();
         let ranked = focus.into_iter().chain(candidates).collect();
         let run = Run {
@@ -98,7 +103,7 @@ impl<'a, D: Document> Packing<'a, D> {
             settled: None,
         };
         if packing.account.estimator().is_some() && rendering != Rendering::None {
-            packing.settle();
+            packing.settle(stop)?;
         }
         Ok(packing)
     }
@@ -127,21 +132,23 @@ impl<'a, D: Document> Packing<'a, D> {
     /// Decides everything, with ever less to spend until the estimator agrees that the whole string fits.
     ///
     /// Parts are measured alone, so each attempt is linear in the text, and tokens that are no more in the whole than in the parts need one.
-    fn settle(&mut self) {
+    fn settle(&mut self, stop: &Stop) -> Result<(), PackError> {
         let start = self.run.clone();
         let budget = start.plan.budget();
-        let mut spendable = budget;
-        for attempt in 0.. {
+        let (mut spendable, mut n_attempts) = (budget, 0);
+        loop {
             self.run = Run { plan: start.plan.within(spendable), ..start.clone() };
-            let decisions: Vec<Decision> = std::iter::from_fn(|| self.decide()).collect();
+            let decide = || stop.check().map(|()| self.decide()).transpose();
+            let decisions = std::iter::from_fn(decide).collect::<Result<Vec<_>, _>>()?;
             let whole = self.rendered().map_or(0, |text| self.account.measure(&text));
             if whole <= budget {
                 self.settled = Some(decisions.into_iter());
-                return;
+                return Ok(());
             }
             // With nothing to spend nothing is taken, and nothing fits any budget.
             let half = spendable.div_ceil(2);
-            spendable -= if attempt < FINE_ATTEMPTS { half.min(whole - budget) } else { half };
+            spendable -= if n_attempts < FINE_ATTEMPTS { half.min(whole - budget) } else { half };
+            n_attempts += 1;
         }
     }
 
@@ -231,9 +238,11 @@ impl<'a, D: Document> Packing<'a, D> {
         let label = Label {
             uri: candidate.uri.as_str(),
             title: &candidate.title,
+            headings: beneath(&candidate.title, &content.heading_path),
             relation: candidate.relation.as_deref(),
             via: candidate.via.as_deref(),
             n_chars: n_chars.0,
+            is_focus: self.has_focus && self.run.n_decided == 0,
         };
         let note = self.rendering.note(&label, content);
         let is_first = self.run.notes.is_empty();
@@ -307,7 +316,7 @@ impl<'a, D: Document> Packing<'a, D> {
         Anchor::Passage(chunk.unwrap_or(Span::new(0, n_chars)))
     }
 
-    /// What a candidate left out would have cost, uncut, from its length alone.
+    /// What a candidate left out would have cost, uncut, from its length alone; of a snippet, its first block.
     fn would_be_tokens(&self, candidate: &Candidate<D>, is_focus: bool) -> Tokens {
         let Some(document) = candidate.state.document() else {
             return Tokens::ZERO;
@@ -315,6 +324,7 @@ impl<'a, D: Document> Packing<'a, D> {
         let mode = self.mode(candidate, is_focus).unwrap_or(Mode::Structural);
         let length = match mode {
             Mode::Full => document.length(),
+            // How many matches a text has is known only to its readers; it has one block at least.
             Mode::Snippet => document.length().min(Chars(u64::from(self.limits.block_chars))),
             Mode::Structural => {
                 let headings = document.headings();

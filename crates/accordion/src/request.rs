@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use weft_model::{Chars, Heading, Note, Span, Uri};
+use weft_model::{Chars, Heading, Note, Span, Stop, Uri};
 
 use crate::{Budget, Limits, Meter, Order, Rendering};
 
@@ -119,7 +119,7 @@ pub struct Candidate<D> {
 /// What to pack, and how.
 #[derive(Clone)]
 pub struct Request<'a, D> {
-    /// A note that comes first, in full, with the whole budget as its allowance. Its score counts for nothing.
+    /// A note that comes first, in full, with the whole budget as its allowance. Its score earns it nothing, and counts for the top.
     pub focus: Option<Candidate<D>>,
     /// The notes to choose from, in any order.
     pub candidates: Vec<Candidate<D>>,
@@ -135,4 +135,6 @@ pub struct Request<'a, D> {
     pub rendering: Rendering,
     /// In which order it is shown.
     pub order: Order,
+    /// Asked before each candidate that is decided ahead; candidates that are asked for one by one are for the caller to stop at.
+    pub stop: &'a Stop,
 }

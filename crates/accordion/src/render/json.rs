@@ -49,7 +49,7 @@ pub(super) fn note(label: &Label<'_>, content: &Content<'_>) -> String {
         uri: label.uri,
         title: label.title,
         mode: content.mode,
-        heading_path: &content.heading_path,
+        heading_path: label.headings,
         relation: label.relation,
         via: label.via,
         truncated: content.shows_cut(),

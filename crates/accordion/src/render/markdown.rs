@@ -18,13 +18,17 @@ pub(super) const FRAME_AROUND_FOCUS: Frame = Frame {
 pub(super) fn note(label: &Label<'_>, content: &Content<'_>) -> String {
     let mut out = format!("## [{}]({})\n", inline(label.title), destination(label.uri));
     out.push_str(&extent(label, content));
-    if !content.heading_path.is_empty() {
+    if !label.headings.is_empty() {
         out.push_str("; in ");
-        out.push_str(&inline(&joined(&content.heading_path)));
+        out.push_str(&inline(&joined(label.headings)));
     }
-    if let Some(relation) = label.relation {
-        out.push_str("; ");
-        out.push_str(&inline(relation));
+    match label.relation {
+        Some(_) if label.is_focus => out.push_str("; the focus"),
+        Some(relation) => {
+            out.push_str("; ");
+            out.push_str(&inline(relation));
+        }
+        None => {}
     }
     if let Some(via) = label.via {
         out.push_str(if label.relation.is_some() { " via " } else { "; via " });
@@ -51,6 +55,7 @@ fn extent(label: &Label<'_>, content: &Content<'_>) -> String {
         Mode::Full if !content.truncated => "whole note".to_owned(),
         Mode::Structural if content.truncated => "headings, cut".to_owned(),
         Mode::Structural => "headings".to_owned(),
+        Mode::Full | Mode::Snippet if content.pieces.is_empty() => "an empty note".to_owned(),
         Mode::Full | Mode::Snippet => {
             let spans = content.spans().into_iter();
             let spans: Vec<String> =

@@ -51,8 +51,12 @@ impl Order {
 pub(crate) struct Label<'a> {
     pub(crate) uri: &'a str,
     pub(crate) title: &'a str,
+    /// The headings above its text, without one that repeats the title.
+    pub(crate) headings: &'a [String],
     pub(crate) relation: Option<&'a str>,
     pub(crate) via: Option<&'a str>,
+    /// Whether it is the note that the others are related to.
+    pub(crate) is_focus: bool,
     /// The length of the whole body, in characters.
     pub(crate) n_chars: u64,
 }
@@ -106,9 +110,17 @@ impl Rendering {
     }
 }
 
+/// The headings of a path below one that repeats the title, which stands there already.
+pub(crate) fn beneath<'p>(title: &str, path: &'p [String]) -> &'p [String] {
+    match path {
+        [first, below @ ..] if first == title => below,
+        path => path,
+    }
+}
+
 /// Joins headings to one path.
-fn joined(heading_path: &[String]) -> String {
-    heading_path.join(" > ")
+fn joined(headings: &[String]) -> String {
+    headings.join(" > ")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::content::Content;
 pub(super) const FRAME: Frame = Frame { open: "<context>\n", between: "", close: "</context>\n" };
 
 pub(super) fn note(label: &Label<'_>, content: &Content<'_>) -> String {
-    let path = joined(&content.heading_path);
+    let path = joined(label.headings);
     let attributes = [
         ("uri", Some(label.uri)),
         ("title", Some(label.title)),

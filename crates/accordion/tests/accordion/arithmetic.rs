@@ -5,9 +5,9 @@ use weft_accordion::{
     Rendering, Request, StandIns, State, Unit, pack,
 };
 use weft_model::tokens::{Bytes, Characters};
-use weft_model::{Chars, Estimator as _, Span, Tokens};
+use weft_model::{Chars, Estimator as _, Span, Stop, Stopped, Tokens};
 
-use crate::{Page, candidate, found, left_out, packed, request, taken};
+use crate::{FOREVER, Page, candidate, found, left_out, packed, request, taken};
 
 #[test]
 fn mode_follows_share_of_top() {
@@ -323,6 +323,47 @@ fn the_focus_note_comes_first_with_the_whole_budget() {
 }
 
 #[test]
+fn the_focus_note_counts_for_the_top() {
+    let limits = Limits::default();
+    let modes = |score| {
+        let focus = Some(candidate("focus", score, State::Found(Page::new("f"))));
+        let candidates = vec![found("a", 0.8, "x"), found("b", 0.5, "# y")];
+        taken(&pack(Request { focus, ..request(1000, &limits, candidates) }).unwrap())
+    };
+    assert_eq!(modes(1.0), ["focus full 1", "a snippet 1", "b structural 3"]);
+    assert_eq!(modes(0.8), ["focus full 1", "a full 1", "b structural 3"]);
+    assert_eq!(modes(0.1), ["focus full 1", "a full 1", "b structural 3"]);
+}
+
+#[test]
+fn nothing_below_nought_comes_before_nought() {
+    let candidates = vec![found("a", -0.0, "x"), found("b", 0.0, "y"), found("c", 1.0, "z")];
+    assert_eq!(left_out(&packed(1000, candidates)), ["a below_threshold", "b below_threshold"]);
+}
+
+#[test]
+fn deciding_ahead_ends_when_nobody_waits() {
+    let limits = Limits::default();
+    let pages: Vec<Page> = (0..10).map(|n| Page::new(format!("note {n}"))).collect();
+    let candidates: Vec<_> =
+        pages.iter().map(|page| candidate("a", 1.0, State::Found(page))).collect();
+    let (stop, bytes) = (Stop::after_checks(3), Bytes::default());
+    let packing = Packing::new(Request {
+        focus: None,
+        candidates,
+        query: None,
+        budget: Budget::Tokens(Tokens::new(1000)),
+        meter: Meter::Estimator(&bytes),
+        limits: &limits,
+        rendering: Rendering::Markdown,
+        order: Default::default(),
+        stop: &stop,
+    });
+    assert!(matches!(packing.err(), Some(PackError::Stopped(Stopped::Cancelled))));
+    assert!(pages[3..].iter().all(|page| page.n_reads.get() == 0), "three were decided");
+}
+
+#[test]
 fn a_budget_of_tokens_is_converted_once() {
     let limits = Limits::default();
     let candidates = || (0..20).map(|n| found(&format!("{n:02}"), 1.0, "x".repeat(5000))).collect();
@@ -466,6 +507,7 @@ fn what_stays_out_is_not_read() {
         limits: &all,
         rendering: Rendering::None,
         order: Default::default(),
+        stop: &FOREVER,
     })
     .unwrap();
     assert_eq!(left_out(&ledger), ["b budget", "c budget", "d below_threshold"]);
@@ -492,6 +534,7 @@ fn decisions_come_one_by_one() {
         limits: &limits,
         rendering: Rendering::Markdown,
         order: Default::default(),
+        stop: &FOREVER,
     })
     .unwrap();
     let first = packing.next();

@@ -7,12 +7,16 @@ mod rendering;
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::sync::LazyLock;
 
 use weft_accordion::{
     Budget, Candidate, Document, Ledger, Limits, Meter, Order, Rendering, Request, State, pack,
 };
 use weft_model::text::CharCounter;
-use weft_model::{Chars, Heading, Span, Uri};
+use weft_model::{Chars, Heading, Span, Stop, Uri};
+
+/// Waits for whatever it takes.
+pub(crate) static FOREVER: LazyLock<Stop> = LazyLock::new(Stop::default);
 
 /// A note from a string, which counts how often its body is asked for.
 #[derive(Clone, Debug)]
@@ -103,6 +107,7 @@ pub(crate) fn request(
         limits,
         rendering: Rendering::None,
         order: Order::BestFirst,
+        stop: &FOREVER,
     }
 }
 

@@ -11,7 +11,7 @@ use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::{Bytes, Characters, Unit};
 use weft_model::{Chars, Estimator, Span, Tokens};
 
-use crate::{Page, candidate};
+use crate::{FOREVER, Page, candidate};
 
 /// Words count, and each text brings two marks of its own: the whole is cheaper than its parts.
 struct Marked;
@@ -218,6 +218,7 @@ impl Case {
             limits: &self.limits,
             rendering: self.rendering,
             order: self.order,
+            stop: &FOREVER,
         }
     }
 
@@ -562,7 +563,7 @@ proptest! {
         ];
         let ledger = pack(Request {
             focus: None, candidates, query: Some("fern"), budget, meter, limits: &limits,
-            rendering: Rendering::None, order: Order::BestFirst,
+            rendering: Rendering::None, order: Order::BestFirst, stop: &FOREVER,
         }).unwrap();
         if let Some(item) = ledger.items.get(1) {
             prop_assert!(item.text.contains("FERN") || "FERN".starts_with(&item.text), "{:?}", item);

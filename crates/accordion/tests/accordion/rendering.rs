@@ -44,7 +44,7 @@ fn markdown_reads_well_and_cites() {
     let expected = r#"Relations between these notes can be inferred through their links `[title](uri)`.
 
 ## [Ageing \[draft\]](biology/ageing)
-whole note; Self
+whole note; the focus
 ```
 Cells age.
 See [Redox](chemistry/redox).
@@ -140,6 +140,37 @@ fn a_cut_body_says_so() {
     assert!(cut(Rendering::Markdown).starts_with("## [a](a)\ncharacters 0-107 of 500\n"));
     assert!(cut(Rendering::Xml).contains(r#"truncated="true" characters="500""#));
     assert!(cut(Rendering::Json).contains(r#""truncated":true,"characters":500"#));
+}
+
+#[test]
+fn a_heading_that_repeats_the_title_is_said_once() {
+    let limits = Limits { soft_ratio: 1.0, ..Limits::default() };
+    let shown = |title: &str| {
+        let note = found("a", 0.8, "# Fern\nshade\n## Spores\nmoss");
+        let note = Candidate { title: title.into(), ..note };
+        let top = candidate("top", 1.0, State::Missing);
+        let request = Request { query: Some("moss"), ..request(900, &limits, vec![top, note]) };
+        [Rendering::Markdown, Rendering::Xml, Rendering::Json].map(|rendering| {
+            let ledger = pack(Request { rendering, ..request.clone() }).unwrap();
+            assert_eq!(ledger.items[0].heading_path, ["Fern", "Spores"]);
+            ledger.summary.rendered.unwrap()
+        })
+    };
+    let [markdown, xml, json] = shown("Fern");
+    assert!(markdown.contains("of 27; in Spores\n"), "{markdown}");
+    assert!(xml.contains(r#"headings="Spores""#), "{xml}");
+    assert!(json.contains(r#""heading_path":["Spores"]"#), "{json}");
+    let [markdown, ..] = shown("Ferns");
+    assert!(markdown.contains("; in Fern > Spores\n"), "{markdown}");
+}
+
+#[test]
+fn an_empty_note_says_that_it_is() {
+    let limits = Limits::default();
+    let candidates = vec![found("top", 1.0, "x"), found("a", 0.8, "")];
+    let request = request(1500, &limits, candidates);
+    let ledger = pack(Request { rendering: Rendering::Markdown, ..request }).unwrap();
+    assert!(ledger.summary.rendered.unwrap().ends_with("## [a](a)\nan empty note\n"));
 }
 
 #[test]

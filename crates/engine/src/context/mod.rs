@@ -113,6 +113,7 @@ impl Engine {
             limits: &limits,
             rendering: *rendering,
             order: *order,
+            stop: &engine.stop,
         })?;
         for decision in &mut packing {
             engine.stop.check()?;
@@ -151,6 +152,7 @@ fn piece(snapshot: &Snapshot, decision: Decision) -> ContextPiece {
 impl From<PackError> for EngineError {
     fn from(error: PackError) -> Self {
         let (field, reason) = match error {
+            PackError::Stopped(stopped) => return stopped.into(),
             PackError::Score { .. } => ("notes.score", error.to_string()),
             PackError::Setting { setting, value, expected } => {
                 (setting, format!("{value} is not {expected}"))

@@ -210,7 +210,7 @@ fn a_focus_note_comes_first_and_what_surrounds_it_by_level() {
 
     let narrow = Filter { paths: vec!["book/one.md".into()], ..Filter::default() };
     let narrow = ContextRequest { filter: narrow, ..around("Two") };
-    assert_eq!(shown(&narrow), ["book/two full 1 Self", "book/one full 0.8 PriorSibling"]);
+    assert_eq!(shown(&narrow), ["book/two full 1 Self", "book/one snippet 0.8 PriorSibling"]);
 
     let few = ContextRequest { limit: Some(1), ..around("Two") };
     let few = vault.engine.context(&few).unwrap();

@@ -47,7 +47,9 @@ pub(crate) fn context(
 }
 
 /// A table of what went in, what stayed out and why, and what it cost.
-pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
+///
+/// `soft_ratio` is the share of the budget that the caller gave each note.
+pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResponse) -> String {
     let AssembleResponse {
         items,
         left_out,
@@ -99,7 +101,12 @@ pub(crate) fn ledger(query: &str, answer: &AssembleResponse) -> String {
         grouped(*remaining)
     );
     if items.is_empty() && left_out.iter().any(|one| one.reason() == LeftOutReason::Budget) {
-        let why = "No note fits into the share of the budget that each may take, a tenth unless the settings say otherwise: give more, or a larger share, such as --with soft_ratio=1";
+        let why = match soft_ratio {
+            Some(1.0..) => "No note fits into the budget: give more",
+            Some(_) | None => {
+                "No note fits into the share of the budget that each may take, a tenth unless the settings say otherwise: give more, or a larger share, such as --with soft_ratio=1"
+            }
+        };
         let why: Vec<(char, bool)> = why.chars().map(|c| (c, false)).collect();
         let _ = writeln!(out, "{}", paint(NOTICE, wrap(&why, columns(), "").trim_end()));
     }
@@ -228,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_ledger_is_a_table_with_bars() {
-        let text = ledger("fern", &answer());
+        let text = ledger("fern", None, &answer());
         let plain = anstream::adapter::strip_str(&text).to_string();
         let lines: Vec<String> = plain
             .lines()
@@ -264,12 +271,12 @@ mod tests {
     #[test]
     fn the_text_comes_first_and_nothing_says_so() {
         let answer = answer();
-        let text = context(true, &answer, &ledger("fern", &answer), &Hint::daemon(None));
+        let text = context(true, &answer, &ledger("fern", None, &answer), &Hint::daemon(None));
         assert!(text.starts_with("## the context\n\n"), "{text}");
         assert!(text.trim_end().ends_with("--rendering markdown"), "{text}");
         // The command would not say what else the context was made of.
         let text = context(false, &answer, "", &Hint::daemon(None));
         assert!(text.trim_end().ends_with("get plants/fern"), "{text}");
-        assert!(ledger("x", &AssembleResponse::default()).contains("Nothing answers"));
+        assert!(ledger("x", None, &AssembleResponse::default()).contains("Nothing answers"));
     }
 }
