@@ -103,7 +103,7 @@ export function phaseName(phase: Phase): string {
     case Phase.INDEXING:
       return "reading files";
     case Phase.EMBEDDING:
-      return "embedding";
+      return "making vectors";
     case Phase.READY:
       return "up to date";
     case Phase.UNSPECIFIED:

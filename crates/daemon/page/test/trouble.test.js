@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { daemon, LEAP, visit } from "./stage.js";
-import { Daemon, EXAMPLE, vault } from "./weft.js";
+import { Daemon, EXAMPLE, manyNotes, vault } from "./weft.js";
 
 test("the bundle is small", () => {
   const built = join(import.meta.dirname, "../built");
@@ -64,17 +64,29 @@ test("a hostile note does nothing", async () => {
         addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));
       });
     };
-    for (const hash of ["#/note?uri=bait", "#/search?q=bait&explain=1&not=bait", "#/search?q=alert script bait", "#/context?q=bait", "#/index", "#/note"]) {
+    const views = [
+      ["#/note?uri=bait&hops=2", ".graph canvas"],
+      [`#/note?uri=${encodeURIComponent("<script>alert(1)<")}`, ".graph canvas"],
+      ["#/search?q=bait&explain=1&not=bait", ".preview .body"],
+      ["#/search?q=alert script bait", ".snippet mark"],
+      ["#/context?q=bait", ".rendered"],
+      ["#/index", ".files td"],
+      ["#/note", ".columns a"],
+    ];
+    for (const [hash, shown] of views) {
       await visit(hostile, "", async (page) => {
         await watch(page);
         await page.goto(`http://${hostile.address}/${hash}`);
         await page.reload();
-        await page.locator(".body, .rendered, .files td, .columns a").first().waitFor();
+        await page.locator(shown).first().waitFor();
         for (const link of await page.locator(".body a:not(.outside)").all()) await link.dispatchEvent("click");
         await page.waitForTimeout(200);
         assert.equal(await page.evaluate(() => window.hacked), undefined);
-        const forbidden = ".body :is(script, img, iframe, object, form, input, style, base, meta, svg, [style], [class]:not(.outside, .unresolved, .scrolls), [id], [onerror])";
-        assert.equal(await page.locator(forbidden).count(), 0);
+        const forbidden = [
+          "main :is(script, img, iframe, object, embed, video, audio, style, base, meta, link, svg, math, [onerror], [onload], [onclick], [href^=javascript], [href^=data])",
+          ".body :is(form, input, [style], [class]:not(.outside, .unresolved, .scrolls), [id])",
+        ];
+        for (const what of forbidden) assert.equal(await page.locator(what).count(), 0, `${hash}: ${what}`);
         assert.deepEqual(await page.evaluate(() => window.violations), []);
         assert.deepEqual(strange, []);
         assert.equal(await page.locator(".top nav").isVisible(), true, "the page is as it was");
@@ -177,4 +189,29 @@ test("a browser logs in with a token; what that may not ask is said; another tak
   } finally {
     await guarded.end();
   }
+});
+
+test("while vectors are made, how far and how fast is told, and answers say what they lack", async () => {
+  const busy = await Daemon.over(manyNotes(5000), { model: "bundled" });
+  try {
+    await visit(busy, "#/index", async (page) => {
+      await page.locator(".backlog", { hasText: /making vectors: [\d,]+ of 5,000 pieces of text\d+ a second, .+ left/ }).waitFor();
+      await page.locator(".generations li", { hasText: "wait for vectors" }).nth(1).waitFor();
+      await page.goto(`http://${busy.address}/#/search?q=word42 common`);
+      await page.locator(".summary .degraded", { hasText: "incomplete by meaning" }).waitFor();
+      await page.locator(".hit").first().waitFor();
+    });
+  } finally {
+    await busy.end();
+  }
+});
+
+test("where nothing can be drawn, the page says so, and the lists tell the same", async () => {
+  await visit(daemon, "", async (page) => {
+    await page.addInitScript(() => (HTMLCanvasElement.prototype.getContext = () => null));
+    await page.goto(`http://${daemon.address}/#/note?uri=Leap second`);
+    await page.reload();
+    await page.getByText("This browser cannot draw the graph").waitFor();
+    await page.locator("aside ul a").first().waitFor();
+  });
 });

@@ -47,6 +47,29 @@ export function Failed({ failure, again, offer = noteAddress }: { failure: Failu
   );
 }
 
+/** How an answer begins to say which way of finding notes it lacks, and how people say it. */
+const WAYS = [
+  ["vector: ", " by meaning: "],
+  ["words: ", " by words: "],
+  ["expansion: ", " by links: "],
+] as const;
+
+/** Says what an answer lacks and why. */
+export function Incomplete({ degraded }: { degraded: readonly string[] }) {
+  return (
+    <>
+      {degraded.map((what) => {
+        const [begins, said] = WAYS.find(([begins]) => what.startsWith(begins)) ?? ["", ": "];
+        return (
+          <span key={what} class="degraded">
+            {`incomplete${said}${what.slice(begins.length)}`}
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
 /** A place where an answer will stand. */
 export function Waiting({ lines = 3 }: { lines?: number }) {
   return (

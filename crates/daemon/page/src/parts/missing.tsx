@@ -6,7 +6,7 @@ import { useAnswer } from "../asking";
 import { Loss, type SearchRequestSchema, type WhyNotResponse } from "../contract/noteweft/v1/search_pb";
 import { search } from "../daemon";
 import { news } from "../pulse";
-import { Failed, Waiting } from "./failure";
+import { Failed, Incomplete, Waiting } from "./failure";
 import { ScoreBar, ScoreTable } from "./score";
 
 /** How long typing must rest before a question goes out, in milliseconds. */
@@ -84,7 +84,7 @@ function Told({ answer, stale }: { answer: WhyNotResponse; stale: boolean }) {
       <p class="faint">
         {margin !== undefined && `It missed by ${margin.toFixed(3)}. `}
         {rank !== undefined && (loss === Loss.NONE || loss === Loss.LIMIT ? `Its rank is ${rank}. ` : `Let through, it would have had rank ${rank}. `)}
-        {degraded.length > 0 && `Answered without ${degraded.join(", ")}.`}
+        <Incomplete degraded={degraded} />
       </p>
       {hit !== undefined && <ScoreTable hit={hit} />}
     </div>

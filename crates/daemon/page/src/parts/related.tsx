@@ -79,10 +79,7 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
       {answer === undefined && failure === undefined && <Waiting />}
       {answer !== undefined && (
         <>
-          <Shares notes={answer.relatedNotes} budget={Number(answer.budget)} />
-          <p class="faint">
-            <small>The closest relations first, as many as the tokens allow; the bar shows what each costs.</small>
-          </p>
+          {answer.relatedNotes.length > 0 && <Shares notes={answer.relatedNotes} budget={Number(answer.budget)} />}
           <ol class={`plain ranked ${waiting ? "stale" : ""}`}>
             {answer.relatedNotes.map((note, nth) => (
               <li key={note.uri}>
@@ -119,12 +116,14 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
 
 /** The budget as a bar, one piece per note. */
 function Shares({ notes, budget }: { notes: readonly RelatedNote[]; budget: number }) {
-  if (budget === 0) return null;
   return (
-    <div class="shares" aria-hidden="true">
-      {notes.map((note) => (
-        <span key={note.uri} title={`${note.title}, ${note.tokens} tokens`} style={{ width: `${(100 * Number(note.tokens)) / budget}%` }} />
-      ))}
-    </div>
+    <>
+      <div class="shares" aria-hidden="true">
+        {notes.map((note) => (
+          <span key={note.uri} title={`${note.title}, ${note.tokens} tokens`} style={{ width: `${(100 * Number(note.tokens)) / budget}%` }} />
+        ))}
+      </div>
+      <p class="faint">The closest relations first, as many as the tokens allow; the bar shows what each costs.</p>
+    </>
   );
 }

@@ -9,9 +9,9 @@ export type SignalName = (typeof SIGNALS)[number];
 
 /** What each signal says, for people. */
 export const MEANS: Record<SignalName, string> = {
-  similarity: "how well its text answers",
-  centrality: "how much it is linked",
-  activation: "how strongly other hits lead to it",
+  similarity: "its text answers",
+  centrality: "it is much linked",
+  activation: "other hits lead to it",
 };
 
 const of = (signals: Signals | undefined, name: SignalName): number => signals?.[name] ?? 0;

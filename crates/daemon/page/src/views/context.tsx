@@ -7,7 +7,7 @@ import { useAnswer } from "../asking";
 import { context } from "../daemon";
 import { BudgetUnit, ContextMode, LeftOutReason, type AssembleResponse, type ContextItem, type LeftOut } from "../contract/noteweft/v1/context_pb";
 import { Rendering } from "../contract/noteweft/v1/common_pb";
-import { Failed, Waiting } from "../parts/failure";
+import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { Filters, filterOf } from "../parts/filters";
 import { news } from "../pulse";
 import { count, counted, part } from "../text";
@@ -140,11 +140,7 @@ function Summary({ answer }: { answer: AssembleResponse }) {
           ? "No note was found."
           : "Nothing fits the budget."
         : `${counted(answer.items.length, "note")} in ${count(answer.used)} of ${count(answer.budget)} ${unitName(answer.unit)}, ${count(answer.remaining)} left`}
-      {answer.degraded.map((what) => (
-        <span key={what} class="degraded">
-          without {what}
-        </span>
-      ))}
+      <Incomplete degraded={answer.degraded} />
     </p>
   );
 }

@@ -68,7 +68,7 @@ function Facts({ note }: { note: GetNoteResponse }) {
         </span>
       )}
       {note.aliases.length > 0 && <span>also {note.aliases.join(", ")}</span>}
-      {!note.fresh && <span class="degraded">text newer than its vectors</span>}
+      {!note.fresh && <span class="degraded">waits for vectors</span>}
     </p>
   );
 }

@@ -6,7 +6,7 @@ import { useAnswer } from "../asking";
 import { notes, search } from "../daemon";
 import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
 import { Body } from "../parts/body";
-import { Failed, Waiting } from "../parts/failure";
+import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { Explained } from "../parts/explain";
 import { Missing } from "../parts/missing";
 import { Filters, filterOf, isFiltered } from "../parts/filters";
@@ -125,11 +125,7 @@ export function SearchView() {
               {hits.length === 0
                 ? `Nothing found${isFiltered(asked) ? " that passes the filter" : ""}.`
                 : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
-              {answer.degraded.map((what) => (
-                <span key={what} class="degraded">
-                  without {what}
-                </span>
-              ))}
+              <Incomplete degraded={answer.degraded} />
               <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
                 explain the ranking
               </button>
@@ -203,7 +199,7 @@ function Found({ hit, chosen, choose }: { hit: Hit; chosen: boolean; choose: () 
             {connectionName(hit.viaKind)}
           </span>
         )}
-        {!hit.fresh && <span class="degraded">text newer than its vectors</span>}
+        {!hit.fresh && <span class="degraded">waits for vectors</span>}
         <button type="button" class="link" aria-expanded={why} onClick={() => setWhy(!why)}>
           why
         </button>
