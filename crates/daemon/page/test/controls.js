@@ -1,6 +1,7 @@
 // Every control of every view, used once; the same for each vault.
 
 import assert from "node:assert/strict";
+import { clickDot, dotsAtRest, joinDots } from "./dots.js";
 
 /** A slider, moved to a value as a hand does. */
 const slide = (page, name, value) => page.getByRole("slider", { name }).fill(String(value));
@@ -72,8 +73,19 @@ export async function note(page, { far, note }) {
   await slide(page, "Tokens", 8000);
   await page.waitForFunction((n) => document.querySelectorAll(".ranked li").length > n, related);
   await page.locator(".siblings summary").first().waitFor();
+  await slide(page, "Hops", 1);
+  await told.waitFor();
+  const full = async () => (await dotsAtRest(page, "near")).filter(({ filled }) => filled);
+  const [one, other] = await full();
+  await joinDots(page, one, other);
+  // A path may lead through notes that were not drawn before.
+  const [near] = await full();
+  await clickDot(page, near);
+  const elsewhere = (from) => page.waitForFunction((name) => document.querySelector("h1") !== null && document.querySelector("h1").textContent !== name, from);
+  await elsewhere(note);
+  const there = await page.locator("h1").textContent();
   await page.locator("aside ul a").first().click();
-  await page.waitForFunction((name) => document.querySelector("h1") !== null && document.querySelector("h1").textContent !== name, note);
+  await elsewhere(there);
 }
 
 /** Uses the context of `query`. */

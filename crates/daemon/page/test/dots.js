@@ -1,4 +1,7 @@
-// Where the dots of the graph stand on the page, seen as a reader sees them.
+// The dots of the graph, seen and clicked as a reader does.
+
+/** Within this time a second click makes a double click. */
+const DOUBLE_CLICK_MS = 400;
 
 /** Where filled and hollow dots of a colour stand in the graph, as points of the page. */
 async function dots(page, colour) {
@@ -54,4 +57,20 @@ export async function dotsAtRest(page, colour) {
     await page.waitForTimeout(200);
   }
   throw new Error(`the dots do not come to rest: ${before}`);
+}
+
+/** Clicks on a dot, not in a hurry: two quick clicks are one double click to the drawing. */
+export async function clickDot(page, { x, y }) {
+  await page.waitForTimeout(DOUBLE_CLICK_MS);
+  await page.mouse.click(x, y);
+}
+
+/** Marks two dots as the ends of a path, and waits until it is shown. */
+export async function joinDots(page, one, other) {
+  await page.keyboard.down("Shift");
+  await clickDot(page, one);
+  await page.locator(".around").getByText("shift-click the other end").waitFor();
+  await clickDot(page, other);
+  await page.keyboard.up("Shift");
+  await page.locator(".steps a").nth(1).waitFor();
 }

@@ -56,7 +56,7 @@ async function everyControl(at, vault) {
     ["#/index", controls.index],
     ["#/search", controls.frame],
   ];
-  for (const [hash, use] of views) await visit(at, hash, (page) => use(page, vault));
+  for (const [hash, use] of views) await visit(at, hash, (page) => use(page, vault), { reducedMotion: "reduce" });
 }
 
 test("every control of every view works, on the example vault", () =>

@@ -4,12 +4,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { dotsAtRest } from "./dots.js";
+import { clickDot, dotsAtRest, joinDots } from "./dots.js";
 import { daemon, LEAP, visit } from "./stage.js";
 import { Daemon, vault } from "./weft.js";
-
-/** Within this time a second click makes a double click. */
-const DOUBLE_CLICK_MS = 400;
 
 test("by keyboard alone: ask, walk the hits, open a note, come back", async () => {
   await visit(daemon, "#/index", async (page) => {
@@ -137,23 +134,15 @@ test("in the graph a click walks, and two with the shift key find the path", asy
     await visit(small, "#/note?uri=b&hops=2", async (page) => {
       const [one, other] = await still(page, "3 notes");
       assert.ok(await page.locator(".signs .seen").isVisible(), "a link to a note met before is told");
-      await page.keyboard.down("Shift");
-      await page.mouse.click(one.x, one.y);
-      await page.locator(".around").getByText("shift-click the other end").waitFor();
-      // Two clicks in a hurry are one double click to the drawing.
-      await page.waitForTimeout(DOUBLE_CLICK_MS);
-      await page.mouse.click(other.x, other.y);
-      await page.keyboard.up("Shift");
-      await page.locator(".steps a").nth(1).waitFor();
-      await page.waitForTimeout(DOUBLE_CLICK_MS);
-      await page.mouse.click(one.x, one.y);
+      await joinDots(page, one, other);
+      await clickDot(page, one);
       await page.waitForFunction(() => document.querySelector("h1")?.textContent !== "B");
     }, calm);
     await visit(small, "#/note?uri=a&way=out", async (page) => {
       const found = await still(page, "2 notes");
       assert.deepEqual(found.map(({ filled }) => filled).sort(), [false, true], "a note that is not written yet is hollow");
       const full = found.find(({ filled }) => filled);
-      await page.mouse.click(full.x, full.y);
+      await clickDot(page, full);
       await page.getByRole("heading", { level: 1, name: "B" }).waitFor();
     }, calm);
   } finally {

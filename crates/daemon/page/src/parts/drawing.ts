@@ -182,10 +182,11 @@ export class Drawing {
 
   /** Draws `picture`; what was there before keeps its place as far as it can. */
   show(picture: Picture): void {
-    const fresh = this.#picture?.focus !== picture.focus || this.#picture.dots !== picture.dots;
-    this.#picture = picture;
     const graph = this.#graph;
     const kept = new Set(picture.dots.map((dot) => dot.id));
+    // While the notes are the same, they stay where they are: somebody may be pointing at one.
+    const fresh = this.#picture?.focus !== picture.focus || graph.order !== kept.size || picture.dots.some((dot) => !graph.hasNode(dot.id));
+    this.#picture = picture;
     for (const id of graph.nodes()) if (!kept.has(id)) graph.dropNode(id);
     graph.clearEdges();
     const shades = [colour("accent"), colour("near"), colour("mid"), colour("far")];
