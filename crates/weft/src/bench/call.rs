@@ -15,6 +15,8 @@ use weft_proto::noteweft::v1::{
     TreeRequest,
 };
 
+use super::edits::Watched;
+use super::seen::Seen;
 use crate::asker::{Asker, Transport};
 
 /// Notes of a tree at most.
@@ -29,6 +31,8 @@ pub(crate) enum Call {
     Related,
     Tree,
     Get,
+    /// A question about a note that is edited meanwhile; made where there are some, and not to be asked for.
+    Edited,
 }
 
 impl Call {
@@ -42,6 +46,7 @@ impl Call {
             Self::Related => "related",
             Self::Tree => "tree",
             Self::Get => "get",
+            Self::Edited => "edited",
         }
     }
 }
@@ -104,6 +109,8 @@ pub(super) struct Material {
     pub(super) queries: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) mode: SearchMode,
+    /// Notes that are edited meanwhile.
+    pub(super) edited: Option<Watched>,
 }
 
 impl Material {
@@ -130,13 +137,37 @@ impl Outcome {
     }
 }
 
+/// How a call ended, and what it showed.
+pub(super) struct Answer {
+    pub(super) outcome: Outcome,
+    pub(super) seen: Seen,
+}
+
+impl Answer {
+    pub(super) const fn new(outcome: Outcome, seen: Seen) -> Self {
+        Self { outcome, seen }
+    }
+
+    fn whole(generation: u64) -> Self {
+        Self::of(generation, &[])
+    }
+
+    fn of(generation: u64, degraded: &[String]) -> Self {
+        let seen = Seen { generation: Some(generation), parts: Vec::new() };
+        Self { outcome: Outcome::of(degraded), seen }
+    }
+}
+
+/// What the library says, with the code of a call that was given up, when the time it was told is over.
+const OUT_OF_TIME: &str = "Timeout expired";
+
 /// Who calls.
 #[derive(Clone)]
 pub(super) struct Caller {
-    search: SearchServiceClient<Transport>,
+    pub(super) search: SearchServiceClient<Transport>,
     contexts: ContextServiceClient<Transport>,
-    graph: GraphServiceClient<Transport>,
-    notes: NoteServiceClient<Transport>,
+    pub(super) graph: GraphServiceClient<Transport>,
+    pub(super) notes: NoteServiceClient<Transport>,
     deadline: Option<Duration>,
 }
 
@@ -147,32 +178,41 @@ impl Caller {
         Self { search, contexts, graph, notes, deadline }
     }
 
-    /// Makes the `at`-th call and waits for its answer.
-    pub(super) async fn call(mut self, call: Call, at: usize, material: Arc<Material>) -> Outcome {
-        let outcome = self.ask(call, at, &material).await;
-        outcome.unwrap_or_else(|status| Outcome::Failed(status.code()))
+    /// The time that each call has.
+    pub(super) const fn deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 
-    async fn ask(&mut self, call: Call, at: usize, material: &Material) -> Result<Outcome, Status> {
+    /// Makes the `at`-th call and waits for its answer.
+    pub(super) async fn call(mut self, call: Call, at: usize, material: Arc<Material>) -> Answer {
+        let answer = self.ask(call, at, &material).await;
+        answer.unwrap_or_else(|status| {
+            let is_late = status.code() == Code::Cancelled && status.message() == OUT_OF_TIME;
+            let code = if is_late { Code::DeadlineExceeded } else { status.code() };
+            Answer::new(Outcome::Failed(code), Seen::default())
+        })
+    }
+
+    async fn ask(&mut self, call: Call, at: usize, material: &Material) -> Result<Answer, Status> {
         let mode = material.mode.into();
         match call {
             Call::Search => {
                 let query = material.query(at);
                 let request = SearchRequest { query, mode, ..SearchRequest::default() };
                 let answer = self.search.search(self.timed(request)).await?.into_inner();
-                Ok(Outcome::of(&answer.degraded))
+                Ok(Answer::of(answer.generation, &answer.degraded))
             }
             Call::Context => {
                 let query = material.query(at);
                 let request = AssembleRequest { query, mode, ..AssembleRequest::default() };
                 let answer = self.contexts.assemble(self.timed(request)).await?.into_inner();
-                Ok(Outcome::of(&answer.degraded))
+                Ok(Answer::of(answer.generation, &answer.degraded))
             }
             Call::Related => {
                 let request =
                     RelatedRequest { focus: material.note(at), ..RelatedRequest::default() };
-                self.graph.related(self.timed(request)).await?;
-                Ok(Outcome::Whole)
+                let answer = self.graph.related(self.timed(request)).await?.into_inner();
+                Ok(Answer::whole(answer.generation))
             }
             Call::Tree => {
                 let request = TreeRequest {
@@ -181,19 +221,24 @@ impl Caller {
                     max_nodes: Some(TREE_NODES),
                     ..TreeRequest::default()
                 };
-                self.graph.tree(self.timed(request)).await?;
-                Ok(Outcome::Whole)
+                let answer = self.graph.tree(self.timed(request)).await?.into_inner();
+                Ok(Answer::whole(answer.generation))
             }
             Call::Get => {
                 let request =
                     GetNoteRequest { name: material.note(at), ..GetNoteRequest::default() };
-                self.notes.get_note(self.timed(request)).await?;
-                Ok(Outcome::Whole)
+                let answer = self.notes.get_note(self.timed(request)).await?.into_inner();
+                Ok(Answer::whole(answer.generation))
             }
+            Call::Edited => match &material.edited {
+                Some(watched) => watched.look(self).await,
+                // Nothing is edited, so nothing is asked.
+                None => Ok(Answer::new(Outcome::Whole, Seen::default())),
+            },
         }
     }
 
-    fn timed<T>(&self, message: T) -> Request<T> {
+    pub(super) fn timed<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         if let Some(deadline) = self.deadline {
             request.set_timeout(deadline);

@@ -8,12 +8,14 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
+use tonic::Code;
 
-use super::call::{Call, Caller, Material, Outcome};
+use super::call::{Answer, Call, Caller, Material, Outcome};
+use super::seen::{Seen, Sighting};
 use crate::percentile::percentile_ms;
 
 /// What does not count: connections open, caches fill.
-const WARM_UP: Duration = Duration::from_secs(1);
+pub(super) const WARM_UP: Duration = Duration::from_secs(1);
 
 /// Calls on their way at most; more are held back and counted.
 const IN_FLIGHT: usize = 10_000;
@@ -34,11 +36,34 @@ pub(super) struct Load {
 }
 
 /// One call.
-struct Sample {
+pub(super) struct Sample {
+    client: usize,
     call: Call,
     sent: Instant,
     took: Duration,
     outcome: Outcome,
+    seen: Seen,
+}
+
+impl Sample {
+    /// Makes the `at`-th call of `client`, and tells what became of it.
+    async fn take(
+        (client, caller): (usize, Caller),
+        call: Call,
+        at: usize,
+        material: Arc<Material>,
+    ) -> Self {
+        let sent = Instant::now();
+        let Answer { outcome, seen } = caller.call(call, at, material).await;
+        Self { client, call, sent, took: sent.elapsed(), outcome, seen }
+    }
+
+    /// What it showed.
+    pub(super) fn sighting(&self) -> Sighting<'_> {
+        let Self { client, sent, took, seen, call: _, outcome: _ } = self;
+        let (sent, took) = (sent.into_std(), *took);
+        Sighting { client: *client, sent, ended: sent + took, seen }
+    }
 }
 
 /// What a load gave.
@@ -46,6 +71,8 @@ struct Sample {
 pub(crate) struct LoadReport {
     /// Where the calls went to.
     pub(crate) place: String,
+    /// What else was going on, where several loads are compared.
+    pub(crate) phase: Option<Phase>,
     pub(crate) clients: usize,
     /// Calls a second that were to be sent; nothing where callers waited for their answers.
     pub(crate) rate: Option<f64>,
@@ -54,12 +81,43 @@ pub(crate) struct LoadReport {
     pub(crate) calls: Vec<CallReport>,
     /// All of them together.
     pub(crate) all: CallReport,
+    /// What became of their deadline, where they had one.
+    pub(crate) deadline: Option<DeadlineReport>,
     /// Calls that were not made, since too many were on their way.
     pub(crate) n_held_back: usize,
     /// Milliseconds by which the slowest hundredth of the calls left later than planned: the load's own fault, not the daemon's.
     pub(crate) late_ms_p99: Option<f64>,
     /// Microseconds of processor time of this process for each call: that of the answer too, where this process gives it.
     pub(crate) cpu_us_per_call: Option<f64>,
+}
+
+/// A part of a comparison of readers alone and beside edits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Phase {
+    /// As fast as clients go, to know what the daemon bears.
+    Capacity,
+    /// Nothing is edited.
+    Quiet,
+    /// Notes are edited.
+    Edits,
+}
+
+/// How calls with a deadline ended.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct DeadlineReport {
+    /// Milliseconds that each call had.
+    pub(crate) ms: f64,
+    /// Whole answers.
+    pub(crate) n_whole: usize,
+    /// Answers that went without a part.
+    pub(crate) n_degraded: usize,
+    /// Calls that were told that their time is over.
+    pub(crate) n_exceeded: usize,
+    /// Calls that failed for another reason.
+    pub(crate) n_failed: usize,
+    /// Calls that were over only after twice the time, however they ended.
+    pub(crate) n_after_twice: usize,
 }
 
 /// What became of calls.
@@ -86,7 +144,20 @@ pub(crate) struct Latencies {
     pub(crate) max: f64,
 }
 
+/// A load that was put, call by call.
+pub(super) struct Run {
+    /// All calls, the first ones included.
+    pub(super) samples: Vec<Sample>,
+    pub(super) report: LoadReport,
+}
+
 impl Load {
+    /// A load of `calls` in this order, with a question about notes that are edited once in each round where there are some.
+    pub(super) fn new(material: Material, mut calls: Vec<Call>) -> Self {
+        calls.extend(material.edited.is_some().then_some(Call::Edited));
+        Self { material: Arc::new(material), calls }
+    }
+
     /// Makes the calls for `time`, after a while that does not count.
     pub(super) async fn run(
         &self,
@@ -94,7 +165,7 @@ impl Load {
         pace: Pace,
         time: Duration,
         place: &str,
-    ) -> LoadReport {
+    ) -> Run {
         let clients = callers.len();
         let start = Instant::now() + WARM_UP;
         let end = start + time;
@@ -103,6 +174,7 @@ impl Load {
             sleep_until(start).await;
             cpu()
         });
+        let deadline = callers.iter().find_map(Caller::deadline);
         let mut late = Vec::new();
         let mut n_held_back = 0;
         match pace {
@@ -124,16 +196,18 @@ impl Load {
         while let Some(sample) = ended.recv().await {
             samples.push(sample);
         }
-        samples.retain(|sample: &Sample| sample.sent >= start);
-        let mut kinds: Vec<Call> = samples.iter().map(|sample| sample.call).collect();
+        let counted: Vec<&Sample> =
+            samples.iter().filter(|sample: &&Sample| sample.sent >= start).collect();
+        let mut kinds: Vec<Call> = counted.iter().map(|sample| sample.call).collect();
         kinds.sort_unstable();
         kinds.dedup();
         let calls = kinds.into_iter().map(|kind| {
-            let of_kind = samples.iter().filter(|sample| sample.call == kind);
+            let of_kind = counted.iter().copied().filter(|sample| sample.call == kind);
             CallReport::of(Some(kind), of_kind, seconds)
         });
-        LoadReport {
+        let report = LoadReport {
             place: place.to_owned(),
+            phase: None,
             clients,
             rate: match pace {
                 Pace::BackToBack => None,
@@ -141,11 +215,13 @@ impl Load {
             },
             seconds,
             calls: calls.collect(),
-            all: CallReport::of(None, samples.iter(), seconds),
+            all: CallReport::of(None, counted.iter().copied(), seconds),
+            deadline: deadline.map(|deadline| DeadlineReport::of(deadline, &counted)),
             n_held_back,
             late_ms_p99: (!late.is_empty()).then(|| Latencies::of(late).p99),
-            cpu_us_per_call: cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / samples.len().max(1) as f64),
-        }
+            cpu_us_per_call: cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / counted.len().max(1) as f64),
+        };
+        Run { samples, report }
     }
 
     /// The kind of the `at`-th call.
@@ -166,15 +242,13 @@ impl Load {
             let (calls, material, done) = (self.calls.clone(), Arc::clone(&material), done.clone());
             tasks.spawn(async move {
                 for at in (client..).step_by(n) {
-                    let sent = Instant::now();
-                    if sent >= end {
+                    if Instant::now() >= end {
                         break;
                     }
                     let call = calls[at % calls.len()];
-                    let outcome = caller.clone().call(call, at, Arc::clone(&material)).await;
-                    let sample = Sample { call, sent, took: sent.elapsed(), outcome };
+                    let caller = (client, caller.clone());
                     // The receiver outlives the callers.
-                    let _ = done.send(sample);
+                    let _ = done.send(Sample::take(caller, call, at, Arc::clone(&material)).await);
                 }
             });
         }
@@ -190,31 +264,38 @@ impl Load {
     ) -> Left {
         let places = Arc::new(Semaphore::new(IN_FLIGHT));
         let mut left = Left { late: Vec::new(), n_held_back: 0 };
-        let begin = Instant::now();
         let mut tasks = JoinSet::new();
-        for at in 0.. {
-            let due = begin + Duration::from_secs_f64(at as f64 / rate);
-            if due >= end {
-                break;
-            }
-            sleep_until(due).await;
+        steadily(rate, end, |at, due| {
             while tasks.try_join_next().is_some() {}
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
                 left.n_held_back += 1;
-                continue;
+                return;
             };
-            let caller = callers[at % callers.len()].clone();
+            let client = at % callers.len();
+            let caller = (client, callers[client].clone());
             let (call, material, done) = (self.kind(at), Arc::clone(&self.material), done.clone());
-            let sent = Instant::now();
-            left.late.push((due, sent - due));
+            left.late.push((due, due.elapsed()));
             tasks.spawn(async move {
-                let outcome = caller.call(call, at, material).await;
-                let _ = done.send(Sample { call, sent, took: sent.elapsed(), outcome });
+                let _ = done.send(Sample::take(caller, call, at, material).await);
                 drop(place);
             });
-        }
+        })
+        .await;
         while tasks.join_next().await.is_some() {}
         left
+    }
+}
+
+/// Calls `act` so many times a second until `end`, evenly, with the number of the time and when it was due.
+pub(super) async fn steadily(rate: f64, end: Instant, mut act: impl FnMut(usize, Instant)) {
+    let begin = Instant::now();
+    for at in 0.. {
+        let due = begin + Duration::from_secs_f64(at as f64 / rate);
+        if due >= end {
+            break;
+        }
+        sleep_until(due).await;
+        act(at, due);
     }
 }
 
@@ -242,8 +323,26 @@ impl CallReport {
     }
 }
 
+impl DeadlineReport {
+    fn of(deadline: Duration, samples: &[&Sample]) -> Self {
+        let n = |is: &dyn Fn(&Outcome) -> bool| {
+            samples.iter().filter(|sample| is(&sample.outcome)).count()
+        };
+        let exceeded = Outcome::Failed(Code::DeadlineExceeded);
+        let n_exceeded = n(&|outcome| *outcome == exceeded);
+        Self {
+            ms: deadline.as_secs_f64() * 1_000.0,
+            n_whole: n(&|outcome| *outcome == Outcome::Whole),
+            n_degraded: n(&|outcome| *outcome == Outcome::Degraded),
+            n_exceeded,
+            n_failed: n(&|outcome| matches!(outcome, Outcome::Failed(_))) - n_exceeded,
+            n_after_twice: samples.iter().filter(|sample| sample.took > deadline * 2).count(),
+        }
+    }
+}
+
 impl Latencies {
-    fn of(mut took: Vec<Duration>) -> Self {
+    pub(super) fn of(mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
         let at = |percent| percentile_ms(&took, percent);
         Self { p50: at(50), p95: at(95), p99: at(99), max: at(100) }
@@ -277,21 +376,28 @@ mod tests {
 
     #[test]
     fn what_failed_is_counted_by_status() {
-        let sample = |outcome| Sample {
+        let sample = |outcome, ms| Sample {
+            client: 0,
             call: Call::Get,
             sent: Instant::now(),
-            took: Duration::from_millis(2),
+            took: Duration::from_millis(ms),
             outcome,
+            seen: Seen::default(),
         };
         let samples = [
-            sample(Outcome::Whole),
-            sample(Outcome::Degraded),
-            sample(Outcome::Failed(tonic::Code::DeadlineExceeded)),
-            sample(Outcome::Failed(tonic::Code::DeadlineExceeded)),
+            sample(Outcome::Whole, 2),
+            sample(Outcome::Degraded, 2),
+            sample(Outcome::Failed(Code::DeadlineExceeded), 5),
+            sample(Outcome::Failed(Code::DeadlineExceeded), 11),
         ];
         let report = CallReport::of(Some(Call::Get), samples.iter(), 2.0);
         assert_eq!((report.n, report.n_degraded), (4, 1));
         assert_eq!(report.errors, [("DeadlineExceeded".to_owned(), 2)].into());
         assert!((report.per_second - 2.0).abs() < 1e-9);
+        let all: Vec<&Sample> = samples.iter().collect();
+        let deadline = DeadlineReport::of(Duration::from_millis(5), &all);
+        let DeadlineReport { ms: _, n_whole, n_degraded, n_exceeded, n_failed, n_after_twice } =
+            deadline;
+        assert_eq!((n_whole, n_degraded, n_exceeded, n_failed, n_after_twice), (1, 1, 2, 0, 1));
     }
 }

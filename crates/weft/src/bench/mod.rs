@@ -1,10 +1,12 @@
 //! `weft bench`: what a daemon bears, and how long its answers take meanwhile.
 
 pub(crate) mod call;
+pub(crate) mod edits;
 pub(crate) mod load;
+pub(crate) mod memory;
+mod seen;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -24,11 +26,18 @@ use crate::reach::Credentials;
 use crate::serve::until_ready;
 
 use call::{Caller, Material, Mix};
-pub(crate) use load::{CallReport, LoadReport};
-use load::{Load, Pace};
+use edits::Edits;
+pub(crate) use edits::EditsReport;
+pub(crate) use load::{CallReport, DeadlineReport, LoadReport, Phase};
+use load::{Load, Pace, Run, WARM_UP};
+use memory::Memory;
+pub(crate) use memory::{Growth, MemoryReport};
 
 /// Notes whose titles are asked for, and that are walked and read, at most.
 const NOTES: u32 = 1_000;
+
+/// The lowest rate of calls a second.
+const SLOWEST: f64 = 0.01;
 
 /// What to ask, how often, and for how long.
 #[derive(Debug, Args)]
@@ -57,6 +66,12 @@ pub(crate) struct BenchArgs {
     /// With --vault: measure the same also over a socket, to see what the wire costs.
     #[arg(long, requires = "vault")]
     wire: bool,
+    /// Measure twice, the second time with so many edits a second beside the calls, and see whether a reader meets half an edit.
+    ///
+    /// 32 notes are written beside those of the first vault and removed at the end; they are named `weft-bench-…`.
+    /// Without --rate the calls come at half the rate that the daemon bears, which is measured first.
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate, conflicts_with = "wire")]
+    edits: Option<f64>,
 }
 
 /// What was measured.
@@ -66,6 +81,10 @@ pub(crate) struct BenchReport {
     pub(crate) loads: Vec<LoadReport>,
     /// What the socket adds, where both were measured.
     pub(crate) wire: Option<WireReport>,
+    /// What became of edits, where there were some beside the last load.
+    pub(crate) edits: Option<EditsReport>,
+    /// The daemon's memory during the last load, where it tells.
+    pub(crate) memory: Option<MemoryReport>,
 }
 
 /// What a socket adds to the answers of the process, on both of its sides.
@@ -93,19 +112,103 @@ async fn one(global: &Global, args: BenchArgs) -> Result<BenchReport, Failure> {
             others.push(Asker::open(global).await?);
         }
         let askers: Vec<&Asker> = std::iter::once(&first).chain(&others).collect();
-        let place = match first.channel() {
-            Some(_) => "over gRPC",
-            None => "in process",
-        };
-        let load = load(&args, &first).await?;
-        Ok(vec![measure(&args, &load, &askers, place).await])
+        let bench = Bench { args: &args, askers: &askers, place: place(&first) };
+        match args.edits {
+            None => bench.alone().await,
+            Some(rate) => bench.with_edits(rate).await,
+        }
     };
     let measured = measured.await;
     for asker in others {
         asker.close().await;
     }
     first.close().await;
-    measured.map(|loads| BenchReport { loads, wire: None })
+    measured
+}
+
+fn place(asker: &Asker) -> &'static str {
+    match asker.channel() {
+        Some(_) => "over gRPC",
+        None => "in process",
+    }
+}
+
+/// Who is asked, and how.
+struct Bench<'a> {
+    args: &'a BenchArgs,
+    askers: &'a [&'a Asker],
+    place: &'static str,
+}
+
+impl Bench<'_> {
+    /// One load.
+    async fn alone(&self) -> Result<BenchReport, Failure> {
+        let (material, _) = material(self.args, self.askers[0]).await?;
+        let load = Load::new(material, self.args.mix.cycle());
+        let memory = Memory::watch(self.askers[0], self.time());
+        let (run, memory) = tokio::join!(self.run(&load, self.args.pace()), memory);
+        Ok(BenchReport { loads: vec![run.report], wire: None, edits: None, memory })
+    }
+
+    /// A load, and then the same beside `rate` edits a second.
+    async fn with_edits(&self, rate: f64) -> Result<BenchReport, Failure> {
+        let (material, vault) = material(self.args, self.askers[0]).await?;
+        let mut edits = Edits::begin(self.askers[0], vault, &material.queries).await?;
+        let material = Material { edited: Some(edits.questions()), ..material };
+        let load = Load::new(material, self.args.mix.cycle());
+        let measured = tokio::select! {
+            measured = self.compare(&load, &mut edits, rate) => Ok(measured),
+            _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+        };
+        edits.end().await;
+        measured
+    }
+
+    async fn compare(&self, load: &Load, edits: &mut Edits, rate: f64) -> BenchReport {
+        let mut loads = Vec::new();
+        let of_phase = |run: &mut Run, phase| run.report.phase = Some(phase);
+        let pace = match self.args.pace() {
+            Pace::PerSecond(rate) => Pace::PerSecond(rate),
+            Pace::BackToBack => {
+                let mut run = self.run(load, Pace::BackToBack).await;
+                of_phase(&mut run, Phase::Capacity);
+                let half = run.report.all.per_second / 2.0;
+                loads.push(run.report);
+                Pace::PerSecond(half.max(SLOWEST))
+            }
+        };
+        let mut quiet = self.run(load, pace).await;
+        of_phase(&mut quiet, Phase::Quiet);
+        let (mut beside, edited, memory) = tokio::join!(
+            self.run(load, pace),
+            edits.run(rate, self.time(), &load.material),
+            Memory::watch(self.askers[0], self.time()),
+        );
+        of_phase(&mut beside, Phase::Edits);
+        let report = edits.report(edited, &quiet, &beside);
+        loads.extend([quiet.report, beside.report]);
+        BenchReport { loads, wire: None, edits: Some(report), memory }
+    }
+
+    /// How long a load takes, with what does not count.
+    fn time(&self) -> Duration {
+        WARM_UP + Duration::from_secs(self.args.seconds.into())
+    }
+
+    async fn run(&self, load: &Load, pace: Pace) -> Run {
+        let Self { args, askers, place } = self;
+        let deadline = args.deadline_ms.map(|ms| Duration::from_millis(ms.into()));
+        let callers: Vec<Caller> = (0..args.clients as usize)
+            .map(|client| Caller::new(askers[client % askers.len()], deadline))
+            .collect();
+        load.run(callers, pace, Duration::from_secs(args.seconds.into()), place).await
+    }
+}
+
+impl BenchArgs {
+    fn pace(&self) -> Pace {
+        self.rate.map_or(Pace::BackToBack, Pace::PerSecond)
+    }
 }
 
 /// Measures a daemon in this process without and with a socket.
@@ -131,7 +234,8 @@ async fn both(global: &Global, args: BenchArgs) -> Result<BenchReport, Failure> 
         let mut progress = Progress::new();
         until_ready(&here, &mut progress).await?;
         progress.end();
-        let load = load(&args, &here).await?;
+        let (material, _) = material(&args, &here).await?;
+        let load = Load::new(material, args.mix.cycle());
         let credentials = Credentials::read(global)?;
         let mut over = Vec::new();
         for _ in 0..args.clients {
@@ -139,12 +243,13 @@ async fn both(global: &Global, args: BenchArgs) -> Result<BenchReport, Failure> 
             over.push(Asker::connect(&address, &credentials, purpose, Hint::daemon(None)).await?);
         }
         let over: Vec<&Asker> = over.iter().collect();
-        let inside = measure(&args, &load, &[&here], "in process").await;
-        let outside = measure(&args, &load, &over, "over gRPC").await;
-        Ok(BenchReport {
-            wire: Some(WireReport::between(&inside, &outside)),
-            loads: vec![inside, outside],
-        })
+        let mut loads = Vec::new();
+        for askers in [&[&here][..], &over] {
+            let bench = Bench { args: &args, askers, place: place(askers[0]) };
+            loads.push(bench.run(&load, args.pace()).await.report);
+        }
+        let wire = Some(WireReport::between(&loads[0], &loads[1]));
+        Ok(BenchReport { loads, wire, edits: None, memory: None })
     };
     let outcome = tokio::select! {
         ended = &mut running => return Err(ended.map_or_else(
@@ -168,13 +273,14 @@ impl WireReport {
     }
 }
 
-/// What is asked, from the file or from the notes themselves.
-async fn load(args: &BenchArgs, asker: &Asker) -> Result<Load, Failure> {
+/// What is asked, from the file or from the notes themselves, and the name of their first vault.
+async fn material(args: &BenchArgs, asker: &Asker) -> Result<(Material, String), Failure> {
     let request = ListNotesRequest { page_size: Some(NOTES), ..ListNotesRequest::default() };
     let notes = asker.notes().list_notes(request).await?.into_inner().notes;
-    if notes.is_empty() {
+    let Some(first) = notes.first() else {
         return Err(Failure::other("there are no notes to ask about"));
-    }
+    };
+    let vault = first.vault.clone();
     let queries = match &args.queries {
         None => notes.iter().map(|note| note.title.clone()).collect(),
         Some(path) => texts(path)?,
@@ -183,8 +289,9 @@ async fn load(args: &BenchArgs, asker: &Asker) -> Result<Load, Failure> {
         queries,
         notes: notes.into_iter().map(|note| note.uri).collect(),
         mode: SearchMode::from(args.mode),
+        edited: None,
     };
-    Ok(Load { material: Arc::new(material), calls: args.mix.cycle() })
+    Ok((material, vault))
 }
 
 fn texts(path: &Path) -> Result<Vec<String>, Failure> {
@@ -197,18 +304,9 @@ fn texts(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(queries.into_iter().map(|query| query.text).collect())
 }
 
-async fn measure(args: &BenchArgs, load: &Load, askers: &[&Asker], place: &str) -> LoadReport {
-    let deadline = args.deadline_ms.map(|ms| Duration::from_millis(ms.into()));
-    let callers: Vec<Caller> = (0..args.clients as usize)
-        .map(|client| Caller::new(askers[client % askers.len()], deadline))
-        .collect();
-    let pace = args.rate.map_or(Pace::BackToBack, Pace::PerSecond);
-    load.run(callers, pace, Duration::from_secs(args.seconds.into()), place).await
-}
-
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    if !(0.01..=1e6).contains(&rate) {
+    if !(SLOWEST..=1e6).contains(&rate) {
         return Err("it is 0.01 to 1,000,000 calls a second".to_owned());
     }
     Ok(rate)

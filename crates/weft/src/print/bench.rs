@@ -2,15 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::text::{BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, grouped, padded, paint};
-use crate::bench::{BenchReport, CallReport, LoadReport, WireReport};
+use super::text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, counted, grouped, padded, paint};
+use crate::bench::{
+    BenchReport, CallReport, DeadlineReport, EditsReport, Growth, LoadReport, MemoryReport, Phase,
+    WireReport,
+};
 
 /// Columns of a call's name.
 const NAME: usize = 9;
 
-/// What became of the calls of each load, and what the wire adds.
+/// What became of the calls of each load, what the wire adds, and what edits beside them did.
 pub(crate) fn bench(report: &BenchReport) -> String {
-    let BenchReport { loads, wire } = report;
+    let BenchReport { loads, wire, edits, memory } = report;
     let mut out = loads.iter().map(load).collect::<Vec<_>>().join("\n");
     if let Some(WireReport { p50_ms, cpu_us_per_call }) = wire {
         let cpu = cpu_us_per_call
@@ -18,25 +21,117 @@ pub(crate) fn bench(report: &BenchReport) -> String {
             .unwrap_or_default();
         let _ = writeln!(out, "\nThe wire adds {:+.0} µs in the middle{cpu}.", p50_ms * 1_000.0);
     }
+    if let Some(edits) = edits {
+        out += &self::edits(edits);
+    }
+    if let Some(memory) = memory {
+        out += &self::memory(memory);
+    }
+    out
+}
+
+fn edits(report: &EditsReport) -> String {
+    let EditsReport {
+        rate,
+        n,
+        n_held_back,
+        errors,
+        latency_ms: at,
+        p99_ratio,
+        n_answers,
+        n_answers_of_edited,
+        n_breaches,
+        breaches,
+    } = report;
+    let mut out = format!(
+        "\n{}: {}, {rate} a second\n",
+        paint(STRONG, "edits"),
+        counted(*n as u64, "note written", "notes written")
+    );
+    let [p50, p95, p99, max] = [at.p50, at.p95, at.p99, at.max].map(|ms| format!("{ms:.1}"));
+    let _ = writeln!(
+        out,
+        "until a generation held it: p50 {p50} ms, p95 {p95}, p99 {p99}, longest {max}"
+    );
+    for (code, n) in errors {
+        let _ = writeln!(out, "{} {code}", paint(BAD, &format!("{:>8}", grouped(*n as u64))));
+    }
+    if *n_held_back > 0 {
+        let n = counted(*n_held_back as u64, "edit was", "edits were");
+        let text = format!("{n} not made: the note's last was still on its way");
+        let _ = writeln!(out, "{}", paint(NOTICE, &text));
+    }
+    let _ = writeln!(out, "the readers' p99 beside them is {p99_ratio:.2} times the quiet one");
+    let looked_at = format!(
+        "{} compared, {} of edited notes",
+        counted(*n_answers as u64, "answer", "answers"),
+        grouped(*n_answers_of_edited as u64)
+    );
+    let verdict = match n_breaches {
+        0 => paint(GOOD, "each came from one generation"),
+        n => paint(BAD, &format!("{} did not come from one generation", grouped(*n as u64))),
+    };
+    let _ = writeln!(out, "{looked_at}: {verdict}");
+    for breach in breaches {
+        let _ = writeln!(out, "  {breach}");
+    }
+    out
+}
+
+fn memory(report: &MemoryReport) -> String {
+    let MemoryReport { n_samples, first_bytes, last_bytes, most_bytes, growth } = report;
+    let [first, last, most] =
+        [first_bytes, last_bytes, most_bytes].map(|bytes| format!("{:.1}", *bytes as f64 / 1e6));
+    let mut out = format!(
+        "\n{}: {first} MB at first, {last} at the end, {most} at most ({n_samples} samples)\n",
+        paint(STRONG, "memory")
+    );
+    if let Some(Growth { kb_per_minute, plus_minus }) = growth {
+        let _ = writeln!(
+            out,
+            "{kb_per_minute:+.0} kB a minute over the second half, give or take {plus_minus:.0}"
+        );
+    }
+    out
+}
+
+fn deadline(report: &DeadlineReport, n: usize) -> String {
+    let DeadlineReport { ms, n_whole, n_degraded, n_exceeded, n_failed, n_after_twice } = report;
+    let share = |part: usize| format!("{:.2} %", 100.0 * part as f64 / n.max(1) as f64);
+    let [whole, degraded, exceeded, failed] =
+        [n_whole, n_degraded, n_exceeded, n_failed].map(|part| share(*part));
+    let mut out = format!(
+        "within {ms} ms: {whole} answered, {degraded} in part, {exceeded} told it is over\n{failed} failed; "
+    );
+    let late = format!("{} ended after {} ms", share(*n_after_twice), ms * 2.0);
+    let _ = writeln!(out, "{}", if *n_after_twice > 0 { paint(NOTICE, &late) } else { late });
     out
 }
 
 fn load(report: &LoadReport) -> String {
     let LoadReport {
         place,
+        phase,
         clients,
         rate,
         seconds,
         calls,
         all,
+        deadline,
         n_held_back,
         late_ms_p99,
         cpu_us_per_call,
     } = report;
     let clients = counted(*clients as u64, "client", "clients");
     let pace =
-        rate.map_or_else(|| "back to back".to_owned(), |rate| format!("{rate} calls a second"));
-    let mut out = format!("{}: {clients}, {pace}, {seconds:.1} s\n\n", paint(STRONG, place));
+        rate.map_or_else(|| "back to back".to_owned(), |rate| format!("{rate:.1} calls a second"));
+    let place = match phase {
+        None => place.clone(),
+        Some(Phase::Capacity) => format!("{place}, as much as it bears"),
+        Some(Phase::Quiet) => format!("{place}, quiet"),
+        Some(Phase::Edits) => format!("{place}, beside edits"),
+    };
+    let mut out = format!("{}: {clients}, {pace}, {seconds:.1} s\n\n", paint(STRONG, &place));
     let columns =
         ["calls", "a second", "p50 ms", "p95 ms", "p99 ms", "max ms", "degraded", "failed"];
     let heading: String = columns.iter().map(|name| format!(" {name:>8}")).collect();
@@ -49,6 +144,9 @@ fn load(report: &LoadReport) -> String {
     }
     for (code, n) in &all.errors {
         let _ = writeln!(out, "{} {}", paint(BAD, &format!("{:>8}", grouped(*n as u64))), code);
+    }
+    if let Some(deadline) = deadline {
+        out += &self::deadline(deadline, all.n);
     }
     let mut notes = Vec::new();
     if let Some(cpu) = cpu_us_per_call {
@@ -107,6 +205,7 @@ mod tests {
         let errors = BTreeMap::from([("DeadlineExceeded".to_owned(), 2)]);
         let load = LoadReport {
             place: "over gRPC".into(),
+            phase: Some(Phase::Edits),
             clients: 8,
             rate: None,
             seconds: 10.0,
@@ -114,13 +213,41 @@ mod tests {
                 report(Some(Call::Search), errors.clone()),
                 report(Some(Call::Get), BTreeMap::new()),
             ],
-            all: report(None, errors),
+            all: report(None, errors.clone()),
+            deadline: Some(DeadlineReport {
+                ms: 50.0,
+                n_whole: 9_999,
+                n_degraded: 1_000,
+                n_exceeded: 1_346,
+                n_failed: 0,
+                n_after_twice: 1,
+            }),
             n_held_back: 0,
             late_ms_p99: None,
             cpu_us_per_call: Some(400.0),
         };
         let wire = Some(WireReport { p50_ms: 0.05, cpu_us_per_call: Some(120.0) });
-        let text = bench(&BenchReport { loads: vec![load], wire });
+        let edits = Some(EditsReport {
+            rate: 50.0,
+            n: 500,
+            n_held_back: 1,
+            errors,
+            latency_ms: Latencies { p50: 10.8, p95: 11.5, p99: 22.25, max: 40.0 },
+            p99_ratio: 1.5,
+            n_answers: 12_345,
+            n_answers_of_edited: 1_234,
+            n_breaches: 1,
+            breaches: vec!["note 3 in generation 9: version 2, another's".into()],
+        });
+        let growth = Some(Growth { kb_per_minute: 1.2, plus_minus: 3.4 });
+        let memory = Some(MemoryReport {
+            n_samples: 90,
+            first_bytes: 81_000_000,
+            last_bytes: 82_000_000,
+            most_bytes: 83_000_000,
+            growth,
+        });
+        let text = bench(&BenchReport { loads: vec![load], wire, edits, memory });
         let plain = anstream::adapter::strip_str(&text).to_string();
         let table: Vec<&str> = plain.lines().skip(2).take(4).collect();
         assert!(
@@ -129,6 +256,8 @@ mod tests {
         );
         assert!(plain.lines().all(|line| line.chars().count() <= 82), "{plain}");
         assert!(plain.contains("2 DeadlineExceeded"), "{plain}");
+        assert!(plain.contains("1 did not come from one generation\n  note 3"), "{plain}");
+        assert!(plain.contains("+1 kB a minute over the second half, give or take 3"), "{plain}");
         assert!(plain.contains("The wire adds +50 µs in the middle, and +120 µs"), "{plain}");
     }
 }

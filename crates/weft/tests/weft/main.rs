@@ -486,6 +486,27 @@ fn a_load_is_measured_with_and_without_the_wire() {
 }
 
 #[test]
+fn readers_beside_edits_see_whole_generations() {
+    let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft and green\n").unwrap();
+    let folder = vault.path().to_string_lossy();
+    let model = ["--set", "embedding.model=none", "--vault", &folder];
+    let args = ["bench", "--edits", "40", "--rate", "100", "--seconds", "1", "--format", "json"];
+    let output = weft(home.path(), &[&args[..], &model].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let phases: Vec<&Value> =
+        answer["loads"].as_array().unwrap().iter().map(|load| &load["phase"]).collect();
+    assert_eq!(phases, ["quiet", "edits"]);
+    let edits = &answer["edits"];
+    assert_eq!(edits["breaches"], serde_json::json!([]), "{edits}");
+    assert!(edits["n"].as_u64().unwrap() > 0, "{edits}");
+    assert!(edits["n_answers_of_edited"].as_u64().unwrap() > 0, "{edits}");
+    let left: Vec<_> = std::fs::read_dir(vault.path()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "what was written is removed: {left:?}");
+}
+
+#[test]
 fn data_is_printed_to_the_byte() {
     let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let body = "bell \u{7} delete \u{7f} escape \u{1b}[31m next line \u{85} end";
