@@ -120,6 +120,12 @@ impl Disk {
         fs::rename(from, to)
     }
 
+    /// Gives the file at `from` a second name, which nothing may have.
+    pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.pass(Step::Create, to)?;
+        fs::hard_link(from, to)
+    }
+
     /// Removes a file; one that is not there is no error.
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.pass(Step::Remove, path)?;

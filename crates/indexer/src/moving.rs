@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use weft_model::TextHash;
 
-use crate::files;
+use crate::files::{self, Files};
 use crate::hash::hash_of;
 
 /// A file that moves, and the files whose links are rewritten for it.
@@ -38,10 +38,10 @@ pub(crate) struct Edit {
 
 impl Edit {
     /// Writes the text into `file`; false where somebody has saved it meanwhile, for then it is theirs.
-    pub(crate) fn apply(&self, file: &Path) -> io::Result<bool> {
+    pub(crate) fn apply(&self, files: &Files, file: &Path) -> io::Result<bool> {
         let is_same = files::read(file)?.is_some_and(|now| digits(&now) == self.before);
         if is_same {
-            files::replace(file, self.text.as_bytes())?;
+            files.replace(file, self.text.as_bytes())?;
         }
         Ok(is_same)
     }
@@ -49,19 +49,23 @@ impl Edit {
 
 impl Moving {
     /// Does what is left to do, where the move had begun, and says whether it had; `place` tells where a path really lies, if it may be written.
-    pub(crate) fn finish(&self, place: impl Fn(&str) -> Option<PathBuf>) -> io::Result<bool> {
+    pub(crate) fn finish(
+        &self,
+        files: &Files,
+        place: impl Fn(&str) -> Option<PathBuf>,
+    ) -> io::Result<bool> {
         let (Some(from), Some(to)) = (place(&self.from), place(&self.to)) else {
             return Ok(false);
         };
         let has_moved = match (files::read(&from)?, files::read(&to)?) {
             // It was given its new name, and has its old one still.
             (Some(_), Some(_)) if is_one_file(&from, &to)? => {
-                files::remove(&from)?;
+                files.remove(&from)?;
                 true
             }
             // The new name was held for it, and is not its own yet.
             (Some(old), Some(new)) if new.is_empty() && digits(&old) == self.hash => {
-                fs::rename(&from, &to)?;
+                files.take_place(&from, &to)?;
                 true
             }
             (None, Some(_)) => true,
@@ -70,7 +74,7 @@ impl Moving {
         if has_moved {
             for edit in &self.edits {
                 if let Some(file) = place(&edit.path) {
-                    edit.apply(&file)?;
+                    edit.apply(files, &file)?;
                 }
             }
         }
@@ -120,8 +124,8 @@ mod tests {
     #[test]
     fn a_move_that_had_begun_is_finished_and_no_other() {
         type Begin = fn(&Path);
-        type Files = &'static [(&'static str, &'static str)];
-        let cases: [(&str, Begin, Files); 6] = [
+        type Held = &'static [(&'static str, &'static str)];
+        let cases: [(&str, Begin, Held); 6] = [
             ("not begun", |_| {}, &[("a.md", "moss"), ("c.md", "[[a]]"), ("d.md", "[[a]] too")]),
             (
                 "two names",
@@ -156,12 +160,13 @@ mod tests {
         for (name, begin, expected) in cases {
             let folder = tempfile::tempdir().unwrap();
             let at = folder.path();
+            let files = Files::new(weft_index::Disk::default(), at);
             for (path, text) in [("a.md", "moss"), ("c.md", "[[a]]"), ("d.md", "[[a]] too")] {
                 fs::write(at.join(path), text).unwrap();
             }
             begin(at);
             for _ in 0..2 {
-                moving().finish(|path| Some(at.join(path))).unwrap();
+                moving().finish(&files, |path| Some(at.join(path))).unwrap();
                 let mut found: Vec<_> = fs::read_dir(at)
                     .unwrap()
                     .map(|entry| entry.unwrap())

@@ -29,6 +29,8 @@ pub use area::Area;
 use area::{Part, spelled};
 pub use place::{Refusal, note_path, place};
 
+use crate::files::is_beside;
+
 /// Files that hold rules, those that win first.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
 
@@ -91,6 +93,8 @@ pub struct Scan {
     ///
     /// Then a change under one path may show under another, so only a look at everything tells.
     pub entangled: bool,
+    /// Files that look as though a write had put them beside their place, where they are not looked for by name.
+    pub(crate) beside: Vec<PathBuf>,
 }
 
 /// Why a vault or a file cannot be read.
@@ -145,9 +149,9 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, Sca
             }
         }
     }
-    let Walk { found, mut skipped, entangled, .. } = walk;
+    let Walk { found, mut skipped, entangled, beside, .. } = walk;
     skipped.sort();
-    Ok(Scan { found: found.into_values().collect(), skipped, entangled })
+    Ok(Scan { found: found.into_values().collect(), skipped, entangled, beside })
 }
 
 fn is_gone(error: &std::io::Error) -> bool {
@@ -216,6 +220,7 @@ struct Walk {
     found: BTreeMap<NotePath, Found>,
     skipped: Vec<Skipped>,
     entangled: bool,
+    beside: Vec<PathBuf>,
 }
 
 impl Walk {
@@ -229,6 +234,7 @@ impl Walk {
             found: BTreeMap::new(),
             skipped: Vec::new(),
             entangled: false,
+            beside: Vec::new(),
             root,
         })
     }
@@ -240,7 +246,9 @@ impl Walk {
         let mut inner = Vec::new();
         for named in names {
             let path = &named.path;
-            if is_hidden(path.file_name().unwrap_or_default()) {
+            let name = path.file_name().unwrap_or_default();
+            if is_hidden(name) {
+                self.beside.extend(name.to_str().is_some_and(is_beside).then(|| path.clone()));
                 continue;
             }
             match path.metadata() {

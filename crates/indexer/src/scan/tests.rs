@@ -16,7 +16,7 @@ fn vault(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn look(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
-    let Scan { found, skipped, entangled: _ } =
+    let Scan { found, skipped, entangled: _, beside: _ } =
         scan(root.path(), options, &Area::WHOLE).expect("the root can be read");
     (
         found.iter().map(|file| file.path.as_str().to_owned()).collect(),

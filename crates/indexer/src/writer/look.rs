@@ -259,7 +259,8 @@ impl Writer {
             vault.entangled = seen.entangled;
             vault.identity = watch::identity(&root);
         }
-        let Scan { found, skipped, entangled: _ } = seen;
+        let Scan { found, skipped, entangled: _, beside } = seen;
+        self.files.remove_left_over(&beside);
         let notes = self.publisher.newest().notes.clone();
         let paths = area.paths();
         let mut gone = self.gone(id, &notes, &paths);

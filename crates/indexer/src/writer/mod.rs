@@ -31,6 +31,7 @@ pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
 use crate::board::Board;
 use crate::embed::Opener;
+use crate::files::Files;
 use crate::past::Past;
 use crate::status::Phase;
 use crate::succession::{Succession, Successor};
@@ -93,6 +94,7 @@ pub(crate) struct Parts {
 
 pub(crate) struct Writer {
     settings: IndexSettings,
+    files: Files,
     store: Option<Store>,
     keyword: KeywordWriter,
     /// Whether the last error was the store's.
@@ -132,6 +134,7 @@ impl Writer {
         let newest = publisher.newest().generation;
         let mut writer = Self {
             recipe: settings.recipe(embedder.as_deref()),
+            files: Files::new(settings.disk.clone(), &settings.store),
             settings,
             store,
             keyword,

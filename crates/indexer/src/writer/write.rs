@@ -85,8 +85,8 @@ impl Writer {
         }
         let written = match &old {
             Some(old) if *old == bytes => Ok(()),
-            Some(_) => files::replace(&spot.file, &bytes),
-            None => files::create(&spot.file, &bytes),
+            Some(_) => self.files.replace(&spot.file, &bytes),
+            None => self.files.create(&spot.file, &bytes),
         };
         written.map_err(|error| refused(&spot, error))?;
         self.wrote(&spot, std::slice::from_ref(&spot.path), old.is_none(), Vec::new())
@@ -95,11 +95,8 @@ impl Writer {
     fn delete(&mut self, name: &str, expected: Expected) -> Result<Wrote, WriteError> {
         let spot = self.spot_of_note(name)?;
         check(&spot.path, bytes_at(&spot.file)?.as_deref(), expected)?;
-        match files::remove(&spot.file) {
-            // It went by itself; the look will see that.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            removed => removed.map_err(|error| refused(&spot, error))?,
-        }
+        // One that went by itself is no error: the look will see that.
+        self.files.remove(&spot.file).map_err(|error| refused(&spot, error))?;
         self.wrote(&spot, std::slice::from_ref(&spot.path), false, Vec::new())
     }
 
@@ -137,7 +134,7 @@ impl Writer {
             edits: rewrites.iter().map(edit).collect(),
         };
         self.intend(Some(&moving))?;
-        let renamed = files::rename(&from.file, &to.file);
+        let renamed = self.files.rename(&from.file, &to.file);
         if let Err(error) = renamed {
             // What is half done is finished at the next start.
             if error.kind() == std::io::ErrorKind::AlreadyExists {
@@ -154,7 +151,7 @@ impl Writer {
                 if path == from.path { (to.path.clone(), to.file.clone()) } else { (path, file) };
             let (n_links, n_left) = match n_links {
                 0 => (0, n_left),
-                n if edit.apply(&file).unwrap_or(false) => (n, n_left),
+                n if edit.apply(&self.files, &file).unwrap_or(false) => (n, n_left),
                 n => (0, n_left + n),
             };
             touched.push(path.clone());
@@ -186,7 +183,7 @@ impl Writer {
             let at = self.vaults.iter().position(|vault| vault.settings.name == moving.vault);
             let Some(at) = at else { return Ok(()) };
             let place = |path: &str| self.spot(at, "path", path).ok().map(|spot| spot.file);
-            let finished = moving.finish(place).map_err(|source| StoreError::Io {
+            let finished = moving.finish(&self.files, place).map_err(|source| StoreError::Io {
                 action: "finish a move in",
                 path: self.vaults[at].root.clone(),
                 source,

@@ -1,14 +1,16 @@
 //! A store whose disk fails, is full, or gives back other bytes than it was given.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
-use weft_indexer::{Content, Expected, FuseOptions, IndexSettings, Indexer, Rescan, Write};
+use weft_indexer::{
+    Content, Expected, FuseOptions, IndexSettings, Indexer, Rescan, Write, WriteError,
+};
 use weft_testkit::FailingDisk;
 
 use crate::durable::files;
@@ -162,6 +164,8 @@ fn a_run_that_ends_at_any_change_is_gone_on_from() {
         std::fs::rename(&away, place.vault()).expect("a move");
         let indexer = open(&place, &embedder, &FailingDisk::sound()).expect(&name);
         truth.assert(&place, &indexer, &name);
+        let is_note = |path: &PathBuf| path.extension() == Some("md".as_ref());
+        assert!(files(&place.vault()).iter().all(is_note), "{name}: nothing is left in the vault");
         // That the files were away may be told until they are looked at.
         assert_eq!(indexer.status().notices, [""; 0], "{name}: nothing is damaged");
     }
@@ -186,6 +190,32 @@ fn a_full_disk_is_told_of_and_outlived() {
         assert!(Instant::now() < end, "{:?}", indexer.status());
         std::thread::sleep(Duration::from_millis(50));
     }
+    Truth::default().assert(&place, &indexer, "there is room again");
+}
+
+#[test]
+fn a_write_without_room_leaves_the_file_as_it_was() {
+    let (place, disk, embedder) = (Place::new(FILES), FailingDisk::sound(), FakeEmbedder::new());
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    let before = settle(&indexer);
+    let put = |path: &str| {
+        let (path, content) = (path.to_owned(), Content::Whole("# Moss\ndry\n".to_owned()));
+        indexer.write(Write::Put { vault: None, path, content, expected: Expected::Anything })
+    };
+    disk.set_full(true);
+    for path in ["moss.md", "new/moss.md"] {
+        let error = put(path).expect_err(path);
+        let WriteError::Io { source, .. } = &error else { panic!("{path}: {error}") };
+        assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{path}");
+    }
+    let held: Vec<_> = files(&place.vault()).iter().map(|path| name_of(path)).collect();
+    assert_eq!(held, ["fern.md", "moss.md", "stone.md"], "nothing is left beside them");
+    assert_eq!(std::fs::read(place.vault().join("moss.md")).expect("a file"), FILES[1].1);
+    assert_eq!(indexer.status().generation, before);
+    disk.set_full(false);
+    let wrote = put("moss.md").expect("there is room again");
+    assert!(wrote.generation > before);
+    assert_eq!(uris(&search(&indexer, "dry", SearchMode::Keyword)), ["moss"]);
     Truth::default().assert(&place, &indexer, "there is room again");
 }
 
@@ -237,6 +267,10 @@ fn flipped_and_cut_files_cost_no_more_than_they_held() {
             indexer.stop();
         }
     }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What is found by word and by meaning.
