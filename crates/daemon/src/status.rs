@@ -1,6 +1,8 @@
 //! Domain errors to gRPC statuses, with details that programs can read.
 
 use std::collections::HashMap;
+use std::error::Error;
+use std::io;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -62,6 +64,7 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
         IndexError::Store(StoreError::Locked { .. }) => {
             of(Code::FailedPrecondition, "STORE_LOCKED", text)
         }
+        IndexError::Store(_) | IndexError::Keyword(_) if is_full(error) => full(&text),
         IndexError::Store(_) => of(Code::Internal, "STORE", text),
         IndexError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
         IndexError::Embed(_) => of(Code::Internal, "MODEL_FAILED", text),
@@ -97,10 +100,26 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
             let details = info("PATH_TAKEN", [("path".to_owned(), path.clone())]);
             told(Code::AlreadyExists, text, details)
         }
+        WriteError::Io { .. } if is_full(error) => full(&text),
         WriteError::Io { .. } => of(Code::FailedPrecondition, "FILE_SYSTEM", text),
         WriteError::Index(error) => of_index(error),
         WriteError::NotIndexed { .. } => of(Code::Unavailable, "NOT_INDEXED_YET", text),
     }
+}
+
+/// Whether a disk without room is what stands behind an error.
+fn is_full(error: &(dyn Error + 'static)) -> bool {
+    let io = |error: &(dyn Error + 'static)| {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    };
+    std::iter::successors(Some(error), |&error| error.source()).any(io)
+}
+
+/// The disk has no room for what was asked.
+fn full(text: &str) -> Status {
+    let text = format!("{text}; nothing is lost: make room on that disk and ask again");
+    of(Code::ResourceExhausted, "DISK_FULL", text)
 }
 
 /// The caller stopped waiting for a write.
@@ -177,6 +196,12 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Status {
 /// Too many questions wait already.
 pub(crate) fn crowded(max_waiting: usize) -> Status {
     let text = format!("{max_waiting} questions wait already; ask again later");
+    of(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+}
+
+/// Too many changes wait for the writer already.
+pub(crate) fn busy_writing(max_waiting: usize) -> Status {
+    let text = format!("{max_waiting} changes wait for the writer already; ask again later");
     of(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
 }
 
@@ -264,6 +289,21 @@ mod tests {
             // What hyper's clients take by default.
             assert!(n_bytes < 16 << 10, "{n_bytes} bytes");
         }
+    }
+
+    #[test]
+    fn a_disk_without_room_is_told_from_one_that_refuses() {
+        let refused = |kind: io::ErrorKind| {
+            let write = WriteError::Io { path: "moss.md".into(), source: kind.into() };
+            let source = kind.into();
+            let index = StoreError::Io { action: "write", path: "store".into(), source };
+            [of_write(&write), of_index(&index.into())].map(|status| status.code())
+        };
+        let full = [Code::ResourceExhausted; 2];
+        assert_eq!(refused(io::ErrorKind::StorageFull), full);
+        assert_eq!(refused(io::ErrorKind::QuotaExceeded), full);
+        let other = [Code::FailedPrecondition, Code::Internal];
+        assert_eq!(refused(io::ErrorKind::PermissionDenied), other);
     }
 
     #[test]

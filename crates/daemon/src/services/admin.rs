@@ -1,6 +1,5 @@
 //! AdminService.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -80,9 +79,10 @@ impl AdminService for Services {
         let wire::ReindexRequest { full, compact } = request.into_inner();
         let vaults = self.vaults()?;
         let (progress, messages) = mpsc::channel(4);
-        let scanned = Arc::clone(&vaults);
-        let work = blocking(move || scanned.indexer().rescan(Rescan { full, compact }));
+        let services = self.clone();
         tokio::spawn(async move {
+            let rescan = Rescan { full, compact };
+            let work = services.change(move |vaults| vaults.indexer().rescan(rescan));
             tokio::pin!(work);
             let mut pulse = tokio::time::interval(PROGRESS);
             let end = loop {
@@ -110,8 +110,7 @@ impl AdminService for Services {
         &self,
         _request: Request<wire::FlushRequest>,
     ) -> Result<Response<wire::FlushResponse>, Status> {
-        let vaults = self.vaults()?;
-        let generation = blocking(move || vaults.indexer().flush()).await?;
+        let generation = self.change(|vaults| vaults.indexer().flush()).await?;
         let generation = generation.map_err(|error| status::of_index(&error))?;
         Ok(Response::new(wire::FlushResponse { generation }))
     }
@@ -123,8 +122,7 @@ impl AdminService for Services {
         request: Request<wire::BackupRequest>,
     ) -> Result<Response<Self::BackupStream>, Status> {
         let wire::BackupRequest {} = request.into_inner();
-        let vaults = self.vaults()?;
-        let backup = blocking(move || vaults.indexer().backup()).await?;
+        let backup = self.change(|vaults| vaults.indexer().backup()).await?;
         let backup = backup.map_err(|error| status::of_index(&error))?;
         let (pieces, messages) = mpsc::channel(PIECES_AHEAD);
         tokio::task::spawn_blocking(move || {
@@ -150,8 +148,8 @@ impl AdminService for Services {
         request: Request<wire::ConfirmRequest>,
     ) -> Result<Response<wire::ConfirmResponse>, Status> {
         let wire::ConfirmRequest { vault } = request.into_inner();
-        let vaults = self.vaults()?;
-        let confirmed = blocking(move || vaults.indexer().confirm(vault.as_deref())).await?;
+        let confirmed =
+            self.change(move |vaults| vaults.indexer().confirm(vault.as_deref())).await?;
         let confirmed = confirmed.map_err(|error| status::of_index(&error))?;
         Ok(Response::new(convert::admin::confirmed(confirmed)))
     }

@@ -35,12 +35,18 @@ use weft_model::Stop;
 /// A few hundred bytes each, so a message stays far below every client's default limit of 4 MiB.
 const PIECE: usize = 1000;
 
+/// The share of a caller's time that an answer is given for its way, one part of this many, and the most of it.
+///
+/// One that leaves when the time is over is never read: the caller, and the transport on this side, give up at that moment with a word of their own.
+const WAY_BACK: u32 = 20;
+const MOST_BACK: Duration = Duration::from_millis(5);
+
 /// Bounds on the work of [`Services`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Questions computed at the same time, at least 1.
     pub workers: usize,
-    /// Questions that wait for a worker.
+    /// Questions that wait for a worker, and changes that wait for the writer.
     pub max_waiting: usize,
     /// Streams that follow the index, and questions that wait for a generation.
     pub max_streams: usize,
@@ -89,6 +95,8 @@ struct Inner {
     limits: Limits,
     places: Arc<Semaphore>,
     workers: Arc<Semaphore>,
+    /// Places of what waits for the writer: however much does, questions keep their threads.
+    changes: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     /// True when the daemon is about to stop.
     ending: watch::Sender<bool>,
@@ -104,6 +112,7 @@ impl Services {
             limits,
             places: Arc::new(Semaphore::new(workers.saturating_add(limits.max_waiting))),
             workers: Arc::new(Semaphore::new(workers)),
+            changes: Arc::new(Semaphore::new(limits.max_waiting.max(1))),
             streams: Arc::new(Semaphore::new(limits.max_streams)),
             ending: watch::Sender::new(false),
         }))
@@ -176,11 +185,12 @@ impl Services {
         self.opened().ok_or_else(status::opening)
     }
 
-    /// When the caller stops waiting: after its own `grpc-timeout`, or the configured time where that is less.
+    /// When an answer must leave to be there in time: before the caller's own `grpc-timeout`, or after the configured time where that is less.
     fn deadline(&self, metadata: &MetadataMap) -> Instant {
         let asked = metadata.get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
         let most = self.0.limits.timeout;
-        Instant::now() + asked.map_or(most, |asked| asked.min(most))
+        let in_time = asked.map(|asked| asked - (asked / WAY_BACK).min(MOST_BACK));
+        Instant::now() + in_time.map_or(most, |asked| asked.min(most))
     }
 
     /// Computes an answer on a blocking thread as soon as a worker is free.
@@ -210,6 +220,26 @@ impl Services {
         });
         let answer = tokio::time::timeout_at(deadline.into(), answer).await.map_err(|_| late())?;
         answer?.map_err(|error| status::of_engine(&error))
+    }
+}
+
+/// What is asked of the writer.
+impl Services {
+    /// Has the writer do something and waits for it, however long it takes.
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Vaults) -> T + Send + 'static,
+    ) -> Result<T, Status> {
+        let vaults = self.vaults()?;
+        let Inner { changes, limits, .. } = &*self.0;
+        let place = Arc::clone(changes).try_acquire_owned();
+        let place = place.map_err(|_| status::busy_writing(limits.max_waiting.max(1)))?;
+        blocking(move || {
+            let done = work(&vaults);
+            drop(place);
+            done
+        })
+        .await
     }
 }
 

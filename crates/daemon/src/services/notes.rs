@@ -8,8 +8,8 @@ use weft_indexer::{Write, Wrote};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
 
+use super::Services;
 use super::when::Timed as _;
-use super::{Services, blocking};
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -92,8 +92,7 @@ impl NoteService for Services {
 impl Services {
     /// Has something written. A write that has begun is done, also when its caller does not wait for it.
     async fn write(&self, deadline: Instant, write: Write) -> Result<Wrote, Status> {
-        let vaults = self.vaults()?;
-        let work = blocking(move || vaults.indexer().write(write));
+        let work = self.change(move |vaults| vaults.indexer().write(write));
         let late = |_| status::write_is_late();
         let wrote = tokio::time::timeout_at(deadline.into(), work).await.map_err(late)??;
         wrote.map_err(|error| status::of_write(&error))
