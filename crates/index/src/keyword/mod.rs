@@ -32,7 +32,7 @@ pub use analyzer::{Analyzer, Token, TokenKind};
 pub use error::KeywordError;
 pub use language::{Language, LanguageChoice};
 pub use names::Mention;
-pub use query::{KeywordQuery, QueryOptions, QueryTerm};
+pub use query::{KeywordQuery, MAX_QUERY_BYTES, QueryOptions, QueryTerm, Unread};
 pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
 pub use schema::KeywordDocument;
 pub use score::KeywordHit;

@@ -63,6 +63,7 @@ impl KeywordReader {
     ///
     /// Longer names are found first, and a word belongs to one name only; all notes of that name are mentioned.
     /// Function words, endings and a parenthesis at a title's end make no difference.
+    /// Cost: a look-up for each run of words, and some nanoseconds for each note of the names found.
     pub fn mentions(&self, query: &KeywordQuery) -> Result<Vec<Mention>, KeywordError> {
         self.check(query)?;
         let mut tells: HashMap<&str, (usize, f64)> = HashMap::new();
@@ -72,7 +73,7 @@ impl KeywordReader {
             }
         }
         let whole: f64 = query.terms().iter().map(|term| term.idf).sum();
-        let mut shares: HashMap<NoteId, f64> = HashMap::new();
+        let mut mentions: Vec<Mention> = Vec::new();
         for words in &query.spoken {
             for Called { words, notes } in self.called(&words[..words.len().min(MAX_SPOKEN)])? {
                 let mut told: Vec<(usize, f64)> =
@@ -80,15 +81,17 @@ impl KeywordReader {
                 told.sort_unstable_by_key(|(term_idx, _)| *term_idx);
                 told.dedup_by_key(|(term_idx, _)| *term_idx);
                 let share = told.iter().map(|(_, idf)| idf).sum::<f64>() / whole;
-                for note in notes.into_iter().filter(|_| share > 0.0) {
-                    let known = shares.entry(note).or_default();
-                    *known = known.max(share.min(1.0));
+                if share > 0.0 {
+                    let share = share.min(1.0);
+                    mentions.extend(notes.into_iter().map(|note| Mention { note, share }));
                 }
             }
         }
-        let mut mentions: Vec<Mention> =
-            shares.into_iter().map(|(note, share)| Mention { note, share }).collect();
-        mentions.sort_unstable_by_key(|mention| mention.note);
+        // Of several names of one note, the one that tells most.
+        mentions.sort_unstable_by(|left, right| {
+            left.note.cmp(&right.note).then(right.share.total_cmp(&left.share))
+        });
+        mentions.dedup_by_key(|mention| mention.note);
         Ok(mentions)
     }
 

@@ -15,7 +15,7 @@ use super::typo::neighbours;
 use super::{Analyzer, Language, TokenKind};
 
 /// Bytes of a query that are read; people and programs paste whole pages.
-const MAX_QUERY_BYTES: usize = 1 << 16;
+pub const MAX_QUERY_BYTES: usize = 1 << 16;
 
 /// Distinct words of a query that are looked up at all.
 const MAX_LOOKED_UP: usize = 1024;
@@ -38,6 +38,17 @@ impl Default for QueryOptions {
     fn default() -> Self {
         Self { max_terms: 64, typo_tolerance: false, max_expansions: 16 }
     }
+}
+
+/// What was not read of a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// The text beyond [`MAX_QUERY_BYTES`].
+    pub text: bool,
+    /// Words that tell less than those that were looked for.
+    pub words: bool,
+    /// Words to leave out, beyond as many as are searched for.
+    pub exclusions: bool,
 }
 
 /// One word of a query.
@@ -73,7 +84,7 @@ pub struct KeywordQuery {
     pub(super) excluded: Vec<Matcher>,
     /// Its words as they stand, excluded ones left out, once for each language that makes other terms of them.
     pub(super) spoken: Vec<Vec<String>>,
-    is_truncated: bool,
+    unread: Unread,
 }
 
 /// A part of a query that adds to the score.
@@ -97,7 +108,7 @@ impl std::fmt::Debug for KeywordQuery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KeywordQuery")
             .field("terms", &self.terms)
-            .field("is_truncated", &self.is_truncated)
+            .field("unread", &self.unread)
             .finish()
     }
 }
@@ -119,10 +130,10 @@ impl KeywordQuery {
         self.scored.iter().map(|scored| scored.weight).sum()
     }
 
-    /// Whether words were left out because there were too many.
+    /// What was not read because there was too much.
     #[must_use]
-    pub const fn is_truncated(&self) -> bool {
-        self.is_truncated
+    pub const fn unread(&self) -> Unread {
+        self.unread
     }
 
     pub(super) const fn view(&self) -> &Arc<View> {
@@ -164,7 +175,7 @@ impl KeywordReader {
             by_alternatives: HashMap::new(),
             phrases: Vec::new(),
             excluded: Vec::new(),
-            is_truncated: cut < text.len(),
+            unread: Unread { text: cut < text.len(), ..Unread::default() },
         };
         let clauses = clauses(&text[..cut]);
         let analysed: Vec<(Clause<'_>, Vec<Word>)> =
@@ -199,7 +210,7 @@ struct Builder<'r> {
     by_alternatives: HashMap<Vec<String>, usize>,
     phrases: Vec<Phrase>,
     excluded: Vec<Matcher>,
-    is_truncated: bool,
+    unread: Unread,
 }
 
 /// A term on its way into the query.
@@ -346,7 +357,7 @@ impl Builder<'_> {
                 let draft = self.look_up(word)?;
                 self.excluded.push(Matcher::Term(self.text_sources(&draft)));
             }
-            Occurrence::MustNot => self.is_truncated = true,
+            Occurrence::MustNot => self.unread.exclusions = true,
             Occurrence::May | Occurrence::Must => {
                 let Some(term_idx) = self.term(word)? else { return Ok(()) };
                 let draft = &mut self.terms[term_idx];
@@ -364,7 +375,7 @@ impl Builder<'_> {
             return Ok(Some(*term_idx));
         }
         if self.terms.len() == MAX_LOOKED_UP {
-            self.is_truncated = true;
+            self.unread.words = true;
             return Ok(None);
         }
         let draft = self.look_up(word)?;
@@ -445,7 +456,7 @@ impl Builder<'_> {
         for term_idx in by_weight.iter().take(max_terms) {
             is_kept[*term_idx] = true;
         }
-        self.is_truncated |= self.terms.len() > max_terms;
+        self.unread.words |= self.terms.len() > max_terms;
 
         let (mut terms, mut scored) = (Vec::new(), Vec::new());
         for draft in
@@ -477,7 +488,7 @@ impl Builder<'_> {
             scored,
             excluded: self.excluded,
             spoken,
-            is_truncated: self.is_truncated,
+            unread: self.unread,
         })
     }
 }

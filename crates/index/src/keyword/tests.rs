@@ -162,16 +162,22 @@ fn long_queries_keep_the_words_that_tell_most() {
     let reader = reader(&[("", "common rare"), ("", "common"), ("", "common")]);
     let options = QueryOptions { max_terms: 1, ..QueryOptions::default() };
     let query = reader.parse("common rare", &options).unwrap();
-    assert!(query.is_truncated());
+    let words = Unread { words: true, ..Unread::default() };
+    assert_eq!(query.unread(), words);
     assert_eq!(
         query.terms().iter().map(|term| term.surface.as_str()).collect::<Vec<_>>(),
         ["rare"]
     );
-    assert!(!reader.parse("rare", &options).unwrap().is_truncated());
+    assert_eq!(reader.parse("rare", &options).unwrap().unread(), Unread::default());
+    assert_eq!(
+        reader.parse("rare -a1 -a2", &options).unwrap().unread(),
+        Unread { exclusions: true, ..Unread::default() }
+    );
     let page = "word ".repeat(20_000);
-    assert!(
-        reader.parse(&page, &QueryOptions::default()).unwrap().is_truncated(),
-        "more bytes than are read"
+    assert_eq!(
+        reader.parse(&page, &QueryOptions::default()).unwrap().unread(),
+        Unread { text: true, ..Unread::default() },
+        "more bytes than are read, and one word"
     );
     let words: String = (0..3000).map(|n| format!("w{n} +m{n} -x{n} \"p{n} q{n}\" ")).collect();
     assert!(reader.parse(&words, &QueryOptions::default()).unwrap().terms().len() <= 64);
