@@ -21,9 +21,9 @@ pub struct EngineSettings {
     pub typos: bool,
     /// How centrality is measured.
     pub centrality: Measure,
-    /// Links of one hit that are followed at most, those to other hits not counted; at least 1.
+    /// Links of one hit that are followed at most, and links of all its topics; those to other hits not counted; at least 1.
     ///
-    /// Bounds the work that a hub brings; answers name the hits it cut.
+    /// Bounds the work that a hub brings; answers name the hits and topics it cut.
     pub fanout: usize,
     /// Snippets of one hit at most.
     pub snippets: usize,
@@ -133,7 +133,7 @@ impl Default for ClassicSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
-    /// Each linked hit above the floor leaves less doubt.
+    /// Each linked hit above the floor leaves less doubt; what many of them are linked with comes near 1, whatever it says itself.
     #[default]
     NoisyOr,
     /// The share of the note's neighbours that are hits.
@@ -150,7 +150,7 @@ pub struct TopicSettings {
     pub hub_min_degree: u32,
     /// The score of a sibling before the penalty for hubs, 0 to 1.
     pub sibling_score: f64,
-    /// Whether topic siblings of a hit activate each other as linked notes do, with the sibling score for a weight.
+    /// Whether the hits whose connections are followed activate notes that share a topic with them as they activate linked ones, with the sibling score for a weight.
     pub siblings_activate: bool,
 }
 

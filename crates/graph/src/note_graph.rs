@@ -405,6 +405,12 @@ impl NoteGraph {
         found.into_iter().map(|half: &Half| Half { other: to, ..*half }).collect()
     }
 
+    /// Whether an edge leads from one of two nodes to the other. The cost is that of [`edges`](Self::edges).
+    #[must_use]
+    pub fn are_linked(&self, one: NoteId, other: NoteId) -> bool {
+        !self.edges(one, other).is_empty() || !self.edges(other, one).is_empty()
+    }
+
     /// Distinct neighbours of `id`. `O(1)`.
     #[must_use]
     pub fn degrees(&self, id: NoteId) -> Degrees {

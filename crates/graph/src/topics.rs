@@ -136,20 +136,6 @@ pub fn siblings(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Siblings {
     near.sorted()
 }
 
-/// The notes that link to the topics among `neighbours` of the seed, as [`siblings`] finds them; which of its links lead there, the caller has decided.
-///
-/// Cost: bounded by the number of neighbours and the fan-out, whatever the degree of the seed.
-#[must_use]
-pub fn topic_siblings(
-    graph: &NoteGraph,
-    request: &SiblingRequest<'_>,
-    neighbours: impl Iterator<Item = NoteId>,
-) -> Siblings {
-    let mut near = Near::new(graph, request);
-    near.through_topics(neighbours, false);
-    near.sorted()
-}
-
 impl SiblingRequest<'_> {
     fn is_result(&self, graph: &NoteGraph, id: NoteId) -> bool {
         id != self.seed && self.notes.contains(id) && !graph.is_placeholder(id)
@@ -223,11 +209,20 @@ pub const fn edge_weight(half: &Half) -> f64 {
 }
 
 fn is_topic(graph: &NoteGraph, id: NoteId, request: &SiblingRequest<'_>) -> bool {
-    request.ontology.contains(id) || graph.degrees(id).inbound > request.hub_min_degree
+    request.ontology.contains(id) || is_hub(graph, id, request.hub_min_degree)
 }
 
-/// `base / max(1, ln(in-degree + 1))`: the larger the hub, the less it says.
-fn sibling_score(graph: &NoteGraph, topic: NoteId, base: f64) -> f64 {
+/// Whether so many notes link to a note that it is a topic wherever it lies: its in-degree exceeds `min_degree`.
+#[must_use]
+pub fn is_hub(graph: &NoteGraph, id: NoteId, min_degree: u32) -> bool {
+    graph.degrees(id).inbound > min_degree
+}
+
+/// What a topic gives the notes that share it: `base / max(1, ln(in-degree + 1))`: the larger the hub, the less it says.
+///
+/// Source: search design, "Topic siblings".
+#[must_use]
+pub fn sibling_score(graph: &NoteGraph, topic: NoteId, base: f64) -> f64 {
     base / f64::from(graph.degrees(topic).inbound).ln_1p().max(1.0)
 }
 

@@ -39,6 +39,16 @@ impl NoteSet {
         matches!(self, Self::Only(NoteBits { n_set: 0, .. }))
     }
 
+    /// Lets `note` be touched too.
+    pub fn insert(&mut self, note: NoteId) {
+        match self {
+            Self::All => {}
+            Self::Only(bits) => {
+                bits.insert(note);
+            }
+        }
+    }
+
     /// What both sets allow. `O(slots)`.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {

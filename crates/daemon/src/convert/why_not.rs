@@ -74,11 +74,19 @@ fn reason(answer: &engine::WhyNotAnswer) -> String {
                 .to_owned()
         }
         engine::Loss::Floor => {
-            "the hits it is linked with are below the floor (search.classic.expansion_floor)"
+            "the hits it is connected with are below the floor (search.classic.expansion_floor)"
+                .to_owned()
+        }
+        engine::Loss::Seeds => {
+            "the hits it is connected with are not among the best, around which connections are followed (in profile classic, search.classic.expansion_seeds of them)"
                 .to_owned()
         }
         engine::Loss::Fanout => {
-            "a hit it is linked with has too many links to follow them all (search.fanout)"
+            "a hit or a topic it is linked with has too many links to follow them all (search.fanout)"
+                .to_owned()
+        }
+        engine::Loss::Weights => {
+            "it is a candidate, but its score is 0: what answers of it counts nothing by these weights"
                 .to_owned()
         }
         engine::Loss::NoAnswer => {
@@ -100,5 +108,7 @@ const fn wire_loss(loss: engine::Loss) -> wire::Loss {
         engine::Loss::Fanout => wire::Loss::Fanout,
         engine::Loss::NoAnswer => wire::Loss::NoAnswer,
         engine::Loss::Limit => wire::Loss::Limit,
+        engine::Loss::Seeds => wire::Loss::Seeds,
+        engine::Loss::Weights => wire::Loss::Weights,
     }
 }

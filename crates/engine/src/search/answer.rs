@@ -172,7 +172,7 @@ pub struct SearchAnswer {
     pub truncated: bool,
     /// Stages that were left out, and why: `vector: …`.
     pub degraded: Vec<String>,
-    /// Hits of which only some links were followed, by uri.
+    /// Hits and topics of which only some links were followed, by uri.
     pub capped: Vec<Uri>,
     /// How the answer came about, where that was asked.
     pub explanation: Option<Explanation>,

@@ -7,7 +7,7 @@ use weft_model::{NoteId, Stop};
 
 use super::links::{Link, around};
 use super::question::{Pool, Question};
-use super::topics::siblings_of;
+use super::topics::Topics;
 use super::{Connection, Lift, Lifts, Seed, Without};
 use crate::{EngineError, EngineSettings};
 
@@ -69,23 +69,22 @@ pub(super) fn lifts(
     heads.truncate(bridge::LINK_HEADS);
     let graph = question.snapshot.notes.graph();
     let mut joints: Vec<(HashMap<NoteId, Joint>, WordsOf)> = Vec::with_capacity(heads.len());
-    let mut seeds = Vec::with_capacity(heads.len());
+    let (mut seeds, mut capped) = (Vec::with_capacity(heads.len()), Vec::new());
+    let mut by_topics = Vec::new();
+    if settings.topics.siblings_activate && !without.links {
+        by_topics = joined_by_topics(question, pool, &heads, settings, &mut capped);
+    }
+    let mut by_topics = by_topics.into_iter();
     for (rank, head) in heads.iter().enumerate() {
         stop.check()?;
-        let (mut own, mut words) = (HashMap::<NoteId, Joint>::new(), WordsOf::default());
+        let (mut own, mut words) = (by_topics.next().unwrap_or_default(), WordsOf::default());
         let mut seed = Seed::new(question.snapshot, pool, *head);
         if !without.links {
             let around = around(question, pool, *head, settings.fanout);
             seed.is_cut = around.is_cut;
+            capped.extend(around.is_cut.then_some(*head));
             for (id, link) in around.notes {
                 own.entry(id).or_default().link = Some(link);
-            }
-        }
-        if settings.topics.siblings_activate && !without.links {
-            let siblings = siblings_of(question.snapshot, *head, &question.passing, settings);
-            seed.is_cut |= !siblings.capped.is_empty();
-            for (id, score) in siblings.shared {
-                own.entry(id).or_default().topic = score;
             }
         }
         if rank < bridge::WORD_HEADS && settings.bridge.shared_words && !without.shared_words {
@@ -129,7 +128,31 @@ pub(super) fn lifts(
             by_note.insert(id, lift);
         }
     }
-    Ok(Lifts { by_note, seeds, ..Lifts::default() })
+    Ok(Lifts { by_note, seeds, capped, ..Lifts::default() })
+}
+
+/// What each head shares a topic with: every such member of the pool, and those that its topics lead to. Topics that are cut join `capped`.
+fn joined_by_topics(
+    question: &Question<'_>,
+    pool: &Pool,
+    heads: &[NoteId],
+    settings: &EngineSettings,
+    capped: &mut Vec<NoteId>,
+) -> Vec<HashMap<NoteId, Joint>> {
+    let topics = Topics::around(question.snapshot, heads, settings);
+    let mut joints: Vec<HashMap<NoteId, Joint>> = Vec::with_capacity(heads.len());
+    for at in 0..heads.len() {
+        let siblings = topics.siblings(at, question);
+        capped.extend(siblings.capped);
+        let joint = |topic: f64| Joint { topic, ..Joint::default() };
+        joints.push(siblings.notes.into_iter().map(|(id, score)| (id, joint(score))).collect());
+    }
+    for (id, _) in pool.iter() {
+        for (at, score) in topics.shared_with(id) {
+            joints[at].entry(id).or_default().topic = score;
+        }
+    }
+    joints
 }
 
 /// Adds the kinship of `head` with every note that shares its most telling rare words; gives those words, most telling first, and what they say.

@@ -1,14 +1,14 @@
 //! Profile `classic`: hits activate the notes they are linked with, as the Shadow graph guide has it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use weft_gars::classic::{NoisyOr, hit_share};
 use weft_graph::topics::TYPED_WEIGHT;
 use weft_model::{NoteId, Stop};
 
-use super::links::around;
+use super::links::{among, followed};
 use super::question::{Pool, Question};
-use super::topics::siblings_of;
+use super::topics::Topics;
 use super::{Connection, Lift, Lifts, Seed, Without};
 use crate::settings::{Activation, ClassicSettings};
 use crate::{EngineError, EngineSettings};
@@ -23,6 +23,8 @@ struct Active {
 }
 
 /// The activation of every note. Neighbours and topic siblings of the best hits enter the pool first.
+///
+/// Cost: bounded by the candidates, the seeds and the fan-out, whatever the size of the vault and the degree of its hubs and topics.
 pub(super) fn lifts(
     question: &Question<'_>,
     pool: &mut Pool,
@@ -40,51 +42,48 @@ pub(super) fn lifts(
     if without.links {
         return Ok(Lifts::default());
     }
-    let snapshot = question.snapshot;
+    let (snapshot, fanout) = (question.snapshot, settings.fanout);
+    let graph = snapshot.notes.graph();
     let mut expanding = pool.hits(snapshot, |hit| hit.similarity >= expansion_floor);
     let n_left_out = expanding.len().saturating_sub(expansion_seeds);
     expanding.truncate(expansion_seeds);
-    let mut seeds = Vec::with_capacity(expanding.len());
+    let topics = Topics::around(snapshot, &expanding, settings);
+    let (mut seeds, mut capped) = (Vec::with_capacity(expanding.len()), Vec::new());
     let mut reached = Vec::new();
-    for hit in &expanding {
+    for (at, hit) in expanding.iter().enumerate() {
         stop.check()?;
-        let around = around(question, pool, *hit, settings.fanout);
-        let siblings = siblings_of(snapshot, *hit, &question.passing, settings);
-        let mut own: HashSet<NoteId> = around.notes.iter().map(|(id, _)| *id).collect();
-        own.extend(siblings.shared.iter().map(|(id, _)| *id));
+        let (linked, is_cut) = followed(question, *hit, fanout);
+        let siblings = topics.siblings(at, question);
+        capped.extend(is_cut.then_some(*hit).into_iter().chain(siblings.capped));
         let mut seed = Seed::new(snapshot, pool, *hit);
-        seed.is_cut = around.is_cut || !siblings.capped.is_empty();
-        seed.n_reached = own.len();
+        (seed.is_cut, seed.n_reached) = (is_cut, linked.len() + siblings.notes.len());
         seeds.push(seed);
-        reached.extend(own);
+        reached.extend(linked.into_iter().chain(siblings.notes.into_keys()));
     }
     question.expand(pool, reached.into_iter())?;
 
+    let activates = |similarity: f64| match activation {
+        Activation::NoisyOr => similarity >= activation_floor,
+        Activation::HitShare => true,
+    };
+    let hits = pool.hits(snapshot, |hit| activates(hit.similarity));
     let mut active: HashMap<NoteId, Active> = HashMap::new();
-    for hit in pool.hits(snapshot, |_| true) {
+    for (hit, linked) in hits.iter().zip(among(graph, pool, &hits, fanout)) {
         stop.check()?;
-        let similarity = pool.similarity(hit);
-        let is_strong = similarity >= activation_floor;
-        if !is_strong && activation == Activation::NoisyOr {
-            // Hits come the most similar first.
-            break;
-        }
-        let mut linked = HashSet::new();
-        for (id, link) in around(question, pool, hit, settings.fanout).notes {
-            let Some(_) = pool.get(id) else { continue };
-            linked.insert(id);
+        let similarity = pool.similarity(*hit);
+        for (id, link) in linked {
             let kind = if link.forward { Connection::Link } else { Connection::Backlink };
-            active.entry(id).or_default().add(hit, similarity, link.weight / TYPED_WEIGHT, kind);
+            active.entry(id).or_default().add(*hit, similarity, link.weight / TYPED_WEIGHT, kind);
         }
-        if settings.topics.siblings_activate {
-            for (id, score) in siblings_of(snapshot, hit, &question.passing, settings).shared {
-                if pool.get(id).is_some() && !linked.contains(&id) {
-                    active.entry(id).or_default().add(hit, similarity, score, Connection::Topic);
-                }
+    }
+    for (id, _) in pool.iter().filter(|_| settings.topics.siblings_activate) {
+        for (at, score) in topics.shared_with(id) {
+            let (hit, similarity) = (expanding[at], pool.similarity(expanding[at]));
+            if activates(similarity) {
+                active.entry(id).or_default().add(hit, similarity, score, Connection::Topic);
             }
         }
     }
-    let graph = snapshot.notes.graph();
     let by_note = active.into_iter().filter_map(|(id, active)| {
         let (_, from, kind, strength) = active.most?;
         let activation = match activation {
@@ -94,7 +93,7 @@ pub(super) fn lifts(
         Some((id, Lift { activation, from, kind, strength, remainder: 0.0 }))
     });
     let floors = (activation_floor, expansion_floor);
-    Ok(Lifts { by_note: by_note.collect(), seeds, n_left_out, floors })
+    Ok(Lifts { by_note: by_note.collect(), seeds, capped, n_left_out, floors })
 }
 
 impl Active {

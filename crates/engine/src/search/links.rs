@@ -29,14 +29,7 @@ pub(super) struct Around {
 /// Notes linked with `hit`: every member of the pool, and of others those of the first `fanout` links, outgoing ones before inbound ones.
 pub(super) fn around(question: &Question<'_>, pool: &Pool, hit: NoteId, fanout: usize) -> Around {
     let graph = question.snapshot.notes.graph();
-    let mut links = Links::default();
-    let forward = graph.outgoing(hit).iter().map(|half| (true, half));
-    let backward = graph.inbound(hit).iter().map(|half| (false, half));
-    let mut all = forward.chain(backward);
-    for (forward, half) in all.by_ref().take(fanout) {
-        links.add(forward, half, half.other);
-    }
-    let is_cut = all.next().is_some();
+    let (mut links, is_cut) = first_links(graph, hit, fanout);
     if is_cut {
         for (id, _) in pool.iter() {
             links.add_all(graph, hit, id);
@@ -46,6 +39,66 @@ pub(super) fn around(question: &Question<'_>, pool: &Pool, hit: NoteId, fanout: 
         links.0.into_iter().filter(|(id, _)| *id != hit && question.passes(*id)).collect();
     notes.sort_unstable_by_key(|(id, _)| *id);
     Around { notes, is_cut }
+}
+
+/// The notes that the first `fanout` links of `hit` join with it, those that may be hits, and whether it has more.
+pub(super) fn followed(question: &Question<'_>, hit: NoteId, fanout: usize) -> (Vec<NoteId>, bool) {
+    let (links, is_cut) = first_links(question.snapshot.notes.graph(), hit, fanout);
+    let notes = links.0.into_keys().filter(|id| *id != hit && question.passes(*id));
+    (notes.collect(), is_cut)
+}
+
+/// The members of the pool that each of `hits` is linked with, by hit in the order given.
+///
+/// A link is met from the end that has few; the cost is bounded by hits, members and fan-out, whatever the degree of either end.
+pub(super) fn among(
+    graph: &NoteGraph,
+    pool: &Pool,
+    hits: &[NoteId],
+    fanout: usize,
+) -> Vec<Vec<(NoteId, Link)>> {
+    let is_hub = |id: NoteId| graph.outgoing(id).len() + graph.inbound(id).len() > fanout;
+    let mut among: Vec<Links> = hits.iter().map(|_| Links::default()).collect();
+    let mut hubs: HashMap<NoteId, usize> = HashMap::new();
+    for (at, hit) in hits.iter().enumerate() {
+        if is_hub(*hit) {
+            hubs.insert(*hit, at);
+        } else {
+            among[at] = first_links(graph, *hit, fanout).0;
+        }
+    }
+    for (id, _) in pool.iter().filter(|_| !hubs.is_empty()) {
+        if is_hub(id) {
+            for (hub, at) in &hubs {
+                among[*at].add_all(graph, *hub, id);
+            }
+        } else {
+            // What leads to the hub from here is a link of the note, and the other way round.
+            let outgoing = graph.outgoing(id).iter().map(|half| (false, half));
+            for (forward, half) in outgoing.chain(graph.inbound(id).iter().map(|half| (true, half)))
+            {
+                if let Some(at) = hubs.get(&half.other) {
+                    among[*at].add(forward, half, id);
+                }
+            }
+        }
+    }
+    let members = |(hit, links): (&NoteId, Links)| {
+        links.0.into_iter().filter(|(id, _)| id != hit && pool.get(*id).is_some()).collect()
+    };
+    hits.iter().zip(among).map(members).collect()
+}
+
+/// The first `fanout` links of `hit`, outgoing ones before inbound ones, and whether it has more.
+fn first_links(graph: &NoteGraph, hit: NoteId, fanout: usize) -> (Links, bool) {
+    let mut links = Links::default();
+    let forward = graph.outgoing(hit).iter().map(|half| (true, half));
+    let backward = graph.inbound(hit).iter().map(|half| (false, half));
+    let mut all = forward.chain(backward);
+    for (forward, half) in all.by_ref().take(fanout) {
+        links.add(forward, half, half.other);
+    }
+    (links, all.next().is_some())
 }
 
 #[derive(Default)]

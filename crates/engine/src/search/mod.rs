@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use weft_gars::{Gars, Signals, Weights};
 use weft_index::Snapshot;
-use weft_index::keyword::{Language, QueryOptions};
+use weft_index::keyword::{Language, MAX_QUERY_BYTES, QueryOptions, Unread};
 use weft_model::{NoteId, Span};
 
 use crate::snippet::snippets;
@@ -37,6 +37,8 @@ pub(crate) const MAX_LIMIT: usize = 1000;
 struct Lifts {
     by_note: HashMap<NoteId, Lift>,
     seeds: Vec<Seed>,
+    /// Hits and topics of which only some links were followed, some perhaps more than once.
+    capped: Vec<NoteId>,
     n_left_out: usize,
     /// The least similarities of a hit that activates others, and of one whose neighbours are ranked; 0 where there is no floor.
     floors: (f64, f64),
@@ -75,11 +77,6 @@ impl Engine {
         snapshot: &Snapshot,
         request: &SearchRequest,
     ) -> Result<SearchAnswer, EngineError> {
-        let limit = &request.limit;
-        if !(1..=MAX_LIMIT).contains(limit) {
-            let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
-            return Err(EngineError::InvalidArgument { field: "limit", reason });
-        }
         let (profile, weights) = self.ranking_of(request)?;
         let mut degraded = Vec::new();
         degraded.extend(missing_files(snapshot));
@@ -87,11 +84,11 @@ impl Engine {
         let question = self.question(snapshot, request, profile, &mut degraded)?;
         stages.end("question");
         let (pool, lifts) =
-            self.rankable(&question, request, profile, &mut degraded, &mut stages)?;
+            self.rankable(&question, request, profile, None, &mut degraded, &mut stages)?;
         let mut ranked = self.ranked(snapshot, &pool, &lifts, &weights);
         stages.end("ranking");
-        let truncated = ranked.len() > *limit;
-        ranked.truncate(*limit);
+        let truncated = ranked.len() > request.limit;
+        ranked.truncate(request.limit);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
             self.stop.check()?;
@@ -99,9 +96,9 @@ impl Engine {
         }
         stages.end("snippets");
         let graph = snapshot.notes.graph();
-        let cut = lifts.seeds.iter().filter(|seed| seed.is_cut);
-        let mut capped: Vec<_> = cut.map(|seed| graph.uri(seed.note).clone()).collect();
+        let mut capped: Vec<_> = lifts.capped.iter().map(|id| graph.uri(*id).clone()).collect();
         capped.sort_unstable();
+        capped.dedup();
         let explanation = request
             .explain
             .then(|| explanation(&question, &pool, &lifts, profile, weights, stages));
@@ -115,18 +112,27 @@ impl Engine {
         })
     }
 
-    /// Everything that is ranked, and what connections do for it.
+    /// Everything that is ranked, and what connections do for it; `guest` is ranked whoever brings it.
     fn rankable(
         &self,
         question: &Question<'_>,
         request: &SearchRequest,
         profile: Profile,
+        guest: Option<NoteId>,
         degraded: &mut Vec<String>,
         stages: &mut Stages,
     ) -> Result<(Pool, Lifts), EngineError> {
         let SearchRequest { mode, without, .. } = request;
         let with_words = *mode != SearchMode::Vector || question.vector.is_none();
-        let mut pool = question.pool(self.settings.candidates_per_leg, with_words, &self.stop)?;
+        let k = self.settings.candidates_per_leg;
+        let mut pool = question.pool(k, with_words, &self.stop)?;
+        question.expand(&mut pool, guest.into_iter())?;
+        let n_named = question.n_named();
+        if n_named > k {
+            degraded.push(format!(
+                "names: the query calls {n_named} notes by name; of these, the {k} that answer best by word were ranked"
+            ));
+        }
         stages.end("candidates");
         let lifts = if without.graph {
             Lifts::default()
@@ -147,8 +153,13 @@ impl Engine {
         Ok((pool, lifts))
     }
 
-    /// The profile and the weights that a request means.
+    /// The profile and the weights that a request means. Fails on numbers out of their range.
     fn ranking_of(&self, request: &SearchRequest) -> Result<(Profile, Weights), EngineError> {
+        let limit = request.limit;
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
+            return Err(EngineError::InvalidArgument { field: "limit", reason });
+        }
         let profile = request.profile.unwrap_or(self.settings.profile);
         let mut weights = match (request.weights, profile) {
             _ if request.without.graph => Weights::SIMILARITY,
@@ -186,11 +197,8 @@ impl Engine {
         let typo_tolerance = typos.unwrap_or(self.settings.typos);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;
-        if words.is_truncated() && *mode != SearchMode::Vector {
-            degraded.push(
-                "words: the query is long; those of its words that tell most were looked for"
-                    .to_owned(),
-            );
+        if *mode != SearchMode::Vector {
+            degraded.extend(unread(words.unread(), options.max_terms));
         }
         let with_vectors = *mode != SearchMode::Keyword
             && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
@@ -214,7 +222,6 @@ impl Engine {
             && !without.names
             && *mode != SearchMode::Vector;
         let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
-        let mentions = mentions.into_iter().map(|mention| (mention.note, mention.share)).collect();
         Ok(Question { snapshot, words, vector, share, expressed, passing, mentions })
     }
 
@@ -318,6 +325,21 @@ impl Engine {
             best_chunk,
         })
     }
+}
+
+/// A line for each part of a query that was not read.
+fn unread(unread: Unread, max_terms: usize) -> impl Iterator<Item = String> {
+    let Unread { text, words, exclusions } = unread;
+    let kib = MAX_QUERY_BYTES >> 10;
+    let lines = [
+        (text, format!("words: the query is long; its first {kib} KiB were read")),
+        (
+            words,
+            format!("words: of those asked for, the {max_terms} that tell most were looked for"),
+        ),
+        (exclusions, format!("words: of those to leave out, the first {max_terms} were left out")),
+    ];
+    lines.into_iter().filter_map(|(is_so, line)| is_so.then_some(line))
 }
 
 /// A line for each vault of which notes are shown although their files are missing.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weft_gars::bridge;
 use weft_index::Snapshot;
-use weft_index::keyword::KeywordQuery;
+use weft_index::keyword::{KeywordQuery, Mention};
 use weft_index::vector::VectorSearch as _;
 use weft_model::{NoteId, NoteSet, Stop};
 
@@ -24,8 +24,8 @@ pub(super) struct Question<'s> {
     /// How much of the query the model's vocabulary can express.
     pub(super) expressed: f64,
     pub(super) passing: NoteSet,
-    /// Notes called by name, and the share of the query that their name is.
-    pub(super) mentions: HashMap<NoteId, f64>,
+    /// Notes called by name, by id.
+    pub(super) mentions: Vec<Mention>,
 }
 
 /// What is known of a candidate.
@@ -66,7 +66,41 @@ impl Question<'_> {
         self.passing.contains(id) && !self.snapshot.notes.graph().is_placeholder(id)
     }
 
-    /// What each leg finds, at most `k` notes each, with the notes called by name.
+    /// How many of the notes called by name may be hits.
+    pub(super) fn n_named(&self) -> usize {
+        self.named().count()
+    }
+
+    fn named(&self) -> impl Iterator<Item = &Mention> {
+        self.mentions.iter().filter(|mention| self.passes(mention.note))
+    }
+
+    /// The share of the query that is a note's name.
+    fn mention(&self, id: NoteId) -> f64 {
+        let at = self.mentions.binary_search_by_key(&id, |mention| mention.note);
+        at.map_or(0.0, |at| self.mentions[at].share)
+    }
+
+    /// At most `k` of the notes called by name: those whose name is most of the query, of equals the best by word, ties by uri.
+    fn best_named(&self, k: usize) -> Result<Vec<NoteId>, EngineError> {
+        let mut named: Vec<(f64, NoteId)> =
+            self.named().map(|mention| (mention.share, mention.note)).collect();
+        if named.len() > k {
+            let graph = self.snapshot.notes.graph();
+            let ids: Vec<NoteId> = named.iter().map(|(_, id)| *id).collect();
+            let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
+            let mut scored: Vec<_> = named.into_iter().zip(scores).collect();
+            scored.select_nth_unstable_by(k, |(left, by_word), (right, other)| {
+                let by_share = right.0.total_cmp(&left.0).then(other.total_cmp(by_word));
+                by_share.then_with(|| graph.uri(left.1).cmp(graph.uri(right.1)))
+            });
+            scored.truncate(k);
+            named = scored.into_iter().map(|(named, _)| named).collect();
+        }
+        Ok(named.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// What each leg finds, and the notes called by name: at most `k` notes each.
     pub(super) fn pool(
         &self,
         k: usize,
@@ -86,8 +120,8 @@ impl Question<'_> {
                 found.entry(hit.note).or_default().by_vector = true;
             }
         }
-        for id in self.mentions.keys().filter(|id| self.passes(**id)) {
-            found.entry(*id).or_default().by_keyword = true;
+        for id in self.best_named(k)? {
+            found.entry(id).or_default().by_keyword = true;
         }
         stop.check()?;
         let mut pool = Pool { members: HashMap::new() };
@@ -125,7 +159,7 @@ impl Question<'_> {
             }
         }
         for (id, candidate) in &mut found {
-            candidate.mention = self.mentions.get(id).copied().unwrap_or(0.0);
+            candidate.mention = self.mention(*id);
             candidate.similarity =
                 bridge::similarity(candidate.base(self.share), candidate.mention).clamp(0.0, 1.0);
         }

@@ -2,9 +2,10 @@
 
 use weft_gars::Weights;
 use weft_index::Snapshot;
-use weft_model::{NoteId, NoteSet};
+use weft_model::NoteId;
 
 use super::question::{Candidate, Pool, Question};
+use super::topics::Topics;
 use super::{Hit, Lifts, Ranked, SearchRequest, Stages};
 use crate::{Engine, EngineError, NoteRef, Profile, note_named};
 
@@ -34,12 +35,16 @@ pub enum Loss {
     Candidates,
     /// The hits it is connected with are below the floor of expansion.
     Floor,
-    /// A hit it is linked with has too many links to follow them all.
+    /// A hit or topic it is linked with has too many links to follow them all.
     Fanout,
     /// Nothing about it answers.
     NoAnswer,
     /// It is ranked, below the last hit that was asked for.
     Limit,
+    /// The hits it is connected with are not among the best, around which connections are followed.
+    Seeds,
+    /// It is a candidate, and what answers of it counts nothing.
+    Weights,
 }
 
 /// Why a note is no hit.
@@ -53,7 +58,7 @@ pub struct WhyNotAnswer {
     pub failed: Vec<&'static str>,
     /// By how much it missed, in the score that decided there; nothing where no number did.
     pub margin: Option<f64>,
-    /// The rank it has, or would have had if that stage had let it through, from 1; nothing where it would be no hit at all.
+    /// The rank it has, or would have had if that stage had let it through and nothing else had changed, from 1; nothing where it would be no hit at all.
     pub rank: Option<usize>,
     /// What is known of it as a hit, under the same condition.
     pub hit: Option<Hit>,
@@ -82,6 +87,7 @@ impl Engine {
     /// Fails as [`search`](Self::search) does, and on an unknown note.
     pub fn why_not(&self, request: &WhyNotRequest) -> Result<WhyNotAnswer, EngineError> {
         let WhyNotRequest { note, search } = request;
+        let (profile, weights) = self.ranking_of(search)?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
         let id = note_named(&snapshot, note).or_else(|error| {
@@ -98,15 +104,19 @@ impl Engine {
             margin: None,
             rank: None,
             hit: None,
-            weights: self.ranking_of(search)?.1,
+            weights,
             degraded: Vec::new(),
             generation: snapshot.generation,
         };
         if graph.is_placeholder(id) {
             return Ok(answer);
         }
-        let admitted = self.admitted(&snapshot, search, id, !answer.failed.is_empty())?;
-        (answer.loss, answer.margin) = self.lost(&admitted, search, id, !answer.failed.is_empty());
+        let admitted = self.admitted(&snapshot, search, (profile, weights), id)?;
+        (answer.loss, answer.margin) = if answer.failed.is_empty() {
+            self.lost(&admitted, search, profile, id)
+        } else {
+            (Loss::Filter, None)
+        };
         let Admitted { question, pool: _, lifts, ranked, degraded, was_in: _ } = admitted;
         answer.degraded = degraded;
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
@@ -115,43 +125,42 @@ impl Engine {
         Ok(answer)
     }
 
-    /// Ranks as the search does, with the note let in, and with every note passing where the filter is what kept it out.
+    /// Ranks as the search does, with the note let in, also by the filter.
     fn admitted<'s>(
         &self,
         snapshot: &'s Snapshot,
         search: &SearchRequest,
+        (profile, weights): (Profile, Weights),
         id: NoteId,
-        is_filtered: bool,
     ) -> Result<Admitted<'s>, EngineError> {
         let mut degraded = Vec::new();
-        let (profile, weights) = self.ranking_of(search)?;
         let mut question = self.question(snapshot, search, profile, &mut degraded)?;
-        if is_filtered {
-            question.passing = NoteSet::All;
-        }
+        question.passing.insert(id);
         let mut stages = Stages::start();
-        let (mut pool, lifts) =
-            self.rankable(&question, search, profile, &mut degraded, &mut stages)?;
+        let mut rankable = |guest, degraded: &mut Vec<String>| {
+            self.rankable(&question, search, profile, guest, degraded, &mut stages)
+        };
+        let (mut pool, mut lifts) = rankable(None, &mut degraded)?;
         let was_in = pool.get(id).is_some();
-        question.expand(&mut pool, std::iter::once(id))?;
+        if !was_in {
+            // What is left out then was left out before.
+            (pool, lifts) = rankable(Some(id), &mut Vec::new())?;
+        }
         let ranked = self.ranked(snapshot, &pool, &lifts, &weights);
         Ok(Admitted { question, pool, lifts, ranked, degraded, was_in })
     }
 
-    /// The stage at which the note was lost, and by how much.
+    /// The stage at which a note that passes the filter was lost, and by how much.
     fn lost(
         &self,
         admitted: &Admitted<'_>,
         search: &SearchRequest,
+        profile: Profile,
         id: NoteId,
-        is_filtered: bool,
     ) -> (Loss, Option<f64>) {
-        let Admitted { question, pool, ranked, was_in, .. } = admitted;
+        let Admitted { question, pool, lifts, ranked, was_in, .. } = admitted;
         let place = ranked.iter().position(|ranked| ranked.id == id);
         let own = pool.get(id).copied().unwrap_or_default();
-        if is_filtered {
-            return (Loss::Filter, None);
-        }
         if *was_in && let Some(place) = place {
             if place < search.limit {
                 return (Loss::None, None);
@@ -159,11 +168,14 @@ impl Engine {
             let last = ranked[search.limit - 1].gars.score;
             return (Loss::Limit, Some(last - ranked[place].gars.score));
         }
+        if *was_in && (own.similarity > 0.0 || lifts.by_note.contains_key(&id)) {
+            return (Loss::Weights, None);
+        }
         let is_pending = question.vector.is_some() && !question.snapshot.is_fresh(id);
         if is_pending {
             return (Loss::VectorPending, None);
         }
-        if !was_in && let Some(lost) = self.kept_back(admitted, search, id) {
+        if !was_in && let Some(lost) = self.kept_back(admitted, search, profile, id) {
             return lost;
         }
         if own.similarity > 0.0 {
@@ -173,30 +185,43 @@ impl Engine {
         (if has_words { Loss::Excluded } else { Loss::NoAnswer }, None)
     }
 
-    /// Whether a connection would have brought the note in, had the floor or the fan-out not kept it back.
+    /// Whether a connection would have brought the note in, had the fan-out, the floor or the bound on seeds not kept it back.
     fn kept_back(
         &self,
         admitted: &Admitted<'_>,
         search: &SearchRequest,
+        profile: Profile,
         id: NoteId,
     ) -> Option<(Loss, Option<f64>)> {
         let Admitted { question, pool, lifts, .. } = admitted;
         if search.without.graph || search.without.links {
             return None;
         }
-        let graph = question.snapshot.notes.graph();
-        let is_linked =
-            |hit: NoteId| !graph.edges(hit, id).is_empty() || !graph.edges(id, hit).is_empty();
-        if lifts.seeds.iter().any(|seed| seed.is_cut && is_linked(seed.note)) {
+        let (snapshot, settings) = (question.snapshot, &self.settings);
+        let graph = snapshot.notes.graph();
+        if lifts.capped.iter().any(|capped| graph.are_linked(*capped, id)) {
             return Some((Loss::Fanout, None));
         }
-        let floor = match self.ranking_of(search).ok()?.0 {
-            Profile::Classic => self.settings.classic.expansion_floor,
-            Profile::Bridge => return None,
+        let (floor, with_topics) = match profile {
+            Profile::Classic => (settings.classic.expansion_floor, true),
+            Profile::Bridge => (0.0, settings.topics.siblings_activate),
         };
-        let hits = pool.hits(question.snapshot, |hit| hit.similarity < floor);
-        let best = hits.into_iter().find(|hit| is_linked(*hit))?;
-        Some((Loss::Floor, Some(floor - pool.similarity(best))))
+        let seeds: Vec<NoteId> = lifts.seeds.iter().map(|seed| seed.note).collect();
+        let mut hits = pool.hits(snapshot, |hit| hit.similarity > 0.0);
+        hits.retain(|hit| !seeds.contains(hit));
+        let shared = Topics::around(snapshot, if with_topics { &hits } else { &[] }, settings)
+            .shared_with(id)
+            .into_iter()
+            .map(|(at, _)| hits[at]);
+        let linked = hits.iter().copied().filter(|hit| graph.are_linked(*hit, id));
+        let nearest =
+            linked.chain(shared).map(|hit| pool.similarity(hit)).max_by(f64::total_cmp)?;
+        if nearest < floor {
+            return Some((Loss::Floor, Some(floor - nearest)));
+        }
+        // Without a seed nothing was followed at all.
+        let last = pool.similarity(*seeds.last()?);
+        Some((Loss::Seeds, Some(last - nearest)))
     }
 }
 

@@ -161,3 +161,26 @@ fn the_work_around_a_hub_is_bounded_and_said() {
     assert!(answer.hits.len() <= 53, "{}", answer.hits.len());
     assert_eq!(uris(&answer)[0], "hub");
 }
+
+#[test]
+fn of_many_notes_of_one_name_the_best_are_ranked() {
+    let files: Vec<(String, String)> = (0..300)
+        .map(|at| {
+            let more = if at == 250 { "meeting meeting" } else { "" };
+            (format!("m{at:03}.md"), format!("---\ntitle: Meeting\n---\nminutes {more}\n"))
+        })
+        .collect();
+    let mut vault = vault_of_words(&files);
+    let without = Without { graph: true, ..Without::default() };
+    for (k, is_told) in [(300, false), (10, true)] {
+        vault.settings.candidates_per_leg = k;
+        let answer = vault.ask(&SearchRequest { without, ..request("meeting") });
+        let expected: Vec<String> = (0..300)
+            .filter(|at| k == 300 || *at < 9 || *at == 250)
+            .map(|at| format!("m{at:03}"))
+            .collect();
+        assert_eq!(uris(&answer), expected, "{k}");
+        let told = answer.degraded.iter().filter(|what| what.starts_with("names: "));
+        assert_eq!(told.count() == 1, is_told, "{:?}", answer.degraded);
+    }
+}

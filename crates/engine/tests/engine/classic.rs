@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use weft_engine::{Filter, Origin, Profile, SearchRequest, Weights};
+use weft_engine::{Connection, Filter, Origin, Profile, SearchRequest, Weights};
 use weft_model::LinkSource;
 
 use crate::bridge::{WORDS, any_vault};
-use crate::vault::{Vault, hit, request, vault, vault_of_words};
+use crate::vault::{Vault, hit, request, uris, vault, vault_of_words};
 
 fn classic(vault: &mut Vault) {
     vault.settings.profile = Profile::Classic;
@@ -23,9 +23,12 @@ proptest! {
     fn signals_follow_from_the_export_and_the_similarities(
         files in any_vault(),
         query in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..6),
+        siblings_activate: bool,
     ) {
         let mut vault = vault(&files);
         classic(&mut vault);
+        vault.settings.topics.siblings_activate = siblings_activate;
+        vault.settings.topics.hub_min_degree = 1;
         let answer = vault.search(&query.join(" "));
         let export = vault.engine().export(&Filter::default()).unwrap();
         // The strongest edge in either direction, loops left out.
@@ -47,14 +50,27 @@ proptest! {
             .filter(|note| note.origin != Origin::Expanded && note.similarity >= 0.2)
             .map(|note| (note.uri.as_str(), note.similarity))
             .collect();
+        // The best topic that a note links to and a hit is linked with.
+        let inbound = |topic: &str| -> BTreeSet<&str> {
+            let edges = export.edges.iter().filter(|edge| edge.to.as_str() == topic);
+            edges.map(|edge| edge.from.as_str()).filter(|from| *from != topic).collect()
+        };
+        let shared = |hit: &str, note: &str| {
+            let topics = edges.keys().filter(|(from, _)| *from == hit).map(|(_, topic)| inbound(topic));
+            let shared = topics.filter(|inbound| inbound.len() > 1 && inbound.contains(note));
+            shared.map(|inbound| 0.25 / (inbound.len() as f64 + 1.0).ln().max(1.0)).fold(0.0, f64::max)
+        };
         for hit in &answer.hits {
             let uri = hit.uri.as_str();
             let degree = edges.keys().filter(|(from, _)| *from == uri).map(|(_, to)| *to).collect::<BTreeSet<_>>().len();
             let centrality = if export.nodes.len() > 1 { degree as f64 / (export.nodes.len() - 1) as f64 } else { 0.0 };
-            let doubt: f64 = strong
-                .iter()
-                .filter_map(|(hit, similarity)| Some(1.0 - edges.get(&(uri, hit))? / 1.5 * similarity))
-                .product();
+            let strength = |hit: &str| match edges.get(&(uri, hit)) {
+                Some(weight) => weight / 1.5,
+                None if siblings_activate && hit != uri => shared(hit, uri),
+                None => 0.0,
+            };
+            let doubt: f64 =
+                strong.iter().map(|(hit, similarity)| 1.0 - strength(hit) * similarity).product();
             prop_assert!((hit.signals.centrality - centrality).abs() < 1e-12, "{hit:?} {centrality}");
             prop_assert!((hit.signals.activation - (1.0 - doubt)).abs() < 1e-12, "{hit:?} {}", 1.0 - doubt);
             let score = 0.6 * hit.signals.similarity + 0.2 * centrality + 0.2 * (1.0 - doubt);
@@ -103,5 +119,34 @@ fn weights_of_a_request_decide() {
         let error =
             vault.engine().search(&SearchRequest { weights: Some(weights), ..request("fern") });
         assert!(error.is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn the_work_around_a_topic_is_bounded_and_said() {
+    let mut files = vec![("fern.md".to_owned(), "fern frond [[Ontology/Shade]]\n".to_owned())];
+    files.extend(
+        (0..40).map(|at| {
+            (format!("leaf{at:02}.md"), format!("leaf {at} in the [[Ontology/Shade]]\n"))
+        }),
+    );
+    files.push(("second.md".to_owned(), "a frond, in [[Ontology/Shade]]\n".to_owned()));
+    let mut vault = vault_of_words(&files);
+    vault.settings.topics.siblings_activate = true;
+    for (profile, fanout, is_cut) in [
+        (Profile::Classic, 100, false),
+        (Profile::Classic, 10, true),
+        (Profile::Bridge, 100, false),
+        (Profile::Bridge, 10, true),
+    ] {
+        (vault.settings.profile, vault.settings.fanout) = (profile, fanout);
+        let answer = vault.search("fern frond");
+        let capped: Vec<&str> = answer.capped.iter().map(|uri| uri.as_str()).collect();
+        assert_eq!(capped, if is_cut { vec!["Ontology/Shade"] } else { Vec::new() }, "{profile:?}");
+        let n_leaves = uris(&answer).iter().filter(|uri| uri.starts_with("leaf")).count();
+        assert_eq!(n_leaves, if is_cut { 9 } else { 40 }, "{profile:?} {fanout}");
+        let second = hit(&answer, "second");
+        let via = second.via.as_ref().map(|via| (via.uri.as_str(), via.kind));
+        assert_eq!(via, Some(("fern", Connection::Topic)), "hits are never cut: {profile:?}");
     }
 }

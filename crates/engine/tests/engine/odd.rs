@@ -1,6 +1,6 @@
 //! Queries and vaults at the edges: each gives a bounded answer.
 
-use weft_engine::{Profile, SearchAnswer, SearchRequest};
+use weft_engine::{Activation, Profile, SearchAnswer, SearchRequest};
 
 use crate::bridge::WORDS;
 use crate::vault::{Vault, request, uris, vault, vault_of_words};
@@ -39,6 +39,29 @@ fn odd_queries_have_bounded_answers() {
         for answer in asked(&vault, query) {
             let is_cut = answer.degraded.iter().any(|what| what.starts_with("words: "));
             assert_eq!(is_cut, query.len() == long.len(), "{:?}", answer.degraded);
+        }
+    }
+}
+
+#[test]
+fn what_was_not_read_of_a_query_is_told() {
+    let vault = vault_of_words(&[("fern.md", "fern\n")]);
+    let numbered = |sign: &str| -> String { (0..100).map(|at| format!("{sign}w{at} ")).collect() };
+    let long: String = (0..20_000).map(|at| format!("w{at} ")).collect();
+    let (text, words, exclusions) = (
+        "words: the query is long; its first 64 KiB were read",
+        "words: of those asked for, the 64 that tell most were looked for",
+        "words: of those to leave out, the first 64 were left out",
+    );
+    for (name, query, expected) in [
+        ("one word ten thousand times", "photosynthesis ".repeat(10_000), &[text][..]),
+        ("a hundred words", numbered(""), &[words]),
+        ("a hundred words to leave out", format!("fern {}", numbered("-")), &[exclusions]),
+        ("pages", long, &[text, words]),
+        ("a short one", "fern".to_owned(), &[]),
+    ] {
+        for answer in asked(&vault, &query) {
+            assert_eq!(answer.degraded, expected, "{name}");
         }
     }
 }
@@ -83,11 +106,31 @@ fn a_hub_does_not_float_to_the_top() {
     files.push(("hub.md".into(), "everything is listed here\n".into()));
     files.push(("fern.md".into(), "the fern unrolls its fronds, see the [[hub]]\n".into()));
     let vault = vault_of_words(&files);
-    let [bridge, _] = asked(&vault, "how does a fern unroll its fronds");
-    assert_eq!(uris(&bridge)[0], "fern");
+    let [bridge, classic] = asked(&vault, "how does a fern unroll its fronds");
+    assert_eq!((uris(&bridge)[0], uris(&classic)[0]), ("fern", "fern"));
     let hub = bridge.hits.iter().find(|hit| hit.uri.as_str() == "hub").unwrap();
     // One hit that links to it is all that lifts it; 5,000 notes that do not answer add nothing.
     assert!(hub.score < bridge.hits[0].score && hub.contributions.centrality <= 0.02, "{hub:?}");
+}
+
+/// Classic counts how connected a note is whatever is asked, by 0.4 of the score at most; a setting takes half of it back.
+#[test]
+fn in_classic_a_hub_leads_where_many_good_hits_link_to_it() {
+    let mut files: Vec<(String, String)> = (0..1_000)
+        .map(|at| (format!("n{at}.md"), format!("entry about topic{} of the [[hub]]\n", at % 50)))
+        .collect();
+    files.push(("hub.md".into(), "every entry is listed here\n".into()));
+    let mut vault = vault_of_words(&files);
+    let [bridge, classic] = asked(&vault, "entry about topic7");
+    assert!(uris(&bridge)[..20].iter().all(|uri| *uri != "hub"), "{:?}", uris(&bridge));
+    let (hub, second) = (&classic.hits[0], &classic.hits[1]);
+    assert_eq!(hub.uri.as_str(), "hub");
+    assert!(hub.signals.similarity < 0.2 && second.signals.similarity > 0.4, "{hub:?} {second:?}");
+    assert!(hub.contributions.centrality + hub.contributions.activation <= 0.4, "{hub:?}");
+
+    vault.settings.classic.activation = Activation::HitShare;
+    let [_, shares] = asked(&vault, "entry about topic7");
+    assert!(uris(&shares)[..20].iter().all(|uri| *uri != "hub"), "{:?}", uris(&shares));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Planted losses: each is named by its true stage.
 
 use weft_engine::{
-    EngineError, Filter, Loss, Profile, SearchMode, SearchRequest, WhyNotRequest, Without,
+    EngineError, Filter, Loss, Profile, SearchMode, SearchRequest, Weights, WhyNotRequest, Without,
 };
 
 use crate::vault::{Vault, request, vault, vault_of_words};
@@ -54,9 +54,43 @@ fn a_filter_is_named_by_its_parts() {
         let answer = why(&vault, note, SearchRequest { filter, ..request("fern frond") });
         assert_eq!((answer.loss, &answer.failed[..]), (Loss::Filter, expected), "{name}");
     }
-    let filter = Filter { paths: text("deep"), ..all() };
-    let answer = why(&vault, "fern", SearchRequest { filter, ..request("fern frond") });
-    assert_eq!(answer.rank, Some(1), "without the filter it leads");
+}
+
+#[test]
+fn a_rank_under_a_filter_is_among_those_that_pass_it() {
+    // From the best to the worst: the filter lets every other one through.
+    let files: Vec<(String, String)> = (0..6)
+        .map(|at| {
+            let folder = if at % 2 == 0 { "done" } else { "proj" };
+            (
+                format!("{folder}/n{at}.md"),
+                format!("{}{}\n", "ivy ".repeat(6 - at), "or ".repeat(at)),
+            )
+        })
+        .collect();
+    let vault = vault_of_words(&files);
+    let all = why(&vault, "done/n4", request("ivy"));
+    assert_eq!((all.loss, all.rank), (Loss::None, Some(5)));
+    for (note, rank) in [("done/n0", 1), ("done/n2", 2), ("done/n4", 3)] {
+        let filter = Filter { paths: vec!["proj".to_owned()], ..Filter::default() };
+        let answer = why(&vault, note, SearchRequest { filter, ..request("ivy") });
+        assert_eq!((answer.loss, answer.rank), (Loss::Filter, Some(rank)), "{note}");
+    }
+}
+
+#[test]
+fn a_limit_out_of_range_is_an_error_in_both_calls() {
+    let vault = vault_of_words(&files());
+    for limit in [0, 1_001, 5_000] {
+        let search = SearchRequest { limit, ..request("fern") };
+        let asked = WhyNotRequest { note: "moss".into(), search: search.clone() };
+        let engine = vault.engine();
+        for error in [engine.search(&search).err(), engine.why_not(&asked).err()] {
+            let is_named =
+                matches!(error, Some(EngineError::InvalidArgument { field: "limit", .. }));
+            assert!(is_named, "{limit}: {error:?}");
+        }
+    }
 }
 
 /// Name, vault, note, search; then the stage and the rank.
@@ -91,7 +125,7 @@ fn other_losses_are_named_by_their_stage() {
             "moss",
             request("fern one two three four five"),
             Loss::Floor,
-            None,
+            Some(3),
         ),
     ];
     for (name, vault, note, search, loss, rank) in cases {
@@ -101,6 +135,84 @@ fn other_losses_are_named_by_their_stage() {
     }
     let limit = why(&words, "moss", one("fern frond"));
     assert!(limit.margin.unwrap() > 0.0 && limit.hit.is_some());
+}
+
+#[test]
+fn a_connection_that_was_not_followed_is_named() {
+    let mut files = vec![
+        ("first.md".to_owned(), "fern frond spore fern frond spore fern\n".to_owned()),
+        (
+            "second.md".to_owned(),
+            "fern frond spore fern frond spore, see [[bare]] and [[Ontology/Shade]]\n".to_owned(),
+        ),
+        (
+            "weak.md".to_owned(),
+            "one fern among a dozen other plants, [[off]], [[Ontology/Sun]]\n".to_owned(),
+        ),
+        ("bare.md".to_owned(), "nothing of it\n".to_owned()),
+        ("off.md".to_owned(), "nothing of it either\n".to_owned()),
+        ("shady.md".to_owned(), "stands in the [[Ontology/Shade]]\n".to_owned()),
+        ("sunny.md".to_owned(), "stands in the [[Ontology/Sun]]\n".to_owned()),
+    ];
+    // Each a little worse than the one before; the last is linked with a note that does not answer.
+    files.extend((0..9).map(|at| {
+        let link = if at == 8 { "[[far]]" } else { "" };
+        (format!("ivy{at}.md"), format!("ivy {} {link}\n", "leaf ".repeat(at)))
+    }));
+    files.push(("far.md".to_owned(), "somewhere else\n".to_owned()));
+    let words = vault_of_words(&files);
+    let vault = |profile, n_seeds| {
+        let mut vault = vault_of_words(&files);
+        vault.settings.profile = profile;
+        vault.settings.classic.expansion_seeds = n_seeds;
+        vault.settings.topics.siblings_activate = profile == Profile::Classic;
+        vault
+    };
+    let (bridge, classic) = (vault(Profile::Bridge, 20), vault(Profile::Classic, 20));
+    let one_seed = vault(Profile::Classic, 1);
+    let mut narrow = vault(Profile::Classic, 20);
+    narrow.settings.fanout = 1;
+    let weighed = |similarity: f64, centrality: f64, activation: f64| SearchRequest {
+        weights: Some(Weights { similarity, centrality, activation }),
+        ..request("fern frond spore")
+    };
+    let blind = SearchRequest {
+        without: Without {
+            similarity: true,
+            links: true,
+            shared_words: true,
+            ..Without::default()
+        },
+        ..request("fern frond spore")
+    };
+    let asked = || request("fern frond spore");
+    let by_links = SearchRequest {
+        without: Without { shared_words: true, ..Without::default() },
+        ..request("fern frond spore")
+    };
+    let cases: [(&str, &Vault, &str, SearchRequest, Loss); 14] = [
+        ("a link of a seed", &classic, "bare", asked(), Loss::None),
+        ("a topic of a seed", &classic, "shady", asked(), Loss::None),
+        ("a link of the second hit, one is followed", &one_seed, "bare", asked(), Loss::Seeds),
+        ("a topic of the second hit", &one_seed, "shady", asked(), Loss::Seeds),
+        ("a link of a hit below the floor", &classic, "off", asked(), Loss::Floor),
+        ("a topic of a hit below the floor", &classic, "sunny", asked(), Loss::Floor),
+        ("a link of the ninth hit", &bridge, "far", request("ivy"), Loss::Seeds),
+        ("topics count nothing in bridge", &bridge, "shady", by_links, Loss::NoAnswer),
+        ("a topic among many links", &narrow, "shady", asked(), Loss::Fanout),
+        ("the similarity counts nothing", &words, "first", blind, Loss::Weights),
+        ("the centrality alone counts", &words, "first", weighed(0.0, 1.0, 0.0), Loss::Weights),
+        ("the activation counts nothing", &words, "bare", weighed(1.0, 1.0, 0.0), Loss::Weights),
+        ("the activation alone counts", &words, "bare", weighed(0.0, 0.0, 1.0), Loss::None),
+        ("nothing at all", &words, "far", asked(), Loss::NoAnswer),
+    ];
+    for (name, vault, note, search, loss) in cases {
+        let answer = why(vault, note, search);
+        assert_eq!(answer.loss, loss, "{name}: {answer:?}");
+        let has_margin = matches!(loss, Loss::Seeds | Loss::Floor);
+        assert_eq!(answer.margin.is_some(), has_margin, "{name}: {answer:?}");
+        assert!(answer.margin.is_none_or(|margin| margin >= 0.0), "{name}: {answer:?}");
+    }
 }
 
 #[test]

@@ -13,6 +13,9 @@ use super::text::{
 };
 use crate::hint::Hint;
 
+/// Notes of which only some links were followed that are named before the rest is counted.
+const NAMED: usize = 5;
+
 /// Rare words of a hit that are shown before the rest is counted.
 const SHOWN_WORDS: usize = 5;
 
@@ -43,13 +46,22 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
         Some(explanation) => out.push_str(&how(explanation, capped)),
         None if capped.is_empty() => {}
         None => {
-            let names: Vec<String> = capped.iter().map(|uri| harmless(uri)).collect();
-            let cut = format!("Of {} only some links were followed.", names.join(", "));
+            let cut = format!("Of {} only some links were followed.", named(capped));
             let _ = writeln!(out, "{}", paint(DIM, &cut));
         }
     }
     out.push_str(&next(&[&hint.command(&["get", &best.uri])]));
     out
+}
+
+/// The first of these notes, and how many more there are.
+fn named(uris: &[String]) -> String {
+    let (first, rest) = uris.split_at(uris.len().min(NAMED));
+    let mut names = first.iter().map(|uri| harmless(uri)).collect::<Vec<_>>().join(", ");
+    if !rest.is_empty() {
+        let _ = write!(names, " and {} more", rest.len());
+    }
+    names
 }
 
 fn one_hit(rank: usize, hit: &Hit, top: f64) -> String {
@@ -209,8 +221,7 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
         row("", &format!("and {n_seeds_left_out} more that were not looked around"));
     }
     if !capped.is_empty() {
-        let names: Vec<String> = capped.iter().map(|uri| harmless(uri)).collect();
-        row("only partly", &names.join(", "));
+        row("only partly", &named(capped));
     }
     let by = |origin: Origin| pool.iter().filter(|found| found.origin() == origin).count();
     row(
