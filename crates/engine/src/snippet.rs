@@ -1,6 +1,7 @@
 //! Snippets: the parts of a body that answer a query.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 use weft_index::keyword::{Analyzer, KeywordQuery, Language};
@@ -33,25 +34,80 @@ struct Match {
     term: usize,
 }
 
-/// The best parts of a note's body, at most `n` of at most `chars` characters each, in text order.
-///
-/// A part is worth the words of the query it holds, each once, by what they tell.
-/// Without a match it is the head of the best chunk, or of the body.
-pub(crate) fn snippets(
-    entry: &NoteEntry,
-    query: &KeywordQuery,
-    language: Language,
-    best_chunk: Option<Span>,
+/// Cuts the snippets of one query. What the words of one note were analysed to helps with the next.
+pub(crate) struct Cutter<'q> {
+    query: &'q KeywordQuery,
+    /// The place among the query's words of each form that answers one.
+    wanted: HashMap<&'q str, usize>,
+    analyzer: Analyzer,
+    /// Snippets of a note at most.
     n: usize,
+    /// Characters of a snippet at most.
     chars: usize,
-) -> Vec<Snippet> {
-    let body: &str = &entry.body;
-    let best = best_chunk.map_or(0..body.len(), |span| span.bytes(body));
-    let region =
-        if body.len() <= MAX_SEARCHED_BYTES { 0..body.len() } else { best.start..best.end };
-    let found = matches(body, region, query, language);
+}
+
+impl<'q> Cutter<'q> {
+    /// Cuts at most `n` snippets of a note, of at most `chars` characters each.
+    pub(crate) fn new(query: &'q KeywordQuery, n: usize, chars: usize) -> Self {
+        let mut wanted = HashMap::new();
+        for (term, at) in query.terms().iter().zip(0..) {
+            for alternative in &term.alternatives {
+                wanted.entry(&**alternative).or_insert(at);
+            }
+        }
+        Self { query, wanted, analyzer: Analyzer::new(), n, chars }
+    }
+
+    /// The best parts of a note's body, in text order.
+    ///
+    /// A part is worth the words of the query it holds, each once, by what they tell.
+    /// Without a match it is the head of the best chunk, or of the body.
+    pub(crate) fn snippets(
+        &mut self,
+        entry: &NoteEntry,
+        language: Language,
+        best_chunk: Option<Span>,
+    ) -> Vec<Snippet> {
+        if self.n == 0 {
+            return Vec::new();
+        }
+        let body: &str = &entry.body;
+        let best = best_chunk.map_or(0..body.len(), |span| span.bytes(body));
+        let region =
+            if body.len() <= MAX_SEARCHED_BYTES { 0..body.len() } else { best.start..best.end };
+        let found = self.matches(body, region, language);
+        let worth = windows_by_worth(body, &found, self.query, self.chars, &best);
+        let windows = apart(worth, self.n);
+        let windows = if windows.is_empty() {
+            let start = best.start + body[best.clone()].len() - body[best].trim_start().len();
+            vec![(start, end_after(body, start, self.chars))]
+        } else {
+            windows
+        };
+        shown(entry, &found, windows)
+    }
+
+    /// The words of the query in `region` of `body`, in text order.
+    fn matches(&mut self, body: &str, region: Range<usize>, language: Language) -> Vec<Match> {
+        let mut found: Vec<Match> = Vec::new();
+        let offset = region.start;
+        self.analyzer.analyze(&body[region], language, |token| {
+            if let Some(term) = self.wanted.get(token.term) {
+                let (start, end) = (token.start + offset, token.end + offset);
+                // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
+                match found.last_mut() {
+                    Some(last) if start < last.end => last.end = last.end.max(end),
+                    _ => found.push(Match { start, end, term: *term }),
+                }
+            }
+        });
+        found
+    }
+}
+
+/// The `n` windows worth most of which none overlaps a better one, in text order.
+fn apart(mut worth: Vec<(f64, usize, usize)>, n: usize) -> Vec<(usize, usize)> {
     let mut windows: Vec<(usize, usize)> = Vec::new();
-    let mut worth: Vec<(f64, usize, usize)> = windows_by_worth(body, &found, query, chars, &best);
     worth.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     for (_, start, end) in worth {
         if windows.len() == n {
@@ -61,11 +117,13 @@ pub(crate) fn snippets(
             windows.push((start, end));
         }
     }
-    if windows.is_empty() && n > 0 {
-        let start = best.start + body[best.clone()].len() - body[best].trim_start().len();
-        windows.push((start, end_after(body, start, chars)));
-    }
     windows.sort_unstable();
+    windows
+}
+
+/// The windows of a note's body as they are shown, with what was found in them.
+fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Vec<Snippet> {
+    let body: &str = &entry.body;
     let mut counter = CharCounter::new(body);
     windows
         .into_iter()
@@ -98,40 +156,13 @@ pub(crate) fn heading_path(headings: &[Heading], at: u32) -> Vec<String> {
     path.into_iter().map(|heading| heading.text.clone()).collect()
 }
 
-fn matches(
-    body: &str,
-    region: std::ops::Range<usize>,
-    query: &KeywordQuery,
-    language: Language,
-) -> Vec<Match> {
-    let mut wanted: HashMap<&str, usize> = HashMap::new();
-    for (term, at) in query.terms().iter().zip(0..) {
-        for alternative in &term.alternatives {
-            wanted.entry(alternative).or_insert(at);
-        }
-    }
-    let mut found: Vec<Match> = Vec::new();
-    let offset = region.start;
-    Analyzer::new().analyze(&body[region], language, |token| {
-        if let Some(term) = wanted.get(token.term) {
-            let (start, end) = (token.start + offset, token.end + offset);
-            // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
-            match found.last_mut() {
-                Some(last) if start < last.end => last.end = last.end.max(end),
-                _ => found.push(Match { start, end, term: *term }),
-            }
-        }
-    });
-    found
-}
-
 /// For every match, the part of `chars` characters around those that follow it, and what it is worth.
 fn windows_by_worth(
     body: &str,
     found: &[Match],
     query: &KeywordQuery,
     chars: usize,
-    best: &std::ops::Range<usize>,
+    best: &Range<usize>,
 ) -> Vec<(f64, usize, usize)> {
     /// Of two equal parts the one in the best chunk is shown.
     const IN_BEST_CHUNK: f64 = 1.0 + 1e-6;
@@ -173,19 +204,25 @@ fn start_before(body: &str, byte: usize, chars: usize) -> usize {
         .unwrap_or(byte)
 }
 
+/// The last bound of words in `text` that is at most `limit`, a bound of characters; 0 where there is none but the start.
+///
+/// Bounds are looked for from the last space before a plain letter on: there is always one between them, and none behind it depends on what stands before.
+fn last_bound(text: &str, limit: usize) -> usize {
+    let bytes = text.as_bytes();
+    let is_certain =
+        |at: &usize| matches!(bytes[at - 1], b' ' | b'\n') && bytes[*at].is_ascii_alphanumeric();
+    let start = (1..limit.min(bytes.len())).rev().find(is_certain).unwrap_or(0);
+    let ends = text[start..].split_word_bound_indices().map(|(at, word)| start + at + word.len());
+    ends.take_while(|end| *end <= limit).last().unwrap_or(start)
+}
+
 /// A word's end at most `chars` characters after `start`.
 fn end_after(body: &str, start: usize, chars: usize) -> usize {
     let rest = &body[start..];
     let Some((limit, _)) = rest.char_indices().nth(chars) else {
         return start + rest.trim_end().len();
     };
-    let mut end = 0;
-    for (at, word) in rest.split_word_bound_indices() {
-        if at + word.len() > limit {
-            break;
-        }
-        end = at + word.len();
-    }
+    let mut end = last_bound(rest, limit);
     if end == 0 {
         // One word fills it all: cut between graphemes.
         for (at, cluster) in rest.grapheme_indices(true) {
@@ -196,4 +233,35 @@ fn end_after(body: &str, start: usize, chars: usize) -> usize {
         }
     }
     start + rest[..end].trim_end().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_last_bound_is_that_of_a_scan_from_the_start(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "a", "B", "1", " ", "  ", "\n", "\r\n", "'", ".", ",", "_", "\u{301}", "\u{200d}",
+                    "é", "漢", "🇩", "🇪", "👩", "\t", "-", "カ", "ש", "\"",
+                ]),
+                0..40,
+            ),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let text = pieces.concat();
+            let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let limit = bounds[at.index(bounds.len())];
+            let scanned = text
+                .split_word_bound_indices()
+                .map(|(at, word)| at + word.len())
+                .take_while(|end| *end <= limit)
+                .last();
+            prop_assert_eq!(last_bound(&text, limit), scanned.unwrap_or(0), "{:?} {}", text, limit);
+        }
+    }
 }

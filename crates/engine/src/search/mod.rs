@@ -19,7 +19,7 @@ use weft_index::Snapshot;
 use weft_index::keyword::{Language, MAX_QUERY_BYTES, QueryOptions, Unread};
 use weft_model::{NoteId, Span};
 
-use crate::snippet::snippets;
+use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile};
 pub use answer::{
     Connection, Hit, Origin, Raw, SearchAnswer, SearchMode, SearchRequest, Via, Without,
@@ -89,10 +89,11 @@ impl Engine {
         stages.end("ranking");
         let truncated = ranked.len() > request.limit;
         ranked.truncate(request.limit);
+        let mut cutter = self.cutter(&question);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
             self.stop.check()?;
-            hits.extend(self.hit(&question, &lifts, ranked));
+            hits.extend(Self::hit(&question, &lifts, ranked, &mut cutter));
         }
         stages.end("snippets");
         let graph = snapshot.notes.graph();
@@ -283,7 +284,17 @@ impl Engine {
         ranked
     }
 
-    fn hit(&self, question: &Question<'_>, lifts: &Lifts, ranked: Ranked) -> Option<Hit> {
+    /// Cuts the snippets of the hits of `question`.
+    fn cutter<'q>(&self, question: &'q Question<'_>) -> Cutter<'q> {
+        Cutter::new(&question.words, self.settings.snippets, self.settings.snippet_chars)
+    }
+
+    fn hit(
+        question: &Question<'_>,
+        lifts: &Lifts,
+        ranked: Ranked,
+        cutter: &mut Cutter<'_>,
+    ) -> Option<Hit> {
         let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
         let snapshot = question.snapshot;
         let graph = snapshot.notes.graph();
@@ -314,14 +325,7 @@ impl Engine {
             via,
             signals,
             contributions,
-            snippets: snippets(
-                entry,
-                &question.words,
-                language,
-                best_chunk,
-                self.settings.snippets,
-                self.settings.snippet_chars,
-            ),
+            snippets: cutter.snippets(entry, language, best_chunk),
             best_chunk,
         })
     }
