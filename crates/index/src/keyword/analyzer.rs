@@ -271,7 +271,7 @@ impl Iterator for Words<'_> {
         };
         let mut previous = first;
         let mut is_compound = false;
-        let mut seen_lower = false;
+        let mut has_inner_capital = false;
         while let Some(c) = char_at(self.text, self.at) {
             let n_bytes = match Class::of(c) {
                 Class::Extend => c.len_utf8(),
@@ -290,12 +290,12 @@ impl Iterator for Words<'_> {
                 },
                 Class::Letter(_) | Class::Digit | Class::Pictograph => break,
             };
-            // Only a capital after other letters makes the capitals worth a closer look.
-            seen_lower |= c.is_lowercase();
+            has_inner_capital |= c.is_uppercase();
             self.at += n_bytes;
             previous = c;
         }
-        if alphabet.is_some_and(Alphabet::is_cased) && (seen_lower || first.is_lowercase()) {
+        // Only a capital after other letters makes the capitals worth a closer look.
+        if has_inner_capital && alphabet.is_some_and(Alphabet::is_cased) {
             is_compound |= Parts::new(&self.text[start..self.at]).nth(1).is_some();
         }
         self.at += self.sign(start, alphabet);
