@@ -1,21 +1,31 @@
 //! A folder of files to an index on disk, and the same text given to tantivy alone.
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, doc};
 use tempfile::TempDir;
-use weft_benches::run;
+use weft_benches::clock::process_cpu;
 use weft_benches::vault::file;
+use weft_benches::{is_measured, run};
+use weft_index::embedder::{Embedder, Role};
+use weft_indexer::chunk::embedded_texts;
+use weft_indexer::embed::{EmbeddingSettings, open};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
+use weft_model::Note;
 use weft_testkit::Random;
 
 /// Files of the folder, about 4 kB each; fewer where nothing is measured.
 const N_FILES: usize = 5_000;
+
+/// Files of the folder whose texts a model reads as well, which takes a thousand times as long.
+const N_EMBEDDED: usize = 100;
 
 /// The corpus's notes that make a file.
 const NOTES_PER_FILE: usize = 3;
@@ -25,11 +35,14 @@ const HEAP: usize = 50_000_000;
 const THREADS: usize = 2;
 
 fn main() {
-    let is_measured = std::env::args().any(|argument| argument == "--bench");
-    run(|criterion| folder(criterion, if is_measured { N_FILES } else { 50 }));
+    run(|criterion| folder(criterion, if is_measured() { N_FILES } else { 50 }));
+    if is_measured() {
+        embedding();
+    }
 }
 
-fn folder(criterion: &mut Criterion, n_files: usize) {
+/// A folder of `n_files`, and how many bytes they are.
+fn written(n_files: usize) -> (TempDir, usize) {
     let vault = tempfile::tempdir().expect("there is room");
     let mut random = Random::new(29);
     let mut n_bytes = 0;
@@ -44,7 +57,11 @@ fn folder(criterion: &mut Criterion, n_files: usize) {
         fs::create_dir_all(path.parent().expect("it lies in the vault")).expect("there is room");
         fs::write(path, text).expect("there is room");
     }
+    (vault, n_bytes)
+}
 
+fn folder(criterion: &mut Criterion, n_files: usize) {
+    let (vault, n_bytes) = written(n_files);
     let mut group = criterion.benchmark_group("bulk");
     group.sample_size(10);
     group.throughput(Throughput::Bytes(n_bytes as u64));
@@ -57,15 +74,58 @@ fn folder(criterion: &mut Criterion, n_files: usize) {
     group.finish();
 }
 
-/// Until words and links are in and written down, without a model.
-fn indexed(vault: &Path, n_files: usize) -> Duration {
-    let store = tempfile::tempdir().expect("there is room");
-    let settings = IndexSettings {
-        store: store.path().to_owned(),
+/// An index over `vault` in a new store.
+fn settings(vault: &Path, store: &Path) -> IndexSettings {
+    IndexSettings {
+        store: store.to_owned(),
         vaults: vec![VaultSettings { name: "corpus".into(), root: vault.to_owned() }],
         watch: WatchOptions { enabled: false, ..WatchOptions::default() },
         ..IndexSettings::default()
-    };
+    }
+}
+
+/// What indexing with the bundled model takes of the processor, beside what the model alone takes for the same chunks.
+fn embedding() {
+    let (vault, _) = written(N_EMBEDDED);
+    let store = tempfile::tempdir().expect("there is room");
+    let embedder = open(&EmbeddingSettings::default()).expect("the bundled model opens").embedder;
+    let embedder: Arc<dyn Embedder> = embedder.expect("the bundled model is a model");
+    let ask = |texts: &[&str]| embedder.embed(texts, Role::Document).expect("the model is ours");
+    // Loads the model.
+    ask(&["first"]);
+
+    let before = process_cpu();
+    let settings = settings(vault.path(), store.path());
+    let indexer = Indexer::open(settings, Some(Arc::clone(&embedder)), None);
+    let indexer = indexer.expect("the store is new");
+    indexer.wait_vectors(&false.into(), &mut |_| {}).expect("there is room");
+    let whole = process_cpu() - before;
+
+    let snapshot = indexer.reader().snapshot();
+    let mut texts: Vec<String> = Vec::new();
+    for (_, entry) in snapshot.notes.by_path() {
+        let note = Note { body: entry.body.to_string(), ..entry.note.clone() };
+        texts.extend(embedded_texts(&note, &entry.chunks));
+    }
+    assert_eq!(snapshot.vectors.as_ref().map(|vectors| vectors.index.n_live()), Some(texts.len()));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let before = process_cpu();
+    for batch in texts.chunks(embedder.batch()) {
+        ask(batch);
+    }
+    let alone = process_cpu() - before;
+    let ratio = whole.as_secs_f64() / alone.as_secs_f64();
+    println!(
+        "bulk/with_model/{N_EMBEDDED}: {} chunks, {whole:.2?} of processor time, {ratio:.3} × that of the model alone",
+        texts.len()
+    );
+    indexer.stop();
+}
+
+/// Until words and links are in and written down, without a model.
+fn indexed(vault: &Path, n_files: usize) -> Duration {
+    let store = tempfile::tempdir().expect("there is room");
+    let settings = settings(vault, store.path());
     let start = Instant::now();
     let indexer = Indexer::open(settings, None, None).expect("the store is new");
     indexer.flush().expect("there is room");

@@ -6,14 +6,14 @@ use std::sync::mpsc::{Receiver, channel};
 
 use criterion::{BenchmarkId, Criterion};
 use tempfile::TempDir;
-use weft_benches::{run, text, word};
+use weft_benches::{is_measured, run, text, word};
 use weft_index::keyword::QueryOptions;
 use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
 use weft_model::NoteSet;
 use weft_testkit::Random;
 
 /// Notes of the vaults: an edit must not cost more in the larger one.
-const SIZES: [usize; 2] = [1_000, 20_000];
+const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
 
 /// Words of a note.
 const WORDS_PER_NOTE: usize = 200;
@@ -23,8 +23,7 @@ const NOTES_PER_FOLDER: usize = 100;
 
 fn main() {
     run(|criterion| {
-        let is_measured = std::env::args().any(|argument| argument == "--bench");
-        let sizes = if is_measured { &SIZES[..] } else { &SIZES[..1] };
+        let sizes = if is_measured() { &SIZES[..] } else { &SIZES[..1] };
         sizes.iter().for_each(|n_notes| edit(criterion, *n_notes));
     });
 }

@@ -1,50 +1,91 @@
 //! Texts to vectors by the bundled model, on one thread.
+//!
+//! The texts are left in `target/tmp` for `compare/embed.py`, which gives them to another program; where it put a library of ONNX Runtime there, that is measured too.
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
+use std::fs;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{run, text};
-use weft_index::embedder::Role;
-use weft_indexer::embed::{EmbeddingSettings, open};
+use weft_benches::clock::process_cpu;
+use weft_benches::{is_measured, run, text};
+use weft_index::embedder::{Embedder, Role};
+use weft_indexer::embed::{EmbeddingSettings, Runner, open};
 use weft_testkit::Random;
 
-/// Tokens of a text: half of the model's window, and all of it.
-const TOKENS: [usize; 2] = [128, 254];
+/// Tokens of a text with the two special ones: half of the model's window, and all of it.
+const TOKENS: [usize; 2] = [128, 256];
+
+/// Special tokens.
+const SPECIAL: usize = 2;
 
 /// Texts of a batch.
 const TEXTS: usize = 8;
 
+/// Batches of which the median is told.
+const ROUNDS: usize = 9;
+
+/// What is left for another program, and by it.
+const LEFT: &str = env!("CARGO_TARGET_TMPDIR");
+
 fn main() {
-    run(bundled);
+    run(|criterion| {
+        let bundled = EmbeddingSettings { threads: NonZeroUsize::new(1), ..Default::default() };
+        measure(criterion, "bundled", &bundled);
+        let library = Path::new(LEFT).join("libonnxruntime.so");
+        if library.exists() {
+            let onnx =
+                EmbeddingSettings { runner: Runner::Onnx, library: Some(library), ..bundled };
+            measure(criterion, "fastembed", &onnx);
+        }
+    });
 }
 
-fn bundled(criterion: &mut Criterion) {
-    let settings =
-        EmbeddingSettings { threads: NonZeroUsize::new(1), ..EmbeddingSettings::default() };
-    let embedder = open(&settings).expect("the bundled model opens").embedder;
-    let embedder = embedder.expect("the bundled model is a model");
+fn measure(criterion: &mut Criterion, name: &str, settings: &EmbeddingSettings) {
+    let opened = open(settings).expect("the bundled model opens");
+    assert!(opened.notes.is_empty(), "{:?}", opened.notes);
+    let embedder = opened.embedder.expect("the bundled model is a model");
     let mut random = Random::new(37);
     let mut group = criterion.benchmark_group("embed");
     group.sample_size(10);
     group.throughput(Throughput::Elements(TEXTS as u64));
     for n_tokens in TOKENS {
-        let texts: Vec<String> = (0..TEXTS)
-            .map(|_| {
-                let mut cut = text(&mut random, n_tokens);
-                while embedder.n_tokens(&cut) > n_tokens {
-                    let end = cut.rfind(' ').expect("there are words");
-                    cut.truncate(end);
-                }
-                cut
-            })
-            .collect();
+        let texts: Vec<String> =
+            (0..TEXTS).map(|_| sized(&mut random, &*embedder, n_tokens)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let ask = || embedder.embed(black_box(&texts), Role::Document).expect("the model is ours");
         let vectors = ask();
         assert!(vectors.len() == TEXTS && vectors == ask(), "the same texts, the same vectors");
-        group.bench_function(BenchmarkId::new("bundled", n_tokens), |bencher| bencher.iter(ask));
+        group.bench_function(BenchmarkId::new(name, n_tokens), |bencher| bencher.iter(ask));
+        if is_measured() {
+            let words: Vec<String> = texts.iter().map(|text| format!("\"{text}\"")).collect();
+            let path = Path::new(LEFT).join(format!("texts-{n_tokens}.json"));
+            fs::write(path, format!("[{}]", words.join(","))).expect("there is room");
+            let mut times: Vec<Duration> = (0..ROUNDS)
+                .map(|_| {
+                    let before = process_cpu();
+                    ask();
+                    process_cpu() - before
+                })
+                .collect();
+            times.sort_unstable();
+            let rate = TEXTS as f64 / times[ROUNDS / 2].as_secs_f64();
+            println!("embed/{name}/{n_tokens}: {rate:.1} texts per CPU-second");
+        }
     }
     group.finish();
+}
+
+/// A text of `n_tokens`, special ones included.
+fn sized(random: &mut Random, embedder: &dyn Embedder, n_tokens: usize) -> String {
+    let mut cut = text(random, n_tokens);
+    while embedder.n_tokens(&cut) + SPECIAL > n_tokens {
+        let end = cut.rfind(' ').expect("there are words");
+        cut.truncate(end);
+    }
+    cut
 }

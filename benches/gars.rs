@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::vault::{DIMENSION, words};
-use weft_benches::{note, run, sizes, text, vectors, word};
+use weft_benches::{is_measured, note, run, text, vectors, word};
 use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
@@ -29,8 +29,7 @@ const WORDS_PER_NOTE: usize = 120;
 
 fn main() {
     run(|criterion| {
-        let is_measured = sizes().len() > 1;
-        let (n_notes, hubs) = if is_measured { (N_NOTES, &HUBS[..]) } else { (300, &HUBS[..1]) };
+        let (n_notes, hubs) = if is_measured() { (N_NOTES, &HUBS[..]) } else { (300, &HUBS[..1]) };
         for hub in hubs {
             ranking(criterion, n_notes, *hub);
         }

@@ -9,6 +9,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod vault;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use weft_testkit::Random;
 pub const SIZES: [usize; 2] = [1_000, 10_000];
 
 /// Sizes of the corpora where what is measured must hardly cost more in a larger one.
-const SCALING_SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+const SCALING_SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
 
 /// Links of a note.
 const LINKS_PER_NOTE: usize = 6;
@@ -43,8 +44,13 @@ pub fn run(bench: impl FnOnce(&mut Criterion)) {
 /// The sizes on which scaling is measured; the larger ones only where something is measured and not merely tested.
 #[must_use]
 pub fn sizes() -> &'static [usize] {
-    let is_measured = std::env::args().any(|argument| argument == "--bench");
-    if is_measured { &SCALING_SIZES } else { &SCALING_SIZES[..1] }
+    if is_measured() { &SCALING_SIZES } else { &SCALING_SIZES[..1] }
+}
+
+/// Whether something is measured, and not merely tested.
+#[must_use]
+pub fn is_measured() -> bool {
+    std::env::args().any(|argument| argument == "--bench")
 }
 
 /// The id of the note at `position`.
@@ -125,14 +131,26 @@ fn skewed(random: &mut Random, end: usize) -> usize {
 
 /// `n` unit vectors of `dimension` around a few dozen centres, as texts on a few dozen subjects would have.
 pub fn vectors(random: &mut Random, n: usize, dimension: usize) -> Vec<Vec<f32>> {
-    let centres: Vec<Vec<f32>> = (0..48).map(|_| vector(random, dimension)).collect();
-    (0..n)
-        .map(|_| {
-            let centre = &centres[random.below(centres.len())];
-            let noise = vector(random, dimension);
-            unit(&centre.iter().zip(noise).map(|(a, b)| a + b).collect::<Vec<f32>>())
-        })
-        .collect()
+    let centres = Centres::new(random, dimension);
+    (0..n).map(|_| centres.near(random)).collect()
+}
+
+/// What vectors lie around.
+#[derive(Clone, Debug)]
+pub struct Centres(Vec<Vec<f32>>);
+
+impl Centres {
+    /// A few dozen, of `dimension` floats.
+    pub fn new(random: &mut Random, dimension: usize) -> Self {
+        Self((0..48).map(|_| vector(random, dimension)).collect())
+    }
+
+    /// A unit vector near one of them.
+    pub fn near(&self, random: &mut Random) -> Vec<f32> {
+        let centre = &self.0[random.below(self.0.len())];
+        let noise = vector(random, centre.len());
+        unit(&centre.iter().zip(noise).map(|(a, b)| a + b).collect::<Vec<f32>>())
+    }
 }
 
 /// Each component even in -1 to 1.

@@ -1,17 +1,35 @@
-//! A store on disk to its first answer by word.
+//! A store on disk to its first answer by word, and what the process then holds of memory.
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "criterion measures no memory")]
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion};
-use weft_benches::vault::file;
-use weft_benches::{run, sizes};
+use weft_benches::vault::{Drawn, file};
+use weft_benches::{is_measured, run, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
+use weft_index::embedder::Embedder;
+use weft_index::vector::{GraphParams, VectorParams};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_testkit::Random;
 
+/// The argument with which this program tells of its memory instead of measuring.
+const MEMORY: &str = "--memory";
+
+/// The time between two looks for the graph over the vectors, which is built in the background.
+const PAUSE: Duration = Duration::from_millis(200);
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, first, vault, store] = arguments.as_slice()
+        && first == MEMORY
+    {
+        return memory(Path::new(vault), Path::new(store));
+    }
     run(|criterion| {
         for &n_notes in sizes() {
             reopened(criterion, n_notes);
@@ -31,8 +49,13 @@ fn reopened(criterion: &mut Criterion, n_notes: usize) {
         fs::write(path, text).expect("there is room");
     }
     let first = open(vault.path(), store.path());
-    first.flush().expect("there is room");
-    let expected = ask(&first);
+    first.wait_vectors(&false.into(), &mut |_| {}).expect("there is room");
+    let vectors = || first.reader().snapshot().vectors.clone().expect("there is a model").index;
+    while vectors().needs_rebuild() {
+        std::thread::sleep(PAUSE);
+    }
+    assert_eq!(vectors().n_live(), n_notes);
+    let expected = ask(&first, SearchMode::Keyword);
     assert_eq!(expected.len(), 10);
     first.stop();
 
@@ -41,11 +64,17 @@ fn reopened(criterion: &mut Criterion, n_notes: usize) {
     group.bench_function(BenchmarkId::new("first_answer", n_notes), |bencher| {
         bencher.iter_with_large_drop(|| {
             let indexer = open(vault.path(), store.path());
-            assert_eq!(ask(&indexer), expected);
+            assert_eq!(ask(&indexer, SearchMode::Keyword), expected);
             indexer
         });
     });
     group.finish();
+    if is_measured() {
+        let program = std::env::current_exe().expect("this program is a file");
+        let arguments: [&Path; 3] = [MEMORY.as_ref(), vault.path(), store.path()];
+        let told = Command::new(program).args(arguments).status();
+        assert!(told.expect("this program runs").success());
+    }
 }
 
 fn open(vault: &Path, store: &Path) -> Indexer {
@@ -53,20 +82,45 @@ fn open(vault: &Path, store: &Path) -> Indexer {
         store: store.to_owned(),
         vaults: vec![VaultSettings { name: "corpus".into(), root: vault.to_owned() }],
         watch: WatchOptions { enabled: false, ..WatchOptions::default() },
+        vector: VectorParams {
+            // All cores: how the graph comes about is not what is measured.
+            graph: GraphParams { parallel: true, ..GraphParams::default() },
+            ..VectorParams::default()
+        },
         ..IndexSettings::default()
     };
-    Indexer::open(settings, None, None).expect("the store is ours")
+    let embedder: Arc<dyn Embedder> = Arc::new(Drawn::default());
+    Indexer::open(settings, Some(embedder), None).expect("the store is ours")
 }
 
 /// The uris of the best notes for two words.
-fn ask(indexer: &Indexer) -> Vec<String> {
+fn ask(indexer: &Indexer, mode: SearchMode) -> Vec<String> {
     let engine = Engine::new(indexer.reader(), EngineSettings::default());
     let request = SearchRequest {
         query: format!("{} {}", weft_benches::word(20), weft_benches::word(300)),
         limit: 10,
-        mode: SearchMode::Keyword,
+        mode,
         ..SearchRequest::default()
     };
     let answer = engine.search(&request).expect("the store can be read");
     answer.hits.iter().map(|hit| hit.uri.to_string()).collect()
+}
+
+/// Opens `store` and tells what this process holds when every file was looked at and a question of words and vectors was answered.
+fn memory(vault: &Path, store: &Path) {
+    let indexer = open(vault, store);
+    indexer.flush().expect("there is room");
+    assert_eq!(ask(&indexer, SearchMode::Hybrid).len(), 10);
+    let n_notes = indexer.status().n_notes;
+    // Other systems have no such file; there is nothing to tell then.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    for (key, name) in [("RssAnon:", "anonymous"), ("RssFile:", "mapped")] {
+        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        let kb = line.split_whitespace().next().and_then(|kb| kb.parse::<f64>().ok());
+        if let Some(kb) = kb {
+            let per_note = kb / n_notes as f64;
+            println!("open/{name}/{n_notes}: {:.0} MB, {per_note:.2} kB a note", kb / 1e3);
+        }
+    }
+    indexer.stop();
 }

@@ -1,20 +1,23 @@
 //! A whole question, given its vector: candidates of both legs, connections, one ranked list.
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "criterion tells no percentiles")]
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
+use weft_benches::clock::Percentiles;
 use weft_benches::vault::{Vault, vault};
-use weft_benches::{run, sizes};
+use weft_benches::{is_measured, run, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest, Without};
 
-/// Questions that are asked in turn.
-const QUESTIONS: usize = 32;
+/// Questions that are asked in turn; fewer where nothing is measured.
+const QUESTIONS: usize = 500;
 
 fn main() {
     run(|criterion| {
+        let n_questions = if is_measured() { QUESTIONS } else { 32 };
         for &n_notes in sizes() {
-            questions(criterion, n_notes, &vault(n_notes, QUESTIONS));
+            questions(criterion, n_notes, &vault(n_notes, n_questions));
         }
     });
 }
@@ -53,9 +56,12 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
             assert_eq!(answer.hits, ask(request).hits, "the same question, the same answer");
         }
         let mut turn = requests.iter().cycle();
-        group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
-            bencher.iter(|| ask(black_box(turn.next().expect("there are questions"))));
-        });
+        let mut ask = || ask(black_box(turn.next().expect("there are questions")));
+        group.bench_function(BenchmarkId::new(name, n_notes), |bencher| bencher.iter(&mut ask));
+        if is_measured() {
+            let Percentiles { p50, p99 } = Percentiles::of(|| drop(ask()));
+            println!("query/{name}/{n_notes}: p50 {p50:.2?}, p99 {p99:.2?}");
+        }
     }
     group.finish();
 }

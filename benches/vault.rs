@@ -1,5 +1,7 @@
 //! A vault in memory, with words, links and vectors, as the writer would publish it.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
@@ -14,7 +16,7 @@ use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::{NoteId, NotePath};
 use weft_testkit::Random;
 
-use crate::{skewed, text, vectors, word};
+use crate::{Centres, skewed, text, vectors, word};
 
 /// Floats of a vector, as the bundled model makes them.
 pub const DIMENSION: usize = 384;
@@ -84,7 +86,7 @@ pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
             (words.join(" "), vector)
         })
         .collect();
-    let vectors = Some(meaning(&notes, &rows, Given::new(questions.clone())));
+    let vectors = Some(meaning(&notes, &rows, Given::new(&questions)));
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     Vault { reader: Publisher::new(snapshot).reader(), questions }
 }
@@ -138,18 +140,12 @@ fn meaning(notes: &NoteTable, vectors: &[Vec<f32>], embedder: Given) -> Vectors 
 /// Knows the vectors of a vault's questions, so that no model takes part in what is measured.
 struct Given {
     identity: ModelIdentity,
-    questions: Vec<(String, Vec<f32>)>,
+    questions: HashMap<String, Vec<f32>>,
 }
 
 impl Given {
-    fn new(questions: Vec<(String, Vec<f32>)>) -> Self {
-        let identity = ModelIdentity {
-            model: "given".into(),
-            dimension: DIMENSION,
-            runner: "bench".into(),
-            pooling: "none".into(),
-        };
-        Self { identity, questions }
+    fn new(questions: &[(String, Vec<f32>)]) -> Self {
+        Self { identity: identity("given"), questions: questions.iter().cloned().collect() }
     }
 }
 
@@ -170,12 +166,56 @@ impl Embedder for Given {
         texts
             .iter()
             .map(|text| {
-                let known = self.questions.iter().find(|(question, _)| question == text);
-                known.map(|(_, vector)| vector.clone()).ok_or_else(|| EmbedError::Failed {
+                self.questions.get(*text).cloned().ok_or_else(|| EmbedError::Failed {
                     model: self.identity.model.clone(),
                     reason: format!("`{text}` is no question of the vault"),
                 })
             })
             .collect()
+    }
+}
+
+/// Draws a vector for each text: the same for the same text, and near those of many others.
+pub struct Drawn {
+    identity: ModelIdentity,
+    centres: Centres,
+}
+
+impl Default for Drawn {
+    fn default() -> Self {
+        let centres = Centres::new(&mut Random::new(19), DIMENSION);
+        Self { identity: identity("drawn"), centres }
+    }
+}
+
+impl Embedder for Drawn {
+    fn identity(&self) -> &ModelIdentity {
+        &self.identity
+    }
+
+    fn window(&self) -> usize {
+        512
+    }
+
+    fn n_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let drawn = texts.iter().map(|text| {
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            self.centres.near(&mut Random::new(hasher.finish()))
+        });
+        Ok(drawn.collect())
+    }
+}
+
+fn identity(model: &str) -> ModelIdentity {
+    ModelIdentity {
+        model: model.into(),
+        dimension: DIMENSION,
+        runner: "bench".into(),
+        pooling: "none".into(),
     }
 }

@@ -1,15 +1,21 @@
 //! The chunks nearest to a query: every row scanned, or a graph of near rows walked.
+//!
+//! What is walked is left in `target/tmp` for `compare/vectors.py`, which gives another index the same.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what is found stands beside how fast")]
 
 use std::collections::HashSet;
+use std::fs;
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
+use weft_benches::clock::{per_cpu_second, process_cpu};
 use weft_benches::vault::DIMENSION;
-use weft_benches::{note, run, vectors};
+use weft_benches::{is_measured, note, run, vectors};
 use weft_index::vector::{
     GraphParams, RowId, VectorIndex, VectorParams, VectorSearch as _, VectorWriter,
 };
@@ -23,7 +29,7 @@ const SCANNED: [usize; 3] = [1_000, 10_000, 50_000];
 const WALKED: usize = 100_000;
 
 /// Rows a walk keeps in sight: less is faster and finds less.
-const EFS: [usize; 4] = [32, 64, 128, 256];
+const EFS: [usize; 6] = [16, 32, 64, 128, 256, 512];
 
 /// Chunks asked for.
 const K: usize = 10;
@@ -35,13 +41,12 @@ const QUERIES: usize = 200;
 const LEAST_RECALL: f64 = 0.99;
 
 fn main() {
-    let is_measured = std::env::args().any(|argument| argument == "--bench");
     run(|criterion| {
-        let scanned = if is_measured { &SCANNED[..] } else { &SCANNED[..1] };
+        let scanned = if is_measured() { &SCANNED[..] } else { &SCANNED[..1] };
         for &n_rows in scanned {
             exact(criterion, n_rows);
         }
-        walk(criterion, if is_measured { WALKED } else { SCANNED[0] });
+        walk(criterion, if is_measured() { WALKED } else { SCANNED[0] });
     });
 }
 
@@ -49,11 +54,22 @@ fn main() {
 fn index(n_rows: usize, params: VectorParams) -> (VectorIndex, Vec<Vec<f32>>) {
     let mut rows = vectors(&mut Random::new(11), n_rows + QUERIES, DIMENSION);
     let queries = rows.split_off(n_rows);
+    if n_rows == WALKED {
+        leave("vectors", &rows);
+        leave("queries", &queries);
+    }
     let mut writer = VectorWriter::in_memory(DIMENSION, params).expect("the dimension is in range");
     let owned: Vec<(NoteId, &[f32])> =
         rows.iter().enumerate().map(|(at, row)| (note(at), row.as_slice())).collect();
     writer.append(&owned).expect("rows have length one");
     (writer.publish(), queries)
+}
+
+/// Writes `rows` as floats, little-endian and without anything between them.
+fn leave(name: &str, rows: &[Vec<f32>]) {
+    let bytes: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).with_extension("f32");
+    fs::write(path, bytes).expect("there is room");
 }
 
 fn exact(criterion: &mut Criterion, n_rows: usize) {
@@ -74,7 +90,10 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
         ..VectorParams::default()
     };
     let (index, queries) = index(n_rows, params);
+    let before = process_cpu();
     let graph = Arc::new(index.build_graph());
+    let built: Duration = process_cpu() - before;
+    println!("vector/build/{n_rows}: {built:.1?} of processor time, {} bytes", graph.n_bytes());
     let index = index.with_graph(graph).expect("it is its own graph");
     let truth: Vec<HashSet<RowId>> =
         queries.iter().map(|query| nearest(&index, query).into_iter().collect()).collect();
@@ -85,7 +104,16 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
             found(&index, query).iter().filter(|row| truth.contains(row)).count()
         });
         let recall = hits.sum::<usize>() as f64 / (K * queries.len()) as f64;
-        println!("vector/walk_ef{ef}/{n_rows}: recall@{K} {recall:.4}");
+        if is_measured() {
+            let mut turn = queries.iter().cycle();
+            let rate = per_cpu_second(queries.len(), || {
+                let query = turn.next().expect("there are queries");
+                drop(index.nearest(black_box(query), K, &NoteSet::All));
+            });
+            println!(
+                "vector/walk_ef{ef}/{n_rows}: recall@{K} {recall:.4}, {rate:.0} queries per CPU-second"
+            );
+        }
         assert!(ef < VectorParams::default().ef || recall >= LEAST_RECALL, "{recall} at {ef}");
         measure(&mut group, &format!("walk_ef{ef}"), &index, &queries);
     }
