@@ -50,6 +50,9 @@ const STEPS = 240;
 const FRAME = 7;
 const SHARE = 3;
 
+/** Milliseconds that a picture of the layout stands at most. */
+const LONGEST = 400;
+
 /** Milliseconds from one frame to the next where nothing holds it up. */
 const ON_TIME = 17;
 
@@ -243,7 +246,7 @@ export class Drawing {
     const step = () => {
       const now = performance.now();
       if (cost > 0) {
-        pause = now + SHARE * (cost + Math.max(0, now - begun - cost - ON_TIME));
+        pause = now + Math.min(LONGEST, SHARE * (cost + Math.max(0, now - begun - cost - ON_TIME)));
         cost = 0;
       }
       while (left > 0 && performance.now() < now + FRAME) {
