@@ -51,6 +51,7 @@ export function Failed({ failure, again, offer = noteAddress }: { failure: Failu
 const WAYS = [
   ["vector: ", " by meaning: "],
   ["words: ", " by words: "],
+  ["names: ", " by name: "],
   ["expansion: ", " by links: "],
 ] as const;
 

@@ -28,9 +28,11 @@ function passed(loss: Loss): number {
     case Loss.VECTOR_PENDING:
     case Loss.CANDIDATES:
     case Loss.FLOOR:
+    case Loss.SEEDS:
     case Loss.FANOUT:
     case Loss.NO_ANSWER:
       return 3;
+    case Loss.WEIGHTS:
     case Loss.LIMIT:
       return 4;
     case Loss.NONE:
