@@ -1,14 +1,16 @@
-"""Stock clients against a running daemon: python clients.py HOST:PORT WEFT VAULT
+"""Stock clients against a running daemon: python clients.py HOST:PORT WEFT VAULT RECIPES
 
 Each is a program or library of others, used as its users use it, so that what works here works for them.
 """
 
 import asyncio
+import re
 import sys
 import urllib.error
 import urllib.request
 
 import grpc
+from google.protobuf import json_format
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -21,23 +23,53 @@ from prometheus_client.parser import text_string_to_metric_families
 SERVICES = [f"noteweft.v1.{name}Service" for name in ("Admin", "Context", "Graph", "Note", "Search")]
 
 
-def reflection(channel):
-    """Finds the contract without a file of ours, and asks a question with it."""
+def described(channel):
+    """The contract as the daemon describes it, without a file of ours."""
     database = ProtoReflectionDescriptorDatabase(channel)
     assert set(SERVICES) <= set(database.get_services()), list(database.get_services())
-    pool = DescriptorPool(database)
+    return DescriptorPool(database)
+
+
+def ask(channel, method, request):
+    """The answer to a call, or the first of its answers."""
+    answer = GetMessageClass(method.output_type)
+    kind = channel.unary_stream if method.server_streaming else channel.unary_unary
+    call = kind(
+        f"/{method.containing_service.full_name}/{method.name}",
+        request_serializer=type(request).SerializeToString,
+        response_deserializer=answer.FromString,
+    )(request, timeout=10)
+    if not method.server_streaming:
+        return call
+    first = next(call)
+    call.cancel()
+    return first
+
+
+def reflection(channel):
+    """Finds the contract, and asks a question with it."""
+    pool = described(channel)
     methods = [method for name in SERVICES for method in pool.FindServiceByName(name).methods]
     assert len(methods) > 20, methods
     method = pool.FindMethodByName("noteweft.v1.SearchService.Search")
-    request, answer = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
-    call = channel.unary_unary(
-        f"/{method.containing_service.full_name}/{method.name}",
-        request_serializer=request.SerializeToString,
-        response_deserializer=answer.FromString,
-    )
-    found = call(request(query="leap second", limit=1), timeout=10)
+    found = ask(channel, method, GetMessageClass(method.input_type)(query="leap second", limit=1))
     assert found.hits[0].title == "Leap second", found
     return f"{len(methods)} methods; the best hit is {found.hits[0].title!r}"
+
+
+def recipes(channel, page):
+    """Asks what a page says to ask with grpcurl, read as strictly as there."""
+    pool = described(channel)
+    with open(page, encoding="utf-8") as text:
+        found = re.findall(r"^ask (\S+)/(\S+) <<< '(.*)'$", text.read(), re.MULTILINE)
+    assert len(found) > 5, found
+    for service, name, message in found:
+        method = pool.FindServiceByName(service).methods_by_name[name]
+        request = json_format.Parse(message, GetMessageClass(method.input_type)())
+        answer = ask(channel, method, request)
+        said = [field.name for field, _ in answer.ListFields()]
+        assert set(said) - {"generation"}, f"{service}/{name} {message} says nothing"
+    return f"{len(found)} lines of {page}"
 
 
 def health(channel):
@@ -106,7 +138,7 @@ async def tools(server):
     return "6 tools"
 
 
-def main(address, weft, vault):
+def main(address, weft, vault, page):
     stdio = StdioServerParameters(command=weft, args=["mcp", "--addr", address])
     alone = StdioServerParameters(
         command=weft,
@@ -116,6 +148,7 @@ def main(address, weft, vault):
         for name, check in [
             ("health", lambda: health(channel)),
             ("reflection", lambda: reflection(channel)),
+            ("recipes", lambda: recipes(channel, page)),
             ("metrics", lambda: metrics(address)),
             ("mcp over http", lambda: asyncio.run(tools(f"http://{address}/mcp"))),
             ("mcp over stdio, asking the daemon", lambda: asyncio.run(tools(stdio))),
