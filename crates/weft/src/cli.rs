@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
 
 use crate::bench::BenchArgs;
@@ -28,6 +29,16 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
+impl Cli {
+    /// What the process was called with; ends it where that cannot be understood.
+    pub(crate) fn read() -> Self {
+        let matches = Self::command().get_matches();
+        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        cli.global.addr_by_flag = matches.value_source("addr") == Some(ValueSource::CommandLine);
+        cli
+    }
+}
+
 /// Flags of every command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
@@ -49,7 +60,7 @@ pub(crate) struct Global {
         help_heading = "When to ask"
     )]
     pub(crate) min_generation: Option<u64>,
-    /// The daemon to ask, or the address to serve at: HOST:PORT; to ask also https://HOST:PORT or unix:PATH.
+    /// The daemon to ask: HOST:PORT, https://HOST:PORT or unix:PATH. With `serve` the HOST:PORT to serve at, which the variable does not say.
     #[arg(
         long,
         global = true,
@@ -58,6 +69,9 @@ pub(crate) struct Global {
         help_heading = "Where to ask"
     )]
     pub(crate) addr: Option<String>,
+    /// Whether a flag said so.
+    #[arg(skip)]
+    pub(crate) addr_by_flag: bool,
     /// The file with the token to show to a daemon that asks for one; its last line counts.
     #[arg(
         long,
@@ -118,6 +132,13 @@ pub(crate) struct Global {
     /// How the answer is written.
     #[arg(long, global = true, value_enum, default_value_t, help_heading = "Output")]
     pub(crate) format: Format,
+}
+
+impl Global {
+    /// The address to serve at, where one is named: the variable says whom to ask, which may be a daemon elsewhere.
+    pub(crate) fn own_address(&self) -> Option<&String> {
+        self.addr.as_ref().filter(|_| self.addr_by_flag)
+    }
 }
 
 /// How an answer is written.

@@ -237,8 +237,8 @@ fn show_config(global: &Global, command: &ConfigCommand) -> Result<(), Failure> 
     match command {
         ConfigCommand::Default => write(weft_daemon::config::DEFAULT_TOML),
         ConfigCommand::Show { origin } => {
-            let address: Vec<_> =
-                global.addr.iter().map(|addr| ("server.address", addr.clone(), "--addr")).collect();
+            let address = global.own_address().map(|at| ("server.address", at.clone(), "--addr"));
+            let address: Vec<_> = address.into_iter().collect();
             let (config, _) = config(global, &global.vault, &address)?;
             let settings: Vec<Setting> = config
                 .entries()

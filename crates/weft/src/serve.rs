@@ -37,15 +37,20 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let read = || {
         let address =
-            global.addr.iter().map(|address| ("server.address", address.clone(), "--addr"));
+            global.own_address().map(|address| ("server.address", address.clone(), "--addr"));
         let socket = socket.iter().map(|path| ("server.socket", path.clone(), "--socket"));
-        let more: Vec<_> = address.chain(socket).collect();
+        let more: Vec<_> = address.into_iter().chain(socket).collect();
         let vaults = if vaults.is_empty() { &global.vault } else { vaults };
         config(global, vaults, &more)
     };
     let (config, paths) = read()?;
     if detach {
-        return background::start(&config, &paths, &Hint::daemon(global.addr.as_deref())).await;
+        return background::start(
+            &config,
+            &paths,
+            &Hint::daemon(global.own_address().map(String::as_str)),
+        )
+        .await;
     }
     let hangups = Hangups::new();
     let notifier = Notifier::new(&Environment::read());

@@ -56,6 +56,28 @@ fn a_detached_daemon_answers_and_stops() {
     assert!(after.status.success(), "{}", text(&after.stderr));
 }
 
+/// As the container file has it: whoever asks goes to the socket, and the port stays what the settings say.
+#[test]
+fn the_variable_says_whom_to_ask_and_not_where_to_serve() {
+    let home = tempfile::tempdir().unwrap();
+    let (example, socket) = (example(), home.path().join("weft.sock"));
+    let asked = format!("unix:{}", socket.display());
+    let in_container = |args: &[&str]| {
+        let mut command = command(home.path(), args);
+        command.env("WEFT_ADDR", &asked).env("WEFT__SERVER__SOCKET", &socket);
+        command.env("WEFT__SERVER__ADDRESS", "127.0.0.1:0").output().unwrap()
+    };
+    let started = in_container(&["serve", example.to_str().unwrap(), "--detach"]);
+    assert!(started.status.success(), "{}", text(&started.stderr));
+    let status = in_container(&["status"]);
+    assert!(text(&status.stdout).contains("notes"), "{}", text(&status.stderr));
+    let shown = in_container(&["config", "show", "--origin"]);
+    let shown = text(&shown.stdout);
+    let line = shown.lines().find(|line| line.starts_with("server.address")).unwrap();
+    assert!(line.contains("\"127.0.0.1:0\"  (environment WEFT__SERVER__ADDRESS)"), "{line}");
+    assert!(in_container(&["stop"]).status.success());
+}
+
 /// A daemon of this test; killed when the test fails.
 struct Running(Child);
 
