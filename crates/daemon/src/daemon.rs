@@ -133,17 +133,23 @@ fn credentials(
     Ok((keyring, tls::load(config)?))
 }
 
+/// Checks what a daemon refuses before it binds anything: its addresses, tokens and certificates. Gives the addresses back.
+pub fn check(config: &Config) -> Result<Vec<SocketAddr>, ConfigError> {
+    let addresses = config.settings.server.addresses();
+    let addresses = addresses.map_err(|reason| config.refuse("server.address", reason))?;
+    for address in &addresses {
+        credentials(config, *address)?;
+    }
+    Ok(addresses)
+}
+
 impl Daemon {
     /// Reads the credentials and binds the sockets of the settings; opens nothing yet.
     ///
     /// Fails before anything is bound where a credential cannot be used, and on an address that others reach without any.
     pub async fn bind(config: Config, paths: Paths) -> Result<Self, ServeError> {
         let server = &config.settings.server;
-        let addresses = server.addresses();
-        let addresses = addresses.map_err(|reason| config.refuse("server.address", reason))?;
-        for address in &addresses {
-            credentials(&config, *address)?;
-        }
+        let addresses = check(&config)?;
         let tcp = TcpListener::bind(&*addresses).await.map_err(|source| {
             let address = server.address.clone();
             if source.kind() == std::io::ErrorKind::AddrInUse {

@@ -18,11 +18,11 @@ pub mod telemetry;
 mod vaults;
 mod web;
 
-pub use daemon::{Control, Daemon, ServeError};
+pub use daemon::{Control, Daemon, ServeError, check};
 pub use paths::{Environment, Paths};
 pub use services::{Limits, Services};
 pub use vaults::{OpenError, Stay, Vaults};
 pub use weft_index::embedder::Role;
-pub use weft_index::{BackupWriter, Copied, Piece, StoreError, restore};
+pub use weft_index::{BackupWriter, Copied, Newest, Piece, StoreError, inspect, restore};
 pub use weft_indexer::embed;
 pub use weft_indexer::{IndexError, IndexStatus, Phase};

@@ -15,5 +15,5 @@ pub mod vector;
 
 pub use disk::{Disk, Gate, Step};
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
-pub use store::{Backup, BackupWriter, Copied, Piece, restore};
+pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};
 pub use store::{Checkpoint, Checkpoints, Newest, Shelf, ShelfReport, Store, StoreError};

@@ -1,11 +1,13 @@
 //! `weft doctor`: what would stand in the way, and what to do about it.
 
+use std::error::Error as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use weft_daemon::config::{Config, Settings};
 use weft_daemon::embed::{self, BUNDLED, NONE, Runner};
-use weft_daemon::{OpenError, Paths, Role, Vaults};
+use weft_daemon::{Newest, OpenError, Paths, Role, StoreError, Vaults, inspect};
 use weft_proto::noteweft::v1::StatusRequest;
 
 use crate::asker::{Asker, Purpose, config};
@@ -51,14 +53,37 @@ impl Check {
     }
 }
 
+/// How long a daemon may take to say how it is.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How far a clock may be behind without being wrong.
+const CLOCK_SLACK: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Looks at everything and prints what it found. Fails where something does not work.
 pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
-    let (config, paths) = config(global, &global.vault, &[])?;
+    let (config, paths) = match config(global, &global.vault, &[]) {
+        Ok(read) => read,
+        // Nothing can be looked at under settings that cannot be used.
+        Err(Failure { message, hints, .. }) => {
+            let mut checks = each_line("settings", &message);
+            if let Some(last) = checks.last_mut() {
+                last.advice = hints.into_iter().next();
+            }
+            return tell(global, &checks);
+        }
+    };
     let mut checks = vec![Check::new("settings", Outcome::Good, "every setting can be used")];
-    let settings = config.embedding(&paths);
-    let model = tokio::task::spawn_blocking(move || check_model(&settings)).await;
-    checks.extend(model.map_err(|_| Failure::other("the model came to a sudden end"))?);
-    checks.extend(check_store(&config, &paths));
+    checks.extend(check_clock(now(), program_written()));
+    let blocking = {
+        let (config, paths) = (config.clone(), paths.clone());
+        move || {
+            let mut checks = check_model(&config.embedding(&paths));
+            checks.extend(check_store(&config, &paths));
+            checks
+        }
+    };
+    let checked = tokio::task::spawn_blocking(blocking).await;
+    checks.extend(checked.map_err(|_| Failure::other("a check came to a sudden end"))?);
     checks.extend(config.settings.vaults.iter().map(|vault| check_vault(&vault.root)));
     checks.extend(check_access(&config));
     let credentials = Credentials::read(global)?;
@@ -66,13 +91,32 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     let purpose = Purpose::Question { wait: false };
     match Asker::connect(&address, &credentials, purpose, Hint::daemon(None)).await {
         Ok(asker) => checks.extend(check_daemon(&asker, &address).await),
-        Err(failure) => checks.push(
-            Check::new("daemon", Outcome::Notice, failure.message)
-                .advise("start one with `weft serve DIR`, or name another with --addr"),
-        ),
+        Err(failure) => {
+            if config.settings.vaults.is_empty() {
+                let check = Check::new("vault", Outcome::Notice, "none is named");
+                checks.push(
+                    check.advise(
+                        "name one with --vault DIR, or put `vaults` into the configuration",
+                    ),
+                );
+            }
+            let socket = address.strip_prefix("unix:").map(Path::new);
+            let advice = if socket.is_some_and(Path::exists) {
+                "a daemon that was killed left its socket; the next `weft serve` takes its place"
+            } else {
+                "start one with `weft serve DIR`, or name another with --addr"
+            };
+            let check = Check::new("daemon", Outcome::Notice, failure.message);
+            checks.push(check.advise(advice));
+        }
     }
+    tell(global, &checks)
+}
+
+/// Prints `checks`. Fails where one of them does not work.
+fn tell(global: &Global, checks: &[Check]) -> Result<(), Failure> {
     match global.format {
-        Format::Human => write(&print::checks(&checks))?,
+        Format::Human => write(&print::checks(checks))?,
         Format::Json | Format::Records | Format::Graphml | Format::Dot => {
             write_plain(&json(&serde_json::json!({ "checks": checks }))?)?
         }
@@ -84,33 +128,82 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     }
 }
 
-/// Whether the index can be kept where it should lie.
+/// A failed check for each line of `message`.
+fn each_line(name: &'static str, message: &str) -> Vec<Check> {
+    message.lines().map(|line| Check::new(name, Outcome::Bad, line)).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "whether the clock is right is the question")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// When the running program was put where it is.
+fn program_written() -> Option<SystemTime> {
+    std::fs::metadata(std::env::current_exe().ok()?).ok()?.modified().ok()
+}
+
+/// Whether it is earlier than this program can know.
+fn check_clock(now: SystemTime, written: Option<SystemTime>) -> Option<Check> {
+    let behind = written?.duration_since(now).ok().filter(|behind| *behind > CLOCK_SLACK)?;
+    let days = behind.as_secs() / CLOCK_SLACK.as_secs();
+    let text = format!("the clock is {days} days behind: this program was written later than now");
+    let advice =
+        "set it; certificates are judged by it, and changes of files are noticed by their times";
+    Some(Check::new("clock", Outcome::Bad, text).advise(advice))
+}
+
+/// Whether the index can be kept where it should lie, and what is there of it.
 fn check_store(config: &Config, paths: &Paths) -> Vec<Check> {
+    let check = |outcome, text: String| Check::new("store", outcome, text);
     let store = match Vaults::store(config, paths) {
         Ok(store) => store,
-        Err(OpenError::NoVault) => {
-            let check = Check::new("store", Outcome::Notice, "no vault is named, so there is none");
-            return vec![
-                check.advise("name one with --vault DIR, or put `vaults` into the configuration"),
-            ];
-        }
-        Err(error) => return vec![Check::new("store", Outcome::Bad, error.to_string())],
+        // A daemon knows its own.
+        Err(OpenError::NoVault) => return Vec::new(),
+        Err(error) => return vec![check(Outcome::Bad, error.to_string())],
     };
-    // The folder itself is made when it is first needed: what counts is the nearest that is there.
-    let there = store.ancestors().find(|folder| folder.exists());
-    let probe = there.map(try_writing);
-    vec![match probe {
-        Some(Ok(())) => {
-            Check::new("store", Outcome::Good, format!("the index lies in {}", store.display()))
+    let at = store.display();
+    let elsewhere = "free the disk or the folder's rights, or choose another with --store DIR";
+    match inspect(&store) {
+        Ok(Some(Newest { checkpoint, damaged })) => {
+            let notes = print::counted(checkpoint.notes.n_notes() as u64, "note", "notes");
+            let text = format!("{at} holds {notes} in generation {}", checkpoint.generation);
+            let damaged = damaged.into_iter().map(|(_, error)| {
+                check(Outcome::Notice, error.to_string())
+                    .advise("an earlier generation and the files take its place at the next start")
+            });
+            std::iter::once(check(Outcome::Good, text)).chain(damaged).collect()
         }
-        Some(Err(error)) => Check::new(
-            "store",
-            Outcome::Bad,
-            format!("{} cannot be written: {error}", store.display()),
-        )
-        .advise("free the disk or the folder's rights, or choose another with --store DIR"),
-        None => Check::new("store", Outcome::Bad, format!("{} lies nowhere", store.display())),
-    }]
+        // The folder itself is made when it is first needed: what counts is the nearest that is there.
+        Ok(None) => match store.ancestors().find(|folder| folder.exists()).map(try_writing) {
+            Some(Ok(())) => vec![check(Outcome::Good, format!("the index will lie in {at}"))],
+            Some(Err(error)) => {
+                let text = format!("{at} cannot be written: {error}");
+                vec![check(Outcome::Bad, text).advise(elsewhere)]
+            }
+            None => vec![check(Outcome::Bad, format!("{at} lies nowhere"))],
+        },
+        Err(StoreError::Locked { holder: Some(address), .. }) => {
+            vec![check(Outcome::Good, format!("{at}, in the hands of the daemon at {address}"))]
+        }
+        Err(error @ StoreError::Locked { holder: None, .. }) => {
+            vec![check(Outcome::Notice, error.to_string()).advise("wait until it is done")]
+        }
+        Err(error @ StoreError::Damaged { .. }) => {
+            let check = check(Outcome::Notice, error.to_string());
+            vec![check.advise("the next start builds the index anew from the files")]
+        }
+        Err(error @ StoreError::Io { .. }) => {
+            vec![check(Outcome::Bad, error.to_string()).advise(elsewhere)]
+        }
+        // These say themselves what to do.
+        Err(
+            error @ (StoreError::FutureVersion { .. }
+            | StoreError::NotEmpty { .. }
+            | StoreError::NoBackup { .. }
+            | StoreError::Vector(_)),
+        ) => vec![check(Outcome::Bad, error.to_string())],
+    }
 }
 
 /// Writes into `folder` and takes it back.
@@ -134,7 +227,10 @@ fn check_vault(root: &Path) -> Check {
 /// Whether the door is as closed as it should be.
 fn check_access(config: &Config) -> Vec<Check> {
     let Settings { server, access, tls, .. } = &config.settings;
-    let mut checks = Vec::new();
+    let mut checks = match weft_daemon::check(config) {
+        Ok(_) => Vec::new(),
+        Err(error) => each_line("access", &error.to_string()),
+    };
     let open = server.addresses().is_ok_and(|all| all.iter().any(|at| !at.ip().is_loopback()));
     if open && tls.certificate.is_none() {
         let text = format!("tokens and notes travel unencrypted to {}", server.address);
@@ -143,9 +239,7 @@ fn check_access(config: &Config) -> Vec<Check> {
         ));
     }
     let files = access.tokens.iter().filter_map(|token| token.file.as_ref());
-    for path in files.chain(&tls.key) {
-        checks.extend(check_secret(path));
-    }
+    checks.extend(files.chain(&tls.key).filter_map(|path| check_secret(path)));
     if checks.is_empty() {
         let text = match (open, config.settings.asks_for_credentials()) {
             (_, true) => "callers prove who they are",
@@ -157,37 +251,39 @@ fn check_access(config: &Config) -> Vec<Check> {
     checks
 }
 
-/// What is wrong with a file that holds a secret. Whether others may read it can be told on Unix alone.
+/// Whether others may read a file that holds a secret, which can be told on Unix alone.
+#[cfg(unix)]
 fn check_secret(path: &Path) -> Option<Check> {
-    let facts = match std::fs::metadata(path) {
-        Ok(facts) => facts,
-        Err(error) => {
-            let text = format!("{} cannot be looked at: {error}", path.display());
-            return Some(Check::new("access", Outcome::Notice, text));
-        }
-    };
-    #[cfg(unix)]
-    if std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o007 != 0 {
-        let text = format!("every user of this machine may read {}", path.display());
-        let advice = format!("chmod 640 {}", path.display());
-        return Some(Check::new("access", Outcome::Notice, text).advise(advice));
-    }
-    let _ = facts;
+    // One that is not there is told of by whoever needs it.
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).ok()?);
+    let text = format!("every user of this machine may read {}", path.display());
+    let check = Check::new("access", Outcome::Notice, text);
+    (mode & 0o004 != 0).then(|| check.advise(format!("chmod 640 {}", path.display())))
+}
+
+#[cfg(not(unix))]
+fn check_secret(_path: &Path) -> Option<Check> {
     None
 }
 
 /// How the daemon is, by its own account.
 async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
-    let status = match asker.admin().status(StatusRequest {}).await {
-        Ok(status) => status.into_inner(),
-        Err(status) => {
+    let mut admin = asker.admin();
+    let asked = tokio::time::timeout(PATIENCE, admin.status(StatusRequest {})).await;
+    let status = match asked {
+        Ok(Ok(status)) => status.into_inner(),
+        // A status with a cause was made on this side: what answers does not speak as a daemon does.
+        Ok(Err(status)) if status.source().is_some() => return vec![check_stranger(address)],
+        Err(_) => return vec![check_stranger(address)],
+        Ok(Err(status)) => {
             let failure = Failure::from(status);
             let check =
                 Check::new("daemon", Outcome::Bad, format!("{address}: {}", failure.message));
             return vec![Check { advice: failure.hints.into_iter().next(), ..check }];
         }
     };
-    let text = format!("weft {} serves {} notes at {address}", status.version, status.n_notes);
+    let notes = print::counted(status.n_notes, "note", "notes");
+    let text = format!("weft {} serves {notes} at {address}", status.version);
     let mut checks = vec![Check::new("daemon", Outcome::Good, text)];
     let own = env!("CARGO_PKG_VERSION");
     if status.version != own {
@@ -221,6 +317,14 @@ async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
         checks.push(Check::new("index", Outcome::Good, "everything is in"));
     }
     checks
+}
+
+/// Somebody listens where the daemon should, and is none, or is asked in another way than it expects.
+fn check_stranger(address: &str) -> Check {
+    let text = format!("something listens at {address} and does not answer as a daemon");
+    Check::new("daemon", Outcome::Bad, text).advise(
+        "where it is another program, give the daemon another port in server.address; where it is a daemon with TLS, ask https://…, with --tls-ca for an authority of your own",
+    )
 }
 
 /// What to do about a model that cannot be opened.
@@ -289,4 +393,26 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
         });
     }
     checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_behind_is_told_of() {
+        const DAY: Duration = CLOCK_SLACK;
+        let written = SystemTime::UNIX_EPOCH + DAY * 20_000;
+        for (name, now, known, days) in [
+            ("right", written + DAY * 30, Some(written), None),
+            ("of another zone", written - DAY / 2, Some(written), None),
+            ("never set", SystemTime::UNIX_EPOCH, Some(written), Some("20000 days behind")),
+            ("nobody knows", SystemTime::UNIX_EPOCH, None, None),
+        ] {
+            let check = check_clock(now, known);
+            let told = check.as_ref().map(|check| check.message.as_str());
+            assert_eq!(told.is_some(), days.is_some(), "{name}");
+            assert!(days.is_none_or(|days| told.unwrap_or_default().contains(days)), "{name}");
+        }
+    }
 }

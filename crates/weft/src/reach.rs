@@ -14,6 +14,9 @@ use crate::failure::Failure;
 /// How long to wait for a daemon to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How often to ask a daemon that works on an answer whether it is still there, and how long it may take to say so.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
 /// What to show to a daemon, and whom to trust.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credentials {
@@ -93,7 +96,11 @@ impl Credentials {
                 Failure::usage(format!("the certificates cannot be used: {}", root(&error)))
             })?;
         }
-        Ok(endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
+        Ok(endpoint
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_timeout(KEEPALIVE)
+            .tcp_nodelay(true))
     }
 }
 

@@ -42,6 +42,9 @@ const ISSUE_AHEAD: u64 = 1024;
 /// Generations that are passed over where it is not known which were published: more than any run publishes between two checkpoints.
 const UNKNOWN_AHEAD: u64 = 1 << 20;
 
+/// The file that the process which writes holds locked.
+const LOCK: &str = "lock";
+
 /// The file that names a generation never yet published.
 const ISSUED: &str = "ISSUED";
 
@@ -122,13 +125,23 @@ impl StoreError {
     }
 }
 
+/// What the store at `root` would be opened with; nothing where there is none, or none that holds a generation.
+///
+/// Reads all of it, and leaves what it holds as it is. Fails as opening it would.
+pub fn inspect(root: &Path) -> Result<Option<Newest>, StoreError> {
+    if !root.join(LOCK).exists() {
+        return Ok(None);
+    }
+    Store::open(&Disk::default(), root, None)?.checkpoints().newest()
+}
+
 impl Store {
     /// Opens or creates the folder `root` on `disk` and locks it; `address` tells others where this process can be asked.
     ///
     /// What an interrupted run has left unfinished is removed.
     pub fn open(disk: &Disk, root: &Path, address: Option<&str>) -> Result<Self, StoreError> {
         disk.create_folder(root).map_err(StoreError::io("create", root))?;
-        let path = root.join("lock");
+        let path = root.join(LOCK);
         let mut options = std::fs::File::options();
         let mut lock = options
             .read(true)

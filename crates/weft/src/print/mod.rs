@@ -30,7 +30,7 @@ pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{account, related};
 pub(crate) use search::search;
 pub(crate) use siblings::siblings;
-pub(crate) use text::harmless;
+pub(crate) use text::{counted, harmless};
 pub(crate) use walk::{cycles, neighbors, orphans, path, subgraph, tree, unresolved};
 pub(crate) use why_not::why_not;
 pub(crate) use write::{deleted, moved, put};
@@ -118,9 +118,10 @@ pub(crate) fn checks(checks: &[Check]) -> String {
             Outcome::Notice => paint(NOTICE, "!"),
             Outcome::Bad => paint(BAD, "✗"),
         };
-        let _ = writeln!(out, "{mark} {} {message}", text::padded(name, 9));
+        let _ = writeln!(out, "{mark} {} {}", text::padded(name, 9), text::hung(message, 12));
         if let Some(advice) = advice {
-            let _ = writeln!(out, "{:12}{}", "", paint(DIM, &format!("→ {advice}")));
+            let advice = text::hung(&format!("→ {advice}"), 12);
+            let _ = writeln!(out, "{:12}{}", "", paint(DIM, &advice));
         }
     }
     out

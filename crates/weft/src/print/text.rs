@@ -104,7 +104,7 @@ pub(super) fn grouped(n: u64) -> String {
 }
 
 /// `n` with the word for one or for several.
-pub(super) fn counted(n: u64, one: &str, several: &str) -> String {
+pub(crate) fn counted(n: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { several })
 }
 
@@ -156,6 +156,13 @@ pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> Str
         out.push('\n');
     }
     out
+}
+
+/// `text` that stands behind `indent` columns, its further lines below its first; one line where there is no terminal.
+pub(super) fn hung(text: &str, indent: usize) -> String {
+    let Some(columns) = screen() else { return one_line(text) };
+    let plain: Vec<(char, bool)> = text.chars().map(|c| (c, false)).collect();
+    wrap(&plain, columns, &" ".repeat(indent)).trim().to_owned()
 }
 
 /// Text of a note without what could steer a terminal; line breaks and tabs stay.

@@ -3,6 +3,7 @@
 mod backup;
 #[cfg(unix)]
 mod crash;
+mod doctor;
 mod mcp;
 #[cfg(unix)]
 mod operations;
