@@ -1,7 +1,7 @@
 //! The scan: which files of a vault are notes, and why the others are not.
 //!
 //! Honours `.gitignore` (also outside a repository), `.ignore` and `.weftignore`, as far as they lie in the vault.
-//! Files and folders whose name begins with a dot, `.obsidian`, `.trash` and `.git` among them, and `node_modules` are never looked at.
+//! Notes and folders whose name begins with a dot, `.obsidian`, `.trash` and `.git` among them, and `node_modules` are listed and never looked into.
 //! Nothing outside the vault's real folder is read, wherever a symbolic link leads.
 //!
 //! The folders are walked here and not by the `ignore` crate's walker, whose rules are used, because that one is silent about what it passes over.
@@ -34,12 +34,13 @@ use crate::files::is_beside;
 /// Files that hold rules, those that win first.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
 
-/// A folder that no vault means, whatever its rules say.
-const NEVER: &str = "node_modules";
-
-/// Whether files and folders of this name are never looked at.
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".") || name == NEVER
+/// Why notes and folders of this name are never looked into; nothing where they are.
+fn hidden(name: &OsStr) -> Option<&'static str> {
+    if name == "node_modules" {
+        Some("what is named `node_modules` holds nobody's notes")
+    } else {
+        name.as_encoded_bytes().starts_with(b".").then_some("its name begins with a dot")
+    }
 }
 
 /// Which files are read. Globs are written like lines of `.gitignore`.
@@ -247,8 +248,13 @@ impl Walk {
         for named in names {
             let path = &named.path;
             let name = path.file_name().unwrap_or_default();
-            if is_hidden(name) {
+            if let Some(reason) = hidden(name) {
                 self.beside.extend(name.to_str().is_some_and(is_beside).then(|| path.clone()));
+                if let Ok(facts) = path.metadata()
+                    && (facts.is_dir() || is_markdown(path))
+                {
+                    self.skip(path, facts.is_dir(), reason.to_owned(), false);
+                }
                 continue;
             }
             match path.metadata() {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use weft_model::text::nfc;
 
-use super::{RULE_FILES, is_hidden};
+use super::{RULE_FILES, hidden};
 
 /// Paths beyond which looking at everything is less work than keeping them apart.
 const MAX_PATHS: usize = 4096;
@@ -28,7 +28,7 @@ impl Area {
     /// Nothing.
     pub const NOTHING: Self = Self(Some(BTreeSet::new()));
 
-    /// Takes in what a change of `path` may concern: nothing for what no scan looks at, a folder with all below it for a file of rules.
+    /// Takes in what a change of `path` may concern: nothing for what lies where no scan looks, a folder with all below it for a file of rules.
     ///
     /// `path` lies below `root`, written alike; other paths concern everything.
     pub fn touch(&mut self, root: &Path, path: &Path) {
@@ -47,13 +47,11 @@ impl Area {
         let Some((last, above)) = names.as_deref().and_then(<[_]>::split_last) else {
             return *self = Self::WHOLE;
         };
-        if above.iter().any(|name| is_hidden(name)) {
+        if above.iter().any(|name| hidden(name).is_some()) {
             return;
         }
         let path = if RULE_FILES.iter().any(|rules| *last == *rules) {
             above.iter().collect()
-        } else if is_hidden(last) {
-            return;
         } else {
             path.to_owned()
         };
@@ -156,15 +154,16 @@ mod tests {
 
     #[test]
     fn what_a_change_concerns() {
-        let cases: [(&str, &[&str], &[&str]); 10] = [
+        let cases: [(&str, &[&str], &[&str]); 11] = [
             ("a file", &["a.md"], &["a.md"]),
             ("a file in a folder that was touched", &["a/b.md", "a"], &["a"]),
             ("the other way round", &["a", "a/b.md"], &["a"]),
             ("a folder whose name only begins alike", &["a", "ab/c.md"], &["a", "ab/c.md"]),
             ("rules of a folder", &["a/.gitignore"], &["a"]),
             ("rules of the root", &["x.md", ".weftignore"], &[""]),
-            ("hidden", &[".obsidian/workspace.json", "a/.b.md", ".git"], &[]),
-            ("never looked at", &["node_modules/x/readme.md"], &[]),
+            ("in a hidden folder", &[".obsidian/workspace.json", "a/.git/x.md"], &[]),
+            ("hidden itself", &["a/.b.md", ".git"], &[".git", "a/.b.md"]),
+            ("never looked into", &["node_modules/x/readme.md"], &[]),
             ("the root itself", &["a.md", ""], &[""]),
             ("an accent in two parts", &["cafe\u{301}.md"], &["caf\u{e9}.md"]),
         ];

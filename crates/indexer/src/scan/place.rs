@@ -6,7 +6,7 @@ use weft_model::NotePath;
 use weft_model::text::nfc;
 
 use super::area::Part;
-use super::{Folder, Rules, ScanError, ScanOptions, Walk, is_hidden, is_markdown};
+use super::{Folder, Rules, ScanError, ScanOptions, Walk, hidden, is_markdown};
 
 /// Why a note cannot be written at a path: one sentence for a person.
 pub type Refusal = String;
@@ -27,7 +27,7 @@ pub fn note_path(path: &str) -> Result<NotePath, Refusal> {
             "." | ".." => {
                 return refused("holds `.` or `..`; write the path from the vault's root");
             }
-            hidden if is_hidden(hidden.as_ref()) => {
+            name if hidden(name.as_ref()).is_some() => {
                 return refused("lies where notes are not read: hidden, or in node_modules");
             }
             _ => {}

@@ -29,7 +29,7 @@ fn found(root: &tempfile::TempDir) -> Vec<String> {
 }
 
 #[test]
-fn markdown_is_found_in_order_and_hidden_folders_are_not_entered() {
+fn markdown_is_found_in_order_and_what_is_hidden_is_listed_alone() {
     let root = vault(&[
         ("b.md", ""),
         ("a/z.MARKDOWN", ""),
@@ -41,12 +41,13 @@ fn markdown_is_found_in_order_and_hidden_folders_are_not_entered() {
         (".trash/x.md", ""),
         ("a/.git/x.md", ""),
         ("node_modules/x/y.md", ""),
+        (".weft-1.tmp", ""),
         ("md", ""),
     ]);
     let expected = ["a b/🌿\nnew line.md", "a/y.Md", "a/z.MARKDOWN", "b.md"];
     let (found, skipped) = look(&root, &ScanOptions::default());
     assert_eq!(found, expected);
-    assert!(skipped.is_empty(), "{skipped:?}");
+    assert_eq!(skipped, [".hidden.md", ".obsidian/", ".trash/", "a/.git/", "node_modules/"]);
 }
 
 #[test]
@@ -228,6 +229,8 @@ fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
         (".gitignore", "/x.md\n"),
         ("a/.ignore", "drafts/\n!x.md\n"),
         ("a/drafts/one.md", ""),
+        ("a/.trash/one.md", ""),
+        ("a/.hidden.md", ""),
         ("a/b/c/deep.md", ""),
         ("a/b/two.md", ""),
         ("a/x.md", ""),
@@ -239,7 +242,7 @@ fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
     let whole = scan(root.path(), &options, &Area::WHOLE).expect("the root can be read");
     assert!(!whole.entangled);
     let real = root.path().canonicalize().expect("it is there");
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 10] = [
         &["a/b/c/deep.md"],
         &["a"],
         &["a/b", "b.md", "x.md"],
@@ -249,6 +252,7 @@ fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
         &["b.md/no/folder.md"],
         &["a/b/two.md", "a/b/c"],
         &["a/.ignore"],
+        &["a/.hidden.md", "a/.trash"],
     ];
     for touched in cases {
         let mut area = Area::NOTHING;
