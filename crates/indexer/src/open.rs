@@ -34,7 +34,8 @@ pub(crate) fn parts(
     {
         let status = &mut board.lock().status;
         status.store.clone_from(&settings.store);
-        status.embedder = embedder.as_ref().map(|embedder| embedder.identity().clone());
+        let identity = embedder.as_ref().map(|embedder| embedder.identity().clone());
+        status.embedder = identity.filter(|identity| !embed::is_unopened(identity));
     }
     let Restored { mut notes, mut generation, written, outdated } =
         restore(&store, settings.recipe(embedder.as_deref()), &board)?;

@@ -66,7 +66,7 @@ pub struct IndexStatus {
     pub n_files_done: usize,
     /// Files of the current or last scan.
     pub n_files_total: usize,
-    /// What makes the vectors; nothing without a model.
+    /// What makes the vectors; nothing without a model, or before it could be reached for the first time.
     pub embedder: Option<ModelIdentity>,
     /// Why the model gives no vectors now; nothing while it does.
     pub unavailable: Option<String>,
@@ -99,12 +99,12 @@ impl NextModel {
     /// A line for a person.
     pub(crate) fn line(&self) -> String {
         let Self { identity, n_pending, trouble } = self;
-        let trouble = trouble.as_ref().map_or(String::new(), |trouble| format!(" {trouble}."));
+        let trouble = trouble.as_ref().map_or(String::new(), |trouble| format!(": {trouble}"));
         match identity {
             Some(ModelIdentity { model, .. }) => format!(
-                "The vectors of {model} are being made, {n_pending} passages are left; until then the present ones serve.{trouble}"
+                "The vectors of {model} are being made, {n_pending} passages are left; until then the present ones serve{trouble}."
             ),
-            None => format!("The model that is asked for is not there yet.{trouble}"),
+            None => format!("The model that is asked for is not there yet{trouble}."),
         }
     }
 }

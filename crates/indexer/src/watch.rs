@@ -103,9 +103,23 @@ impl Watch {
                         "run `weft reindex` after changes, or set watch.mode to auto",
                     ),
                 };
-                (by(state), Some(format!("{root} cannot be watched ({error}); {then}.")))
+                (by(state), Some(format!("{root} cannot be watched ({}); {then}.", told(&error))))
             }
         }
+    }
+}
+
+/// Why a folder cannot be watched, with what would help where that is known.
+fn told(error: &notify::Error) -> String {
+    match error.kind {
+        notify::ErrorKind::MaxFilesWatch => {
+            "the system lets this user watch no more folders; sysctl fs.inotify.max_user_watches raises that".to_owned()
+        }
+        notify::ErrorKind::Generic(_)
+        | notify::ErrorKind::Io(_)
+        | notify::ErrorKind::PathNotFound
+        | notify::ErrorKind::WatchNotFound
+        | notify::ErrorKind::InvalidConfig(_) => error.to_string(),
     }
 }
 

@@ -114,6 +114,14 @@ pub fn models(
     }
 }
 
+/// What runs a model that was never reached.
+const NOBODY: &str = "none";
+
+/// Whether it stands for a model that was never reached, so that nothing is known of it but its name.
+pub(crate) fn is_unopened(identity: &ModelIdentity) -> bool {
+    identity.runner == NOBODY
+}
+
 /// Stands for an endpoint that was never reached: nobody knows how long its vectors are.
 struct Unopened {
     identity: ModelIdentity,
@@ -126,8 +134,8 @@ impl Unopened {
         let identity = ModelIdentity {
             model: model.to_owned(),
             dimension: 1,
-            runner: "none".to_owned(),
-            pooling: "none".to_owned(),
+            runner: NOBODY.to_owned(),
+            pooling: NOBODY.to_owned(),
         };
         Self { identity, window: settings.max_tokens.get(), tokenizer: bundled::tokenizer() }
     }

@@ -1,7 +1,7 @@
 //! Another model takes over, and endpoints come and go.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use weft_engine::SearchMode;
@@ -120,31 +120,86 @@ fn well(asked: &Asked) -> Answer {
             counts
         })
         .collect();
-    Answer::new(200, serde_json::json!({ "embeddings": vectors }).to_string())
+    // In the words of both kinds of endpoint.
+    let data: Vec<_> =
+        vectors.iter().map(|vector| serde_json::json!({ "embedding": vector })).collect();
+    Answer::new(200, serde_json::json!({ "embeddings": vectors, "data": data }).to_string())
 }
 
-#[test]
-fn an_endpoint_may_be_away_at_the_start_in_the_middle_and_at_a_query() {
-    let place = Place::new(FILES);
-    let endpoint = Endpoint::start(well);
-    let address = endpoint.address();
-    let settings = EmbeddingSettings {
+/// Settings for `endpoint`, which is given up after one try.
+fn remote(endpoint: &Endpoint, runner: Runner, batch: usize) -> EmbeddingSettings {
+    EmbeddingSettings {
         model: "fake".into(),
-        runner: Runner::Ollama,
+        runner,
         remote: RemoteSettings {
             url: Some(endpoint.url()),
             attempts: std::num::NonZeroU32::MIN,
+            batch: batch.try_into().expect("some texts"),
             timeout_ms: 2000,
             query_timeout_ms: 2000,
             ..RemoteSettings::default()
         },
         ..EmbeddingSettings::default()
-    };
+    }
+}
+
+#[test]
+fn an_endpoint_may_go_in_the_middle_of_indexing() {
+    const N_NOTES: usize = 12;
+    const N_BEFORE: usize = 5;
+    for runner in [Runner::Ollama, Runner::OpenAi] {
+        let place = Place::new(&[]);
+        for n in 0..N_NOTES {
+            place.write(&format!("moss{n}.md"), format!("# Moss {n}\nsoft {n}").as_bytes());
+        }
+        let n_left = AtomicUsize::new(N_BEFORE);
+        let endpoint = Endpoint::start(move |asked| {
+            let take = |n: usize| n.checked_sub(1);
+            match n_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
+                Ok(_) => well(asked),
+                Err(_) => Answer::new(503, ""),
+            }
+        });
+        let models =
+            embed::models(&place.store(), &remote(&endpoint, runner, 1), |earlier| earlier);
+        let indexer = Indexer::open(place.settings(), models.unwrap().0, None).unwrap();
+        let status = until(&indexer, |status| status.unavailable.is_some());
+        assert!(status.n_vectors_pending > 0, "{runner:?}: {status:?}");
+        // What was made before it went is kept, and the rest is found by its words.
+        assert_eq!(search(&indexer, "soft", SearchMode::Keyword).hits.len(), 10, "{runner:?}");
+        let degraded = search(&indexer, "soft", SearchMode::Hybrid).degraded;
+        assert!(!degraded.is_empty(), "{runner:?}");
+
+        let n_asked = endpoint.asked().len();
+        endpoint.behave(well);
+        let status =
+            until(&indexer, |status| status.n_vectors_pending == 0 && status.unavailable.is_none());
+        assert_eq!(status.last_error, None, "{runner:?}");
+        // Queries leave an endpoint alone for a while that did not answer one.
+        until(&indexer, |_| search(&indexer, "soft", SearchMode::Hybrid).degraded.is_empty());
+        let texts = endpoint.asked().split_off(n_asked);
+        let again = texts.iter().filter(|asked| asked.body.contains("Moss")).count();
+        assert!(again <= N_NOTES - N_BEFORE + 1, "{runner:?}: {again} texts were asked for again");
+    }
+}
+
+#[test]
+fn an_endpoint_may_be_away_at_the_start_in_the_middle_and_at_a_query() {
+    for runner in [Runner::Ollama, Runner::OpenAi] {
+        away_at_the_start_in_the_middle_and_at_a_query(runner);
+    }
+}
+
+fn away_at_the_start_in_the_middle_and_at_a_query(runner: Runner) {
+    let place = Place::new(FILES);
+    let endpoint = Endpoint::start(well);
+    let address = endpoint.address();
+    let settings = remote(&endpoint, runner, 16);
     drop(endpoint);
 
     // At the start: words and links, and the answer says so.
-    let opened = || embed::models(&place.store(), &settings, |earlier| earlier).unwrap().0;
-    let indexer = Indexer::open(place.settings(), opened(), None).unwrap();
+    let opened = || embed::models(&place.store(), &settings, |earlier| earlier).expect("models").0;
+    let indexer = Indexer::open(place.settings(), opened(), None).expect("an index");
     settle(&indexer);
     let answer = search(&indexer, "soft green shade", SearchMode::Hybrid);
     assert_eq!(uris(&answer)[0], "moss");
@@ -157,7 +212,7 @@ fn an_endpoint_may_be_away_at_the_start_in_the_middle_and_at_a_query() {
     // In the middle, and at a query.
     drop(endpoint);
     place.write("lichen.md", b"# Lichen\ncrust on bark");
-    indexer.flush().unwrap();
+    indexer.flush().expect("a generation");
     until(&indexer, |status| status.unavailable.is_some());
     let degraded = hybrid().degraded;
     assert!(degraded.iter().any(|line| line.contains("1 passages have no vector")), "{degraded:?}");
@@ -169,7 +224,7 @@ fn an_endpoint_may_be_away_at_the_start_in_the_middle_and_at_a_query() {
 
     // At the next start: the store knows how long the vectors are.
     drop(endpoint);
-    let indexer = Indexer::open(place.settings(), opened(), None).unwrap();
-    assert_eq!(indexer.status().embedder.unwrap().dimension, 26);
+    let indexer = Indexer::open(place.settings(), opened(), None).expect("an index");
+    assert_eq!(indexer.status().embedder.expect("a model").dimension, 26);
     assert_eq!(settle(&indexer), indexer.status().generation);
 }

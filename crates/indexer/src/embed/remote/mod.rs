@@ -349,6 +349,8 @@ fn told(error: &ureq::Error) -> String {
         "the endpoint takes too long".to_owned()
     } else if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
         "the endpoint's answer is far too long".to_owned()
+    } else if let ureq::Error::Io(source) = error {
+        source.to_string()
     } else {
         error.to_string()
     }
