@@ -75,9 +75,18 @@ async fn without_a_token_nothing_and_with_one_to_read_no_change_and_no_admin() -
     }
     for first in [
         "GET / HTTP/1.1",
+        "HEAD / HTTP/1.1",
+        "OPTIONS / HTTP/1.1",
         "GET /page.js HTTP/1.1",
+        "GET /metrics HTTP/1.1",
+        "POST /mcp HTTP/1.1",
+        "GET /mcp HTTP/1.1",
+        "DELETE /mcp HTTP/1.1",
+        "GET /nowhere HTTP/1.1",
         "POST /grpc.health.v1.Health/Check HTTP/1.1",
+        "POST /grpc.health.v1.Health/Watch HTTP/1.1",
         "POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo HTTP/1.1",
+        "POST /grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo HTTP/1.1",
     ] {
         let answer = ask(&daemon, first, &[&host], b"").await?;
         assert!(answer.starts_with("HTTP/1.1 401"), "{first}: {answer}");

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::{Value, json};
 use weft_tests::{Failure, Running, served};
 
 use crate::calls::{Contract, Make, ask};
+use crate::web;
 
 /// What stands outside the vault, and in no answer.
 const SECRET: &str = "outside-and-nobody's-business";
@@ -43,6 +45,35 @@ impl Make for Everywhere<'_> {
             _ => self.text.to_vec(),
         }
     }
+}
+
+/// The tools of agents, asked for `text` wherever they take a name or a path.
+fn tool_calls(text: &str) -> [(&'static str, Value); 7] {
+    [
+        ("search", json!({"query": "secret", "filter": {"paths": [text]}})),
+        ("search", json!({"query": text})),
+        ("context", json!({"around": text})),
+        ("get_note", json!({"note": text})),
+        ("related", json!({"note": text})),
+        ("tree", json!({"notes": [text]})),
+        ("path", json!({"from": text, "to": text})),
+    ]
+}
+
+/// What the tools of agents say of `text`, by tool.
+async fn tools(daemon: &Running, text: &str) -> Result<Vec<(&'static str, String)>, Failure> {
+    let host = format!("host: {}", daemon.host());
+    let kinds = ["content-type: application/json", "accept: application/json, text/event-stream"];
+    let headers = [&[host.as_str()], &kinds[..]].concat();
+    let mut answers = Vec::new();
+    for (tool, arguments) in tool_calls(text) {
+        let params = json!({"name": tool, "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let body = call.to_string();
+        let answer = web::ask(daemon, "POST /mcp HTTP/1.1", &headers, body.as_bytes()).await?;
+        answers.push((tool, answer));
+    }
+    Ok(answers)
 }
 
 /// The files below a folder and what they say.
@@ -132,6 +163,12 @@ async fn no_call_reaches_beyond_the_vault() -> Result<(), Failure> {
             }
         }
         n_answered.push(n_answers);
+        for (tool, answer) in tools(&daemon, trick).await? {
+            assert!(answer.starts_with("HTTP/1.1 200"), "{tool} of `{trick}`: {answer}");
+            assert!(!answer.contains(SECRET), "{tool} tells what is outside by `{trick}`");
+            let understood = answer.contains("\"isError\":false");
+            assert!(understood || trick != "fern", "{tool} gets no further: {answer}");
+        }
         assert_eq!(files(&outside)?, before, "`{trick}` changed what is outside");
     }
     assert!(n_answered[0] > contract.calls.len() / 2, "by call: {n_answered:?}");
