@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+use tonic::Code;
 use weft_daemon::config::{Config, Settings};
 use weft_daemon::embed::{self, BUNDLED, NONE, Runner};
 use weft_daemon::{Newest, OpenError, Paths, Role, StoreError, Vaults, inspect};
@@ -276,9 +277,11 @@ async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
         Ok(Err(status)) if status.source().is_some() => return vec![check_stranger(address)],
         Err(_) => return vec![check_stranger(address)],
         Ok(Err(status)) => {
+            // One that opens its index is on its way.
+            let outcome =
+                if status.code() == Code::Unavailable { Outcome::Notice } else { Outcome::Bad };
             let failure = Failure::from(status);
-            let check =
-                Check::new("daemon", Outcome::Bad, format!("{address}: {}", failure.message));
+            let check = Check::new("daemon", outcome, format!("{address}: {}", failure.message));
             return vec![Check { advice: failure.hints.into_iter().next(), ..check }];
         }
     };

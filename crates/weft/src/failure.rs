@@ -43,8 +43,13 @@ impl Failure {
     }
 
     pub(crate) fn unreachable(address: &str, reason: &str) -> Self {
-        Self::new(UNREACHABLE, format!("no daemon answers at {address}: {reason}"))
-            .hint("start one with `weft serve DIR`, or answer from a folder with `--vault DIR`")
+        let failure = Self::new(UNREACHABLE, format!("no daemon answers at {address}: {reason}"));
+        if address.starts_with("https://") {
+            failure.hint("where its certificate is of an authority of your own, name that with --tls-ca FILE")
+        } else {
+            failure
+                .hint("start one with `weft serve DIR`, or answer from a folder with `--vault DIR`")
+        }
     }
 
     /// A daemon in the background ended with `code` before it served; `said` is the end of its log.
@@ -66,12 +71,12 @@ impl Failure {
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
+        // A status with a cause was made on this side: the connection broke, or carried something else.
         let lost = std::error::Error::source(&status).is_some();
         let code = match status.code() {
             Code::InvalidArgument => USAGE,
             Code::NotFound => NOT_FOUND,
-            // A status with a cause was made on this side: the connection broke.
-            Code::Unavailable if lost => UNREACHABLE,
+            Code::Unavailable | Code::Unknown if lost => UNREACHABLE,
             Code::Ok
             | Code::Cancelled
             | Code::Unknown
@@ -96,6 +101,7 @@ impl From<Status> for Failure {
             },
             Some(info) if ["NO_TOKEN", "UNKNOWN_TOKEN"].contains(&info.reason.as_str()) => failure
                 .hint("show one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
+            None if lost => failure.hint("where something else listens there, name the daemon with --addr; one with TLS is asked at https://HOST:PORT"),
             Some(_) | None => failure,
         }
     }

@@ -26,16 +26,17 @@ fn at(home: &Path, name: &str) -> String {
 /// An index of a small vault in `home`; gives the flags that name it, and the folder of its generation.
 fn indexed(home: &Path) -> (Planted, std::path::PathBuf) {
     let vault = home.join("vault");
-    std::fs::create_dir(&vault).unwrap();
-    std::fs::write(vault.join("moss.md"), "# Moss\n").unwrap();
+    std::fs::create_dir(&vault).expect("a folder");
+    std::fs::write(vault.join("moss.md"), "# Moss\n").expect("a file");
     let (vault, store) = (at(home, "vault"), at(home, "index"));
     let names = ["--vault", &vault, "--store", &store];
     assert!(weft(home, &[&["index"], &names[..]].concat()).status.success());
-    let mut entries = std::fs::read_dir(&store).unwrap().flatten().map(|entry| entry.path());
+    let mut entries =
+        std::fs::read_dir(&store).expect("a store").flatten().map(|entry| entry.path());
     let is_generation = |path: &std::path::PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("gen-"))
     };
-    (flags(&names), entries.find(is_generation).unwrap())
+    (flags(&names), entries.find(is_generation).expect("a generation"))
 }
 
 /// CRC-32 as in IEEE 802.3, bit by bit.
@@ -46,8 +47,8 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 /// Somebody who listens and is no daemon: says `words` to whoever comes, or nothing.
 fn stranger(words: &'static [u8]) -> Planted {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address").to_string();
     std::thread::spawn(move || {
         let mut held = Vec::new();
         for stream in listener.incoming().flatten() {
