@@ -57,6 +57,19 @@ function sober(html: string): string {
 
 const reader = new Marked({ gfm: true, async: false });
 reader.use({
+  extensions: [
+    {
+      // Of the links in double brackets the index takes those to other notes; what is left names a heading of this one.
+      name: "inside",
+      level: "inline",
+      start: (text) => text.indexOf("[[#"),
+      tokenizer(text) {
+        const [raw, heading, shown = heading] = /^\[\[#([^[\]|\n]+)(?:\|([^[\]\n]+))?\]\]/.exec(text) ?? [];
+        return raw === undefined ? undefined : { type: "inside", raw, text: shown };
+      },
+      renderer: ({ text }) => markup(String(text)),
+    },
+  ],
   renderer: {
     // Images would tell their host who reads what; they become links.
     image({ href, text }) {

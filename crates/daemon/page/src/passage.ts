@@ -27,7 +27,7 @@ const SIGNS: readonly RegExp[] = [
   // *emphasis*, _emphasis_
   /(?<![\p{L}\p{N}*_])(?<sign>[*_])(?=[^\s*_])(?<kept>[^*_\n]+?)(?<=\S)\k<sign>(?![\p{L}\p{N}*_])/dgu,
   // headings, quotes, list marks, fences, the rules of tables, columns, blocks' names, comments, tags, half of a pair of ticks
-  /^[ \t]*(?:#{1,6}(?=\s)|(?:>[ \t]?)+|[-*+](?=\s)|(?:`{3}|~{3}).*$)/dgm,
+  /^[ \t]*(?:(?:[-*+][ \t]+)?#{1,6}(?=\s)|(?:>[ \t]?)+|[-*+](?=\s)|(?:`{3}|~{3}).*$)/dgm,
   /^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/dgm,
   /(?<=^|\s)\|(?=\s|$)/dg,
   /[ \t]\^[\w-]+$/dgm,

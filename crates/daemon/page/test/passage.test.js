@@ -33,6 +33,7 @@ test("the signs of Markdown are not shown", () => {
     ["a link that a cut ends at its sign", "See [[Leap second|", "See Leap second …"],
     ["code keeps what it holds", "Write `[[a]]` and ``*b*``.", "Write [[a]] and *b*."],
     ["a heading and a list", "# Clocks\n- one\n* two.", "Clocks\n one\n two."],
+    ["a heading in a list", "- ## Clocks\nOne.", "Clocks\nOne."],
     ["a quote", "> said\n> > he.", "… said\nhe."],
     ["a table", "| A | b |\n|---|:-:|\n| 1 | two. |", "A  b \n\n 1  two."],
     ["a block's name", "So it is. ^so", "So it is."],

@@ -150,6 +150,19 @@ test("in the graph a click walks, and two with the shift key find the path", asy
   }
 });
 
+test("links to headings of the same note are read as text, also beside code", async () => {
+  const text = "# A\n\nSee [[#Clocks]], [[#Clocks|the *clocks*]], [[#<b>]] and `[[#Clocks]]`.\n\n## Clocks\n";
+  const small = await Daemon.over(vault({ "a.md": text }));
+  try {
+    await visit(small, "#/note?uri=a", async (page) => {
+      assert.equal(await page.locator(".body p").textContent(), "See Clocks, the *clocks*, <b> and [[#Clocks]].");
+      assert.equal(await page.locator(".body code").textContent(), "[[#Clocks]]");
+    });
+  } finally {
+    await small.end();
+  }
+});
+
 test("related notes grow with their budget", async () => {
   await visit(daemon, "#/note?uri=Leap second&budget=0", async (page) => {
     await page.locator(".related").getByText("0 notes").waitFor();

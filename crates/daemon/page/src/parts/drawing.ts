@@ -69,6 +69,9 @@ const ROOMY = 100;
 const FONT = "system-ui, sans-serif";
 const LETTERS = 13;
 
+/** Pixels between a title and the edge of the picture. */
+const MARGIN = 6;
+
 /** Characters of a title that are drawn of a note that is not pointed at. */
 const TITLE = 26;
 
@@ -111,7 +114,7 @@ function writeTitles(titles: readonly Title[], notes: readonly Box[], { font, he
       const [middle, line] = [x + across * outward * (size + 4 + half), y + down * (size + height)];
       return { left: middle - half, right: middle + half, top: line - height / 2, bottom: line + height / 2 };
     });
-    const inside = boxes.filter((box) => box.left >= 0 && box.right <= canvas.canvas.clientWidth);
+    const inside = boxes.filter((box) => box.left >= MARGIN && box.right <= canvas.canvas.clientWidth - MARGIN);
     const free = inside.find((box) => taken.every((other) => box.right < other.left || other.right < box.left || box.bottom < other.top || other.bottom < box.top));
     const box = free ?? (stands ? (inside[0] ?? boxes[0]) : undefined);
     if (box === undefined) continue;

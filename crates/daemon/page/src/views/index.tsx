@@ -132,23 +132,25 @@ function Unresolved({ files }: { files: readonly FileCoverage[] }) {
       {targets.length === 0 ? (
         <p class="faint">Every link finds its note.</p>
       ) : (
-        <ul class="plain unresolveds" tabIndex={0} aria-label="Links that lead nowhere">
-          {targets.slice(0, SHOWN).map(([target, origins]) => (
-            <li key={target}>
-              <span class="unresolved">{target}</span>
-              <small>
-                {" in "}
-                {origins.slice(0, 4).map((file, at) => (
-                  <>
-                    {at > 0 && ", "}
-                    <a href={noteAddress(file.uri ?? file.path)}>{file.path.replace(/\.\w+$/, "")}</a>
-                  </>
-                ))}
-                {origins.length > 4 && ` and ${origins.length - 4} more`}
-              </small>
-            </li>
-          ))}
-        </ul>
+        <div class="unresolveds" tabIndex={0} role="region" aria-label="Links that lead nowhere">
+          <ul class="plain">
+            {targets.slice(0, SHOWN).map(([target, origins]) => (
+              <li key={target}>
+                <span class="unresolved">{target}</span>
+                <small>
+                  {" in "}
+                  {origins.slice(0, 4).map((file, at) => (
+                    <>
+                      {at > 0 && ", "}
+                      <a href={noteAddress(file.uri ?? file.path)}>{file.path.replace(/\.\w+$/, "")}</a>
+                    </>
+                  ))}
+                  {origins.length > 4 && ` and ${origins.length - 4} more`}
+                </small>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       {targets.length > SHOWN && <p class="faint">and {count(targets.length - SHOWN)} more</p>}
     </section>
