@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -150,10 +150,17 @@ impl Disk {
     ///
     /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
     pub fn swap(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // A name of its own for each: two threads may put files in the same place, one after the other.
-        let n = N_STAGED.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_extension(format!("{n}.{STAGED}"));
+        let beside = beside(path);
         self.write(&beside, bytes)?;
+        self.rename(&beside, path)
+    }
+
+    /// The same, but that the bytes are durable only when somebody has made them so.
+    pub(crate) fn swap_for_now(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let beside = beside(path);
+        self.pass(Step::Create, &beside)?;
+        let mut file = File::create(&beside)?;
+        self.write_all(&mut file, &beside, bytes)?;
         self.rename(&beside, path)
     }
 
@@ -166,6 +173,12 @@ impl Disk {
 
 /// The extension of files that are not in their place yet.
 pub(crate) const STAGED: &str = "new";
+
+/// A name beside `path`, one of its own for each: two threads may put files in the same place, one after the other.
+fn beside(path: &Path) -> PathBuf {
+    let n = N_STAGED.fetch_add(1, Ordering::Relaxed);
+    path.with_extension(format!("{n}.{STAGED}"))
+}
 
 /// Files that this process has put beside their place so far.
 static N_STAGED: AtomicU64 = AtomicU64::new(0);

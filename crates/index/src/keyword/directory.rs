@@ -1,10 +1,13 @@
 //! Where the word index lies: a folder whose changes pass a [`Disk`], and whose lists of files carry a checksum.
 //!
 //! The library gives its segments checksums, but not the two small files that say which segments count.
+//!
+//! A commit writes many small files. They are made durable one after the other just before the list that names them: a journal takes them all at once then, instead of each on its own.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
@@ -13,6 +16,7 @@ use tantivy::directory::{
 };
 
 use super::error::{KeywordError, Place};
+use super::writer::MANAGED_FILE;
 use crate::disk::{Disk, Step, sealed, unsealed};
 
 /// The folder of an index.
@@ -21,13 +25,43 @@ pub(super) struct IndexFolder {
     files: MmapDirectory,
     folder: PathBuf,
     disk: Disk,
+    /// Files that are written and not durable yet.
+    pending: Arc<Mutex<Vec<PathBuf>>>,
 }
 
 impl IndexFolder {
     /// Opens the folder, which must be there.
     pub(super) fn open(disk: &Disk, folder: &Path, place: &Place) -> Result<Self, KeywordError> {
         let files = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
-        Ok(Self { files, folder: folder.to_owned(), disk: disk.clone() })
+        let (folder, disk, pending) = (folder.to_owned(), disk.clone(), Arc::default());
+        Ok(Self { files, folder, disk, pending })
+    }
+
+    /// A file is to be made durable.
+    fn push(&self, path: PathBuf) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pending.contains(&path) {
+            pending.push(path);
+        }
+    }
+
+    /// Makes durable what was written, in the order in which it was.
+    fn sync_files(&self) -> io::Result<()> {
+        // Whoever comes second waits until the first is done: what it wrote may be in the first one's hands.
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut n_done = 0;
+        let outcome = pending.iter().try_for_each(|path| {
+            match File::options().write(true).open(path) {
+                Ok(file) => self.disk.sync(&file, path)?,
+                // It was merged away.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            n_done += 1;
+            Ok(())
+        });
+        pending.drain(..n_done);
+        outcome
     }
 
     fn pass(&self, step: Step, path: &Path) -> io::Result<()> {
@@ -53,16 +87,15 @@ impl Directory for IndexFolder {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        self.pass(Step::Create, path).map_err(|error| OpenWriteError::IoError {
-            io_error: Arc::new(error),
-            filepath: path.to_owned(),
+        let full = self.folder.join(path);
+        let file = self.disk.create_new(&full).map_err(|error| {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                OpenWriteError::FileAlreadyExists(path.to_owned())
+            } else {
+                OpenWriteError::IoError { io_error: Arc::new(error), filepath: path.to_owned() }
+            }
         })?;
-        let file = self.files.open_write(path)?;
-        if !self.disk.is_gated() {
-            return Ok(file);
-        }
-        let path = self.folder.join(path);
-        Ok(BufWriter::new(Box::new(Gated { file, path, disk: self.disk.clone() })))
+        Ok(BufWriter::new(Box::new(Written { file, path: full, folder: self.clone() })))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
@@ -74,12 +107,19 @@ impl Directory for IndexFolder {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        self.disk.swap(&self.folder.join(path), &sealed(data))
+        let full = self.folder.join(path);
+        if path != Path::new(MANAGED_FILE) {
+            return self.disk.swap(&full, &sealed(data));
+        }
+        // Written anew for each file that is made: durable with them.
+        self.disk.swap_for_now(&full, &sealed(data))?;
+        self.push(full);
+        Ok(())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.pass(Step::Sync, Path::new(""))?;
-        self.files.sync_directory()
+        self.sync_files()?;
+        self.disk.sync_folder(&self.folder)
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
@@ -91,16 +131,16 @@ impl Directory for IndexFolder {
     }
 }
 
-/// A file whose writes a gate may refuse.
-struct Gated {
-    file: WritePtr,
+/// A file that is being written.
+struct Written {
+    file: File,
     path: PathBuf,
-    disk: Disk,
+    folder: IndexFolder,
 }
 
-impl Write for Gated {
+impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.disk.pass(Step::Write, &self.path)?;
+        self.folder.disk.pass(Step::Write, &self.path)?;
         self.file.write(bytes)
     }
 
@@ -109,9 +149,9 @@ impl Write for Gated {
     }
 }
 
-impl TerminatingWrite for Gated {
-    fn terminate_ref(&mut self, token: AntiCallToken) -> io::Result<()> {
-        self.disk.pass(Step::Sync, &self.path)?;
-        self.file.terminate_ref(token)
+impl TerminatingWrite for Written {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.folder.push(self.path.clone());
+        Ok(())
     }
 }

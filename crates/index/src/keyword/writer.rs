@@ -28,7 +28,7 @@ const LOCK_FILE: &str = ".keyword.lock";
 const LIST_FILE: &str = "meta.json";
 
 /// The file that says which files are the index's own.
-const MANAGED_FILE: &str = ".managed.json";
+pub(super) const MANAGED_FILE: &str = ".managed.json";
 
 /// Notes of a segment below which all count as alike in size when it comes to merging.
 ///

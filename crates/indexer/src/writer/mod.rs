@@ -117,6 +117,8 @@ pub(crate) struct Writer {
     written: Written,
     last_published: Instant,
     events: Sender<Event>,
+    /// An event that came while others were gathered, and is due next.
+    held: Option<Event>,
 }
 
 impl Writer {
@@ -152,6 +154,7 @@ impl Writer {
             written: Written::new(written, newest),
             last_published: Instant::now(),
             events,
+            held: None,
         };
         writer.take_vaults(outdated);
         writer
@@ -195,9 +198,8 @@ impl Writer {
                     let _ = reply.send(result.map(|confirmed| (confirmed, self.generation())));
                 }
                 Ok(Event::Write(write, reply)) => {
-                    let result = self.write(write);
+                    self.write_with(write, reply, events);
                     self.show_phase();
-                    let _ = reply.send(result);
                 }
                 Ok(Event::Embedded(number, parts)) => {
                     for part in parts {
@@ -224,7 +226,10 @@ impl Writer {
 
     /// The next event, with all announced changes before it taken in.
     fn next(&mut self, events: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
-        let mut next = events.recv_timeout(self.patience());
+        let mut next = match self.held.take() {
+            Some(event) => Ok(event),
+            None => events.recv_timeout(self.patience()),
+        };
         while let Ok(Event::Touched(vault, touched)) = next {
             self.touch(vault, touched);
             next = events.recv_timeout(Duration::ZERO);

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
 use weft_index::{Store, StoreError};
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash};
 
-use super::Writer;
 use super::look::How;
+use super::{Event, Writer};
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
 use crate::parse::{body_start, parse};
@@ -17,6 +18,9 @@ use crate::retarget::{Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
 use crate::{IndexError, files};
+
+/// Files that are put before the index is brought in line with them, at most.
+const PUTS_TOGETHER: usize = 64;
 
 /// Near matches named beside an unknown note.
 const NEAR_MATCHES: usize = 5;
@@ -40,29 +44,94 @@ struct Rewrite {
     links: Retargeted,
 }
 
+/// Where a write is answered.
+type Reply = Sender<Result<Wrote, WriteError>>;
+
+/// A file that was put, and is not in the index yet.
+struct Put {
+    spot: Spot,
+    /// Whether there was no file before.
+    created: bool,
+    reply: Reply,
+}
+
 impl Writer {
-    /// Does a write and brings the index in line with it.
-    pub(super) fn write(&mut self, write: Write) -> Result<Wrote, WriteError> {
-        match write {
-            Write::Put { vault, path, content, expected } => {
-                self.put(vault.as_deref(), &path, content, expected)
+    /// Does a write, and brings the index in line with it.
+    ///
+    /// What is put meanwhile comes along: many callers cost one generation, as a burst of saved files does.
+    pub(super) fn write_with(&mut self, write: Write, reply: Reply, events: &Receiver<Event>) {
+        let mut puts: Vec<Put> = Vec::new();
+        let mut next = Some((write, reply));
+        while let Some((write, reply)) = next.take() {
+            match write {
+                Write::Put { vault, path, content, expected } => {
+                    match self.put(vault.as_deref(), &path, content, expected, &mut puts) {
+                        Ok((spot, created)) => puts.push(Put { spot, created, reply }),
+                        Err(error) => drop(reply.send(Err(error))),
+                    }
+                    if puts.len() < PUTS_TOGETHER {
+                        next = self.next_put(events);
+                    }
+                }
+                // Of names and links the index must know all that was before.
+                Write::Delete { name, expected } => {
+                    let _ = reply.send(self.delete(&name, expected));
+                }
+                Write::Move { name, to, expected, rewrite_links } => {
+                    let _ = reply.send(self.move_note(&name, &to, expected, rewrite_links));
+                }
             }
-            Write::Delete { name, expected } => self.delete(&name, expected),
-            Write::Move { name, to, expected, rewrite_links } => {
-                self.move_note(&name, &to, expected, rewrite_links)
+        }
+        self.take_in_puts(&mut puts);
+    }
+
+    /// The next event, where it has come and puts a file; another one is held for its turn, with all announced changes before it taken in.
+    fn next_put(&mut self, events: &Receiver<Event>) -> Option<(Write, Reply)> {
+        loop {
+            let event = events.try_recv().ok()?;
+            if let Event::Touched(vault, touched) = event {
+                self.touch(vault, touched);
+            } else if let Event::Write(write @ Write::Put { .. }, reply) = event {
+                return Some((write, reply));
+            } else {
+                self.held = Some(event);
+                return None;
             }
         }
     }
 
+    /// Brings the index in line with what was put, and tells the callers.
+    fn take_in_puts(&mut self, puts: &mut Vec<Put>) {
+        if puts.len() > 1 {
+            let vaults: BTreeSet<usize> = puts.iter().map(|put| put.spot.at).collect();
+            for at in vaults {
+                let here = puts.iter().filter(|put| put.spot.at == at);
+                let paths: Vec<NotePath> = here.map(|put| put.spot.path.clone()).collect();
+                let how = How { lets_go: true, ..How::default() };
+                // Where this fails, so does the look of each caller, who is told.
+                let _ = self.look(at, self.area(at, &paths), how);
+            }
+        }
+        for Put { spot, created, reply } in puts.drain(..) {
+            let path = std::slice::from_ref(&spot.path);
+            let _ = reply.send(self.wrote(&spot, path, created, Vec::new()));
+        }
+    }
+
+    /// Puts a file; gives its place, and whether there was none before. A file that is among `puts` already is taken in first, so that each caller is told of its own.
     fn put(
         &mut self,
         vault: Option<&str>,
         path: &str,
         content: Content,
         expected: Expected,
-    ) -> Result<Wrote, WriteError> {
+        puts: &mut Vec<Put>,
+    ) -> Result<(Spot, bool), WriteError> {
         let at = self.vault_named(vault)?;
         let spot = self.spot(at, "path", path)?;
+        if puts.iter().any(|put| put.spot.file == spot.file) {
+            self.take_in_puts(puts);
+        }
         let old = bytes_at(&spot.file)?;
         check(&spot.path, old.as_deref(), expected)?;
         let bytes = match (content, &old) {
@@ -89,7 +158,7 @@ impl Writer {
             None => self.files.create(&spot.file, &bytes),
         };
         written.map_err(|error| refused(&spot, error))?;
-        self.wrote(&spot, std::slice::from_ref(&spot.path), old.is_none(), Vec::new())
+        Ok((spot, old.is_none()))
     }
 
     fn delete(&mut self, name: &str, expected: Expected) -> Result<Wrote, WriteError> {

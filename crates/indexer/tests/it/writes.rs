@@ -17,6 +17,43 @@ fn move_to(indexer: &Indexer, name: &str, to: &str) -> Result<Wrote, WriteError>
 }
 
 #[test]
+fn notes_that_are_put_at_once_share_generations_and_each_caller_learns_of_its_own() {
+    let place = Place::new(&[("fern.md", b"# Fern\n")]);
+    let indexer = place.open(&FakeEmbedder::new());
+    let before = settle(&indexer);
+    let (n_callers, n_each) = (8, 10);
+    let wrote: Vec<(String, Wrote)> = std::thread::scope(|scope| {
+        let indexer = &indexer;
+        let callers: Vec<_> = (0..n_callers)
+            .map(|caller| {
+                scope.spawn(move || {
+                    // All write the same file as well, so that batches hold it several times.
+                    let paths = [format!("own{caller}.md"), "shared.md".to_owned()];
+                    let puts = (0..n_each).flat_map(|n| paths.clone().map(|path| (n, path)));
+                    let put = |(n, path): (usize, String)| {
+                        let text = format!("# Note\nword{caller}x{n}\n");
+                        let wrote = put(indexer, &path, &text, Expected::Anything);
+                        (text, wrote.expect("written"))
+                    };
+                    puts.map(put).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        callers.into_iter().flat_map(|caller| caller.join().expect("a caller")).collect()
+    });
+    for (text, wrote) in &wrote {
+        let again = put(&indexer, "same.md", text, Expected::Anything).expect("written");
+        assert_eq!(wrote.hash, again.hash, "{text}");
+    }
+    let made = wrote.iter().filter(|(_, wrote)| wrote.created && wrote.path == "shared.md");
+    assert_eq!(made.count(), 1, "one caller made it");
+    let newest = wrote.iter().map(|(_, wrote)| wrote.generation).max().expect("some");
+    assert!(newest - before <= (n_callers * n_each * 2) as u64);
+    let found = search(&indexer, "word3x9", SearchMode::Keyword);
+    assert!(uris(&found).contains(&"own3"), "{:?}", uris(&found));
+}
+
+#[test]
 fn what_is_put_is_found_in_the_generation_that_the_answer_names() {
     let place = Place::new(&[("fern.md", b"# Fern\nsee [[moss]]\n")]);
     let embedder = FakeEmbedder::new();
