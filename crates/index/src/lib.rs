@@ -5,6 +5,7 @@
 //! A [`Store`] writes them down.
 #![deny(unsafe_code)]
 
+mod allocator;
 mod disk;
 pub mod embedder;
 pub mod keyword;
@@ -13,6 +14,7 @@ mod snapshot;
 mod store;
 pub mod vector;
 
+pub use allocator::bound_pools;
 pub use disk::{Disk, Gate, Step};
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
 pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};

@@ -14,13 +14,9 @@ const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export const EXAMPLE = join(repository, "examples/timekeeping");
 
-/** The folders made for tests; they go with the daemon over them. */
-const made = new Set();
-
 /** A folder of notes, by path. */
 export function vault(files) {
   const root = mkdtempSync(join(tmpdir(), "weft-vault-"));
-  made.add(root);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
@@ -86,7 +82,7 @@ export class Daemon {
 
   async end() {
     await this.stop();
-    for (const folder of [this.#store, ...(made.delete(this.#vault) ? [this.#vault] : [])]) rmSync(folder, { recursive: true, force: true });
+    rmSync(this.#store, { recursive: true, force: true });
   }
 }
 
