@@ -1,4 +1,6 @@
 //! A move under way, written down before it begins, so that the next run finishes what this one could not.
+//!
+//! One is written down at a time, and one is enough: a single thread moves files, and before it begins a move it finishes the one that an error has left half done.
 
 use std::fs;
 use std::io;

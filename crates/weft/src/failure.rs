@@ -72,13 +72,11 @@ impl Failure {
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         // A status with a cause was made on this side: the connection broke, or carried something else.
-        if std::error::Error::source(&status).is_some() {
-            let message = format!("the daemon did not answer: {}", status.message());
-            return Self::new(UNREACHABLE, message).hint("it may have stopped; where something else listens there, name the daemon with --addr; one with TLS is asked at https://HOST:PORT");
-        }
+        let lost = std::error::Error::source(&status).is_some();
         let code = match status.code() {
             Code::InvalidArgument => USAGE,
             Code::NotFound => NOT_FOUND,
+            Code::Unavailable | Code::Unknown if lost => UNREACHABLE,
             Code::Ok
             | Code::Cancelled
             | Code::Unknown
@@ -103,6 +101,7 @@ impl From<Status> for Failure {
             },
             Some(info) if ["NO_TOKEN", "UNKNOWN_TOKEN"].contains(&info.reason.as_str()) => failure
                 .hint("show one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
+            None if lost => failure.hint("where something else listens there, name the daemon with --addr; one with TLS is asked at https://HOST:PORT"),
             Some(_) | None => failure,
         }
     }

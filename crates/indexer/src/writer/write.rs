@@ -17,7 +17,7 @@ use crate::parse::{body_start, parse};
 use crate::retarget::{Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
-use crate::{IndexError, files};
+use crate::{IndexError, Rescan, files};
 
 /// Files that are put before the index is brought in line with them, at most.
 const PUTS_TOGETHER: usize = 64;
@@ -176,6 +176,10 @@ impl Writer {
         expected: Expected,
         rewrite_links: bool,
     ) -> Result<Wrote, WriteError> {
+        // What an error has left half done would be forgotten with the next.
+        if self.finish_move()? {
+            self.rescan(Rescan::default())?;
+        }
         let from = self.spot_of_note(name)?;
         let to = self.spot(from.at, "to", to)?;
         let bytes = bytes_at(&from.file)?;
@@ -205,7 +209,7 @@ impl Writer {
         self.intend(Some(&moving))?;
         let renamed = self.files.rename(&from.file, &to.file);
         if let Err(error) = renamed {
-            // What is half done is finished at the next start.
+            // What is half done is finished before the next move, or at the next start.
             if error.kind() == std::io::ErrorKind::AlreadyExists {
                 self.intend(None)?;
             }
@@ -244,25 +248,27 @@ impl Writer {
         Ok(store.intend(bytes.as_deref())?)
     }
 
-    /// Finishes the move that the last run was in the midst of, if it was.
-    pub(super) fn finish_move(&mut self) -> Result<(), IndexError> {
+    /// Finishes the move that the last run, or an error, left half done, and says whether one did.
+    pub(super) fn finish_move(&mut self) -> Result<bool, IndexError> {
         let intended = self.store.as_ref().map(Store::intended).transpose()?.flatten();
         let moving = intended.and_then(|bytes| serde_json::from_slice::<Moving>(&bytes).ok());
+        let mut finished = false;
         if let Some(moving) = moving {
             let at = self.vaults.iter().position(|vault| vault.settings.name == moving.vault);
-            let Some(at) = at else { return Ok(()) };
+            let Some(at) = at else { return Ok(false) };
             let place = |path: &str| self.spot(at, "path", path).ok().map(|spot| spot.file);
-            let finished = moving.finish(&self.files, place).map_err(|source| StoreError::Io {
+            finished = moving.finish(&self.files, place).map_err(|source| StoreError::Io {
                 action: "finish a move in",
                 path: self.vaults[at].root.clone(),
                 source,
             })?;
             if finished {
                 let Moving { from, to, .. } = moving;
-                tracing::info!(from, to, "a move of the last run is finished");
+                tracing::info!(from, to, "a move that was left half done is finished");
             }
         }
-        self.intend(None)
+        self.intend(None)?;
+        Ok(finished)
     }
 
     /// The files whose links must change so that each means what it meant, when the note moves.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
+use weft_index::{Disk, Gate, Step};
 use weft_indexer::{
     Content, Expected, FuseOptions, IndexSettings, Indexer, Rescan, Write, WriteError,
 };
@@ -217,6 +218,43 @@ fn a_write_without_room_leaves_the_file_as_it_was() {
     assert!(wrote.generation > before);
     assert_eq!(uris(&search(&indexer, "dry", SearchMode::Keyword)), ["moss"]);
     Truth::default().assert(&place, &indexer, "there is room again");
+}
+
+/// Lets nobody remove a file of this name while it is closed.
+struct Closed(&'static str, AtomicBool);
+
+impl Gate for Closed {
+    fn pass(&self, step: Step, path: &Path) -> std::io::Result<()> {
+        let Self(name, is_closed) = self;
+        let is_meant = step == Step::Remove && path.ends_with(name);
+        if is_meant && is_closed.load(Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_move_that_was_left_half_done_is_finished_before_the_next() {
+    let (place, gate) = (Place::new(FILES), Arc::new(Closed("moss.md", AtomicBool::new(true))));
+    let disk = Disk::behind(Arc::clone(&gate) as Arc<dyn Gate>);
+    let settings = IndexSettings { disk, ..place.settings() };
+    let embedder: Arc<dyn Embedder> = FakeEmbedder::new();
+    let indexer = Indexer::open(settings, Some(embedder), None).expect("an index");
+    settle(&indexer);
+    let rename = |name: &str, to: &str| {
+        let (name, to, expected) = (name.to_owned(), to.to_owned(), Expected::Anything);
+        indexer.write(Write::Move { name, to, expected, rewrite_links: true })
+    };
+    let held = || -> Vec<String> { files(&place.vault()).iter().map(|at| name_of(at)).collect() };
+    rename("moss", "bog.md").expect_err("its old name cannot go");
+    assert_eq!(held(), ["bog.md", "fern.md", "moss.md", "stone.md"], "it has two names");
+    gate.1.store(false, Ordering::SeqCst);
+    rename("stone", "rock.md").expect("another move");
+    assert_eq!(held(), ["bog.md", "fern.md", "rock.md"]);
+    let text = |name: &str| std::fs::read_to_string(place.vault().join(name)).expect("a file");
+    assert!(text("fern.md").contains("[[bog]]"), "its links came along");
+    assert!(text("bog.md").contains("[[rock]]"), "and those of the other, also in it");
 }
 
 #[test]

@@ -262,14 +262,3 @@ fn faults_are_named_with_what_to_do() {
         assert_eq!(fails, *outcome == "bad", "{name}: nothing else is wrong: {told:#}");
     }
 }
-
-#[test]
-fn who_listens_and_is_no_daemon_is_told_of() {
-    let home = tempfile::tempdir().unwrap();
-    let (flags, _held) = stranger(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let output = weft(home.path(), &[&["search", "moss"], &flags[..]].concat());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(5), "{said}");
-    assert!(said.contains("did not answer") && said.contains("https://"), "{said}");
-}
