@@ -37,8 +37,8 @@ const K: usize = 10;
 /// Queries that are asked in turn, and that recall is the mean of.
 const QUERIES: usize = 200;
 
-/// What the walk must find of the nearest rows at the default `ef`.
-const LEAST_RECALL: f64 = 0.99;
+/// What the walk must find of the nearest rows at the default `ef`: these clusters are wider than those of texts, and their rows harder to tell apart.
+const LEAST_RECALL: f64 = 0.98;
 
 fn main() {
     run(|criterion| {
