@@ -39,13 +39,10 @@ impl NoteSet {
         matches!(self, Self::Only(NoteBits { n_set: 0, .. }))
     }
 
-    /// Lets `note` be touched too.
+    /// Lets `note` be touched, too.
     pub fn insert(&mut self, note: NoteId) {
-        match self {
-            Self::All => {}
-            Self::Only(bits) => {
-                bits.insert(note);
-            }
+        if let Self::Only(bits) = self {
+            bits.insert(note);
         }
     }
 
@@ -155,6 +152,10 @@ mod tests {
         let both =
             NoteSet::Only(bits).intersection([63, 65].map(NoteId::new).into_iter().collect());
         assert_eq!(both.len(), Some(1));
+        let (mut more, mut all) = (both, NoteSet::All);
+        more.insert(NoteId::new(9));
+        all.insert(NoteId::new(9));
+        assert_eq!((more.len(), all.len()), (Some(2), None));
         assert!(NoteSet::All.contains(NoteId::new(9)) && NoteSet::All.len().is_none());
     }
 }

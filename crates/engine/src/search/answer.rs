@@ -22,7 +22,7 @@ pub enum SearchMode {
 /// A search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchRequest {
-    /// What is asked, in words, with `"phrases"`, `+must` and `-not`.
+    /// What is asked, in words, with `"phrases"`, and `+must` and `-not`, past which no way leads.
     pub query: String,
     /// Hits at most, 1 to 1,000.
     pub limit: usize,

@@ -16,7 +16,9 @@ use std::collections::HashMap;
 
 use weft_gars::{Gars, Signals, Weights};
 use weft_index::Snapshot;
-use weft_index::keyword::{Language, MAX_QUERY_BYTES, QueryOptions, Unread};
+use weft_index::keyword::{
+    Language, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
+};
 use weft_model::{NoteId, Span};
 
 use crate::snippet::Cutter;
@@ -194,23 +196,33 @@ impl Engine {
         degraded: &mut Vec<String>,
     ) -> Result<Question<'s>, EngineError> {
         let SearchRequest { query, mode, filter, without, typos, .. } = request;
-        let passing = filter.notes(snapshot, &self.stop)?;
+        let filtered = filter.notes(snapshot, &self.stop)?;
+        degraded.extend(filter.unmet(snapshot)?);
         let typo_tolerance = typos.unwrap_or(self.settings.typos);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;
-        if *mode != SearchMode::Vector {
-            degraded.extend(unread(words.unread(), options.max_terms));
+        let passing = filtered.intersection(words.admitted().clone());
+        let wanted = plain_words(query);
+        if wanted.trim().is_empty() && !query.trim().is_empty() {
+            degraded
+                .push("query: it names nothing to look for; add words that need no `-`".to_owned());
         }
+        let unread_words = words.unread().words && *mode != SearchMode::Vector;
+        let what = Unread { words: unread_words, ..words.unread() };
+        degraded.extend(unread(what, options.max_terms));
         let with_vectors = *mode != SearchMode::Keyword
             && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
         let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
         if with_vectors && n_waiting > 0 {
             degraded.push(format!("vector: {n_waiting} passages have no vector yet"));
         }
-        let vector =
-            if with_vectors { self.query_vector(snapshot, query, *mode, degraded)? } else { None };
+        let vector = if with_vectors {
+            self.query_vector(snapshot, &wanted, *mode, degraded)?
+        } else {
+            None
+        };
         let expressed = match (&snapshot.vectors, &vector) {
-            (Some(vectors), Some(_)) => vectors.embedder.expressed(query),
+            (Some(vectors), Some(_)) => vectors.embedder.expressed(&wanted),
             (Some(_) | None, _) => 1.0,
         };
         let share = match (mode, &vector) {
@@ -333,7 +345,7 @@ impl Engine {
 
 /// A line for each part of a query that was not read.
 fn unread(unread: Unread, max_terms: usize) -> impl Iterator<Item = String> {
-    let Unread { text, words, exclusions } = unread;
+    let Unread { text, words, exclusions, phrases } = unread;
     let kib = MAX_QUERY_BYTES >> 10;
     let lines = [
         (text, format!("words: the query is long; its first {kib} KiB were read")),
@@ -342,6 +354,7 @@ fn unread(unread: Unread, max_terms: usize) -> impl Iterator<Item = String> {
             format!("words: of those asked for, the {max_terms} that tell most were looked for"),
         ),
         (exclusions, format!("words: of those to leave out, the first {max_terms} were left out")),
+        (phrases, format!("words: the first {MAX_PHRASES} phrases were looked for as such")),
     ];
     lines.into_iter().filter_map(|(is_so, line)| is_so.then_some(line))
 }

@@ -1,17 +1,17 @@
 //! A search read against one snapshot, and its candidates with the exact scores of both legs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use weft_gars::bridge;
 use weft_index::Snapshot;
 use weft_index::keyword::{KeywordQuery, Mention};
-use weft_index::vector::VectorSearch as _;
-use weft_model::{NoteId, NoteSet, Stop};
+use weft_index::vector::{VectorIndex, VectorSearch as _};
+use weft_model::{NoteBits, NoteId, NoteSet, Stop};
 
 use super::Origin;
 use crate::EngineError;
 
-/// Chunks looked for per wanted note: long notes have several among the nearest.
+/// Chunks that are looked for at first per wanted note: long notes have several among the nearest.
 const CHUNKS_PER_NOTE: usize = 2;
 
 /// A search read against one snapshot.
@@ -23,6 +23,7 @@ pub(super) struct Question<'s> {
     pub(super) share: f64,
     /// How much of the query the model's vocabulary can express.
     pub(super) expressed: f64,
+    /// What the filter lets through that holds all the query requires and nothing it excludes.
     pub(super) passing: NoteSet,
     /// Notes called by name, by id.
     pub(super) mentions: Vec<Mention>,
@@ -116,8 +117,8 @@ impl Question<'_> {
         }
         stop.check()?;
         if let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) {
-            for hit in vectors.index.nearest(vector, k * CHUNKS_PER_NOTE, &self.passing)? {
-                found.entry(hit.note).or_default().by_vector = true;
+            for note in self.nearest(vector, &vectors.index, k, stop)? {
+                found.entry(note).or_default().by_vector = true;
             }
         }
         for id in self.best_named(k)? {
@@ -127,6 +128,38 @@ impl Question<'_> {
         let mut pool = Pool { members: HashMap::new() };
         self.admit(&mut pool, found)?;
         Ok(pool)
+    }
+
+    /// The `k` notes whose best chunks are most like `vector`.
+    ///
+    /// Where few long notes own the nearest chunks, these notes are set aside and more chunks are asked for, twice as many each time.
+    fn nearest(
+        &self,
+        vector: &[f32],
+        index: &VectorIndex,
+        k: usize,
+        stop: &Stop,
+    ) -> Result<HashSet<NoteId>, EngineError> {
+        let mut found = HashSet::new();
+        let mut passing = self.passing.clone();
+        let mut n_chunks = k * CHUNKS_PER_NOTE;
+        loop {
+            stop.check()?;
+            let chunks = index.nearest(vector, n_chunks, &passing)?;
+            let is_all = chunks.len() < n_chunks;
+            for chunk in chunks {
+                if found.len() < k {
+                    found.insert(chunk.note);
+                }
+            }
+            if is_all || found.len() >= k {
+                return Ok(found);
+            }
+            let graph = self.snapshot.notes.graph();
+            let is_left = |id: &NoteId| self.passing.contains(*id) && !found.contains(id);
+            passing = NoteSet::Only(graph.ids().filter(is_left).collect::<NoteBits>());
+            n_chunks *= 2;
+        }
     }
 
     /// Takes notes into the pool that no leg brought; those in it stay as they are.

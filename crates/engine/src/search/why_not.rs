@@ -77,6 +77,8 @@ struct Admitted<'s> {
     lifts: Lifts,
     ranked: Vec<Ranked>,
     degraded: Vec<String>,
+    /// Whether the query excludes it.
+    is_excluded: bool,
     /// Whether the legs or a connection brought the note.
     was_in: bool,
 }
@@ -117,7 +119,8 @@ impl Engine {
         } else {
             (Loss::Filter, None)
         };
-        let Admitted { question, pool: _, lifts, ranked, degraded, was_in: _ } = admitted;
+        let Admitted { question, pool: _, lifts, ranked, degraded, is_excluded: _, was_in: _ } =
+            admitted;
         answer.degraded = degraded;
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
@@ -126,7 +129,7 @@ impl Engine {
         Ok(answer)
     }
 
-    /// Ranks as the search does, with the note let in, also by the filter.
+    /// Ranks as the search does, with the note let in, whatever filter and query say of it.
     fn admitted<'s>(
         &self,
         snapshot: &'s Snapshot,
@@ -136,7 +139,9 @@ impl Engine {
     ) -> Result<Admitted<'s>, EngineError> {
         let mut degraded = Vec::new();
         let mut question = self.question(snapshot, search, profile, &mut degraded)?;
+        let is_excluded = !question.words.admitted().contains(id);
         question.passing.insert(id);
+        question.words.admit(id);
         let mut stages = Stages::start();
         let mut rankable = |guest, degraded: &mut Vec<String>| {
             self.rankable(&question, search, profile, guest, degraded, &mut stages)
@@ -148,7 +153,7 @@ impl Engine {
             (pool, lifts) = rankable(Some(id), &mut Vec::new())?;
         }
         let ranked = self.ranked(snapshot, &pool, &lifts, &weights);
-        Ok(Admitted { question, pool, lifts, ranked, degraded, was_in })
+        Ok(Admitted { question, pool, lifts, ranked, degraded, is_excluded, was_in })
     }
 
     /// The stage at which a note that passes the filter was lost, and by how much.
@@ -162,6 +167,9 @@ impl Engine {
         let Admitted { question, pool, lifts, ranked, was_in, .. } = admitted;
         let place = ranked.iter().position(|ranked| ranked.id == id);
         let own = pool.get(id).copied().unwrap_or_default();
+        if admitted.is_excluded {
+            return (Loss::Excluded, None);
+        }
         if *was_in && let Some(place) = place {
             if place < search.limit {
                 return (Loss::None, None);
@@ -182,8 +190,7 @@ impl Engine {
         if own.similarity > 0.0 {
             return (Loss::Candidates, margin(pool, id, &own));
         }
-        let has_words = question.snapshot.keyword.holds_any(&question.words, id).unwrap_or(false);
-        (if has_words { Loss::Excluded } else { Loss::NoAnswer }, None)
+        (Loss::NoAnswer, None)
     }
 
     /// Whether a connection would have brought the note in, had the fan-out, the floor or the bound on seeds not kept it back.

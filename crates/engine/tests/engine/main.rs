@@ -3,6 +3,7 @@
 mod bridge;
 mod classic;
 mod odd;
+mod operators;
 mod oracle;
 mod siblings;
 mod vault;

@@ -6,6 +6,7 @@
 //! Scores and counts depend on the live notes alone: deleted ones leave no trace in them, and neither does the way the index is cut into segments.
 //! The library keeps postings, positions and deletions; frequencies, lengths and scores are counted here.
 
+mod admit;
 mod alphabet;
 mod analyzer;
 mod directory;
@@ -32,7 +33,7 @@ pub use analyzer::{Analyzer, Token, TokenKind};
 pub use error::KeywordError;
 pub use language::{Language, LanguageChoice};
 pub use names::Mention;
-pub use query::{KeywordQuery, MAX_QUERY_BYTES, QueryOptions, QueryTerm, Unread};
+pub use query::{KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, QueryTerm, Unread};
 pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
 pub use schema::KeywordDocument;
 pub use score::KeywordHit;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tantivy::DocId;
 use tantivy::postings::TermInfo;
+use weft_model::{NoteId, NoteSet};
 
 use super::error::KeywordError;
 use super::phrase::phrase_hits;
@@ -21,7 +22,7 @@ pub const MAX_QUERY_BYTES: usize = 1 << 16;
 const MAX_LOOKED_UP: usize = 1024;
 
 /// Phrases of a query that are matched as such; words of further ones are searched one by one.
-const MAX_PHRASES: usize = 16;
+pub const MAX_PHRASES: usize = 16;
 
 /// How a query is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +48,10 @@ pub struct Unread {
     pub text: bool,
     /// Words that tell less than those that were looked for.
     pub words: bool,
-    /// Words to leave out, beyond as many as are searched for.
+    /// Words and phrases to leave out, beyond as many as words are searched for.
     pub exclusions: bool,
+    /// Phrases beyond the first [`MAX_PHRASES`]: their words were searched one by one.
+    pub phrases: bool,
 }
 
 /// One word of a query.
@@ -81,7 +84,7 @@ pub struct KeywordQuery {
     view: Arc<View>,
     terms: Vec<QueryTerm>,
     pub(super) scored: Vec<Scored>,
-    pub(super) excluded: Vec<Matcher>,
+    pub(super) admitted: NoteSet,
     /// Its words as they stand, excluded ones left out, once for each language that makes other terms of them.
     pub(super) spoken: Vec<Vec<String>>,
     unread: Unread,
@@ -92,7 +95,6 @@ pub struct KeywordQuery {
 pub(super) struct Scored {
     pub(super) matcher: Matcher,
     pub(super) weight: f64,
-    pub(super) is_required: bool,
 }
 
 /// Finds documents, per segment.
@@ -136,6 +138,17 @@ impl KeywordQuery {
         self.unread
     }
 
+    /// The notes that hold all it requires and nothing it excludes; no restriction where it does neither.
+    #[must_use]
+    pub const fn admitted(&self) -> &NoteSet {
+        &self.admitted
+    }
+
+    /// Lets `note` answer whatever it lacks or holds.
+    pub fn admit(&mut self, note: NoteId) {
+        self.admitted.insert(note);
+    }
+
     pub(super) const fn view(&self) -> &Arc<View> {
         &self.view
     }
@@ -160,7 +173,7 @@ impl KeywordReader {
     ///
     /// - Words are alternatives: a note needs one of them.
     /// - A `"phrase"` must stand word by word. A phrase nobody wrote is taken as its words.
-    /// - `+` before a word or phrase makes it necessary, `-` excludes it. A query of exclusions only finds nothing.
+    /// - `+` before a word or phrase makes it necessary, `-` excludes it; a word that consists of several (`-e-mail`) is a phrase there. A query of exclusions only finds nothing.
     ///
     /// Fails only when the index cannot be read.
     pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<KeywordQuery, KeywordError> {
@@ -174,6 +187,8 @@ impl KeywordReader {
             terms: Vec::new(),
             by_alternatives: HashMap::new(),
             phrases: Vec::new(),
+            n_phrases: 0,
+            required: Vec::new(),
             excluded: Vec::new(),
             unread: Unread { text: cut < text.len(), ..Unread::default() },
         };
@@ -209,6 +224,9 @@ struct Builder<'r> {
     terms: Vec<Draft>,
     by_alternatives: HashMap<Vec<String>, usize>,
     phrases: Vec<Phrase>,
+    /// Phrases that were looked up, whatever became of them.
+    n_phrases: usize,
+    required: Vec<Matcher>,
     excluded: Vec<Matcher>,
     unread: Unread,
 }
@@ -227,7 +245,6 @@ struct Draft {
 struct Phrase {
     hits: Vec<Vec<(DocId, u32)>>,
     term_idxs: Vec<usize>,
-    is_required: bool,
 }
 
 impl Builder<'_> {
@@ -286,17 +303,33 @@ impl Builder<'_> {
             .filter(|word| matches!(word.kind, TokenKind::Word | TokenKind::Stop))
             .take(self.options.max_terms.max(1))
             .collect();
-        if clause.is_phrase && whole.len() > 1 && self.phrases.len() < MAX_PHRASES {
-            return self.add_phrase(clause.occurrence, &whole, has_content);
+        let is_phrase = clause.is_phrase || clause.occurrence != Occurrence::May;
+        if is_phrase && whole.len() > 1 {
+            if clause.occurrence == Occurrence::MustNot {
+                return self.exclude(|builder| Ok(Matcher::Found(phrase_hits(builder.reader, &whole)?)));
+            }
+            if self.n_phrases < MAX_PHRASES {
+                self.n_phrases += 1;
+                let is_required = clause.occurrence == Occurrence::Must;
+                return self.add_phrase(is_required, &whole, has_content);
+            }
+            self.unread.phrases = true;
         }
         for (word_idx, word) in words.iter().enumerate() {
             match (word.kind, clause.occurrence) {
                 (TokenKind::Character | TokenKind::Part, _) => {}
                 // Function words count where there is nothing else, or where they are asked for.
                 (TokenKind::Stop, Occurrence::May) if has_content => {}
+                (TokenKind::Word | TokenKind::Stop, Occurrence::MustNot) => {
+                    // The word itself: no word like it, and no part of it.
+                    self.exclude(|builder| {
+                        let draft = builder.look_up(word, false)?;
+                        Ok(Matcher::Term(builder.text_sources(&draft)))
+                    })?;
+                }
                 (TokenKind::Word | TokenKind::Stop, occurrence) => {
                     for word in self.known_or_parts(word, &words[word_idx + 1..])? {
-                        self.add_word(word, occurrence)?;
+                        self.add_word(word, occurrence == Occurrence::Must)?;
                     }
                 }
             }
@@ -306,19 +339,14 @@ impl Builder<'_> {
 
     fn add_phrase(
         &mut self,
-        occurrence: Occurrence,
+        is_required: bool,
         whole: &[&Word],
         has_content: bool,
     ) -> Result<(), KeywordError> {
         let hits = phrase_hits(self.reader, whole)?;
-        let is_required = match occurrence {
-            Occurrence::May => false,
-            Occurrence::Must => true,
-            Occurrence::MustNot => {
-                self.excluded.push(Matcher::Found(hits));
-                return Ok(());
-            }
-        };
+        if is_required {
+            self.required.push(Matcher::Found(hits.clone()));
+        }
         let is_found = hits.iter().any(|hits| !hits.is_empty());
         let mut term_idxs = Vec::new();
         for word in whole.iter().filter(|word| word.kind == TokenKind::Word || !has_content) {
@@ -326,8 +354,8 @@ impl Builder<'_> {
             self.terms[term_idx].term.count += 1;
             term_idxs.push(term_idx);
         }
-        if is_found || is_required {
-            self.phrases.push(Phrase { hits, term_idxs, is_required });
+        if is_found {
+            self.phrases.push(Phrase { hits, term_idxs });
         } else {
             for term_idx in term_idxs {
                 self.terms[term_idx].n_plain += 1;
@@ -351,20 +379,25 @@ impl Builder<'_> {
         Ok(if is_known { vec![word] } else { parts })
     }
 
-    fn add_word(&mut self, word: &Word, occurrence: Occurrence) -> Result<(), KeywordError> {
-        match occurrence {
-            Occurrence::MustNot if self.excluded.len() < self.options.max_terms => {
-                let draft = self.look_up(word)?;
-                self.excluded.push(Matcher::Term(self.text_sources(&draft)));
-            }
-            Occurrence::MustNot => self.unread.exclusions = true,
-            Occurrence::May | Occurrence::Must => {
-                let Some(term_idx) = self.term(word)? else { return Ok(()) };
-                let draft = &mut self.terms[term_idx];
-                draft.term.count += 1;
-                draft.n_plain += 1;
-                draft.is_required |= occurrence == Occurrence::Must;
-            }
+    fn add_word(&mut self, word: &Word, is_required: bool) -> Result<(), KeywordError> {
+        let Some(term_idx) = self.term(word)? else { return Ok(()) };
+        let draft = &mut self.terms[term_idx];
+        draft.term.count += 1;
+        draft.n_plain += 1;
+        draft.is_required |= is_required;
+        Ok(())
+    }
+
+    /// Excludes what `matcher` finds, unless there is too much of that.
+    fn exclude(
+        &mut self,
+        matcher: impl FnOnce(&mut Self) -> Result<Matcher, KeywordError>,
+    ) -> Result<(), KeywordError> {
+        if self.excluded.len() < self.options.max_terms {
+            let matcher = matcher(self)?;
+            self.excluded.push(matcher);
+        } else {
+            self.unread.exclusions = true;
         }
         Ok(())
     }
@@ -378,13 +411,13 @@ impl Builder<'_> {
             self.unread.words = true;
             return Ok(None);
         }
-        let draft = self.look_up(word)?;
+        let draft = self.look_up(word, self.options.typo_tolerance)?;
         self.by_alternatives.insert(word.alternatives.clone(), self.terms.len());
         self.terms.push(draft);
         Ok(Some(self.terms.len() - 1))
     }
 
-    fn look_up(&mut self, word: &Word) -> Result<Draft, KeywordError> {
+    fn look_up(&mut self, word: &Word, with_typos: bool) -> Result<Draft, KeywordError> {
         let mut alternatives = word.alternatives.clone();
         let (mut infos, mut n_notes) = (Vec::new(), 0);
         for alternative in &alternatives {
@@ -392,7 +425,7 @@ impl Builder<'_> {
             infos.push(info);
             n_notes += n;
         }
-        if n_notes == 0 && self.options.typo_tolerance {
+        if n_notes == 0 && with_typos {
             let limit = self.options.max_expansions;
             for neighbour in
                 neighbours(self.reader, word, &self.languages, &mut self.analyzer, limit)?
@@ -463,30 +496,27 @@ impl Builder<'_> {
             self.terms.iter().zip(&is_kept).filter_map(|(draft, is_kept)| is_kept.then_some(draft))
         {
             let sources = self.sources(draft)?;
-            if draft.n_plain > 0 && (draft.term.n_notes > 0 || draft.is_required) {
+            if draft.n_plain > 0 && draft.term.n_notes > 0 {
                 let weight = f64::from(draft.n_plain) * draft.term.idf;
-                scored.push(Scored {
-                    matcher: Matcher::Term(sources.clone()),
-                    weight,
-                    is_required: draft.is_required,
-                });
+                scored.push(Scored { matcher: Matcher::Term(sources.clone()), weight });
             }
             terms.push(QueryTerm { sources, ..draft.term.clone() });
         }
-        for phrase in self.phrases {
+        for phrase in std::mem::take(&mut self.phrases) {
             let weight =
                 phrase.term_idxs.iter().map(|term_idx| self.terms[*term_idx].term.idf).sum();
-            scored.push(Scored {
-                matcher: Matcher::Found(phrase.hits),
-                weight,
-                is_required: phrase.is_required,
-            });
+            scored.push(Scored { matcher: Matcher::Found(phrase.hits), weight });
         }
+        let words = self.terms.iter().filter(|draft| draft.is_required);
+        let words: Vec<Matcher> =
+            words.map(|draft| Matcher::Term(self.text_sources(draft))).collect();
+        self.required.extend(words);
+        let admitted = self.reader.admitted(&self.required, &self.excluded)?;
         Ok(KeywordQuery {
             view: Arc::clone(&self.reader.0),
             terms,
             scored,
-            excluded: self.excluded,
+            admitted,
             spoken,
             unread: self.unread,
         })

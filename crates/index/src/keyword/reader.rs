@@ -325,12 +325,6 @@ impl KeywordReader {
         Ok(notes)
     }
 
-    /// Whether a note holds any word of the query, one that the query excludes counted too.
-    pub fn holds_any(&self, query: &KeywordQuery, note: NoteId) -> Result<bool, KeywordError> {
-        let held = self.term_frequencies(query, &[note])?.of(0).iter().any(|n| *n > 0);
-        Ok(held || self.is_excluded(query, note)?)
-    }
-
     /// How often each term of `query` occurs in each of `notes`; 0 for unknown notes.
     ///
     /// Cost: a seek per term and note, for notes near each other less.

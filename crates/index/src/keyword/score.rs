@@ -86,7 +86,6 @@ impl KeywordReader {
         let Scratch { scores, frequencies, touched, listed } = scratch;
         let discount = self.0.discount();
         let lengths = &*segment.lengths;
-        let mut requirements = Requirements::new(query, segment, segment_idx)?;
         for scored in &query.scored {
             let mut add = |doc: DocId, frequency: f64| {
                 let at = doc as usize;
@@ -96,9 +95,6 @@ impl KeywordReader {
                         touched.push(doc);
                     }
                     scores[at] += gain;
-                    if scored.is_required {
-                        requirements.meet(doc);
-                    }
                 }
             };
             match &scored.matcher {
@@ -135,7 +131,7 @@ impl KeywordReader {
             if best.would_take(&hit)
                 && segment.is_live(doc)
                 && filter.contains(hit.note)
-                && requirements.are_met(doc)
+                && query.admitted.contains(hit.note)
             {
                 best.offer(hit);
             }
@@ -153,7 +149,6 @@ impl KeywordReader {
         for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
             let segment = &*self.0.segments[segment_idx];
             let mut sums = vec![0.0; docs.len()];
-            let mut is_out = vec![false; docs.len()];
             let mut frequencies = vec![0.0; docs.len()];
             for scored in &query.scored {
                 frequencies.fill(0.0);
@@ -163,42 +158,16 @@ impl KeywordReader {
                         * discount.saturation(*frequency, segment.lengths[docs[at] as usize]);
                     if gain > 0.0 {
                         sums[at] += gain;
-                    } else {
-                        is_out[at] |= scored.is_required;
                     }
                 }
             }
-            for excluded in &query.excluded {
-                frequencies.fill(0.0);
-                excluded.add_frequencies(segment, segment_idx, &docs, &mut frequencies)?;
-                for (is_out, frequency) in is_out.iter_mut().zip(&frequencies) {
-                    *is_out |= *frequency > 0.0;
+            for (note_idx, sum) in note_idxs.iter().zip(sums) {
+                if query.admitted.contains(notes[*note_idx]) {
+                    scores[*note_idx] = sum;
                 }
-            }
-            for ((note_idx, sum), is_out) in note_idxs.iter().zip(sums).zip(is_out) {
-                scores[*note_idx] = if is_out { 0.0 } else { sum };
             }
         }
         Ok(scores)
-    }
-}
-
-impl KeywordReader {
-    /// Whether a note holds what the query excludes.
-    pub(super) fn is_excluded(
-        &self,
-        query: &KeywordQuery,
-        note: NoteId,
-    ) -> Result<bool, KeywordError> {
-        self.check(query)?;
-        let mut frequency = [0.0];
-        for (segment_idx, docs, _) in self.0.by_segment(&[note]) {
-            for excluded in &query.excluded {
-                let segment = &self.0.segments[segment_idx];
-                excluded.add_frequencies(segment, segment_idx, &docs, &mut frequency)?;
-            }
-        }
-        Ok(frequency[0] > 0.0)
     }
 }
 
@@ -225,59 +194,6 @@ impl Matcher {
                 Ok(())
             }
         }
-    }
-
-    /// Hands every document it finds to `sink`, some perhaps more than once.
-    fn each(
-        &self,
-        segment: &Segment,
-        segment_idx: usize,
-        mut sink: impl FnMut(DocId),
-    ) -> Result<(), KeywordError> {
-        match self {
-            Self::Term(sources) => sources[segment_idx]
-                .iter()
-                .try_for_each(|source| segment.each(source, |doc, _| sink(doc))),
-            Self::Found(hits) => {
-                hits[segment_idx].iter().for_each(|(doc, _)| sink(*doc));
-                Ok(())
-            }
-        }
-    }
-}
-
-/// What documents must have and must not have. Free of cost for queries without such parts.
-struct Requirements {
-    /// How many required parts of the query each document has; `u32::MAX` once it has an excluded one.
-    met: Option<Vec<u32>>,
-    n_required: u32,
-}
-
-impl Requirements {
-    fn new(
-        query: &KeywordQuery,
-        segment: &Segment,
-        segment_idx: usize,
-    ) -> Result<Self, KeywordError> {
-        let n_required = query.scored.iter().map(|scored| u32::from(scored.is_required)).sum();
-        let mut met =
-            (n_required > 0 || !query.excluded.is_empty()).then(|| vec![0; segment.n_docs()]);
-        if let Some(met) = &mut met {
-            for excluded in &query.excluded {
-                excluded.each(segment, segment_idx, |doc| met[doc as usize] = u32::MAX)?;
-            }
-        }
-        Ok(Self { met, n_required })
-    }
-
-    fn meet(&mut self, doc: DocId) {
-        if let Some(met) = &mut self.met {
-            met[doc as usize] = met[doc as usize].saturating_add(1);
-        }
-    }
-
-    fn are_met(&self, doc: DocId) -> bool {
-        self.met.as_ref().is_none_or(|met| met[doc as usize] == self.n_required)
     }
 }
 

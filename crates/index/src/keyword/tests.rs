@@ -68,6 +68,9 @@ fn what_is_typed_finds_what_is_meant() {
         ("must not", "green -moss", &[0]),
         ("excluded phrase", "green -\"soft and green\"", &[1]),
         ("exclusions only", "-moss", &[]),
+        ("a word in parts that must be", "green +eip-1193", &[2]),
+        ("an excluded word in parts is excluded whole", "green language -soft-shade", &[0, 1, 2]),
+        ("a compound nobody wrote excludes nothing", "green -fooShade", &[0, 1]),
         ("function words only", "to be", &[4]),
         ("function word that must be", "green +too", &[1]),
         ("phrase of function words", "\"or not to be\"", &[4]),
@@ -92,6 +95,54 @@ fn what_is_typed_finds_what_is_meant() {
     for (name, query, expected) in cases {
         assert_eq!(found_set(&reader, query), *expected, "{name}");
     }
+}
+
+/// What a query requires and excludes is a set of its own, for ways to find notes that know no words.
+#[test]
+fn requirements_and_exclusions_admit_notes() {
+    let reader = reader(&[
+        ("Fern", "soft and green"),
+        ("Moss", "green and soft ferns"),
+        ("Rust", "neither of them; e-mail and mail"),
+    ]);
+    let cases: &[(&str, &str, Option<&[u32]>)] = &[
+        ("words admit everything", "fern \"soft and green\"", None),
+        ("must, in any form", "+fern", Some(&[0, 1])),
+        ("two that must be", "+fern +moss", Some(&[1])),
+        ("the same word twice", "+fern +ferns", Some(&[0, 1])),
+        ("must not", "fern -moss", Some(&[0, 2])),
+        ("must and must not", "+soft -moss", Some(&[0])),
+        ("a phrase that must be", "+\"soft and green\"", Some(&[0])),
+        ("a phrase that must not be", "-\"soft and green\"", Some(&[1, 2])),
+        ("a word of two words", "+e-mail", Some(&[2])),
+        ("it is excluded whole", "-e-ferns", Some(&[0, 1, 2])),
+        ("one that nobody holds", "fern +xyzzy", Some(&[])),
+    ];
+    let typos = QueryOptions { typo_tolerance: true, ..QueryOptions::default() };
+    for (name, text, expected) in cases {
+        for options in [QueryOptions::default(), typos] {
+            let query = reader.parse(text, &options).unwrap();
+            let admitted = match query.admitted() {
+                NoteSet::All => None,
+                NoteSet::Only(notes) => Some(notes.iter().map(NoteId::get).collect::<Vec<_>>()),
+            };
+            assert_eq!(admitted.as_deref(), *expected, "{name}");
+        }
+    }
+    let admits = |text: &str| reader.parse(text, &typos).unwrap().admitted().len();
+    assert_eq!(admits("-fren"), Some(3), "what is excluded is meant as typed");
+    assert_eq!(admits("+fren"), Some(2));
+    let many = |sign: &str, n: usize| -> Unread {
+        let text: String = (0..n).map(|n| format!("{sign}\"soft p{n}\" ")).collect();
+        reader.parse(&text, &QueryOptions::default()).unwrap().unread()
+    };
+    assert_eq!(many("-", 64), Unread::default());
+    assert_eq!(many("-", 65), Unread { exclusions: true, ..Unread::default() });
+    assert_eq!(many("+", MAX_PHRASES + 1), Unread { phrases: true, ..Unread::default() });
+    let (mut lone, notes) = (reader.parse("soft -moss", &typos).unwrap(), [NoteId::new(1)]);
+    assert!(reader.scores(&lone, &notes).unwrap()[0] <= 0.0);
+    lone.admit(notes[0]);
+    assert!(reader.scores(&lone, &notes).unwrap()[0] > 0.0, "let in for once");
 }
 
 #[test]
