@@ -1,28 +1,35 @@
 //! The filter: one message for every question, one matcher.
 
+mod paths;
+mod property;
+
 use std::collections::HashSet;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
 use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
 use crate::{EngineError, date, note_named};
+use paths::PathMatch;
+use property::Wanted;
+pub use property::{Comparison, PropertyMatch};
 
 /// Which notes a question is about. Every part given must hold; an empty one restricts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Names of vaults, any of them.
     pub vaults: Vec<String>,
-    /// Path prefixes by whole segments, or globs (`*` stays within a segment, `**` does not); any of them, compared with case folded.
+    /// Notes and folders by their paths, or globs (`*` stays within a segment, `**` does not); any of them, compared with case folded.
+    ///
+    /// What a note or folder is named is no glob, and `./` at the front says nothing.
     pub paths: Vec<String>,
     /// Tags, all of them, with or without `#`; a tag holds for those nested below it.
     pub tags: Vec<String>,
     /// Values of `type`, any of them, compared with case folded; a note with several types has each.
     pub types: Vec<String>,
-    /// Properties and the values they must have, all of them; a list has each of its items.
-    pub properties: Vec<(String, String)>,
+    /// How properties must compare, all of them.
+    pub properties: Vec<PropertyMatch>,
     /// The least `date` (or `created`, `modified`, `updated`): `YYYY-MM-DD`, or RFC 3339 with a time; UTC where it names no offset.
     pub after: Option<String>,
     /// The first date that is too late, in the same forms.
@@ -113,24 +120,44 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// A line for each path that no note lies at or under: a slip of the hand rather than a question. `O(notes)` for each path.
+    ///
+    /// Fails on a glob that is none.
+    pub(crate) fn unmet(&self, snapshot: &Snapshot) -> Result<Vec<String>, EngineError> {
+        let mut unmet = Vec::new();
+        for path in &self.paths {
+            let wanted = PathMatch::new(path, snapshot)?;
+            if !wanted.is_met(snapshot) {
+                unmet.push(match wanted {
+                    PathMatch::Under(_) => format!("filter: no note lies at or under `{path}`"),
+                    PathMatch::Glob(_) => format!(
+                        "filter: no note's path matches `{path}`; `*` stays within a folder, `**` does not"
+                    ),
+                });
+            }
+        }
+        Ok(unmet)
+    }
+}
+
 /// Notes that are looked at between two looks whether to go on.
 pub(crate) const NOTES_PER_CHECK: usize = 256;
 
-struct Matcher<'f> {
-    filter: &'f Filter,
+struct Matcher {
     vaults: HashSet<u16>,
-    globs: GlobSet,
-    prefixes: Vec<String>,
+    paths: Vec<PathMatch>,
     tags: Vec<String>,
     types: Vec<String>,
+    properties: Vec<Wanted>,
     after: Option<Timestamp>,
     before: Option<Timestamp>,
     near: Vec<HashSet<NoteId>>,
     excluded: HashSet<NoteId>,
 }
 
-impl<'f> Matcher<'f> {
-    fn new(filter: &'f Filter, snapshot: &Snapshot) -> Result<Self, EngineError> {
+impl Matcher {
+    fn new(filter: &Filter, snapshot: &Snapshot) -> Result<Self, EngineError> {
         let notes = &snapshot.notes;
         let mut vaults = HashSet::new();
         for name in &filter.vaults {
@@ -144,23 +171,8 @@ impl<'f> Matcher<'f> {
             })?;
             vaults.insert(id.0);
         }
-        let mut globs = GlobSetBuilder::new();
-        let mut prefixes = Vec::new();
-        for path in &filter.paths {
-            if path.contains(['*', '?', '[', '{']) {
-                let glob = GlobBuilder::new(&fold(path)).literal_separator(true).build();
-                globs.add(glob.map_err(|error| EngineError::InvalidArgument {
-                    field: "filter.paths",
-                    reason: format!("`{path}` is no glob: {}", error.kind()),
-                })?);
-            } else {
-                prefixes.push(fold(path.trim_matches('/')));
-            }
-        }
-        let globs = globs.build().map_err(|error| EngineError::InvalidArgument {
-            field: "filter.paths",
-            reason: error.to_string(),
-        })?;
+        let paths = filter.paths.iter().map(|path| PathMatch::new(path, snapshot));
+        let paths = paths.collect::<Result<_, _>>()?;
         let graph = notes.graph();
         let mut near: Vec<HashSet<NoteId>> = Vec::new();
         let mut linked = |names: &[String], inbound: bool| -> Result<(), EngineError> {
@@ -194,12 +206,11 @@ impl<'f> Matcher<'f> {
         let folded = |list: &[String]| list.iter().map(|item| fold(item)).collect();
         let bare = |tag: &String| fold(tag.trim_start_matches('#').trim_matches('/'));
         Ok(Self {
-            filter,
             vaults,
-            globs,
-            prefixes,
+            paths,
             tags: filter.tags.iter().map(bare).collect(),
             types: folded(&filter.types),
+            properties: filter.properties.iter().map(Wanted::new).collect::<Result<_, _>>()?,
             after: moment("filter.after", filter.after.as_deref())?,
             before: moment("filter.before", filter.before.as_deref())?,
             near,
@@ -210,13 +221,15 @@ impl<'f> Matcher<'f> {
     fn passes(&self, id: NoteId, entry: &NoteEntry) -> bool {
         let note = &entry.note;
         (self.vaults.is_empty() || self.vaults.contains(&entry.vault.0))
-            && (self.filter.paths.is_empty() || self.passes_path(note.path.as_str()))
+            && (self.paths.is_empty() || self.passes_path(note.path.as_str()))
             && self
                 .tags
                 .iter()
                 .all(|wanted| note.tags.iter().any(|tag| is_below(&fold(tag), wanted)))
             && (self.types.is_empty() || self.passes_type(entry))
-            && self.filter.properties.iter().all(|(key, value)| has_property(entry, key, value))
+            && self.properties.iter().all(|wanted| {
+                property(entry, &wanted.key).is_some_and(|value| wanted.passes(value))
+            })
             && self.passes_date(entry)
             && self.near.iter().all(|set| set.contains(&id))
             && !self.excluded.contains(&id)
@@ -224,11 +237,7 @@ impl<'f> Matcher<'f> {
 
     fn passes_path(&self, path: &str) -> bool {
         let folded = fold(path);
-        let bare = weft_model::id::without_markdown_extension(&folded);
-        self.prefixes
-            .iter()
-            .any(|prefix| prefix.is_empty() || is_below(&folded, prefix) || bare == prefix)
-            || self.globs.is_match(&folded)
+        self.paths.iter().any(|wanted| wanted.passes(&folded))
     }
 
     fn passes_type(&self, entry: &NoteEntry) -> bool {
@@ -266,18 +275,10 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The value of a property, whatever the case of its name.
+/// The value of a property by its name in folded case, whatever the case in the note.
 fn property<'e>(entry: &'e NoteEntry, key: &str) -> Option<&'e Value> {
-    let key = fold(key);
     let properties = &entry.note.properties;
     properties
-        .get(&key)
+        .get(key)
         .or_else(|| properties.iter().find(|(name, _)| fold(name) == key).map(|(_, value)| value))
-}
-
-fn has_property(entry: &NoteEntry, key: &str, wanted: &str) -> bool {
-    let wanted = fold(wanted);
-    property(entry, key).is_some_and(|value| {
-        value.items().iter().filter_map(Value::as_written).any(|written| fold(written) == wanted)
-    })
 }

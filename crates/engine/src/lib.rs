@@ -36,7 +36,7 @@ pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, Not
 pub use error::EngineError;
 pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};
-pub use filter::Filter;
+pub use filter::{Comparison, Filter, PropertyMatch};
 pub use notes::{
     LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteSummary, ResolveAnswer,
     ResolveRequest,

@@ -8,9 +8,9 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    BudgetUnit, Connection, ContextMode, ContextOrder, Direction, EdgeSource, FileState,
-    LeftOutReason, Limit, LinkChangeKind, LinkSource, Loss, Nearness, NoteChangeKind, NotePart,
-    Origin, Phase, Profile, Relation, Rendering, SearchMode, Severity, WatchState,
+    BudgetUnit, Comparison, Connection, ContextMode, ContextOrder, Direction, EdgeSource,
+    FileState, LeftOutReason, Limit, LinkChangeKind, LinkSource, Loss, Nearness, NoteChangeKind,
+    NotePart, Origin, Phase, Profile, Relation, Rendering, SearchMode, Severity, WatchState,
 };
 
 /// An enum of the contract.
@@ -32,6 +32,7 @@ macro_rules! named {
 
 named! {
     BudgetUnit "BUDGET_UNIT_" lower,
+    Comparison "COMPARISON_" lower,
     Connection "CONNECTION_" lower,
     ContextMode "CONTEXT_MODE_" lower,
     ContextOrder "CONTEXT_ORDER_" lower,

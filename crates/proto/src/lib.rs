@@ -4,6 +4,9 @@
 #![forbid(unsafe_code)]
 
 mod json;
+mod property;
+
+pub use property::NoComparison;
 
 /// The package names of the contract.
 pub mod noteweft {

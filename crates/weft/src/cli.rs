@@ -184,7 +184,7 @@ pub(crate) enum Command {
     },
     /// Find notes.
     Search {
-        /// What to look for, in one or several words; "phrases", +must and -not are understood.
+        /// What to look for, in one or several words. No hit lacks what a + stands before (+must, +"a phrase") or holds what a - stands before (-not, after --).
         #[arg(required = true, value_name = "QUERY")]
         query: Vec<String>,
         /// Hits at most.
@@ -395,7 +395,7 @@ impl From<Form> for Rendering {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filter")]
 pub(crate) struct FilterArgs {
-    /// Under this path or glob; any of them.
+    /// This note, or in this folder, or matching this glob (`*` stays within a folder, `**` does not); any of them.
     #[arg(long, value_name = "GLOB")]
     path: Vec<String>,
     /// With this tag, or one nested below it; all of them.
@@ -404,9 +404,9 @@ pub(crate) struct FilterArgs {
     /// Of this type; any of them.
     #[arg(long, value_name = "TYPE")]
     note_type: Vec<String>,
-    /// With this property; all of them.
-    #[arg(long = "where", value_name = "KEY=VALUE", value_parser = pair)]
-    property: Vec<(String, String)>,
+    /// With a property that compares so, by =, !=, <, <=, > or >=, as a number, a date or a text; all of them. A note without the property passes none.
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    property: Vec<PropertyMatch>,
     /// Dated then or later.
     #[arg(long, value_name = "DATE")]
     after: Option<String>,
@@ -446,10 +446,7 @@ impl From<FilterArgs> for Filter {
             paths: path,
             tags: tag,
             types: note_type,
-            properties: property
-                .into_iter()
-                .map(|(key, value)| PropertyMatch { key, value })
-                .collect(),
+            properties: property,
             after,
             before,
             linked_to,
@@ -494,6 +491,8 @@ mod tests {
             ("k", "v=w")
         );
         assert_eq!((filter.within[0].note.as_str(), filter.within[0].hops), ("a:b", 2));
-        assert!(Cli::try_parse_from(["weft", "list", "--within", "a"]).is_err());
+        for wrong in [["--within", "a"], ["--where", "status"], ["--where", ">=2"]] {
+            assert!(Cli::try_parse_from([&["weft", "list"], &wrong[..]].concat()).is_err());
+        }
     }
 }

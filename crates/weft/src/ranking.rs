@@ -20,14 +20,17 @@ pub(crate) struct RankingArgs {
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     pub(crate) without: Vec<RankingPart>,
     /// Let a word that no note holds stand for words one letter away.
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_typos")]
     pub(crate) typos: bool,
+    /// Take every word as typed, where the settings let others stand for it.
+    #[arg(long, overrides_with = "typos")]
+    pub(crate) no_typos: bool,
 }
 
 impl From<RankingArgs> for SearchRequest {
     /// A request for nothing yet, ranked so.
     fn from(args: RankingArgs) -> Self {
-        let RankingArgs { profile, weights, no_graph, without, typos } = args;
+        let RankingArgs { profile, weights, no_graph, without, typos, no_typos } = args;
         let profile = match profile {
             None => Profile::Unspecified,
             Some(RankingProfile::Bridge) => Profile::Bridge,
@@ -45,7 +48,7 @@ impl From<RankingArgs> for SearchRequest {
                 centrality: without.contains(&RankingPart::Centrality),
                 activation: without.contains(&RankingPart::Activation),
             }),
-            typos: typos.then_some(true),
+            typos: (typos || no_typos).then_some(typos),
             ..Self::default()
         }
     }
@@ -91,6 +94,27 @@ fn weights(text: &str) -> Result<Weights, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A command with nothing but these flags.
+    #[derive(clap::Parser)]
+    struct Alone {
+        #[command(flatten)]
+        ranking: RankingArgs,
+    }
+
+    #[test]
+    fn the_last_word_on_typos_counts() {
+        let cases: [(&[&str], Option<bool>); 4] = [
+            (&[], None),
+            (&["--typos"], Some(true)),
+            (&["--no-typos"], Some(false)),
+            (&["--no-typos", "--typos"], Some(true)),
+        ];
+        for (flags, expected) in cases {
+            let Alone { ranking } = clap::Parser::parse_from([&["weft"], flags].concat());
+            assert_eq!(SearchRequest::from(ranking).typos, expected, "{flags:?}");
+        }
+    }
 
     #[test]
     fn weights_are_three_numbers() {

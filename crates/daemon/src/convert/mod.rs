@@ -43,10 +43,7 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         paths,
         tags,
         types,
-        properties: properties
-            .into_iter()
-            .map(|wire::PropertyMatch { key, value }| (key, value))
-            .collect(),
+        properties: properties.into_iter().map(property).collect::<Result<_, _>>()?,
         after,
         before,
         linked_to,
@@ -54,6 +51,23 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         within: within.into_iter().map(|wire::Within { note, hops }| (note, hops)).collect(),
         excluded,
     })
+}
+
+fn property(property: wire::PropertyMatch) -> Result<engine::PropertyMatch, Status> {
+    let wire::PropertyMatch { key, value, comparison } = property;
+    let comparison = match wire::Comparison::try_from(comparison) {
+        Ok(wire::Comparison::Unspecified | wire::Comparison::Equal) => engine::Comparison::Equal,
+        Ok(wire::Comparison::NotEqual) => engine::Comparison::NotEqual,
+        Ok(wire::Comparison::Less) => engine::Comparison::Less,
+        Ok(wire::Comparison::AtMost) => engine::Comparison::AtMost,
+        Ok(wire::Comparison::Greater) => engine::Comparison::Greater,
+        Ok(wire::Comparison::AtLeast) => engine::Comparison::AtLeast,
+        Err(_) => {
+            let reason = format!("{comparison} is no comparison");
+            return Err(invalid("filter.properties.comparison", &reason));
+        }
+    };
+    Ok(engine::PropertyMatch { key, comparison, value })
 }
 
 fn rendering(number: i32) -> Result<engine::Rendering, Status> {

@@ -87,7 +87,8 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
         let passing = request.filter.notes(snapshot, &self.stop)?;
-        let mut gathered = Gathered::default();
+        let degraded = request.filter.unmet(snapshot)?;
+        let mut gathered = Gathered { degraded, ..Gathered::default() };
         self.name(snapshot, notes, &passing, &mut gathered)?;
         if let Some(focus) = focus {
             self.relate(snapshot, focus, &passing, limit, &mut gathered)?;

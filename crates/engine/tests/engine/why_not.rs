@@ -1,13 +1,18 @@
 //! Planted losses: each is named by its true stage.
 
 use weft_engine::{
-    EngineError, Filter, Loss, Profile, SearchMode, SearchRequest, Weights, WhyNotRequest, Without,
+    EngineError, Filter, Loss, Profile, PropertyMatch, SearchMode, SearchRequest, Weights,
+    WhyNotRequest, Without,
 };
 
 use crate::vault::{Vault, request, vault, vault_of_words};
 
 fn why(vault: &Vault, note: &str, search: SearchRequest) -> weft_engine::WhyNotAnswer {
     vault.engine().why_not(&WhyNotRequest { note: note.into(), search }).expect("an answer")
+}
+
+fn property(key: &str, value: &str) -> PropertyMatch {
+    PropertyMatch { key: key.into(), value: value.into(), ..PropertyMatch::default() }
 }
 
 fn files() -> Vec<(String, String)> {
@@ -35,7 +40,7 @@ fn a_filter_is_named_by_its_parts() {
         (
             "property",
             "moss",
-            Filter { properties: vec![("state".into(), "done".into())], ..all() },
+            Filter { properties: vec![property("state", "done")], ..all() },
             &["properties"],
         ),
         ("after", "fern", Filter { after: Some("2025-01-01".into()), ..all() }, &["after"]),
@@ -109,15 +114,23 @@ fn other_losses_are_named_by_their_stage() {
         without: Without { graph: true, ..Without::default() },
         ..request(query)
     };
-    let cases: [Case<'_>; 10] = [
+    let cases: [Case<'_>; 11] = [
+        (
+            "an excluded neighbour",
+            &words,
+            "moss",
+            request("fern -cushion"),
+            Loss::Excluded,
+            Some(3),
+        ),
         ("a hit", &words, "fern", request("fern frond"), Loss::None, Some(1)),
         ("a neighbour of a hit", &words, "moss", request("fern frond"), Loss::None, Some(2)),
         ("below the limit", &words, "moss", one("fern frond"), Loss::Limit, Some(2)),
         ("no file", &words, "nowhere", request("fern"), Loss::NotIndexed, None),
         ("no word of it", &words, "empty", request("fern frond"), Loss::NoAnswer, None),
         ("without the graph", &words, "moss", lone("fern frond"), Loss::NoAnswer, None),
-        ("an excluded word", &words, "deep/stone", lone("fern -granite"), Loss::Excluded, None),
-        ("a required word", &words, "deep/stone", lone("+spore fern"), Loss::Excluded, None),
+        ("an excluded word", &words, "deep/stone", lone("fern -granite"), Loss::Excluded, Some(2)),
+        ("a required word", &words, "deep/stone", lone("+spore fern"), Loss::Excluded, Some(2)),
         ("beyond the candidates", &small, "ivy0", lone("ivy"), Loss::Candidates, Some(3)),
         (
             "a hit below the floor",

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use weft_engine::Filter;
 use weft_engine::context::{
     Budget, ContextAnswer, ContextRequest, FocusSource, OwnLimits, Reason, Rendering,
 };
 use weft_engine::walk::{Direction, Follow, TreeRequest};
+use weft_engine::{Comparison, Filter, PropertyMatch};
 use weft_model::Tokens;
 
 use crate::Vault;
@@ -31,12 +31,14 @@ parent: '[[root]]'
 tags: [red]
 type: Stone
 date: 2023-05-01
+stars: 10
 ---
 Shade near the [[wall]].
 === below/c.md
 ---
 parent: '[[root]]'
 type: plant
+stars: 9
 ---
 Shade below.
 === d.md
@@ -68,6 +70,11 @@ fn uris<'a>(uris: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
 /// The notes below the root.
 pub(crate) const ALL: [&str; 4] = ["a", "b", "below/c", "d"];
 
+fn property(key: &str, comparison: Comparison, value: &str) -> Filter {
+    let wanted = PropertyMatch { key: key.into(), comparison, value: value.into() };
+    Filter { properties: vec![wanted], ..Filter::default() }
+}
+
 /// Every part of a filter, and which notes below the root pass it.
 pub(crate) fn filters() -> Vec<(&'static str, Filter, &'static [&'static str])> {
     let one = |name: &str| vec![name.to_owned()];
@@ -79,7 +86,14 @@ pub(crate) fn filters() -> Vec<(&'static str, Filter, &'static [&'static str])> 
         ("glob", Filter { paths: one("?.md"), ..none() }, &["a", "b", "d"]),
         ("tag and those below it", Filter { tags: one("green"), ..none() }, &["a"]),
         ("type", Filter { types: one("PLANT"), ..none() }, &["a", "below/c"]),
-        ("property", Filter { properties: vec![("place".into(), "bog".into())], ..none() }, &["a"]),
+        ("a path from here", Filter { paths: one("./below/"), ..none() }, &["below/c"]),
+        ("property", property("place", Comparison::Equal, "bog"), &["a"]),
+        ("another property", property("place", Comparison::NotEqual, "bog"), &["d"]),
+        ("a text before another", property("place", Comparison::Less, "c"), &["a"]),
+        ("a number at least", property("stars", Comparison::AtLeast, "9"), &["b", "below/c"]),
+        ("a number below", property("stars", Comparison::Less, "10.0"), &["below/c"]),
+        ("a date after", property("date", Comparison::Greater, "2023-05-01"), &["a"]),
+        ("a date at most", property("date", Comparison::AtMost, "2023-05-01"), &["b"]),
         ("after", Filter { after: Some("2024-01-01".into()), ..none() }, &["a"]),
         ("before", Filter { before: Some("2024-01-01".into()), ..none() }, &["b"]),
         ("linked to", Filter { linked_to: one("wall"), ..none() }, &["b"]),

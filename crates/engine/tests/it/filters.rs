@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use weft_engine::context::ContextRequest;
 use weft_engine::doughnut::Budget;
 use weft_engine::walk::{Follow, NeighborsRequest, SubgraphRequest, TreeRequest, WalkNode};
 use weft_engine::{
@@ -113,4 +114,39 @@ fn every_part_of_a_filter_holds_for_every_question() {
             assert_eq!(answer, expected, "{part}, {question}");
         }
     }
+}
+
+#[test]
+fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
+    let vault = Vault::new(
+        "=== x [old]/gamma.md\nshade\n=== x o/gamma.md\nshade\n=== proj/a.md\nshade\n=== what?.md\nshade\n",
+    );
+    let cases: &[(&str, &[&str], usize)] = &[
+        ("x [old]/gamma.md", &["x [old]/gamma"], 0),
+        ("x [old]", &["x [old]/gamma"], 0),
+        ("x [o]", &[], 1),
+        ("x [o]/*", &["x o/gamma"], 0),
+        ("what?", &["what?"], 0),
+        ("./proj", &["proj/a"], 0),
+        (".//proj/./", &["proj/a"], 0),
+        ("/Proj/*.md", &["proj/a"], 0),
+        ("prjo", &[], 1),
+        ("proj/b", &[], 1),
+        ("*.txt", &[], 1),
+    ];
+    for (path, expected, n_told) in cases {
+        let filter = Filter { paths: vec![(*path).to_owned()], ..Filter::default() };
+        let answer = vault.engine.search(&shade(filter.clone())).unwrap();
+        let mut found: Vec<&str> = answer.hits.iter().map(|hit| hit.uri.as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, *expected, "{path}");
+        let told = answer.degraded.iter().filter(|said| said.contains(&format!("`{path}`")));
+        assert_eq!(told.count(), *n_told, "{path}: {:?}", answer.degraded);
+        let request = ContextRequest { query: "shade".into(), filter, ..crate::context::request() };
+        let context = vault.engine.context(&request).unwrap();
+        assert_eq!(context.summary.degraded, answer.degraded, "{path}");
+    }
+    let two = Filter { paths: vec!["proj".into(), "prjo".into()], ..Filter::default() };
+    let answer = vault.engine.search(&shade(two)).unwrap();
+    assert_eq!((answer.hits.len(), answer.degraded.len()), (1, 1), "one of two");
 }

@@ -1,7 +1,10 @@
 //! Arguments that several tools share.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
+use weft_proto::NoComparison;
 use weft_proto::noteweft::v1 as wire;
 
 use crate::bounds::{List, Number, Text};
@@ -28,6 +31,9 @@ pub(super) struct Filter {
     /// Types of notes, as their frontmatter names them; any of them.
     #[serde(default)]
     types: List<Word, 0, 20>,
+    /// Comparisons of frontmatter properties, such as `status=open`, `priority>=2` or `due<2024-05-01`, by `=`, `!=`, `<`, `<=`, `>` or `>=`; all of them.
+    #[serde(default, rename = "where")]
+    properties: List<Property, 0, 20>,
     /// Dated then or later: `YYYY-MM-DD`.
     #[serde(default)]
     #[schemars(with = "Text<40>")]
@@ -40,15 +46,43 @@ pub(super) struct Filter {
 
 impl From<Filter> for wire::Filter {
     fn from(filter: Filter) -> Self {
-        let Filter { paths, tags, types, after, before } = filter;
+        let Filter { paths, tags, types, properties, after, before } = filter;
         Self {
             paths: paths.into(),
             tags: tags.into(),
             types: types.into(),
+            properties: properties.0.into_iter().map(|Property(wanted)| wanted).collect(),
             after: after.map(|Text(date)| date),
             before: before.map(|Text(date)| date),
             ..Self::default()
         }
+    }
+}
+
+/// A comparison of a property.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Word")]
+struct Property(wire::PropertyMatch);
+
+impl TryFrom<Word> for Property {
+    type Error = NoComparison;
+
+    fn try_from(Text(text): Word) -> Result<Self, NoComparison> {
+        text.parse().map(Self)
+    }
+}
+
+impl JsonSchema for Property {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Property".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Word::json_schema(generator)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::text;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Search {
-    /// What to look for, as a question or as words. `"a phrase"`, `+must` and `-not` narrow.
+    /// What to look for, as a question or as words. `+must`, `+"a phrase"` and `-not` narrow.
     query: Text<1000>,
     /// Notes at most.
     #[serde(default)]

@@ -1,0 +1,227 @@
+//! Properties compared: numbers as numbers, dates as dates, anything else as text.
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+use weft_model::{Value, fold};
+
+use crate::{EngineError, date};
+
+/// A property, and how its value must compare.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PropertyMatch {
+    /// The property's name, in any case.
+    pub key: String,
+    /// How the note's value must compare with `value`.
+    pub comparison: Comparison,
+    /// What it is compared with, as written.
+    pub value: String,
+}
+
+/// How a note's value compares with a wanted one. Of a list any item counts; a note without a value passes none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Comparison {
+    /// They are equal.
+    #[default]
+    Equal,
+    /// There is a value, and no item of it is equal.
+    NotEqual,
+    /// The note's comes before.
+    Less,
+    /// It comes before, or they are equal.
+    AtMost,
+    /// It comes after.
+    Greater,
+    /// It comes after, or they are equal.
+    AtLeast,
+}
+
+/// The whole numbers that a float tells apart: 2⁵³. Longer ones are names and compare as text.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+/// A [`PropertyMatch`] that was read.
+pub(super) struct Wanted {
+    /// The name, case folded.
+    pub(super) key: String,
+    comparison: Comparison,
+    value: Scalar,
+}
+
+/// A wanted value by what it is.
+enum Scalar {
+    Number(f64),
+    /// A date without a time, in days since 1970: it stands for the whole day, in UTC.
+    Day(i64),
+    Moment(Timestamp),
+    /// Anything else, case folded.
+    Text(String),
+}
+
+impl Wanted {
+    /// Fails without a name, and where nothing can come before or after the value.
+    pub(super) fn new(wanted: &PropertyMatch) -> Result<Self, EngineError> {
+        let PropertyMatch { key, comparison, value } = wanted;
+        let invalid = |field, reason| EngineError::InvalidArgument { field, reason };
+        if key.trim().is_empty() {
+            let reason = format!("`{value}` needs the name of a property to be compared with");
+            return Err(invalid("filter.properties.key", reason));
+        }
+        let has_order = match comparison {
+            Comparison::Equal | Comparison::NotEqual => false,
+            Comparison::Less | Comparison::AtMost | Comparison::Greater | Comparison::AtLeast => {
+                true
+            }
+        };
+        if has_order && value.trim().is_empty() {
+            let reason = format!("say what `{key}` is compared with: a number, a date or a text");
+            return Err(invalid("filter.properties.value", reason));
+        }
+        let (key, comparison) = (fold(key.trim()), *comparison);
+        Ok(Self { key, comparison, value: Scalar::read(value.trim()) })
+    }
+
+    /// Whether a note's value compares as wanted.
+    pub(super) fn passes(&self, value: &Value) -> bool {
+        let any = |wanted: fn(Ordering) -> bool| {
+            value.items().iter().filter_map(|item| self.value.order(item)).any(wanted)
+        };
+        match self.comparison {
+            Comparison::Equal => any(Ordering::is_eq),
+            Comparison::NotEqual => !value.items().is_empty() && !any(Ordering::is_eq),
+            Comparison::Less => any(Ordering::is_lt),
+            Comparison::AtMost => any(Ordering::is_le),
+            Comparison::Greater => any(Ordering::is_gt),
+            Comparison::AtLeast => any(Ordering::is_ge),
+        }
+    }
+}
+
+impl Scalar {
+    fn read(text: &str) -> Self {
+        let has_time = || text.contains(|c: char| !c.is_ascii_digit() && !"-/.".contains(c));
+        match (number(text), date::written(text)) {
+            (Some(number), _) => Self::Number(number),
+            (None, Some(moment)) if has_time() => Self::Moment(moment),
+            (None, Some(moment)) => Self::Day(day_of(moment)),
+            (None, None) => Self::Text(fold(text)),
+        }
+    }
+
+    /// How a note's value stands to this one; nothing where they are of different kinds.
+    fn order(&self, value: &Value) -> Option<Ordering> {
+        let text = value.as_written()?.trim();
+        let as_number = match value {
+            Value::Number { value, .. } => Some(*value).filter(|value| value.abs() <= MAX_EXACT),
+            Value::Null | Value::Bool { .. } | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+                number(text)
+            }
+        };
+        match self {
+            Self::Number(wanted) => as_number?.partial_cmp(wanted),
+            Self::Day(wanted) => Some(day_of(date::written(text)?).cmp(wanted)),
+            Self::Moment(wanted) => Some(date::written(text)?.cmp(wanted)),
+            Self::Text(wanted) => {
+                let is_text = as_number.is_none() && date::written(text).is_none();
+                is_text.then(|| fold(text).cmp(wanted))
+            }
+        }
+    }
+}
+
+/// The number that `text` is, where floats are exact enough to tell it from its neighbours.
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.abs() <= MAX_EXACT)
+}
+
+fn day_of(moment: Timestamp) -> i64 {
+    moment.as_second().div_euclid(DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn passes(value: &Value, sign: &str, wanted: &str) -> bool {
+        let comparison = match sign {
+            "=" => Comparison::Equal,
+            "!=" => Comparison::NotEqual,
+            "<" => Comparison::Less,
+            "<=" => Comparison::AtMost,
+            ">" => Comparison::Greater,
+            ">=" => Comparison::AtLeast,
+            other => panic!("{other} is no sign"),
+        };
+        let wanted = PropertyMatch { key: "p".into(), comparison, value: wanted.into() };
+        Wanted::new(&wanted).unwrap().passes(value)
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    fn number(text: &str) -> Value {
+        Value::Number { text: text.into(), value: text.parse().unwrap() }
+    }
+
+    /// Each row: a value of a note, a wanted one, and the signs that hold between them.
+    #[test]
+    fn values_compare_by_what_they_are() {
+        let list = |items: &[&str]| Value::List(items.iter().map(|item| text(item)).collect());
+        let rows = [
+            ("equal numbers", number("3"), "3.0", "= <= >="),
+            ("numbers, not their letters", number("10"), "9", "!= > >="),
+            ("negative numbers", number("-2"), "-1.5", "!= < <="),
+            ("a quoted number is one", text("10"), "9", "!= > >="),
+            ("names of digits", text("90071992547409931"), "90071992547409932", "!= < <="),
+            ("a number is no text", number("3"), "high", "!="),
+            ("a text is no number", text("high"), "3", "!="),
+            ("text in any case", text("Open"), "open", "= <= >="),
+            ("text by its letters", text("open"), "closed", "!= > >="),
+            ("truth", Value::Bool { text: "True".into(), value: true }, "true", "= <= >="),
+            ("dates", text("2024-05-09"), "2024-06-01", "!= < <="),
+            ("a date in another form", text("2024/5/9"), "2024-05-09", "= <= >="),
+            ("a day is all of it", text("2024-05-09T23:00"), "2024-05-09", "= <= >="),
+            ("a moment is none", text("2024-05-09"), "2024-05-09T10:00", "!= < <="),
+            (
+                "a moment and its offset",
+                text("2024-05-09T12:00+02:00"),
+                "2024-05-09T10:00",
+                "= <= >=",
+            ),
+            ("a text is no date", text("someday"), "2024-05-09", "!="),
+            ("a date is no text", text("2024-05-09"), "someday", "!="),
+            ("any item of a list", list(&["a", "c"]), "b", "!= < <= > >="),
+            ("one item is equal", list(&["a", "b"]), "b", "= < <= >="),
+            ("nothing", Value::Null, "b", ""),
+            ("an empty list", list(&[]), "b", ""),
+            ("a mapping", Value::Map(BTreeMap::new()), "b", "!="),
+            ("not a number", text("nan"), "3", "!="),
+        ];
+        for (name, value, wanted, holding) in rows {
+            let holding: Vec<&str> = holding.split_whitespace().collect();
+            for sign in ["=", "!=", "<", "<=", ">", ">="] {
+                assert_eq!(passes(&value, sign, wanted), holding.contains(&sign), "{name}: {sign}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        for (key, comparison, value, field) in [
+            (" ", Comparison::Equal, "3", "filter.properties.key"),
+            ("p", Comparison::AtLeast, " ", "filter.properties.value"),
+        ] {
+            let wanted = PropertyMatch { key: key.into(), comparison, value: value.into() };
+            match Wanted::new(&wanted) {
+                Err(EngineError::InvalidArgument { field: named, .. }) => assert_eq!(named, field),
+                _ => panic!("{key} was taken"),
+            }
+        }
+        assert!(passes(&text(""), "=", ""), "an empty value can be asked for");
+    }
+}
