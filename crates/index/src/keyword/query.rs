@@ -306,7 +306,8 @@ impl Builder<'_> {
         let is_phrase = clause.is_phrase || clause.occurrence != Occurrence::May;
         if is_phrase && whole.len() > 1 {
             if clause.occurrence == Occurrence::MustNot {
-                return self.exclude(|builder| Ok(Matcher::Found(phrase_hits(builder.reader, &whole)?)));
+                return self
+                    .exclude(|builder| Ok(Matcher::Found(phrase_hits(builder.reader, &whole)?)));
             }
             if self.n_phrases < MAX_PHRASES {
                 self.n_phrases += 1;
