@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::column;
+
 /// Something to ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Query {
@@ -34,6 +36,14 @@ pub enum ReadError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// A query without words.
+    #[error("line {line}: the query `{id}` asks nothing")]
+    Blank {
+        /// Which line, from 1.
+        line: usize,
+        /// Its id.
+        id: String,
+    },
     /// A query that was there before.
     #[error("line {line}: the query `{id}` was there before")]
     Twice {
@@ -59,6 +69,9 @@ pub fn read_queries(text: &str) -> Result<Vec<Query>, ReadError> {
     for (line, text) in lines(text) {
         let query: Query =
             serde_json::from_str(text).map_err(|source| ReadError::Query { line, source })?;
+        if query.text.trim().is_empty() {
+            return Err(ReadError::Blank { line, id: query.id });
+        }
         if !seen.insert(query.id.clone()) {
             return Err(ReadError::Twice { line, id: query.id });
         }
@@ -68,7 +81,9 @@ pub fn read_queries(text: &str) -> Result<Vec<Query>, ReadError> {
 }
 
 impl Judgements {
-    /// Reads `query <tab> document [<tab> grade]`, or TREC's four columns `query 0 document grade`. A document judged twice has the later grade.
+    /// Reads `query <tab> document [<tab> grade]`, or TREC's four columns `query 0 document grade`, divided by tabs or, in a line without one, by spaces. A document judged twice has the later grade.
+    ///
+    /// Names are taken as they stand; [`renamed`](Self::renamed) reads those that were written as columns.
     pub fn read(text: &str) -> Result<Self, ReadError> {
         let mut judgements = Self::default();
         for (line, text) in lines(text) {
@@ -83,13 +98,34 @@ impl Judgements {
         self.0.entry(query.to_owned()).or_default().insert(document.to_owned(), grade);
     }
 
-    /// The judgements as [`read`](Self::read) takes them, by query and document.
+    /// The judgements with other names, where `query` and `document` give some.
+    #[must_use]
+    pub fn renamed(
+        &self,
+        query: impl Fn(&str) -> Option<String>,
+        document: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let mut renamed = Self::default();
+        for (asked, grades) in &self.0 {
+            let asked = query(asked).unwrap_or_else(|| asked.clone());
+            for (judged, grade) in grades {
+                let judged = document(judged).unwrap_or_else(|| judged.clone());
+                renamed.judge(&asked, &judged, *grade);
+            }
+        }
+        renamed
+    }
+
+    /// The judgements as [`read`](Self::read) takes them, by query and document, with each name as a [`column`].
     #[must_use]
     pub fn lines(&self) -> String {
         let each = self.0.iter().flat_map(|(query, grades)| {
             grades.iter().map(move |(document, grade)| (query, document, grade))
         });
-        each.map(|(query, document, grade)| format!("{query}\t{document}\t{grade}\n")).collect()
+        each.map(|(query, document, grade)| {
+            format!("{}\t{}\t{grade}\n", column(query), column(document))
+        })
+        .collect()
     }
 
     /// The judged queries for which something is right, ascending, with their grades.
@@ -115,18 +151,21 @@ fn judgement(line: &str) -> Option<(&str, &str, u32)> {
     let grade = |text: &str| text.trim().parse::<i64>().ok();
     // TREC knows grades below 0 for spam; they are as wrong as 0.
     let sound = |grade: i64| u32::try_from(grade.max(0)).ok();
-    let by_tab: Vec<&str> = line.split('\t').collect();
-    let by_space: Vec<&str> = line.split_whitespace().collect();
-    match (&by_tab[..], &by_space[..]) {
-        (_, [query, "0" | "Q0", document, number]) => {
-            Some((query, document, sound(grade(number)?)?))
+    let mut columns: Vec<&str> = line.split('\t').collect();
+    if columns.len() == 1 {
+        columns = line.split_whitespace().collect();
+        if columns.len() != 4 {
+            return None;
         }
-        ([query, document], _) if !query.is_empty() => Some((query, document.trim_end(), 1)),
-        ([query, document, number], _) if !query.is_empty() => {
-            Some((query, document, sound(grade(number)?)?))
-        }
-        _ => None,
     }
+    let (query, document, grade) = match columns[..] {
+        [query, document] => (query, document.trim_end(), 1),
+        [query, document, number] | [query, "0" | "Q0", document, number] => {
+            (query, document, sound(grade(number)?)?)
+        }
+        _ => return None,
+    };
+    (!query.is_empty()).then_some((query, document, grade))
 }
 
 #[cfg(test)]
@@ -137,6 +176,7 @@ mod tests {
     fn judgements_by_tab_or_as_trec_writes_them() {
         for (name, text) in [
             ("tabs", "q\ta b\t2\nq\tc\t0\n"),
+            ("TREC's columns by tabs", "q\t0\ta b\t2\nq\t0\tc\t0\n"),
             ("a mark of order and other line ends", "\u{feff}q\ta b\t2\r\n\r\nq\tc\t0"),
         ] {
             let judgements = Judgements::read(text).unwrap();
@@ -146,6 +186,8 @@ mod tests {
                 "{name}"
             );
         }
+        let tabs = Judgements::read("q\t0 day\t1\n").unwrap();
+        assert_eq!(tabs.of("q"), Grades::from([("0 day".into(), 1)]), "tabs divide before spaces");
         let trec = Judgements::read("q 0 a 2\nq 0 c -1\np\tb\n").unwrap();
         assert_eq!(trec.of("q"), Grades::from([("a".into(), 2), ("c".into(), 0)]));
         assert_eq!(trec.of("p"), Grades::from([("b".into(), 1)]));
@@ -153,6 +195,15 @@ mod tests {
         let judged: Vec<&str> = trec.iter().map(|(query, _)| query).collect();
         assert_eq!(judged, ["p", "q"]);
         assert_eq!(Judgements::read(&trec.lines()).unwrap(), trec);
+    }
+
+    #[test]
+    fn names_that_were_written_down_come_back() {
+        let judgements = Judgements::read("my q\ta b\t2\nmy q\t50%\t1\n").unwrap();
+        let saved = Judgements::read(&judgements.lines()).unwrap();
+        assert_eq!(saved.of("my%20q"), Grades::from([("50%25".into(), 1), ("a%20b".into(), 2)]));
+        assert_eq!(saved.renamed(crate::name_of, crate::name_of), judgements);
+        assert_eq!(saved.renamed(|_| None, |_| None), saved);
     }
 
     #[test]
@@ -167,6 +218,10 @@ mod tests {
         assert!(error("q\ta\t1\nnothing\n").starts_with("line 2"));
         assert!(error("q\ta\tmuch\n").starts_with("line 1"));
         let error = |text| read_queries(text).unwrap_err().to_string();
+        assert_eq!(
+            error("{\"id\": \"a\", \"text\": \" \"}\n"),
+            "line 1: the query `a` asks nothing"
+        );
         assert!(error("{\"id\": \"a\", \"text\": \"b\"}\n\n{\"id\": 1}\n").starts_with("line 3"));
         assert!(
             error("{\"id\": \"a\", \"text\": \"b\"}\n{\"id\": \"a\", \"text\": \"c\"}")

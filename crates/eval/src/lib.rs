@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod column;
 mod compare;
 mod draw;
 mod held;
@@ -23,6 +24,7 @@ mod measures;
 mod run;
 mod tune;
 
+pub use column::{column, name_of};
 pub use compare::{Comparison, Mean, compare};
 pub use held::Held;
 pub use hidden::{HiddenLinks, LinkSpan, drawn, hide_links};

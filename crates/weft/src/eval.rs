@@ -20,6 +20,7 @@ use crate::commands::{aside, render};
 use crate::failure::Failure;
 use crate::percentile::percentile_ms;
 use crate::print;
+use crate::progress::Progress;
 use context::ContextEvalArgs;
 pub(crate) use context::{ContextEvaluation, Packed};
 use questions::{QuestionArgs, Questions, request};
@@ -27,8 +28,11 @@ use tune::TuneArgs;
 pub(crate) use tune::{Half, Tuning};
 use variant::{Variant, usual};
 
-/// The measure by which variants are compared.
+/// The measure by which variants are compared where one is shown.
 const COMPARED: &str = "nDCG@10";
+
+/// The measures by which they are compared.
+const ALL_COMPARED: [&str; 2] = [COMPARED, "recall@5"];
 
 /// What to ask, what is right, and how to count.
 #[derive(Debug, Args)]
@@ -64,8 +68,8 @@ fn requirement(text: &str) -> Result<(&'static str, f64), String> {
     let (name, least) = text.split_once('=').ok_or("it is not MEASURE=LEAST")?;
     let name = MEASURES.into_iter().find(|known| *known == name);
     let name = name.ok_or_else(|| format!("the measures are {}", MEASURES.join(", ")))?;
-    let least = least.parse().map_err(|_| format!("`{least}` is no number"))?;
-    Ok((name, least))
+    let number = least.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    Ok((name, number.ok_or_else(|| format!("`{least}` is no number from 0 to 1"))?))
 }
 
 /// What was measured.
@@ -75,6 +79,8 @@ pub(crate) struct Evaluation {
     pub(crate) n_queries: usize,
     /// Queries without a judgement, which were not asked.
     pub(crate) n_unjudged: usize,
+    /// What of the judgements can never be met.
+    pub(crate) warnings: Vec<String>,
     /// The generation that answered.
     pub(crate) generation: u64,
     /// The variants, the first is the one compared with.
@@ -88,8 +94,8 @@ pub(crate) struct Measured {
     pub(crate) measures: BTreeMap<&'static str, f64>,
     /// Milliseconds of an answer, in the middle and of the slowest twentieth.
     pub(crate) latency_ms: Latency,
-    /// Against the first variant; nothing for that one.
-    pub(crate) comparison: Option<Compared>,
+    /// Against the first variant, by nDCG@10 and by recall@5; nothing for that one.
+    pub(crate) comparisons: Vec<Compared>,
 }
 
 #[derive(Debug, Serialize)]
@@ -150,15 +156,19 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
     if contexts.context {
         return context::ask(asker, contexts, questions, format).await;
     }
-    let Questions { judged, n_unjudged, mut names } = questions;
+    let Questions { judged, n_unjudged, names, warnings } = questions;
     let variants = if variant.is_empty() { usual(asker).await? } else { variant };
     let n_queries = judged.len();
-    let mut evaluation = Evaluation { n_queries, n_unjudged, generation: 0, variants: Vec::new() };
+    let mut evaluation =
+        Evaluation { n_queries, n_unjudged, warnings, generation: 0, variants: Vec::new() };
+    let mut progress = Progress::new();
+    let n_total = (variants.len() * n_queries) as u64;
     let mut first: Vec<Measures> = Vec::new();
     let mut lines = String::new();
     for (at, variant) in variants.into_iter().enumerate() {
         let (mut all, mut taken) = (Vec::new(), Vec::new());
-        for (id, query, grades) in &judged {
+        for ((id, query, grades), done) in judged.iter().zip((at * n_queries) as u64..) {
+            progress.count("asking", done, n_total);
             let Some(query) = query else {
                 // Nothing is asked, so nothing is found.
                 all.push(Measures::default());
@@ -169,24 +179,27 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
             let answer = asker.search().search(request).await?.into_inner();
             taken.push(start.elapsed());
             same_state(&mut evaluation.generation, answer.generation)?;
-            let ranking = names.ranking(asker, answer).await?;
+            let ranking = names.ranking(answer);
             if at == 0 && run.is_some() {
                 lines.push_str(&run_lines(id, &ranking, &variant.name()));
             }
             let ranking: Vec<String> = ranking.into_iter().map(|(name, _)| name).collect();
             all.push(Measures::of(grades, &ranking));
         }
-        let comparison = (at > 0).then(|| Compared::of(COMPARED, compare(&all, &first, COMPARED)));
+        let compared = ALL_COMPARED.into_iter().filter(|_| at > 0);
+        let comparisons =
+            compared.map(|measure| Compared::of(measure, compare(&all, &first, measure))).collect();
         evaluation.variants.push(Measured {
             name: variant.name(),
             measures: Measures::mean(&all).iter().collect(),
             latency_ms: latency(taken),
-            comparison,
+            comparisons,
         });
         if at == 0 {
             first = all;
         }
     }
+    progress.end();
     if let Some(path) = &run {
         let written = std::fs::write(path, lines);
         written
@@ -220,7 +233,9 @@ mod tests {
     #[test]
     fn a_requirement_names_a_measure() {
         assert_eq!(requirement("recall@5=0.95"), Ok(("recall@5", 0.95)));
-        for wrong in ["recall@5", "recall@7=1", "MRR=much"] {
+        for wrong in
+            ["recall@5", "recall@7=1", "MRR=much", "MRR=nan", "MRR=inf", "MRR=-0.1", "MRR=90"]
+        {
             assert!(requirement(wrong).is_err(), "{wrong}");
         }
     }
@@ -231,10 +246,11 @@ mod tests {
             name: "configured".into(),
             measures: [("MRR", 0.5)].into(),
             latency_ms: latency(Vec::new()),
-            comparison: None,
+            comparisons: Vec::new(),
         };
+        let (warnings, variants) = (Vec::new(), vec![measured]);
         let evaluation =
-            Evaluation { n_queries: 1, n_unjudged: 0, generation: 1, variants: vec![measured] };
+            Evaluation { n_queries: 1, n_unjudged: 0, warnings, generation: 1, variants };
         assert_eq!(missed(&evaluation, &[("MRR", 0.5)]), None);
         assert!(missed(&evaluation, &[("MRR", 0.6)]).unwrap().message.contains("less than 0.6"));
     }

@@ -155,6 +155,16 @@ impl Progress {
         }
     }
 
+    /// Shows how much of `what` is done, on a terminal only.
+    pub(crate) fn count(&mut self, what: &'static str, done: u64, total: u64) {
+        if self.is_terminal && self.started.elapsed() >= PATIENCE {
+            let bar = self.bar.get_or_insert_with(bar);
+            bar.set_length(total);
+            bar.set_position(done);
+            bar.set_prefix(what);
+        }
+    }
+
     /// Takes the bar away.
     pub(crate) fn end(&mut self) {
         if let Some(bar) = self.bar.take() {

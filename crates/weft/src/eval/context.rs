@@ -18,6 +18,7 @@ use crate::commands::render;
 use crate::context::own_limits;
 use crate::failure::Failure;
 use crate::print;
+use crate::progress::Progress;
 
 /// What is compared: the share of questions all of whose right notes are shown.
 const COMPARED: &str = "shown";
@@ -68,6 +69,8 @@ pub(crate) struct ContextEvaluation {
     pub(crate) n_queries: usize,
     /// Queries without a judgement, which were not asked.
     pub(crate) n_unjudged: usize,
+    /// What of the judgements can never be met.
+    pub(crate) warnings: Vec<String>,
     /// The generation that answered.
     pub(crate) generation: u64,
     /// Tokens of each context.
@@ -105,7 +108,7 @@ pub(super) async fn ask(
     format: Format,
 ) -> Result<String, Failure> {
     let ContextEvalArgs { context: _, budget, estimator, rendering, with } = args;
-    let Questions { judged, n_unjudged, mut names } = questions;
+    let Questions { judged, n_unjudged, names, warnings } = questions;
     let form = rendering.unwrap_or(Form::Markdown);
     let asked = AssembleRequest {
         budget,
@@ -117,6 +120,7 @@ pub(super) async fn ask(
     let mut evaluation = ContextEvaluation {
         n_queries: judged.len(),
         n_unjudged,
+        warnings,
         generation: 0,
         budget: 0,
         estimator: String::new(),
@@ -124,9 +128,12 @@ pub(super) async fn ask(
         variants: Vec::new(),
     };
     let mut plainly: Vec<f64> = Vec::new();
+    let (mut progress, n_total) = (Progress::new(), ((2 + with.len()) * judged.len()) as u64);
     for Variant { name, limits } in [plain(), configured].into_iter().chain(with) {
         let (mut all, mut used, mut taken) = (Vec::new(), 0, Vec::new());
-        for (_, query, grades) in &judged {
+        let n_done = (evaluation.variants.len() * judged.len()) as u64;
+        for ((_, query, grades), done) in judged.iter().zip(n_done..) {
+            progress.count("asking", done, n_total);
             let Some(query) = query else {
                 // Nothing is asked, so nothing is found.
                 all.push(Held::default());
@@ -142,7 +149,7 @@ pub(super) async fn ask(
             let answer = asker.contexts().assemble(request).await?.into_inner();
             taken.push(start.elapsed());
             used += answer.used;
-            all.push(Held::of(grades, &shown(asker, &mut names, &answer).await?));
+            all.push(Held::of(grades, &shown(&names, &answer)));
             same_state(&mut evaluation.generation, answer.generation)?;
             evaluation.budget = answer.budget;
             evaluation.estimator = answer.estimator;
@@ -164,24 +171,20 @@ pub(super) async fn ask(
             comparison,
         });
     }
+    progress.end();
     render(format, &evaluation, print::context_evaluation)
 }
 
 /// The notes that a context gives in full or as a snippet, each with whether nothing of that is cut.
-async fn shown(
-    asker: &Asker,
-    names: &mut Names,
-    answer: &AssembleResponse,
-) -> Result<BTreeMap<String, bool>, Failure> {
+fn shown(names: &Names, answer: &AssembleResponse) -> BTreeMap<String, bool> {
     let mut shown = BTreeMap::new();
     for item in &answer.items {
         match item.mode() {
             ContextMode::Full | ContextMode::Snippet => {
-                let name = names.of(asker, item.uri.clone()).await?;
-                shown.insert(name, !item.truncated);
+                shown.insert(names.of(item.uri.clone()), !item.truncated);
             }
             ContextMode::Structural | ContextMode::Unspecified => {}
         }
     }
-    Ok(shown)
+    shown
 }

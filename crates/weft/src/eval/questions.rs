@@ -1,11 +1,12 @@
 //! What is asked and what is right: from files, or from the vault's own links.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use weft_eval::{
-    Grades, HiddenLinks, Judgements, LinkSpan, Query, ReadError, drawn, hide_links, read_queries,
+    Grades, HiddenLinks, Judgements, LinkSpan, Query, ReadError, drawn, hide_links, name_of,
+    read_queries,
 };
 use weft_proto::noteweft::v1::{
     Filter, GetNoteRequest, GetNoteResponse, LinkView, ListNotesRequest, SearchRequest,
@@ -13,7 +14,13 @@ use weft_proto::noteweft::v1::{
 };
 
 use crate::asker::Asker;
+use crate::commands::aside;
 use crate::failure::Failure;
+use crate::print;
+use crate::progress::Progress;
+
+/// Names that a warning shows.
+const SHOWN: usize = 3;
 
 /// Where questions and judgements come from.
 #[derive(Clone, Debug, Args)]
@@ -43,10 +50,12 @@ pub(super) struct Questions {
     pub(super) n_unjudged: usize,
     /// The names by which the judgements know notes.
     pub(super) names: Names,
+    /// What of the judgements can never be met: a line for each kind.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Questions {
-    /// Reads the files, or makes questions of the vault's links.
+    /// Reads the files, or makes questions of the vault's links. What cannot be met is told on standard error, too.
     pub(super) async fn get(asker: &Asker, args: QuestionArgs) -> Result<Self, Failure> {
         let QuestionArgs { queries, qrels, id_property, hide_links, save } = args;
         let (queries, judgements) = match (&queries, &qrels, hide_links) {
@@ -59,7 +68,18 @@ impl Questions {
         if let Some(folder) = &save {
             write(folder, &queries, &judgements)?;
         }
+        let names = Names::get(asker, id_property).await?;
         let n_queries = queries.len();
+        let judgements = {
+            let ids: HashSet<&str> = queries.iter().map(|query| query.id.as_str()).collect();
+            let written = |text: &str, is_known: &dyn Fn(&str) -> bool| {
+                name_of(text).filter(|name| !is_known(text) && is_known(name))
+            };
+            judgements.renamed(
+                |query| written(query, &|id| ids.contains(id)),
+                |document| written(document, &|name| names.has(name)),
+            )
+        };
         let mut texts: HashMap<String, Query> =
             queries.into_iter().map(|query| (query.id.clone(), query)).collect();
         let judged: Vec<(String, Option<Query>, Grades)> = judgements
@@ -74,8 +94,33 @@ impl Questions {
             return Err(Failure::usage(nothing));
         }
         let n_asked = judged.iter().filter(|(_, query, _)| query.is_some()).count();
-        Ok(Self { judged, n_unjudged: n_queries - n_asked, names: Names::new(id_property) })
+        let warnings = unmet(&judged, &names);
+        for warning in &warnings {
+            aside(&print::warning(warning));
+        }
+        Ok(Self { judged, n_unjudged: n_queries - n_asked, names, warnings })
     }
+}
+
+/// A line for judged questions that nobody asks, and one for judged documents that no note is.
+fn unmet(judged: &[(String, Option<Query>, Grades)], names: &Names) -> Vec<String> {
+    let unasked = judged.iter().filter(|(_, query, _)| query.is_none());
+    let unasked: BTreeSet<&str> = unasked.map(|(id, ..)| id.as_str()).collect();
+    let documents = judged.iter().flat_map(|(_, _, grades)| grades.keys());
+    let unknown: BTreeSet<&str> =
+        documents.map(String::as_str).filter(|document| !names.has(document)).collect();
+    [
+        (unasked, "judged but never asked, so they count 0"),
+        (unknown, "judged, but no notes, so they are never found"),
+    ]
+    .into_iter()
+    .filter(|(names, _)| !names.is_empty())
+    .map(|(names, what)| {
+        let first: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+        let more = if names.len() > SHOWN { ", …" } else { "" };
+        format!("{what}: {} ({}{more})", names.len(), first.join(", "))
+    })
+    .collect()
 }
 
 /// A question as a request; how it is ranked is the rest of it.
@@ -164,61 +209,56 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// The names by which judgements know notes.
 pub(super) struct Names {
-    property: Option<String>,
-    known: HashMap<String, Option<String>>,
+    by_uri: HashMap<String, String>,
+    all: HashSet<String>,
 }
 
 impl Names {
-    pub(super) fn new(property: Option<String>) -> Self {
-        Self { property, known: HashMap::new() }
+    /// The names of all notes: their uris, or what this property says. A note without it keeps its uri.
+    async fn get(asker: &Asker, property: Option<String>) -> Result<Self, Failure> {
+        let (uris, mut by_uri) = (uris(asker).await?, HashMap::new());
+        if let Some(property) = property {
+            let mut progress = Progress::new();
+            for (uri, done) in uris.iter().zip(0..) {
+                progress.count("reading names", done, uris.len() as u64);
+                if let Some(name) = property_of(asker, uri, &property).await? {
+                    by_uri.insert(uri.clone(), name);
+                }
+            }
+            progress.end();
+        }
+        let name = |uri: String| by_uri.get(&uri).cloned().unwrap_or(uri);
+        Ok(Self { all: uris.into_iter().map(name).collect(), by_uri })
+    }
+
+    /// Whether a note has this name.
+    fn has(&self, name: &str) -> bool {
+        self.all.contains(name)
     }
 
     /// The hits by name, with their scores.
-    pub(super) async fn ranking(
-        &mut self,
-        asker: &Asker,
-        answer: SearchResponse,
-    ) -> Result<Vec<(String, f64)>, Failure> {
-        let mut ranking = Vec::with_capacity(answer.hits.len());
-        for hit in answer.hits {
-            ranking.push((self.of(asker, hit.uri).await?, hit.score));
-        }
-        Ok(ranking)
+    pub(super) fn ranking(&self, answer: SearchResponse) -> Vec<(String, f64)> {
+        answer.hits.into_iter().map(|hit| (self.of(hit.uri), hit.score)).collect()
     }
 
-    /// The name of a note; one without the property keeps its uri, which no judgement names.
-    pub(super) async fn of(&mut self, asker: &Asker, uri: String) -> Result<String, Failure> {
-        let name = match self.property.clone() {
-            None => None,
-            Some(property) => self.property_of(asker, &uri, &property).await?,
-        };
-        Ok(name.unwrap_or(uri))
+    /// The name of a note.
+    pub(super) fn of(&self, uri: String) -> String {
+        self.by_uri.get(&uri).cloned().unwrap_or(uri)
     }
+}
 
-    async fn property_of(
-        &mut self,
-        asker: &Asker,
-        uri: &str,
-        property: &str,
-    ) -> Result<Option<String>, Failure> {
-        if let Some(known) = self.known.get(uri) {
-            return Ok(known.clone());
-        }
-        let note = asker
-            .notes()
-            .get_note(GetNoteRequest { name: uri.to_owned(), ..GetNoteRequest::default() })
-            .await?;
-        let note = serde_json::to_value(note.into_inner());
-        let note = note.map_err(|error| Failure::other(error.to_string()))?;
-        let name = match &note["properties"][property] {
-            serde_json::Value::String(text) => Some(text.clone()),
-            serde_json::Value::Number(number) => Some(number.to_string()),
-            serde_json::Value::Null
-            | serde_json::Value::Bool(_)
-            | serde_json::Value::Array(_)
-            | serde_json::Value::Object(_) => None,
-        };
-        self.known.insert(uri.to_owned(), name.clone());
-        Ok(name)
-    }
+/// What a property of a note says, if it is a text or a number.
+async fn property_of(asker: &Asker, uri: &str, property: &str) -> Result<Option<String>, Failure> {
+    let request = GetNoteRequest { name: uri.to_owned(), ..GetNoteRequest::default() };
+    let note = asker.notes().get_note(request).await?;
+    let note = serde_json::to_value(note.into_inner());
+    let note = note.map_err(|error| Failure::other(error.to_string()))?;
+    Ok(match &note["properties"][property] {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Array(_)
+        | serde_json::Value::Object(_) => None,
+    })
 }

@@ -7,13 +7,14 @@ use serde::Serialize;
 use weft_eval::{Candidates, MEASURES, Measures, N_SIGNALS, compare, halves, measured, tuned};
 use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Signals, Weights};
 
-use super::Compared;
 use super::questions::{QuestionArgs, Questions, request};
+use super::{Compared, same_state};
 use crate::asker::Asker;
 use crate::cli::Format;
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
+use crate::progress::Progress;
 use crate::ranking::RankingArgs;
 
 /// Hits of one search at most: all candidates of nearly every question.
@@ -90,14 +91,17 @@ async fn candidates(
     questions: Questions,
     ranked: &SearchRequest,
 ) -> Result<(Vec<Candidates>, [f64; N_SIGNALS]), Failure> {
-    let Questions { judged, n_unjudged: _, mut names } = questions;
-    let (mut all, mut used) = (Vec::new(), [0.0; N_SIGNALS]);
-    for (_, query, grades) in judged {
+    let Questions { judged, n_unjudged: _, names, warnings: _ } = questions;
+    let (mut all, mut used, mut generation) = (Vec::new(), [0.0; N_SIGNALS], 0);
+    let (mut progress, n_total) = (Progress::new(), judged.len() as u64);
+    for ((_, query, grades), done) in judged.into_iter().zip(0..) {
+        progress.count("asking", done, n_total);
         let mut candidates = Candidates { grades, ..Candidates::default() };
         if let Some(query) = query {
             let request = request(&query, ALL, ranked.clone());
-            let SearchResponse { mut hits, explanation, .. } =
+            let SearchResponse { mut hits, explanation, generation: answered, .. } =
                 asker.search().search(request).await?.into_inner();
+            same_state(&mut generation, answered)?;
             if let Some(Weights { similarity, centrality, activation }) =
                 explanation.and_then(|explanation| explanation.weights)
             {
@@ -107,11 +111,13 @@ async fn candidates(
             for hit in hits {
                 let Signals { similarity, centrality, activation } =
                     hit.signals.unwrap_or_default();
-                let name = names.of(asker, hit.uri).await?;
-                candidates.candidates.push((name, [similarity, centrality, activation]));
+                candidates
+                    .candidates
+                    .push((names.of(hit.uri), [similarity, centrality, activation]));
             }
         }
         all.push(candidates);
     }
+    progress.end();
     Ok((all, used))
 }

@@ -17,18 +17,18 @@ const SIGNALS: [&str; 3] = ["similarity", "centrality", "activation"];
 
 /// The table of variants, and below it how each differs from the first.
 pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
-    let Evaluation { n_queries, n_unjudged, generation: _, variants } = evaluation;
+    let Evaluation { n_queries, n_unjudged, warnings: _, generation: _, variants } = evaluation;
     let mut out = counted(*n_queries as u64, "question", "questions");
     if *n_unjudged > 0 {
         let _ = write!(out, ", {n_unjudged} more without a judgement");
     }
     let _ = write!(out, "\n\n{}", heading());
     let _ = writeln!(out, " {}", paint(FAINT_TITLE, &format!("{:>8}", "ms")));
-    for Measured { name, measures, latency_ms: Latency { p50, p95: _ }, comparison: _ } in variants
+    for Measured { name, measures, latency_ms: Latency { p50, p95: _ }, comparisons: _ } in variants
     {
         let _ = writeln!(out, "{} {p50:>8.1}", row(name, measures));
     }
-    let compared = variants.iter().filter_map(|one| Some((&one.name, one.comparison.as_ref()?)));
+    let compared = variants.iter().filter_map(|one| Some((&one.name, one.comparisons.first()?)));
     let mut compared = compared.peekable();
     if let (Some((_, Compared { measure, .. })), Some(first)) = (compared.peek(), variants.first())
     {
@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn a_table_lines_up() {
-        let measured = |name: &str, comparison| Measured {
+        let measured = |name: &str, comparisons| Measured {
             name: name.into(),
             measures: [("recall@5", 0.9), ("nDCG@10", 0.85)].into(),
             latency_ms: Latency { p50: 12.34, p95: 20.0 },
-            comparison,
+            comparisons,
         };
         let compared = Compared {
             measure: "nDCG@10".into(),
@@ -134,8 +134,9 @@ mod tests {
             n_better: 2,
             n_worse: 9,
         };
-        let variants = vec![measured("configured", None), measured("no-graph", Some(compared))];
-        let evaluation = Evaluation { n_queries: 1200, n_unjudged: 0, generation: 1, variants };
+        let variants = vec![measured("configured", vec![]), measured("no-graph", vec![compared])];
+        let (n_queries, warnings) = (1200, Vec::new());
+        let evaluation = Evaluation { n_queries, n_unjudged: 0, warnings, generation: 1, variants };
         let text = super::evaluation(&evaluation);
         let plain = anstream::adapter::strip_str(&text).to_string();
         let lines: Vec<&str> = plain.lines().collect();

@@ -22,6 +22,7 @@ pub(crate) fn context_evaluation(evaluation: &ContextEvaluation) -> String {
     let ContextEvaluation {
         n_queries,
         n_unjudged,
+        warnings: _,
         generation: _,
         budget,
         estimator,
@@ -102,6 +103,7 @@ mod tests {
         let evaluation = ContextEvaluation {
             n_queries: 100,
             n_unjudged: 2,
+            warnings: Vec::new(),
             generation: 1,
             budget: 1500,
             estimator: "chars".into(),

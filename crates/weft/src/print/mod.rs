@@ -73,6 +73,11 @@ pub(crate) fn failure(failure: &Failure) -> String {
     out
 }
 
+/// Something that makes an answer worth less.
+pub(crate) fn warning(what: &str) -> String {
+    format!("{} {}\n", paint(NOTICE, "warning:"), harmless(what))
+}
+
 /// Commands to try next.
 pub(crate) fn next(commands: &[&str]) -> String {
     let mut out = String::new();

@@ -392,10 +392,13 @@ fn a_ranking_is_measured_and_guarded() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["variants"][0]["name"], "configured");
     assert_eq!(answer["variants"][0]["measures"]["MRR"], 1.0);
-    assert_eq!(answer["variants"][0]["comparison"], Value::Null);
-    assert_eq!(answer["variants"][1]["comparison"]["measure"], "nDCG@10");
+    assert_eq!(answer["variants"][0]["comparisons"], Value::Array(Vec::new()));
+    let compared = answer["variants"][1]["comparisons"].as_array().unwrap();
+    let measures: Vec<_> = compared.iter().map(|one| &one["measure"]).collect();
+    assert_eq!(measures, ["nDCG@10", "recall@5"]);
+    assert_eq!(answer["warnings"], Value::Array(Vec::new()));
     let lines = std::fs::read_to_string(&run).unwrap();
-    assert!(lines.starts_with("q Q0 Agreed_Time/Leap_second 1 0."), "{lines}");
+    assert!(lines.starts_with("q Q0 Agreed%20Time/Leap%20second 1 0."), "{lines}");
 
     let contexts = ["--context", "--budget", "300", "--with", "soft_ratio=1,bands.snippet=0.35"];
     let output = on_example(&home, &[&args[..5], &contexts[..]].concat());
@@ -413,8 +416,25 @@ fn a_ranking_is_measured_and_guarded() {
     assert_eq!(variants[0]["comparison"], Value::Null);
     assert_eq!(variants[1]["comparison"]["measure"], "shown");
 
-    let impossible = [&args[..], &["--require", "recall@5=1.1"]].concat();
-    let output = on_example(&home, &impossible);
+    // Names as columns, a question that nobody asks, and documents that are no notes.
+    let written = "q\tAgreed%20Time/Leap%20second\t1\nq\tno 1\t1\nq\tno 2\t1\nq\tno 3\t1\nq\tno 4\t1\ngone\tno 1\t1\n";
+    let qrels = file("written.tsv", written);
+    let args = ["eval", "--queries", &queries, "--qrels", &qrels, "--variant", "keyword"];
+    let output = on_example(&home, &args);
+    let told = String::from_utf8_lossy(&output.stderr);
+    let answer: Value = serde_json::from_slice(&output.stdout).expect(&told);
+    assert_eq!(answer["variants"][0]["measures"]["MRR"], 0.5, "{answer}");
+    let warnings: Vec<_> =
+        answer["warnings"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+    let expected = [
+        "judged but never asked, so they count 0: 1 (gone)",
+        "judged, but no notes, so they are never found: 4 (no 1, no 2, no 3, …)",
+    ];
+    assert_eq!(warnings, expected);
+    assert!(expected.iter().all(|warning| told.contains(warning)), "{told}");
+
+    let missed = [&args[..], &["--require", "recall@5=0.9"]].concat();
+    let output = on_example(&home, &missed);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     let wrong = on_example(&home, &["eval", "--queries", &qrels, "--qrels", &qrels]);
     assert_eq!(wrong.status.code(), Some(2));
