@@ -383,6 +383,14 @@ mod tests {
     }
 
     #[test]
+    fn a_score_is_read_to_the_last_bit() {
+        let score = 0.482_321_968_289_540_77;
+        let answer = format!(r#"{{"hits": [{{"uri": "a", "score": {score}}}]}}"#);
+        let notes = notes_of(&serde_json::from_str(&answer).unwrap()).unwrap();
+        assert_eq!(notes[0].score, Some(score));
+    }
+
+    #[test]
     fn answers_of_other_commands_are_understood() {
         let shown = |answer: Value| {
             notes_of(&answer).map(|notes| {
