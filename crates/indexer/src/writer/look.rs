@@ -320,8 +320,9 @@ impl Writer {
         changed
     }
 
-    /// Reads changed files of some paths and publishes what they say, a batch at a time; notes whose files are gone leave with the last, unless they are kept.
+    /// Reads changed files of some paths, a batch at a time, and publishes what they say; notes whose files are gone leave with the last, unless they are kept.
     ///
+    /// Links of new notes may touch the whole table, so what is published grows with it: all publications together then cost a few times the last one.
     /// A file with the content of one that is gone is that one, moved.
     fn take_in(
         &mut self,
@@ -339,6 +340,7 @@ impl Writer {
             !outdated && old.is_some_and(|old| old.says_as(entry))
         };
         let mut batches = changed.chunks(FILES_PER_BATCH).peekable();
+        let mut changes: Vec<Change> = Vec::new();
         loop {
             let batch = batches.next().unwrap_or_default();
             let reader = FileReader {
@@ -351,7 +353,6 @@ impl Writer {
                 let entry = notes.at(vault, path).and_then(|id| notes.entry(id));
                 entry.filter(|_| !how.full).cloned()
             };
-            let mut changes: Vec<Change> = Vec::new();
             for read in reader.read_all(batch, &known) {
                 match read {
                     Read::Note(entry) if same(&entry) => {
@@ -384,7 +385,9 @@ impl Writer {
             }
             self.board.lock().status.n_files_done += batch.len();
             if batches.peek().is_some() {
-                self.publish(&changes)?;
+                if changes.len() >= self.publisher.newest().notes.n_notes() / 2 {
+                    self.publish(&std::mem::take(&mut changes))?;
+                }
                 continue;
             }
             let n_notes = notes.tally(vault).n_notes;
