@@ -7,6 +7,7 @@ mod doctor;
 mod mcp;
 #[cfg(unix)]
 mod operations;
+mod ranking;
 mod walk;
 mod write;
 
