@@ -25,20 +25,40 @@ const N_NOTES: usize = 20_000;
 /// Links to the hub, of all degrees that are measured.
 const HUBS: [usize; 3] = [10, 1_000, 10_000];
 
+/// Topics, and links to them from each note, where notes share topics.
+const TOPICS: (usize, usize) = (100, 20);
+
+/// Notes that mean what the query means: good enough hits to follow their connections in both profiles.
+const N_NEAR: usize = 30;
+
 const WORDS_PER_NOTE: usize = 120;
 
 fn main() {
     run(|criterion| {
         let (n_notes, hubs) = if is_measured() { (N_NOTES, &HUBS[..]) } else { (300, &HUBS[..1]) };
         for hub in hubs {
-            ranking(criterion, n_notes, *hub);
+            let engine = engine(n_notes, Shape::Hub { n_links: *hub }, false);
+            ranking(criterion, &engine, n_notes, &format!("hub/{hub}"), *hub);
+        }
+        for siblings_activate in [false, true] {
+            let engine = engine(n_notes, Shape::Topics, siblings_activate);
+            let name = if siblings_activate { "topics_that_activate" } else { "topics" };
+            ranking(criterion, &engine, n_notes, name, n_notes / 10);
         }
     });
 }
 
-/// Ranks the candidates of a query whose best hit is a hub.
-fn ranking(criterion: &mut Criterion, n_notes: usize, n_links: usize) {
-    let engine = engine(n_notes, n_links);
+/// What the notes of a vault are linked with.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// Few others; the first `n_links` notes after note 0 with that one, too.
+    Hub { n_links: usize },
+    /// Some of the first notes of all, which so are topics.
+    Topics,
+}
+
+/// Ranks the candidates of a query whose best hit has at least `degree` neighbours.
+fn ranking(criterion: &mut Criterion, engine: &Engine, n_notes: usize, name: &str, degree: usize) {
     let mut group = criterion.benchmark_group("gars");
     group.throughput(Throughput::Elements(1));
     for profile in [Profile::Bridge, Profile::Classic] {
@@ -51,13 +71,13 @@ fn ranking(criterion: &mut Criterion, n_notes: usize, n_links: usize) {
         };
         let answer = engine.search(&request).expect("memory can be read");
         let explanation = answer.explanation.as_ref().expect("it was asked for");
-        let hub = explanation.seeds.first();
-        assert_eq!(answer.hits[0].uri.as_str(), "n0");
-        let degree = hub.map_or(0, |hub| hub.degree as usize);
-        assert!(profile == Profile::Classic || degree >= n_links, "{degree} neighbours");
+        let hub = explanation.seeds.first().expect("the best hit is good enough");
+        assert_eq!(hub.uri.as_str(), "n0", "{profile:?}");
+        assert!(hub.degree as usize >= degree, "{} neighbours", hub.degree);
+        assert!(explanation.seeds.iter().all(|seed| seed.n_reached > 0), "all are followed");
         assert!(explanation.pool.len() >= n_notes.min(200), "{}", explanation.pool.len());
         let stages = ["connections", "ranking"];
-        let id = BenchmarkId::new(format!("{}_{n_notes}_hub", profile.name()), n_links);
+        let id = BenchmarkId::new(format!("{}_{n_notes}", profile.name()), name);
         group.bench_function(id, |bencher| {
             bencher.iter_custom(|n| {
                 let asked = (0..n).map(|_| {
@@ -73,20 +93,24 @@ fn ranking(criterion: &mut Criterion, n_notes: usize, n_links: usize) {
     group.finish();
 }
 
-/// Notes with words, links and vectors; the first `n_links` after note 0 link to it.
-fn engine(n_notes: usize, n_links: usize) -> Engine {
+/// Notes with words, links and vectors.
+fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
     const VAULT: VaultId = VaultId(0);
     let mut random = Random::new(13);
     let bodies: Vec<String> = (0..n_notes)
         .map(|at| {
             let mut body = text(&mut random, WORDS_PER_NOTE);
-            for _ in 0..4 {
-                body += &format!(" [[n{}]]", random.below(n_notes));
+            let (n_targets, n_own) = match shape {
+                Shape::Hub { n_links: _ } => (n_notes, 4),
+                Shape::Topics => TOPICS,
+            };
+            for _ in 0..n_own {
+                body += &format!(" [[n{}]]", random.below(n_targets));
             }
-            match at {
-                0 => body += " hubmark hubmark",
-                _ if at <= n_links => body += " [[n0]]",
-                _ => {}
+            match shape {
+                _ if at == 0 => body += " hubmark hubmark",
+                Shape::Hub { n_links } if at <= n_links => body += " [[n0]]",
+                Shape::Hub { n_links: _ } | Shape::Topics => {}
             }
             body + "\n"
         })
@@ -112,22 +136,25 @@ fn engine(n_notes: usize, n_links: usize) -> Engine {
 
     let keyword = words(&notes);
     let embedder = Arc::new(Fixed::new(&mut random));
+    let nearest = embedder.1.clone();
     let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
         .expect("memory takes everything");
     let mut rows = imbl::HashMap::new();
     for (at, vector) in vectors(&mut random, n_notes, DIMENSION).into_iter().enumerate() {
         let path = NotePath::new(format!("n{at}.md"));
         let id = notes.at(VAULT, &path).unwrap_or_else(|| note(at));
-        let own = writer.append(&[(id, &vector)]).expect("memory takes everything");
+        let vector = if at < N_NEAR { &nearest } else { &vector };
+        let own = writer.append(&[(id, vector)]).expect("memory takes everything");
         rows.insert(id, own.into_iter().map(Some).collect());
     }
     let vectors = Some(Vectors { index: writer.publish(), rows, n_waiting: 0, embedder });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
-    let settings = EngineSettings { snippets: 0, ..EngineSettings::default() };
+    let mut settings = EngineSettings { snippets: 0, ..EngineSettings::default() };
+    settings.topics.siblings_activate = siblings_activate;
     Engine::new(Publisher::new(snapshot).reader(), settings)
 }
 
-/// Gives every text the same vector: what a query resembles does not matter here.
+/// Gives every text the same vector.
 struct Fixed(ModelIdentity, Vec<f32>);
 
 impl Fixed {
