@@ -159,7 +159,7 @@ function Welcome() {
     <div class="welcome">
       <p>Write a question in your own words. Notes are found by what they mean, by the words in them, and by their links.</p>
       <p class="faint">
-        <kbd>"a phrase"</kbd> <kbd>+must</kbd> <kbd>-not</kbd> narrow the words; <kbd>?</kbd> shows the keys.
+        <kbd>+must</kbd> <kbd>+"a phrase"</kbd> <kbd>-not</kbd> narrow what is found; <kbd>?</kbd> shows the keys.
       </p>
       <p>
         <a href={address("note", {})}>All notes by folder</a>
