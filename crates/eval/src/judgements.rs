@@ -116,7 +116,7 @@ impl Judgements {
         renamed
     }
 
-    /// The judgements as [`read`](Self::read) takes them, by query and document, with each name as a [`column`].
+    /// The judgements as [`read`](Self::read) takes them, by query and document, with each name as a [`column()`].
     #[must_use]
     pub fn lines(&self) -> String {
         let each = self.0.iter().flat_map(|(query, grades)| {

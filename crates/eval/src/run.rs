@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::column;
 
-/// The lines of one query in TREC's form: `query Q0 document rank score tag`, with each name as a [`column`].
+/// The lines of one query in TREC's form: `query Q0 document rank score tag`, with each name as a [`column()`].
 #[must_use]
 pub fn run_lines(query: &str, ranking: &[(String, f64)], tag: &str) -> String {
     let (query, tag) = (column(query), column(tag));
