@@ -19,7 +19,7 @@ pub fn column(name: &str) -> String {
     column
 }
 
-/// The name that was written as `column`; nothing where it is one without `%`, or none that [`column`] writes.
+/// The name that was written as `column`; nothing where it is one without `%`, or none that [`column()`] writes.
 #[must_use]
 pub fn name_of(column: &str) -> Option<String> {
     let (first, parts) = column.split_once('%')?;
