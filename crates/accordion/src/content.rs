@@ -1,6 +1,6 @@
 //! What is taken of one note, before it is dressed.
 
-use weft_model::{Chars, Heading, Span};
+use weft_model::{Chars, Span};
 
 use crate::Mode;
 
@@ -51,47 +51,7 @@ impl<'b> Content<'b> {
     }
 }
 
-/// The headings above character `at`, outermost first; one that starts there counts.
-pub(crate) fn heading_path(headings: &[Heading], at: u32) -> Vec<String> {
-    let mut path: Vec<&Heading> = vec![];
-    for heading in headings.iter().take_while(|heading| heading.span.start <= at) {
-        while path.last().is_some_and(|above| above.level >= heading.level) {
-            path.pop();
-        }
-        path.push(heading);
-    }
-    path.into_iter().map(|heading| heading.text.clone()).collect()
-}
-
 /// The length of `n_lines` lines of `n_chars` characters in all, with the newlines between them.
 pub(crate) fn lines_length(n_lines: usize, n_chars: u64) -> Chars {
     Chars(n_chars + (n_lines as u64).saturating_sub(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_holds_one_heading_of_each_level_above() {
-        let headings: Vec<Heading> =
-            [(1, "One", 0), (2, "Two", 10), (3, "Deep", 20), (2, "Three", 30), (1, "Four", 40)]
-                .map(|(level, text, start)| Heading {
-                    level,
-                    text: text.into(),
-                    span: Span::new(start, start + 5),
-                })
-                .into();
-        let cases: &[(u32, &[&str])] = &[
-            (0, &["One"]),
-            (19, &["One", "Two"]),
-            (25, &["One", "Two", "Deep"]),
-            (30, &["One", "Three"]),
-            (99, &["Four"]),
-        ];
-        for (at, expected) in cases {
-            assert_eq!(heading_path(&headings, *at), *expected, "{at}");
-        }
-        assert!(heading_path(&headings[1..], 5).is_empty(), "before the first heading");
-    }
 }

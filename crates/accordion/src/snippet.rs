@@ -3,7 +3,7 @@
 use weft_model::{Heading, Span};
 
 use crate::Mode;
-use crate::content::{Content, heading_path};
+use crate::content::Content;
 use crate::cut;
 
 /// Matches whose surroundings are tried before the head of the body is shown.
@@ -136,7 +136,7 @@ fn around<'b>(
         let pieces = cut::pieces(body, spans);
         let first = pieces.first().and_then(|piece| piece.span);
         let heading_path =
-            first.map_or_else(Vec::new, |block| heading_path(headings, anchor.place_in(block)));
+            first.map_or_else(Vec::new, |block| Heading::path(headings, anchor.place_in(block)));
         Content { mode: Mode::Snippet, pieces, truncated, heading_path }
     };
     let widest = anchor.widest(block_chars, n_chars);

@@ -140,20 +140,10 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
                 start: span.start,
                 end: span.end,
                 matches,
-                heading_path: heading_path(&entry.note.headings, span.start),
+                heading_path: Heading::path(&entry.note.headings, span.start),
             }
         })
         .collect()
-}
-
-/// The headings above character `at`, outermost first.
-pub(crate) fn heading_path(headings: &[Heading], at: u32) -> Vec<String> {
-    let mut path: Vec<&Heading> = Vec::new();
-    for heading in headings.iter().take_while(|heading| heading.span.start <= at) {
-        path.retain(|above| above.level < heading.level);
-        path.push(heading);
-    }
-    path.into_iter().map(|heading| heading.text.clone()).collect()
 }
 
 /// For every match, the part of `chars` characters around those that follow it, and what it is worth.

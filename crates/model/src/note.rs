@@ -47,6 +47,19 @@ pub struct Heading {
     pub span: Span,
 }
 
+impl Heading {
+    /// The texts of those above character `at`, outermost first; one that starts there counts. `headings` stand in text order.
+    #[must_use]
+    pub fn path(headings: &[Self], at: u32) -> Vec<String> {
+        let mut path: Vec<&Self> = vec![];
+        for heading in headings.iter().take_while(|heading| heading.span.start <= at) {
+            path.retain(|above| above.level < heading.level);
+            path.push(heading);
+        }
+        path.into_iter().map(|heading| heading.text.clone()).collect()
+    }
+}
+
 /// A block that links can name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
@@ -134,5 +147,33 @@ impl fmt::Display for Diagnostic {
             Some(line) => write!(f, "{} (line {line}) [{}]", self.message, self.code),
             None => write!(f, "{} [{}]", self.message, self.code),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_holds_one_heading_of_each_level_above() {
+        let headings: Vec<Heading> =
+            [(1, "One", 0), (2, "Two", 10), (3, "Deep", 20), (2, "Three", 30), (1, "Four", 40)]
+                .map(|(level, text, start)| Heading {
+                    level,
+                    text: text.into(),
+                    span: Span::new(start, start + 5),
+                })
+                .into();
+        let cases: &[(u32, &[&str])] = &[
+            (0, &["One"]),
+            (19, &["One", "Two"]),
+            (25, &["One", "Two", "Deep"]),
+            (30, &["One", "Three"]),
+            (99, &["Four"]),
+        ];
+        for (at, expected) in cases {
+            assert_eq!(Heading::path(&headings, *at), *expected, "{at}");
+        }
+        assert!(Heading::path(&headings[1..], 5).is_empty(), "before the first heading");
     }
 }
