@@ -67,6 +67,13 @@ impl IndexFolder {
     fn pass(&self, step: Step, path: &Path) -> io::Result<()> {
         self.disk.pass(step, &self.folder.join(path))
     }
+
+    /// Forgets files that nobody reads any more.
+    ///
+    /// The library remembers every file that it ever mapped until it is asked which ones are: over a kilobyte with each commit.
+    fn forget_unmapped(&self) {
+        drop(self.files.get_cache_info());
+    }
 }
 
 impl Directory for IndexFolder {
@@ -118,6 +125,8 @@ impl Directory for IndexFolder {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
+        // Files came or went: this is called once for each commit and each removal.
+        self.forget_unmapped();
         self.sync_files()?;
         self.disk.sync_folder(&self.folder)
     }

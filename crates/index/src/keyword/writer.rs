@@ -32,8 +32,13 @@ pub(super) const MANAGED_FILE: &str = ".managed.json";
 
 /// Notes of a segment below which all count as alike in size when it comes to merging.
 ///
-/// A tenth of the library's own value: here every save is a commit, and its merge should cost milliseconds.
-const SMALL_SEGMENT_NOTES: u32 = 1_000;
+/// Here every save is a commit, and deletes what a small segment holds: such segments are merged at nearly every save, which should cost milliseconds also where notes are long.
+const SMALL_SEGMENT_NOTES: u32 = 16;
+
+/// How many times as large as another, as a power of two, a segment may be and still count as alike in size.
+///
+/// Wide levels are few, and so are segments: from 16 notes to 16,000 there are five.
+const LEVEL_LOG_SIZE: f64 = 2.0;
 
 /// Notes per thread that are analysed before they are handed on.
 const NOTES_PER_ROUND: usize = 128;
@@ -358,19 +363,13 @@ impl KeywordWriter {
         if self.writer.is_some() {
             return Ok(());
         }
-        let KeywordSettings {
-            threads, heap_bytes_per_thread, merge_factor, max_deleted_share, ..
-        } = self.settings;
+        let KeywordSettings { threads, heap_bytes_per_thread, .. } = self.settings;
         let threads = threads.max(1);
         let writer = self
             .index
             .writer_with_num_threads(threads, threads * heap_bytes_per_thread)
             .map_err(|error| self.place.tantivy(error))?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_min_num_segments(merge_factor.max(2));
-        policy.set_del_docs_ratio_before_merge(max_deleted_share.clamp(f32::MIN_POSITIVE, 1.0));
-        policy.set_min_layer_size(SMALL_SEGMENT_NOTES);
-        writer.set_merge_policy(Box::new(policy));
+        writer.set_merge_policy(Box::new(merges(&self.settings)));
         self.writer = Some(writer);
         Ok(())
     }
@@ -436,6 +435,17 @@ impl KeywordWriter {
     }
 }
 
+/// Which segments are merged: neighbours in size, where they are many or one of them has lost many notes.
+fn merges(settings: &KeywordSettings) -> LogMergePolicy {
+    let KeywordSettings { merge_factor, max_deleted_share, .. } = settings;
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments((*merge_factor).max(2));
+    policy.set_del_docs_ratio_before_merge(max_deleted_share.clamp(f32::MIN_POSITIVE, 1.0));
+    policy.set_min_layer_size(SMALL_SEGMENT_NOTES);
+    policy.set_level_log_size(LEVEL_LOG_SIZE);
+    policy
+}
+
 /// Reads every file before anything is decoded: damage is found here, and not as a panic or a wrong answer.
 fn verify(index: &Index, place: &Place) -> Result<(), KeywordError> {
     let damaged = index.validate_checksum().map_err(|error| place.tantivy(error))?;
@@ -494,4 +504,37 @@ fn remove_index_files(disk: &Disk, folder: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tantivy::index::SegmentId;
+    use tantivy::indexer::MergePolicy as _;
+
+    use super::*;
+
+    #[test]
+    fn a_save_rewrites_no_more_than_a_few_notes() {
+        let cases: [(&str, &[u32], &[u32]); 7] = [
+            ("few saves", &[949, 1, 1, 1], &[]),
+            ("many saves beside all notes", &[949, 1, 1, 1, 1], &[1, 1, 1, 1]),
+            ("many beside what they were merged to", &[949, 60, 9, 1, 1], &[60, 9, 1, 1]),
+            ("few beside what is large by now", &[949, 70, 9, 1, 1], &[]),
+            ("what was merged of many", &[949, 70, 70, 70, 70], &[70, 70, 70, 70]),
+            ("all of a size", &[949, 300, 300, 300], &[949, 300, 300, 300]),
+            ("a large vault", &[20_000, 4_000, 900, 200, 60, 1, 1], &[]),
+        ];
+        let index = Index::create_in_ram(schema().0);
+        for (name, sizes, expected) in cases {
+            let metas: Vec<_> = sizes
+                .iter()
+                .map(|n| index.new_segment_meta(SegmentId::generate_random(), *n))
+                .collect();
+            let found = merges(&KeywordSettings::default()).compute_merge_candidates(&metas);
+            let size =
+                |id: &SegmentId| metas.iter().find(|meta| meta.id() == *id).unwrap().max_doc();
+            let found: Vec<u32> = found.iter().flat_map(|merge| merge.0.iter().map(size)).collect();
+            assert_eq!(found, expected, "{name}");
+        }
+    }
 }
