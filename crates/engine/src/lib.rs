@@ -4,6 +4,7 @@
 //! Everything here is synchronous and pure but for the embedding of the query.
 #![forbid(unsafe_code)]
 
+mod analyzers;
 mod central;
 pub mod context;
 mod date;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use weft_index::{Reader, Snapshot};
 use weft_model::{NoteId, Stop};
 
+use analyzers::Analyzers;
 use context::ContextSettings;
 use held::Held;
 
@@ -68,6 +70,7 @@ pub struct Engine {
     estimators: Estimators,
     walk: WalkSettings,
     centrality: Arc<Central>,
+    analyzers: Analyzers,
     stop: Stop,
 }
 
@@ -91,6 +94,7 @@ impl Engine {
             estimators,
             walk,
             centrality,
+            analyzers: Analyzers::default(),
             stop: Stop::default(),
         }
     }

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use weft_index::keyword::{Analyzer, KeywordQuery, Language};
+use weft_index::keyword::{KeywordQuery, Language, Token};
 use weft_index::notes::NoteEntry;
 use weft_model::text::CharCounter;
 use weft_model::{Heading, Span};
+
+use crate::analyzers::Analyzers;
 
 /// A part of a body, cut at words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +36,45 @@ struct Match {
     term: usize,
 }
 
-/// Cuts the snippets of one query. What the words of one note were analysed to helps with the next.
+/// The forms that answer a query's words, each with the place of its word among them.
+struct Wanted<'q> {
+    forms: HashMap<&'q str, usize>,
+    /// A bit for each outline of a form: nearly every word of a text is told by its outline to be none of them.
+    outlines: u64,
+}
+
+impl<'q> Wanted<'q> {
+    fn new(query: &'q KeywordQuery) -> Self {
+        let mut forms = HashMap::new();
+        for (term, at) in query.terms().iter().zip(0..) {
+            for alternative in &term.alternatives {
+                forms.entry(&**alternative).or_insert(at);
+            }
+        }
+        let outlines = forms.keys().fold(0, |outlines, form| outlines | outline(form));
+        Self { forms, outlines }
+    }
+
+    fn place(&self, form: &str) -> Option<usize> {
+        if self.outlines & outline(form) == 0 {
+            return None;
+        }
+        self.forms.get(form).copied()
+    }
+}
+
+/// One bit of 64 by a form's first and last byte and its length.
+fn outline(form: &str) -> u64 {
+    let bytes = form.as_bytes();
+    let (first, last) = (bytes.first().copied().unwrap_or(0), bytes.last().copied().unwrap_or(0));
+    1 << ((usize::from(first) + 5 * usize::from(last) + 11 * bytes.len()) % 64)
+}
+
+/// Cuts the snippets of one query.
 pub(crate) struct Cutter<'q> {
     query: &'q KeywordQuery,
-    /// The place among the query's words of each form that answers one.
-    wanted: HashMap<&'q str, usize>,
-    analyzer: Analyzer,
+    wanted: Wanted<'q>,
+    analyzers: &'q Analyzers,
     /// Snippets of a note at most.
     n: usize,
     /// Characters of a snippet at most.
@@ -48,14 +83,13 @@ pub(crate) struct Cutter<'q> {
 
 impl<'q> Cutter<'q> {
     /// Cuts at most `n` snippets of a note, of at most `chars` characters each.
-    pub(crate) fn new(query: &'q KeywordQuery, n: usize, chars: usize) -> Self {
-        let mut wanted = HashMap::new();
-        for (term, at) in query.terms().iter().zip(0..) {
-            for alternative in &term.alternatives {
-                wanted.entry(&**alternative).or_insert(at);
-            }
-        }
-        Self { query, wanted, analyzer: Analyzer::new(), n, chars }
+    pub(crate) fn new(
+        query: &'q KeywordQuery,
+        analyzers: &'q Analyzers,
+        n: usize,
+        chars: usize,
+    ) -> Self {
+        Self { query, wanted: Wanted::new(query), analyzers, n, chars }
     }
 
     /// The best parts of a note's body, in text order.
@@ -63,7 +97,7 @@ impl<'q> Cutter<'q> {
     /// A part is worth the words of the query it holds, each once, by what they tell.
     /// Without a match it is the head of the best chunk, or of the body.
     pub(crate) fn snippets(
-        &mut self,
+        &self,
         entry: &NoteEntry,
         language: Language,
         best_chunk: Option<Span>,
@@ -88,19 +122,20 @@ impl<'q> Cutter<'q> {
     }
 
     /// The words of the query in `region` of `body`, in text order.
-    fn matches(&mut self, body: &str, region: Range<usize>, language: Language) -> Vec<Match> {
+    fn matches(&self, body: &str, region: Range<usize>, language: Language) -> Vec<Match> {
         let mut found: Vec<Match> = Vec::new();
         let offset = region.start;
-        self.analyzer.analyze(&body[region], language, |token| {
-            if let Some(term) = self.wanted.get(token.term) {
+        let find = |token: Token<'_>| {
+            if let Some(term) = self.wanted.place(token.term) {
                 let (start, end) = (token.start + offset, token.end + offset);
                 // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
                 match found.last_mut() {
                     Some(last) if start < last.end => last.end = last.end.max(end),
-                    _ => found.push(Match { start, end, term: *term }),
+                    _ => found.push(Match { start, end, term }),
                 }
             }
-        });
+        };
+        self.analyzers.with(|analyzer| analyzer.analyze(&body[region], language, find));
         found
     }
 }

@@ -91,11 +91,11 @@ impl Engine {
         stages.end("ranking");
         let truncated = ranked.len() > request.limit;
         ranked.truncate(request.limit);
-        let mut cutter = self.cutter(&question);
+        let cutter = self.cutter(&question);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
             self.stop.check()?;
-            hits.extend(Self::hit(&question, &lifts, ranked, &mut cutter));
+            hits.extend(Self::hit(&question, &lifts, ranked, &cutter));
         }
         stages.end("snippets");
         let graph = snapshot.notes.graph();
@@ -297,15 +297,16 @@ impl Engine {
     }
 
     /// Cuts the snippets of the hits of `question`.
-    fn cutter<'q>(&self, question: &'q Question<'_>) -> Cutter<'q> {
-        Cutter::new(&question.words, self.settings.snippets, self.settings.snippet_chars)
+    fn cutter<'q>(&'q self, question: &'q Question<'_>) -> Cutter<'q> {
+        let (n, chars) = (self.settings.snippets, self.settings.snippet_chars);
+        Cutter::new(&question.words, &self.analyzers, n, chars)
     }
 
     fn hit(
         question: &Question<'_>,
         lifts: &Lifts,
         ranked: Ranked,
-        cutter: &mut Cutter<'_>,
+        cutter: &Cutter<'_>,
     ) -> Option<Hit> {
         let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
         let snapshot = question.snapshot;

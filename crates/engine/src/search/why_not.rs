@@ -124,8 +124,7 @@ impl Engine {
         answer.degraded = degraded;
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
-        answer.hit =
-            own.and_then(|own| Self::hit(&question, &lifts, own, &mut self.cutter(&question)));
+        answer.hit = own.and_then(|own| Self::hit(&question, &lifts, own, &self.cutter(&question)));
         Ok(answer)
     }
 
