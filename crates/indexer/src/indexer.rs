@@ -11,6 +11,7 @@ use weft_index::{Backup, Reader, Snapshot, StoreError};
 use crate::board::Board;
 use crate::embed::Models;
 use crate::past::Past;
+use crate::priority::stand_back;
 use crate::status::{FileCoverage, IndexStatus, NextModel, VaultStatus};
 use crate::write::{Write, WriteError, Wrote};
 use crate::writer::{Event, Reply, Writer};
@@ -46,7 +47,10 @@ impl Indexer {
         let sender = events.clone();
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
-            .spawn(move || Writer::new(settings, parts, next, sender).run(&received))
+            .spawn(move || {
+                stand_back();
+                Writer::new(settings, parts, next, sender).run(&received);
+            })
             .map_err(|source| StoreError::Io {
                 action: "start",
                 path: "the writer thread".into(),

@@ -31,6 +31,7 @@ mod open;
 pub mod parse;
 mod past;
 mod plain;
+mod priority;
 mod retarget;
 pub mod scan;
 mod settings;

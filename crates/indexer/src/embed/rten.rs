@@ -32,7 +32,26 @@ pub struct RtenEmbedder {
     identity: ModelIdentity,
     window: OnceLock<usize>,
     source: Source,
-    workers: Workers<Arc<ThreadPool>>,
+    pools: Pools,
+}
+
+/// Threads that run the model, by what they are for: a thread keeps the priority of whoever started it, and indexing stands back.
+struct Pools {
+    documents: Workers<Arc<ThreadPool>>,
+    queries: Workers<Arc<ThreadPool>>,
+}
+
+impl Pools {
+    fn new(threads: NonZeroUsize) -> Self {
+        Self { documents: Workers::new(threads), queries: Workers::new(threads) }
+    }
+
+    const fn of(&self, role: Role) -> &Workers<Arc<ThreadPool>> {
+        match role {
+            Role::Document => &self.documents,
+            Role::Query => &self.queries,
+        }
+    }
 }
 
 enum Source {
@@ -49,8 +68,8 @@ impl RtenEmbedder {
 
     pub(crate) fn lazy(bundled: ModelFiles, threads: NonZeroUsize) -> Self {
         let identity = bundled.identity(RUNNER, bundled::DIMENSION);
-        let workers = Workers::new(threads);
-        Self { files: bundled, identity, window: OnceLock::new(), source: Source::Bundled, workers }
+        let pools = Pools::new(threads);
+        Self { files: bundled, identity, window: OnceLock::new(), source: Source::Bundled, pools }
     }
 
     /// Loads `files` and embeds one text, so that a model which does not run is refused here.
@@ -64,13 +83,8 @@ impl RtenEmbedder {
         let dimension = model.run(&probe, files.pooling, &pool).map_err(failed)?.len();
         let identity = files.identity(RUNNER, dimension);
         let source = Source::Folder { tokenizer, model };
-        Ok(Self {
-            files,
-            identity,
-            window: OnceLock::new(),
-            source,
-            workers: Workers::new(threads),
-        })
+        let pools = Pools::new(threads);
+        Ok(Self { files, identity, window: OnceLock::new(), source, pools })
     }
 
     fn tokenizer(&self) -> Arc<TextTokenizer> {
@@ -93,7 +107,7 @@ impl RtenEmbedder {
         }
         let ModelFiles { max_tokens, pooling, prefixes, .. } = &self.files;
         let (tokenizer, model) = (self.tokenizer(), self.model()?);
-        self.workers.map(texts, &|| Ok(one_thread()), &|pool, text| {
+        self.pools.of(role).map(texts, &|| Ok(one_thread()), &|pool, text| {
             let tokens = tokenizer.encode(&prefixes.apply(text, role), *max_tokens)?;
             model.run(&tokens, *pooling, pool)
         })
