@@ -1,13 +1,15 @@
 //! What the daemon says of itself while it runs: structured logs on standard error, the audit in a file, traces to a collector.
 //!
 //! Logs name notes by uri and path; no text of a note and no query is ever in them.
+//! The libraries below us write down whole messages where they are asked for details, so [`may_say`] stands beside the filter of the settings.
 
 mod audit;
 mod traces;
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::filter::filter_fn;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{FilterExt as _, LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, Registry, reload};
@@ -48,7 +50,8 @@ pub fn start(config: &Config) -> Result<Telemetry, ConfigError> {
     });
     let traces = Traces::start(config)?;
     let spans = traces.as_ref().map(Traces::layer);
-    let log = tracing_subscriber::registry().with(lines.with_filter(filter));
+    let bounded = filter_fn(may_say).with_max_level_hint(LevelFilter::TRACE);
+    let log = tracing_subscriber::registry().with(lines.with_filter(filter.and(bounded)));
     log.with(record).with(spans).init();
     Ok(Telemetry { filter: handle, audit, traces })
 }
@@ -74,6 +77,16 @@ impl Telemetry {
         }
         Ok(())
     }
+}
+
+/// Whether the code is this program's own, by the target of what it says.
+fn is_own(of: &Metadata<'_>) -> bool {
+    of.target().starts_with("weft")
+}
+
+/// Whether something may stand in a log, whatever the filter says: of libraries only what they say to operators, for below that they repeat what they carry, notes and queries included.
+fn may_say(of: &Metadata<'_>) -> bool {
+    is_own(of) || *of.level() <= Level::INFO
 }
 
 fn filter(config: &Config) -> Result<EnvFilter, ConfigError> {

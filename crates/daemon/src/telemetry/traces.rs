@@ -57,7 +57,7 @@ impl Traces {
     {
         let layer: OpenTelemetryLayer<S, SdkTracer> =
             tracing_opentelemetry::layer().with_tracer(self.0.tracer("weft"));
-        layer.with_filter(filter_fn(|of| of.is_span() && of.target().starts_with("weft")))
+        layer.with_filter(filter_fn(|of| of.is_span() && super::is_own(of)))
     }
 
     pub(super) fn end(self) {
