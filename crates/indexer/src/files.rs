@@ -26,6 +26,21 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Whether two names are those of one file; where that cannot be told, they are not.
+pub(crate) fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (a, b) = (fs::metadata(a)?, fs::metadata(b)?);
+        Ok((a.dev(), a.ino()) == (b.dev(), b.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (a, b);
+        Ok(false)
+    }
+}
+
 /// Changes files of vaults for the one process that holds a store.
 #[derive(Debug)]
 pub(crate) struct Files {
@@ -68,8 +83,12 @@ impl Files {
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.make_folder(to)?;
         self.claim(from, to)?;
-        // A file that was given a second name has still its first.
-        self.disk.remove_file(from)?;
+        // A file that was given a second name has still its first; where it cannot lose that, it keeps that alone.
+        self.disk.remove_file(from).inspect_err(|_| {
+            if is_one_file(from, to).unwrap_or(false) {
+                let _ = self.disk.remove_file(to);
+            }
+        })?;
         self.sync_folder(to)?;
         self.sync_folder(from)
     }

@@ -2,14 +2,13 @@
 //!
 //! One is written down at a time, and one is enough: a single thread moves files, and before it begins a move it finishes the one that an error has left half done.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use weft_model::TextHash;
 
-use crate::files::{self, Files};
+use crate::files::{self, Files, is_one_file};
 use crate::hash::hash_of;
 
 /// A file that moves, and the files whose links are rewritten for it.
@@ -51,6 +50,8 @@ impl Edit {
 
 impl Moving {
     /// Does what is left to do, where the move had begun, and says whether it had; `place` tells where a path really lies, if it may be written.
+    ///
+    /// Fails where something could not be done; all else is.
     pub(crate) fn finish(
         &self,
         files: &Files,
@@ -73,14 +74,12 @@ impl Moving {
             (None, Some(_)) => true,
             (Some(_) | None, _) => false,
         };
-        if has_moved {
-            for edit in &self.edits {
-                if let Some(file) = place(&edit.path) {
-                    edit.apply(files, &file)?;
-                }
-            }
+        let mut trouble = None;
+        let edits = self.edits.iter().filter(|_| has_moved);
+        for (edit, file) in edits.filter_map(|edit| Some((edit, place(&edit.path)?))) {
+            trouble = edit.apply(files, &file).err().or(trouble);
         }
-        Ok(has_moved)
+        trouble.map_or(Ok(has_moved), Err)
     }
 }
 
@@ -89,23 +88,10 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
     format!("{:?}", TextHash(hash_of(bytes)))
 }
 
-/// Whether two names are those of one file; where that cannot be told, they are not.
-fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let (a, b) = (fs::metadata(a)?, fs::metadata(b)?);
-        Ok((a.dev(), a.ino()) == (b.dev(), b.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (a, b);
-        Ok(false)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn moving() -> Moving {

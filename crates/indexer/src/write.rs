@@ -1,7 +1,5 @@
 //! What can be asked to be written, and what came of it.
 
-use std::path::PathBuf;
-
 use weft_model::{TextHash, Uri};
 
 use crate::IndexError;
@@ -127,10 +125,10 @@ pub enum WriteError {
         path: String,
     },
     /// The file system refused.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write `{path}`: {source}")]
     Io {
-        /// The file.
-        path: PathBuf,
+        /// The file, by its path in the vault.
+        path: String,
         /// Why not.
         source: std::io::Error,
     },

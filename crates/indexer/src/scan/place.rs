@@ -1,5 +1,6 @@
 //! Where a note may be written: inside the vault, and where a scan would read it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use weft_model::NotePath;
@@ -72,14 +73,34 @@ pub fn place(
         }
         Err(_) => file,
     };
-    let nearest = real.ancestors().find_map(|above| above.canonicalize().ok());
-    if !nearest.is_some_and(|above| above.starts_with(&walk.root)) {
+    let nearest = real.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((nearest, _)) = nearest.filter(|(_, above)| above.starts_with(&walk.root)) else {
         return Ok(Err(format!("`{path}` leads out of the vault")));
-    }
+    };
     if real.exists() && !real.is_file() {
         return Ok(Err(format!("`{path}` is no regular file")));
     }
-    Ok(Ok(real))
+    Ok(match impossible(nearest, &real) {
+        Some(reason) => Err(format!("`{path}` {reason}")),
+        None => Ok(real),
+    })
+}
+
+/// Why no file can be made at `file`, of which `nearest` is as much as there is: that alone can be told without making it.
+fn impossible(nearest: &Path, file: &Path) -> Option<&'static str> {
+    let too_long = |path: &Path| {
+        let facts = path.symlink_metadata();
+        facts.is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
+    };
+    // Below a folder that is not there, the system looks at no name.
+    let mut names = file.strip_prefix(nearest).unwrap_or(file).iter();
+    if nearest != file && !nearest.is_dir() {
+        Some("lies below a file, which holds no notes")
+    } else if too_long(file) || names.any(|name| too_long(&nearest.join(name))) {
+        Some("is longer than this file system allows")
+    } else {
+        None
+    }
 }
 
 fn not_read(walk: &Walk, file: &Path, rules: Option<&Rules>) -> Option<String> {

@@ -324,8 +324,13 @@ fn a_note_may_be_written_where_a_scan_reads_it() {
         ("a/drafts/deep/x.md", Some("the rule `drafts/`")),
         ("x.tmp.md", Some("the rule `*.tmp.md`")),
         ("secret/x.md", Some("scan.exclude")),
+        ("a/x.md/y.md", Some("below a file")),
+        ("a/x.md/new/y.md", Some("below a file")),
     ];
-    for (path, refused) in cases {
+    let (long, deep) = (format!("{}.md", "x".repeat(300)), "0123456789/".repeat(500));
+    let long = [long.clone(), format!("new/{long}"), format!("new/{long}/x.md"), deep + "x.md"];
+    let long = long.iter().map(|path| (path.as_str(), Some("longer than")));
+    for (path, refused) in cases.into_iter().chain(long) {
         let outcome = note_path(path)
             .and_then(|path| place(root.path(), &options, &path).expect("the root can be read"));
         match (outcome, refused) {

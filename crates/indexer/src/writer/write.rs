@@ -1,6 +1,7 @@
 //! Writes that were asked for: a file is written, and then looked at like any other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,9 @@ use crate::{IndexError, Rescan, files};
 
 /// Files that are put before the index is brought in line with them, at most.
 const PUTS_TOGETHER: usize = 64;
+
+/// What a disk says that may have room again.
+const NO_ROOM: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
 
 /// Near matches named beside an unknown note.
 const NEAR_MATCHES: usize = 5;
@@ -132,7 +136,7 @@ impl Writer {
         if puts.iter().any(|put| put.spot.file == spot.file) {
             self.take_in_puts(puts);
         }
-        let old = bytes_at(&spot.file)?;
+        let old = bytes_at(&spot.path, &spot.file)?;
         check(&spot.path, old.as_deref(), expected)?;
         let bytes = match (content, &old) {
             (Content::Whole(text), _) => text.into_bytes(),
@@ -163,7 +167,7 @@ impl Writer {
 
     fn delete(&mut self, name: &str, expected: Expected) -> Result<Wrote, WriteError> {
         let spot = self.spot_of_note(name)?;
-        check(&spot.path, bytes_at(&spot.file)?.as_deref(), expected)?;
+        check(&spot.path, bytes_at(&spot.path, &spot.file)?.as_deref(), expected)?;
         // One that went by itself is no error: the look will see that.
         self.files.remove(&spot.file).map_err(|error| refused(&spot, error))?;
         self.wrote(&spot, std::slice::from_ref(&spot.path), false, Vec::new())
@@ -182,7 +186,7 @@ impl Writer {
         }
         let from = self.spot_of_note(name)?;
         let to = self.spot(from.at, "to", to)?;
-        let bytes = bytes_at(&from.file)?;
+        let bytes = bytes_at(&from.path, &from.file)?;
         check(&from.path, bytes.as_deref(), expected)?;
         let Some(bytes) = bytes else {
             return Err(WriteError::Conflict { path: from.path.to_string(), actual: None });
@@ -207,10 +211,10 @@ impl Writer {
             edits: rewrites.iter().map(edit).collect(),
         };
         self.intend(Some(&moving))?;
-        let renamed = self.files.rename(&from.file, &to.file);
-        if let Err(error) = renamed {
+        if let Err(error) = self.files.rename(&from.file, &to.file) {
+            let is_untouched = from.file.is_file() && matches!(to.file.try_exists(), Ok(false));
             // What is half done is finished before the next move, or at the next start.
-            if error.kind() == std::io::ErrorKind::AlreadyExists {
+            if is_untouched || error.kind() == ErrorKind::AlreadyExists {
                 self.intend(None)?;
             }
             return Err(refused(&to, error));
@@ -248,27 +252,40 @@ impl Writer {
         Ok(store.intend(bytes.as_deref())?)
     }
 
-    /// Finishes the move that the last run, or an error, left half done, and says whether one did.
+    /// Finishes the move that the last run, or an error, left half done, and says whether files may have changed.
+    ///
+    /// One that cannot be finished is given up, for it would stand before every later one; nothing is lost by that, and a person is told what to look at.
+    /// Fails where the disk has no room for it, which it may have again.
     pub(super) fn finish_move(&mut self) -> Result<bool, IndexError> {
         let intended = self.store.as_ref().map(Store::intended).transpose()?.flatten();
         let moving = intended.and_then(|bytes| serde_json::from_slice::<Moving>(&bytes).ok());
-        let mut finished = false;
+        let mut changed = false;
         if let Some(moving) = moving {
             let at = self.vaults.iter().position(|vault| vault.settings.name == moving.vault);
             let Some(at) = at else { return Ok(false) };
             let place = |path: &str| self.spot(at, "path", path).ok().map(|spot| spot.file);
-            finished = moving.finish(&self.files, place).map_err(|source| StoreError::Io {
-                action: "finish a move in",
-                path: self.vaults[at].root.clone(),
-                source,
-            })?;
-            if finished {
-                let Moving { from, to, .. } = moving;
-                tracing::info!(from, to, "a move that was left half done is finished");
+            let Moving { vault, from, to, .. } = &moving;
+            match moving.finish(&self.files, place) {
+                Ok(false) => {}
+                Ok(true) => {
+                    changed = true;
+                    tracing::info!(from, to, "a move that was left half done is finished");
+                }
+                Err(source) if NO_ROOM.contains(&source.kind()) => {
+                    let (action, path) = ("finish a move in", self.vaults[at].root.clone());
+                    return Err(StoreError::Io { action, path, source }.into());
+                }
+                Err(error) => {
+                    changed = true;
+                    tracing::warn!(vault, from, to, %error, "a move that was left half done is given up");
+                    self.board.notice(format!(
+                        "the move of `{from}` to `{to}` in the vault `{vault}` was left half done and cannot be finished ({error}): see under which name the note is, and which links still lead to the other"
+                    ));
+                }
             }
         }
         self.intend(None)?;
-        Ok(finished)
+        Ok(changed)
     }
 
     /// The files whose links must change so that each means what it meant, when the note moves.
@@ -303,7 +320,7 @@ impl Writer {
             let Some(file) = placed.map_err(|error| self.unreadable(from.at, &error))?.ok() else {
                 continue;
             };
-            let Some(bytes) = bytes_at(&file)? else { continue };
+            let Some(bytes) = bytes_at(&path, &file)? else { continue };
             let (Some(entry), Some(resolved)) = (before.entry(id), before.resolved(id)) else {
                 continue;
             };
@@ -413,9 +430,9 @@ impl Writer {
     }
 }
 
-/// The file's bytes; nothing where there is none.
-fn bytes_at(file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
-    files::read(file).map_err(|source| WriteError::Io { path: file.to_owned(), source })
+/// The bytes of the file at `path` in its vault; nothing where there is none.
+fn bytes_at(path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
+    files::read(file).map_err(|source| WriteError::Io { path: path.to_string(), source })
 }
 
 fn check(path: &NotePath, bytes: Option<&[u8]>, expected: Expected) -> Result<(), WriteError> {
@@ -430,10 +447,10 @@ fn check(path: &NotePath, bytes: Option<&[u8]>, expected: Expected) -> Result<()
 }
 
 fn refused(spot: &Spot, source: std::io::Error) -> WriteError {
-    if source.kind() == std::io::ErrorKind::AlreadyExists {
+    if source.kind() == ErrorKind::AlreadyExists {
         WriteError::Taken { path: spot.path.to_string() }
     } else {
-        WriteError::Io { path: spot.file.clone(), source }
+        WriteError::Io { path: spot.path.to_string(), source }
     }
 }
 

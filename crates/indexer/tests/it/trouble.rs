@@ -220,13 +220,13 @@ fn a_write_without_room_leaves_the_file_as_it_was() {
     Truth::default().assert(&place, &indexer, "there is room again");
 }
 
-/// Lets nobody remove a file of this name while it is closed.
-struct Closed(&'static str, AtomicBool);
+/// Lets nobody remove files of these names while it is closed.
+struct Closed(&'static [&'static str], AtomicBool);
 
 impl Gate for Closed {
     fn pass(&self, step: Step, path: &Path) -> std::io::Result<()> {
-        let Self(name, is_closed) = self;
-        let is_meant = step == Step::Remove && path.ends_with(name);
+        let Self(names, is_closed) = self;
+        let is_meant = step == Step::Remove && names.iter().any(|name| path.ends_with(name));
         if is_meant && is_closed.load(Ordering::SeqCst) {
             return Err(std::io::ErrorKind::PermissionDenied.into());
         }
@@ -235,26 +235,43 @@ impl Gate for Closed {
 }
 
 #[test]
-fn a_move_that_was_left_half_done_is_finished_before_the_next() {
-    let (place, gate) = (Place::new(FILES), Arc::new(Closed("moss.md", AtomicBool::new(true))));
-    let disk = Disk::behind(Arc::clone(&gate) as Arc<dyn Gate>);
-    let settings = IndexSettings { disk, ..place.settings() };
-    let embedder: Arc<dyn Embedder> = FakeEmbedder::new();
-    let indexer = Indexer::open(settings, Some(embedder), None).expect("an index");
-    settle(&indexer);
-    let rename = |name: &str, to: &str| {
-        let (name, to, expected) = (name.to_owned(), to.to_owned(), Expected::Anything);
-        indexer.write(Write::Move { name, to, expected, rewrite_links: true })
-    };
-    let held = || -> Vec<String> { files(&place.vault()).iter().map(|at| name_of(at)).collect() };
-    rename("moss", "bog.md").expect_err("its old name cannot go");
-    assert_eq!(held(), ["bog.md", "fern.md", "moss.md", "stone.md"], "it has two names");
-    gate.1.store(false, Ordering::SeqCst);
-    rename("stone", "rock.md").expect("another move");
-    assert_eq!(held(), ["bog.md", "fern.md", "rock.md"]);
-    let text = |name: &str| std::fs::read_to_string(place.vault().join(name)).expect("a file");
-    assert!(text("fern.md").contains("[[bog]]"), "its links came along");
-    assert!(text("bog.md").contains("[[rock]]"), "and those of the other, also in it");
+fn a_move_that_is_not_done_is_taken_back_or_finished_later_and_stands_before_no_other() {
+    type Names = &'static [&'static str];
+    let (old, both): (Names, Names) = (&["moss.md"], &["bog.md", "moss.md"]);
+    // What cannot be removed, whether it can be before the next move, and what is there then, with what is told.
+    let cases: [(&str, Names, bool, Names, Names, usize); 3] = [
+        ("taken back", old, false, old, old, 0),
+        ("finished before the next", both, true, both, &["bog.md"], 0),
+        ("given up", both, false, both, both, 1),
+    ];
+    for (name, stuck, opens, first, then, n_notices) in cases {
+        let (place, gate) = (Place::new(FILES), Arc::new(Closed(stuck, AtomicBool::new(true))));
+        let disk = Disk::behind(Arc::clone(&gate) as Arc<dyn Gate>);
+        let settings = IndexSettings { disk, ..place.settings() };
+        let embedder: Arc<dyn Embedder> = FakeEmbedder::new();
+        let indexer = Indexer::open(settings, Some(embedder), None).expect("an index");
+        settle(&indexer);
+        let rename = |name: &str, to: &str| {
+            let (name, to, expected) = (name.to_owned(), to.to_owned(), Expected::Anything);
+            indexer.write(Write::Move { name, to, expected, rewrite_links: true })
+        };
+        let held = || -> Vec<String> {
+            let names = files(&place.vault()).iter().map(|at| name_of(at)).collect::<Vec<_>>();
+            names.into_iter().filter(|name| both.contains(&name.as_str())).collect()
+        };
+        let error = rename("moss", "bog.md").expect_err("its old name cannot go").to_string();
+        assert!(!error.contains(&*place.outside().to_string_lossy()), "{name}: {error}");
+        assert_eq!(held(), first, "{name}");
+        gate.1.store(!opens, Ordering::SeqCst);
+        rename("stone", "rock.md").expect("another move");
+        assert_eq!(held(), then, "{name}");
+        let text = |at: &str| std::fs::read_to_string(place.vault().join(at)).expect("a file");
+        assert_eq!(text("fern.md").contains("[[bog]]"), opens, "{name}: links come along");
+        assert!(text(then[0]).contains("[[rock]]"), "{name}: and those of the other");
+        let notices = indexer.status().notices;
+        assert_eq!(notices.len(), n_notices, "{name}: {notices:?}");
+        assert!(notices.iter().all(|line| line.contains("`bog.md`")), "{name}: {notices:?}");
+    }
 }
 
 #[test]

@@ -156,3 +156,19 @@ fn links_follow_a_note_that_moves() {
     assert!(matches!(error, WriteError::Taken { .. }), "{error}");
     assert_eq!(text("stone.md"), "see [m](b%20c/deep/moss.md#wet \"m\") and `[[moss]]`\n");
 }
+
+#[test]
+fn a_move_to_where_no_file_can_be_is_refused_and_stands_before_no_other() {
+    let place = Place::new(&[("fern.md", b"[[moss]]\n"), ("moss.md", b"soft\n")]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let long = "x".repeat(300);
+    for to in [format!("{long}.md"), format!("new/{long}.md"), "fern.md/moss.md".to_owned()] {
+        let error = move_to(&indexer, "moss", &to).expect_err("no file can be there");
+        assert!(matches!(error, WriteError::Invalid { field: "to", .. }), "{error}");
+        let error = put(&indexer, &to, "x", Expected::Anything).expect_err("nor here");
+        assert!(matches!(error, WriteError::Invalid { field: "path", .. }), "{error}");
+    }
+    assert!(!place.vault().join("new").exists() && place.vault().join("moss.md").exists());
+    move_to(&indexer, "moss", "bog/moss.md").expect("a move");
+}
