@@ -1,17 +1,20 @@
 //! Closed by default: what callers with and without credentials can do, over a real socket.
 
 use std::path::Path;
+use std::time::Duration;
 
 use prost::Message as _;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 use tonic::metadata::MetadataValue;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
-use tonic::{Code, Request};
+use tonic::{Code, Request, Streaming};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
-use weft_proto::noteweft::v1::{SearchRequest, StatusRequest};
+use weft_proto::noteweft::v1::{SearchRequest, StatusRequest, WatchQueryRequest};
 use weft_tests::{Failure, Running, example};
 
 use crate::served;
@@ -117,6 +120,56 @@ async fn without_a_token_nothing_and_with_one_to_read_no_change_and_no_admin() -
     Ok(())
 }
 
+/// A query that is followed, asked with a token.
+fn followed(secret: &str) -> Result<Request<WatchQueryRequest>, Failure> {
+    let search = SearchRequest { query: "leap second".into(), ..SearchRequest::default() };
+    let mut request =
+        Request::new(WatchQueryRequest { search: Some(search), min_interval_ms: Some(0) });
+    let value: MetadataValue<_> = format!("Bearer {secret}").parse()?;
+    request.metadata_mut().insert("authorization", value);
+    Ok(request)
+}
+
+/// Whether a stream is open and has nothing to say for a while.
+async fn is_open<T>(stream: &mut Streaming<T>) -> bool {
+    tokio::time::timeout(Duration::from_millis(200), stream.message()).await.is_err()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_the_token_that_opened_it() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let tokens = tokens(&folder)?;
+    let settings = [("embedding.model", "none"), ("access.tokens", tokens.as_str())];
+    let daemon = Running::start(&example(), &settings).await?;
+    served(&daemon.socket_channel().await?).await?;
+    let mut search = SearchServiceClient::new(daemon.channel().await?);
+    let mut reader = search.watch_query(followed(READ)?).await?.into_inner();
+    let mut owner = search.watch_query(followed(WRITE)?).await?.into_inner();
+    assert!(reader.message().await?.is_some() && owner.message().await?.is_some());
+    let message = followed(READ)?.into_inner().encode_to_vec();
+    let frame = [&[0][..], &u32::try_from(message.len())?.to_be_bytes(), &message].concat();
+    let (host, reads) =
+        (format!("host: {}", daemon.host()), format!("authorization: Bearer {READ}"));
+    let headers = [host.as_str(), "content-type: application/grpc-web+proto", reads.as_str()];
+    let first = "POST /noteweft.v1.SearchService/WatchQuery HTTP/1.1";
+    let mut in_a_browser = Box::pin(ask(&daemon, first, &headers, &frame));
+    let pause = Duration::from_millis(200);
+    assert!(tokio::time::timeout(pause, &mut in_a_browser).await.is_err(), "it goes on");
+
+    daemon.reload().await?;
+    assert!(is_open(&mut reader).await && is_open(&mut owner).await, "nothing was taken away");
+    std::fs::write(folder.path().join("reader"), "a-newer-token-that-may-read-0123\n")?;
+    daemon.reload().await?;
+    let ended = reader.message().await.expect_err("its token is gone");
+    let reason = ended.get_details_error_info().map(|info| info.reason);
+    assert_eq!((ended.code(), reason.as_deref()), (Code::Unauthenticated, Some("UNKNOWN_TOKEN")));
+    let ended = in_a_browser.await?;
+    assert!(ended.contains("grpc-status:16"), "{ended}");
+    assert!(is_open(&mut owner).await, "the other token is as good as before");
+    daemon.stop().await?;
+    Ok(())
+}
+
 /// An authority and what it signs.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -198,7 +251,23 @@ async fn tls_and_client_certificates_are_asked_for_and_renewed_while_it_runs() -
     search(&renewed, Some(identity.clone())).await?;
     std::fs::write(folder.path().join("key.pem"), "no key")?;
     assert!(daemon.reload().await.is_err());
-    search(&renewed, Some(identity)).await?;
+    search(&renewed, Some(identity.clone())).await?;
+    renewed.files(folder.path(), "localhost")?;
+
+    // A connection lives as long as its client's certificate is trusted.
+    let (_, channel) = search(&renewed, Some(identity.clone())).await?;
+    let watching = HealthClient::new(channel).watch(HealthCheckRequest::default()).await?;
+    let mut states = watching.into_inner();
+    states.message().await?;
+    let later = Authority::new()?;
+    std::fs::write(&ca, format!("{}{}", clients.pem, later.pem))?;
+    daemon.reload().await?;
+    assert!(is_open(&mut states).await, "both authorities are trusted");
+    std::fs::write(&ca, &later.pem)?;
+    daemon.reload().await?;
+    assert!(states.message().await.is_err(), "its authority is gone");
+    assert!(search(&renewed, Some(identity)).await.is_err(), "and comes to no new connection");
+    search(&renewed, Some(later.sign("a client")?)).await?;
     daemon.stop().await?;
     Ok(())
 }

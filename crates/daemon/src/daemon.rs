@@ -5,8 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
-use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tonic::server::NamedService;
@@ -19,11 +17,11 @@ use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
-use crate::access::{Keyring, Rate};
+use crate::access::{Credentials, Keyring, Rate};
 use crate::config::{Config, ConfigError, ServerSettings, refusal_to_open};
 use crate::front::FrontLayer;
 use crate::metrics::Metrics;
-use crate::net::{Listeners, Socket, SocketListener, tls};
+use crate::net::{Listeners, Socket, SocketListener, Tls};
 use crate::paths::Paths;
 use crate::services::{Limits, Services};
 use crate::vaults::{OpenError, Stay, Vaults};
@@ -84,8 +82,7 @@ pub struct Daemon {
 #[derive(Clone)]
 pub struct Control {
     services: Services,
-    keyring: Arc<ArcSwap<Keyring>>,
-    tls: Arc<ArcSwapOption<ServerConfig>>,
+    credentials: watch::Sender<Credentials>,
     address: SocketAddr,
 }
 
@@ -104,17 +101,16 @@ impl Control {
 
     /// Takes over the vaults of `config`, and its tokens and certificates, read anew from their files.
     ///
-    /// Requests on their way are not touched; connections that are open keep the certificates they began with.
+    /// Requests on their way are answered, but streams end whose token or certificate opens them no more, and connections are closed whose client's certificate is trusted no more.
     /// Files of new vaults are looked at in the background.
     /// Fails, and leaves everything as it was, where one cannot be used, or the vaults are still being opened.
     pub async fn reload(&self, config: &Config) -> Result<(), ServeError> {
-        let (keyring, tls) = credentials(config, self.address)?;
+        let credentials = credentials(config, self.address)?;
         let vaults = self.services.opened().ok_or(ServeError::Opening)?;
         let next = config.clone();
         let reload = tokio::task::spawn_blocking(move || vaults.reload(&next));
         reload.await.map_err(|_| ServeError::Panicked)??;
-        self.keyring.store(Arc::new(keyring));
-        self.tls.store(tls);
+        self.credentials.send_replace(credentials);
         Ok(())
     }
 }
@@ -122,15 +118,12 @@ impl Control {
 /// The credentials of the settings.
 ///
 /// Fails where a file cannot be used, and where `address` can be reached from elsewhere and nobody would have to prove who he is.
-fn credentials(
-    config: &Config,
-    address: SocketAddr,
-) -> Result<(Keyring, Option<Arc<ServerConfig>>), ConfigError> {
+fn credentials(config: &Config, address: SocketAddr) -> Result<Credentials, ConfigError> {
     let keyring = Keyring::load(config)?;
     if !address.ip().is_loopback() && !keyring.is_required() {
         return Err(config.refuse("server.address", refusal_to_open(address)));
     }
-    Ok((keyring, tls::load(config)?))
+    Ok(Credentials { keyring, tls: Tls::load(config)? })
 }
 
 /// Checks what a daemon refuses before it binds anything: its addresses, tokens and certificates. Gives the addresses back.
@@ -174,15 +167,14 @@ impl Daemon {
                     .map_err(|source| ServeError::Listen { address: path.to_owned(), source })?,
             ),
         };
-        let (keyring, tls) = credentials(&config, address)?;
-        if tls.is_none() && !address.ip().is_loopback() {
+        let credentials = credentials(&config, address)?;
+        if credentials.tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "tokens and notes travel unencrypted; set tls.certificate, or let only a proxy with TLS reach this address");
         }
         let services = Services::new(Limits::from(server));
         let control = Control {
             services: services.clone(),
-            keyring: Arc::new(ArcSwap::from_pointee(keyring)),
-            tls: Arc::new(ArcSwapOption::from(tls)),
+            credentials: watch::Sender::new(credentials),
             address,
         };
         let serving = watch::Sender::new(false);
@@ -225,13 +217,9 @@ impl Daemon {
     /// Fails at once where the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Self { tcp, address, socket, config, paths, services, control, serving } = self;
-        let Control { services: _, keyring, tls, address: _ } = control;
-        let place = place(
-            address,
-            socket.as_ref().map(|(socket, _)| socket),
-            &keyring.load(),
-            tls.load().is_some(),
-        );
+        let Control { services: _, credentials, address: _ } = control;
+        let place =
+            place(address, socket.as_ref().map(|(socket, _)| socket), &credentials.borrow());
         let ServerSettings {
             shutdown_ms,
             max_connections,
@@ -259,7 +247,7 @@ impl Daemon {
         let (socket, unix) = socket.unzip();
         let places = Arc::new(Semaphore::new(max_connections));
         let connections =
-            Listeners { tcp, unix }.accept(Arc::clone(&places), move || tls.load_full());
+            Listeners { tcp, unix }.accept(Arc::clone(&places), credentials.subscribe());
         let metrics = Arc::new(Metrics::default());
         let text = {
             let (services, metrics) = (services.clone(), Arc::clone(&metrics));
@@ -281,7 +269,7 @@ impl Daemon {
             .http2_max_pending_accept_reset_streams(
                 usize::try_from(max_calls_per_connection.get()).ok(),
             )
-            .layer(FrontLayer { keyring, metrics, rate })
+            .layer(FrontLayer { credentials: credentials.subscribe(), metrics, rate })
             .layer(WebLayer { metrics: Arc::new(text), mcp })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
@@ -347,9 +335,12 @@ async fn open(
 }
 
 /// Where a process of this machine that finds the store locked can ask: the socket where the port wants credentials that it may not have.
-fn place(address: SocketAddr, socket: Option<&Socket>, keyring: &Keyring, tls: bool) -> String {
+fn place(address: SocketAddr, socket: Option<&Socket>, credentials: &Credentials) -> String {
+    let Credentials { keyring, tls } = credentials;
     match socket {
-        Some(socket) if tls || keyring.is_required() => format!("unix:{}", socket.path().display()),
+        Some(socket) if tls.is_some() || keyring.is_required() => {
+            format!("unix:{}", socket.path().display())
+        }
         Some(_) | None => address.to_string(),
     }
 }

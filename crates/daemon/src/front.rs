@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Response, StatusCode};
+use tokio::sync::watch;
 use tonic::body::Body;
 use tonic::service::AxumBody;
 use tower::{Layer, Service};
 use tracing::Instrument as _;
 
-use crate::access::{Keyring, Need, Principal, Rate, Refusal, need};
+use crate::access::{Credentials, Need, Pass, Principal, Rate, Refusal, need};
 use crate::metrics::Metrics;
 use crate::net::Peer;
 use crate::{status, telemetry};
@@ -35,7 +35,7 @@ pub(crate) const REQUEST_SPAN: &str = "request";
 #[derive(Clone)]
 pub(crate) struct FrontLayer {
     /// The credentials in force; others may take their place at any time.
-    pub(crate) keyring: Arc<ArcSwap<Keyring>>,
+    pub(crate) credentials: watch::Receiver<Credentials>,
     /// Where requests are counted.
     pub(crate) metrics: Arc<Metrics>,
     /// How often one caller may ask.
@@ -95,15 +95,19 @@ where
         let path = request.uri().path().to_owned();
         let span = tracing::info_span!(REQUEST_SPAN, %id, call = %path);
         telemetry::continue_trace(&span, request.headers());
-        let FrontLayer { keyring, metrics, rate: _ } = &self.front;
+        let FrontLayer { credentials, metrics, rate: _ } = &self.front;
+        let mut credentials = credentials.clone();
         let needed = need(&path);
         let mut report = Report::new(id.clone(), path, needed, &peer, Arc::clone(metrics));
         report.within(&span);
-        let admitted = keyring.load().admit(&peer, request.headers(), needed);
+        let admitted =
+            credentials.borrow_and_update().keyring.admit(&peer, request.headers(), needed);
         let admitted = admitted.and_then(|principal| self.front.paced(principal, &peer, needed));
         let answer: Self::Future = match admitted {
             Ok(principal) => {
                 report.admitted(&principal);
+                let pass = Pass::new(peer, request.headers(), needed, credentials);
+                request.extensions_mut().insert(pass);
                 request.extensions_mut().insert(principal);
                 Box::pin(self.inner.call(request))
             }

@@ -18,6 +18,8 @@ use tonic::service::{AxumBody, Routes};
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer, Service};
 
+use crate::access::{Kept, KeptLayer};
+
 /// Where Prometheus reads.
 const METRICS: &str = "/metrics";
 
@@ -34,14 +36,14 @@ impl Layer<Routes> for WebLayer {
     type Service = Web;
 
     fn layer(&self, routes: Routes) -> Web {
-        Web { services: GrpcWebLayer::new().layer(routes), front: self.clone() }
+        Web { services: GrpcWebLayer::new().layer(KeptLayer.layer(routes)), front: self.clone() }
     }
 }
 
 /// The page for browsers, gRPC-web for the page, tools for agents, gRPC for all others.
 #[derive(Clone)]
 pub(crate) struct Web {
-    services: GrpcWebService<Routes>,
+    services: GrpcWebService<Kept<Routes>>,
     front: WebLayer,
 }
 

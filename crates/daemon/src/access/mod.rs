@@ -4,6 +4,7 @@
 //! Where nothing is configured, a loopback address is open to everyone on the machine; a daemon on any other address does not start.
 
 mod calls;
+mod kept;
 mod rate;
 mod secrets;
 
@@ -16,9 +17,10 @@ use http::header;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, ConfigError, Settings};
-use crate::net::Peer;
+use crate::net::{Peer, Tls};
 
 pub(crate) use calls::{Need, need};
+pub(crate) use kept::{Kept, KeptLayer, Pass};
 pub(crate) use rate::Rate;
 
 /// What a caller may do.
@@ -109,9 +111,19 @@ pub(crate) enum Refusal {
 
 /// The credentials in force.
 #[derive(Debug)]
+pub(crate) struct Credentials {
+    /// What callers show.
+    pub(crate) keyring: Keyring,
+    /// What the daemon shows, and whose certificates it takes; nothing where it speaks no TLS.
+    pub(crate) tls: Option<Tls>,
+}
+
+/// The tokens and certificates that callers show.
+#[derive(Debug)]
 pub(crate) struct Keyring {
     tokens: Vec<Token>,
-    certificates: Option<Right>,
+    /// What certificates open, where callers show any.
+    certificates: Option<CertificateRight>,
     open_health: bool,
 }
 
@@ -143,7 +155,7 @@ impl Keyring {
         if !problems.is_empty() {
             return Err(config.refuse_all(problems));
         }
-        let certificates = tls.client_ca.as_ref().and_then(|_| tls.client_right.right());
+        let certificates = tls.client_ca.as_ref().map(|_| tls.client_right);
         Ok(Self { tokens, certificates, open_health: access.open_health })
     }
 
@@ -177,7 +189,7 @@ impl Keyring {
             let token = token.ok_or(Refusal::UnknownToken)?;
             return Ok(Principal::Token(Arc::clone(&token.name), token.right));
         }
-        match (certificate, self.certificates) {
+        match (certificate, self.certificates.and_then(CertificateRight::right)) {
             (Some(fingerprint), Some(right)) => {
                 Ok(Principal::Certificate(Arc::clone(fingerprint), right))
             }
@@ -223,7 +235,7 @@ mod tests {
     const WRITE: &str = "0123456789abcdef-write";
     const OLD: &str = "0123456789abcdef-old-write";
 
-    fn keyring(certificates: Option<Right>, open_health: bool) -> Keyring {
+    fn keyring(certificates: Option<CertificateRight>, open_health: bool) -> Keyring {
         let token = |name: &str, right, secret: &str| Token {
             name: name.into(),
             right,
@@ -305,21 +317,39 @@ mod tests {
             ("a probe that reads", keyring(None), tcp(None), Need::Read, Err(Refusal::Nobody)),
             (
                 "a certificate",
-                keyring(Some(Right::Read)),
+                keyring(Some(CertificateRight::Read)),
                 tcp(Some("ab")),
                 Need::Read,
                 Ok(certificate()),
             ),
             (
                 "a certificate that writes",
-                keyring(Some(Right::Read)),
+                keyring(Some(CertificateRight::Read)),
                 tcp(Some("ab")),
                 Need::Write,
                 Err(Refusal::NotAllowed(certificate())),
             ),
             (
                 "a certificate that allows nothing",
+                keyring(Some(CertificateRight::None)),
+                tcp(Some("ab")),
+                Need::Read,
+                Err(Refusal::Nobody),
+            ),
+            (
+                "a certificate that nobody asked for",
                 keyring(None),
+                tcp(Some("ab")),
+                Need::Read,
+                Err(Refusal::Nobody),
+            ),
+            (
+                "a certificate that allows nothing, and there are no tokens",
+                Keyring {
+                    tokens: Vec::new(),
+                    certificates: Some(CertificateRight::None),
+                    open_health: false,
+                },
                 tcp(Some("ab")),
                 Need::Read,
                 Err(Refusal::Nobody),

@@ -468,6 +468,23 @@ mod tests {
     }
 
     #[test]
+    fn certificates_that_open_nothing_ask_for_tokens() {
+        let tls = [("tls.certificate", "c"), ("tls.key", "k"), ("tls.client_ca", "ca")];
+        let none = [&tls[..], &[("tls.client_right", "none")]].concat();
+        let token = ("access.tokens", "[{name = 'x', right = 'read', env = 'X'}]");
+        for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let at = ("server.address", address);
+            let error = load(None, &[], &[&none[..], &[at]].concat()).unwrap_err();
+            let ConfigError::Invalid { problems } = error else { panic!("{error}") };
+            let keys: Vec<&str> = problems.iter().map(|(problem, _)| &*problem.key).collect();
+            assert_eq!(keys, ["tls.client_right"], "{address}");
+            assert!(problems[0].0.reason.contains("access.tokens"), "{address}");
+            assert!(load(None, &[], &[&none[..], &[at, token]].concat()).is_ok(), "{address}");
+            assert!(load(None, &[], &[&tls[..], &[at]].concat()).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
     fn all_problems_are_told_together() {
         let error = load(
             Some("[server]\nadress = 'x'\ntimeout_ms = 'soon'\naddress = '0.0.0.0:9338'\n[search]\nsnippet_chars = 0"),

@@ -242,7 +242,7 @@ impl Default for TokenSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSettings {
-    /// Directives of tracing's `EnvFilter`, such as `warn,weft_indexer=debug`.
+    /// Directives of tracing's `EnvFilter`, such as `warn,weft_indexer=debug`. Libraries are heard down to `info` alone: below it they repeat texts.
     pub filter: String,
     /// How a line is written.
     pub format: LogFormat,
@@ -294,9 +294,7 @@ impl Settings {
     /// Whether callers over TCP must prove who they are.
     #[must_use]
     pub fn asks_for_credentials(&self) -> bool {
-        let by_certificate =
-            self.tls.client_ca.is_some() && self.tls.client_right != CertificateRight::None;
-        by_certificate || !self.access.tokens.is_empty()
+        self.tls.client_ca.is_some() || !self.access.tokens.is_empty()
     }
 
     /// Everything that is out of range, each with its key.
@@ -348,7 +346,13 @@ impl Settings {
                 &format!("the token `{name}` needs either `file` or `env`"),
             );
         }
-        let TlsSettings { certificate, key, client_ca, client_right: _ } = tls;
+        let TlsSettings { certificate, key, client_ca, client_right } = tls;
+        let opens = *client_right != CertificateRight::None || !access.tokens.is_empty();
+        check(
+            client_ca.is_none() || opens,
+            "tls.client_right",
+            "`none` asks for a token as well, and there is none: set access.tokens, or let certificates \"read\" or \"write\"",
+        );
         let both = certificate.is_some() == key.is_some();
         check(both, "tls.key", "certificate and key go together: set both or none");
         check((0.0..=1.0).contains(share), "trace.share", "must be 0 to 1");

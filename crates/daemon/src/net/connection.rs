@@ -39,8 +39,13 @@ impl Peer {
 pub(crate) struct Connection {
     stream: Stream,
     peer: Peer,
+    /// Where it must not stay open for good: what returns when it is over.
+    over: Option<Over>,
     _place: OwnedSemaphorePermit,
 }
+
+/// Returns when a connection is over.
+pub(super) type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 enum Stream {
     Tcp(TcpStream),
@@ -56,23 +61,24 @@ impl Connection {
         place: OwnedSemaphorePermit,
     ) -> Self {
         let peer = Peer::Tcp { address, certificate: None };
-        Self { stream: Stream::Tcp(stream), peer, _place: place }
+        Self { stream: Stream::Tcp(stream), peer, over: None, _place: place }
     }
 
     pub(super) fn tls(
         stream: TlsStream<TcpStream>,
         address: SocketAddr,
         place: OwnedSemaphorePermit,
+        over: Option<Over>,
     ) -> Self {
         let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         let certificate = shown.map(|certificate| super::tls::fingerprint(certificate).into());
         let peer = Peer::Tcp { address, certificate };
-        Self { stream: Stream::Tls(Box::new(stream)), peer, _place: place }
+        Self { stream: Stream::Tls(Box::new(stream)), peer, over, _place: place }
     }
 
     #[cfg(unix)]
     pub(super) const fn unix(stream: tokio::net::UnixStream, place: OwnedSemaphorePermit) -> Self {
-        Self { stream: Stream::Unix(stream), peer: Peer::Unix, _place: place }
+        Self { stream: Stream::Unix(stream), peer: Peer::Unix, over: None, _place: place }
     }
 }
 
@@ -107,10 +113,16 @@ macro_rules! each {
 
 impl AsyncRead for Connection {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
+        if let Some(over) = &mut self.over
+            && over.as_mut().poll(context).is_ready()
+        {
+            self.over = Some(Box::pin(std::future::ready(())));
+            return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
+        }
         each!(self, stream => stream.poll_read(context, buffer))
     }
 }

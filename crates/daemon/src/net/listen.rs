@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
+use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::connection::Over;
 use super::{Connection, SocketListener};
+use crate::access::Credentials;
 
 /// How long a caller may take over the handshake of TLS.
 const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
@@ -27,12 +29,12 @@ pub(crate) struct Listeners {
 impl Listeners {
     /// Accepts connections, one for each of `places` at the same time, until the stream is dropped; more wait in the system's queue.
     ///
-    /// `tls` is asked anew for each connection over TCP, so renewed certificates count from the next one on.
+    /// Each connection over TCP is greeted by the credentials then in force, so renewed certificates count from the next one on; it ends when those in force trust the certificate no more that its client showed.
     /// Handshakes run beside each other: one that hangs holds up nobody.
     pub(crate) fn accept(
         self,
         places: Arc<Semaphore>,
-        tls: impl Fn() -> Option<Arc<ServerConfig>> + Send + 'static,
+        credentials: watch::Receiver<Credentials>,
     ) -> ReceiverStream<std::io::Result<Connection>> {
         let (sender, connections) = mpsc::channel(1);
         tokio::spawn(async move {
@@ -49,9 +51,10 @@ impl Listeners {
                 };
                 match accepted {
                     Ok(Accepted::Tcp(stream, address)) => {
-                        let (sender, tls) = (sender.clone(), tls());
+                        let (sender, credentials) = (sender.clone(), credentials.clone());
                         tokio::spawn(async move {
-                            if let Some(connection) = greet(stream, address, place, tls).await {
+                            let connection = greet(stream, address, place, credentials).await;
+                            if let Some(connection) = connection {
                                 // Nobody takes connections any more when the daemon ends.
                                 drop(sender.send(Ok(connection)).await);
                             }
@@ -102,15 +105,21 @@ async fn greet(
     stream: TcpStream,
     address: SocketAddr,
     place: OwnedSemaphorePermit,
-    tls: Option<Arc<ServerConfig>>,
+    mut credentials: watch::Receiver<Credentials>,
 ) -> Option<Connection> {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may wait for fuller packets");
     }
+    let tls = credentials.borrow_and_update().tls.clone();
     let Some(tls) = tls else { return Some(Connection::tcp(stream, address, place)) };
-    let handshake = TlsAcceptor::from(tls).accept(stream);
+    let handshake = TlsAcceptor::from(tls.server).accept(stream);
     match tokio::time::timeout(MAX_HANDSHAKE, handshake).await {
-        Ok(Ok(stream)) => Some(Connection::tls(stream, address, place)),
+        Ok(Ok(stream)) => {
+            let chain = stream.get_ref().1.peer_certificates();
+            let chain = chain.map(|chain| chain.iter().cloned().map(CertificateDer::into_owned));
+            let over = chain.map(|chain| distrusted(address, chain.collect(), credentials));
+            Some(Connection::tls(stream, address, place, over.map(|over| Box::pin(over) as Over)))
+        }
         Ok(Err(error)) => {
             tracing::info!(%address, %error, "no TLS was agreed on");
             None
@@ -120,4 +129,20 @@ async fn greet(
             None
         }
     }
+}
+
+/// Returns when credentials are in force that trust `chain` no more; never where none come.
+async fn distrusted(
+    address: SocketAddr,
+    chain: Vec<CertificateDer<'static>>,
+    mut credentials: watch::Receiver<Credentials>,
+) {
+    while credentials.changed().await.is_ok() {
+        let tls = credentials.borrow_and_update().tls.clone();
+        if tls.is_some_and(|tls| !tls.trusts(&chain)) {
+            tracing::info!(%address, "closed: the certificate of its client is trusted no more");
+            return;
+        }
+    }
+    std::future::pending().await
 }

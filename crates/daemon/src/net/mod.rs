@@ -3,8 +3,9 @@
 mod connection;
 mod listen;
 mod socket;
-pub(crate) mod tls;
+mod tls;
 
 pub(crate) use connection::{Connection, Peer};
 pub(crate) use listen::Listeners;
 pub(crate) use socket::{Socket, SocketListener};
+pub(crate) use tls::Tls;
