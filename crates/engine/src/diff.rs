@@ -289,7 +289,7 @@ impl<'t> Pair<'t> {
 
     /// What happened to a link that meant `then` and means `now`; nothing where that is the same.
     fn meaning(&self, then: NoteId, now: NoteId) -> Option<LinkChangeKind> {
-        match (self.before.entry(then).is_some(), self.after.entry(now).is_some()) {
+        match (self.before.is_note(then), self.after.is_note(now)) {
             (false, false) => None,
             (false, true) => Some(LinkChangeKind::Resolved),
             (true, false) => Some(LinkChangeKind::Unresolved),

@@ -177,7 +177,7 @@ impl Engine {
                 source: link.source,
                 target: link.target.name.clone(),
                 uri: end.map(|id| graph.uri(id).clone()),
-                resolved: target.is_some_and(|id| notes.entry(id).is_some()),
+                resolved: target.is_some_and(|id| notes.is_note(id)),
                 fragment: link.fragment.clone(),
                 display: link.display.clone(),
                 span: link.span,
@@ -293,7 +293,7 @@ pub(crate) fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {
 }
 
 pub(crate) fn vault_of(snapshot: &Snapshot, id: NoteId) -> String {
-    let vault = snapshot.notes.entry(id).map(|entry| entry.vault);
+    let vault = snapshot.notes.card(id).map(|card| card.vault);
     snapshot
         .notes
         .vaults()

@@ -88,11 +88,11 @@ impl Engine {
         );
         let view = |found: &Sibling| {
             let Sibling { note, score, kind, via } = *found;
-            let entry = notes.entry(note)?;
+            let card = notes.card(note)?;
             Some(SiblingView {
                 uri: graph.uri(note).clone(),
-                path: entry.note.path.as_str().to_owned(),
-                title: entry.note.title.clone(),
+                path: card.path.to_owned(),
+                title: card.title.to_owned(),
                 score,
                 kind,
                 via: via.map(|topic| graph.uri(topic).clone()),

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 /// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -146,6 +148,15 @@ impl Disk {
         self.sync(&file, path)
     }
 
+    /// Begins a file at `path`, in place of one that is there. Whoever reads it meanwhile may see some of it.
+    pub(crate) fn outlet<'d>(&'d self, path: &'d Path) -> io::Result<Outlet<'d>> {
+        self.pass(Step::Create, path)?;
+        let file = File::create(path)?;
+        let sum = FileSum { n_bytes: 0, crc32: 0 };
+        let (buffer, hasher) = (Vec::with_capacity(PIECE_BYTES), crc32fast::Hasher::new());
+        Ok(Outlet { disk: self, path, file, buffer, hasher, sum })
+    }
+
     /// Puts a file of `bytes` in the place of the one at `path`: whoever reads it sees the old bytes or the new ones.
     ///
     /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
@@ -168,6 +179,54 @@ impl Disk {
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.swap(path, bytes)?;
         self.sync_folder(path.parent().unwrap_or(Path::new(".")))
+    }
+}
+
+/// Bytes that are written at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A file that is written piece by piece.
+#[derive(Debug)]
+pub(crate) struct Outlet<'d> {
+    disk: &'d Disk,
+    path: &'d Path,
+    file: File,
+    buffer: Vec<u8>,
+    hasher: crc32fast::Hasher,
+    sum: FileSum,
+}
+
+/// What tells whether a file is what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileSum {
+    pub(crate) n_bytes: u64,
+    pub(crate) crc32: u32,
+}
+
+impl Outlet<'_> {
+    /// Makes everything durable, and tells what was written.
+    pub(crate) fn finish(mut self) -> io::Result<FileSum> {
+        self.flush()?;
+        self.disk.sync(&self.file, self.path)?;
+        Ok(FileSum { crc32: self.hasher.finalize(), ..self.sum })
+    }
+}
+
+impl io::Write for Outlet<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + bytes.len() > PIECE_BYTES {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.disk.write_all(&mut self.file, self.path, &self.buffer)?;
+        self.hasher.update(&self.buffer);
+        self.sum.n_bytes += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
     }
 }
 

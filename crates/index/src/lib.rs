@@ -6,9 +6,11 @@
 #![deny(unsafe_code)]
 
 mod allocator;
+mod columns;
 mod disk;
 pub mod embedder;
 pub mod keyword;
+mod map;
 pub mod notes;
 mod snapshot;
 mod store;

@@ -171,7 +171,7 @@ impl Indexer {
     #[must_use]
     pub fn coverage(&self) -> Vec<FileCoverage> {
         let snapshot = self.reader.snapshot();
-        let ids = snapshot.notes.by_path().map(|(id, _)| id);
+        let ids = snapshot.notes.cards().map(|(id, _)| id);
         let missing = self.board.lock().missing.clone();
         let mut lines: Vec<FileCoverage> =
             ids.filter_map(|id| coverage::of_note(&snapshot, id, &missing)).collect();

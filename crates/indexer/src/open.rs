@@ -139,7 +139,7 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
                 outdated,
             })
         }
-        Err(error @ StoreError::Damaged { .. }) => {
+        Err(error @ (StoreError::Damaged { .. } | StoreError::PastVersion { .. })) => {
             tracing::warn!(%error, "the index is built anew");
             board.notice(format!(
                 "{error}; the index was built anew from the files, vectors are kept."

@@ -148,7 +148,7 @@ impl Work {
         let snapshot = self.reader.snapshot();
         let embedder = &*model.embedder;
         let gone: HashSet<NoteId> =
-            covered.keys().copied().filter(|id| snapshot.notes.entry(*id).is_none()).collect();
+            covered.keys().copied().filter(|id| !snapshot.notes.is_note(*id)).collect();
         for id in gone {
             covered.remove(&id);
             self.keep(embedder, |shelf| shelf.arrange(id, &[]).1, shelf)?;

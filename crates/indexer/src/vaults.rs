@@ -50,10 +50,10 @@ fn is_moved(notes: &NoteTable, vault: VaultId, root: &Path) -> bool {
     let n_notes = notes.tally(vault).n_notes;
     let sample = notes.at_or_below(vault, "").step_by(n_notes.div_ceil(SAMPLE).max(1));
     let (mut n_seen, mut n_same) = (0, 0);
-    for (_, entry) in sample {
-        let bytes = std::fs::read(root.join(entry.note.path.as_str()));
+    for (_, card) in sample {
+        let bytes = std::fs::read(root.join(card.path));
         n_seen += 1;
-        n_same += usize::from(bytes.is_ok_and(|bytes| hash_of(&bytes) == entry.file.hash.0));
+        n_same += usize::from(bytes.is_ok_and(|bytes| hash_of(&bytes) == card.file.hash.0));
     }
     n_same > 0 && n_same * 2 >= n_seen
 }

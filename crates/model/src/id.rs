@@ -88,7 +88,7 @@ impl NotePath {
     /// The folder without a trailing `/`; empty for a note at the root.
     #[must_use]
     pub fn folder(&self) -> &str {
-        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+        folder_of(&self.0)
     }
 
     /// The last segment, extension included.
@@ -120,6 +120,12 @@ impl std::borrow::Borrow<str> for NotePath {
     fn borrow(&self) -> &str {
         &self.0
     }
+}
+
+/// The folder of the file at `path`, without a trailing `/`; empty at the root.
+#[must_use]
+pub fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Extensions of files that are read as notes, without the dot, compared with case folded.

@@ -190,7 +190,7 @@ fn check_store(config: &Config, paths: &Paths) -> Vec<Check> {
         Err(error @ StoreError::Locked { holder: None, .. }) => {
             vec![check(Outcome::Notice, error.to_string()).advise("wait until it is done")]
         }
-        Err(error @ StoreError::Damaged { .. }) => {
+        Err(error @ (StoreError::Damaged { .. } | StoreError::PastVersion { .. })) => {
             let check = check(Outcome::Notice, error.to_string());
             vec![check.advise("the next start builds the index anew from the files")]
         }

@@ -124,6 +124,7 @@ impl From<StoreError> for Failure {
             StoreError::NoBackup { .. } => Self::usage(message),
             StoreError::Locked { .. }
             | StoreError::FutureVersion { .. }
+            | StoreError::PastVersion { .. }
             | StoreError::Io { .. }
             | StoreError::Damaged { .. }
             | StoreError::Vector(_) => Self::other(message),

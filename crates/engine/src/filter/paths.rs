@@ -49,7 +49,7 @@ impl PathMatch {
 
     /// Whether any note matches.
     pub(super) fn is_met(&self, snapshot: &Snapshot) -> bool {
-        snapshot.notes.by_path().any(|(_, entry)| self.passes(&fold(entry.note.path.as_str())))
+        snapshot.notes.cards().any(|(_, card)| self.passes(&fold(card.path)))
     }
 }
 

@@ -158,8 +158,8 @@ pub(crate) fn ontology_around(snapshot: &Snapshot, id: NoteId, ontology_path: &s
 /// Whether a note lies under the ontology's path.
 fn is_in(snapshot: &Snapshot, id: NoteId, ontology_path: &str) -> bool {
     let folder = ontology_path.trim_matches('/');
-    let path = match snapshot.notes.entry(id) {
-        Some(entry) => entry.note.path.as_str(),
+    let path = match snapshot.notes.card(id) {
+        Some(card) => card.path,
         // A placeholder lies where its name says.
         None => snapshot.notes.graph().uri(id).as_str(),
     };

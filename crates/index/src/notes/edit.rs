@@ -6,10 +6,11 @@ use std::sync::Arc;
 use weft_graph::NoteGraph;
 use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri};
 
+use super::directory::{Directory, within};
 use super::names::{Key, asked, key, own_keys, same_names};
 use super::resolve::From;
-use super::table::Slot;
-use super::uris::{unmarked, wanted_uri};
+use super::slots::Slot;
+use super::uris::{claim, unmarked, wanted_uri};
 use super::{NoteEntry, NoteTable, Resolved, VaultId, VaultInfo};
 
 /// One change of a batch.
@@ -129,17 +130,19 @@ impl Edit {
 
     /// Leaves the notes of a vault without uris, to be given out when the batch ends.
     fn take_uris_back(&mut self, vault: VaultId) {
-        let notes: Vec<(NoteId, Arc<NoteEntry>)> =
-            self.table.at_or_below(vault, "").map(|(id, entry)| (id, Arc::clone(entry))).collect();
-        for (id, entry) in notes {
-            let Some(resolved) = self.table.resolved(id).cloned() else { continue };
+        let notes: Vec<NoteId> = self.table.at_or_below(vault, "").map(|(id, _)| id).collect();
+        for id in notes {
+            let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned()
+            else {
+                continue;
+            };
             self.release_uri(id, &entry, &resolved.uri);
             self.unnamed.insert(id);
-            let resolved = Resolved { uri: Uri::new(""), ..resolved };
+            let resolved = Resolved { uri: Uri::new(""), ..Resolved::clone(&resolved) };
             self.table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
         }
-        let placeholders = self.table.placeholders.iter().filter(|((of, _), _)| *of == vault);
-        self.nodes.extend(placeholders.map(|(_, id)| *id));
+        let placeholders = self.table.placeholders.below(&within(vault, ""));
+        self.nodes.extend(placeholders.map(|(_, id)| id));
     }
 
     fn put(&mut self, slot: Option<NoteId>, entry: &Arc<NoteEntry>) {
@@ -169,7 +172,7 @@ impl Edit {
         };
         for link in &entry.note.links {
             for asked in asked(entry, &link.target.name) {
-                self.table.names.ask(asked, id);
+                self.table.names.ask(&asked, id);
             }
         }
         self.upserted.insert(id);
@@ -180,14 +183,13 @@ impl Edit {
     /// Tells the table the names under which a note is to be found; its uri follows when all claims are known.
     fn announce(&mut self, id: NoteId, entry: &NoteEntry) {
         let path = &entry.note.path;
-        self.table.by_path.insert((entry.vault, path.clone()), id);
+        self.table.by_path.insert(&within(entry.vault, path.as_str()), id);
         self.table.places.put(entry.vault, path, id);
         for key in own_keys(entry) {
-            self.table.names.answer(key.clone(), id);
+            self.table.names.answer(&key, id);
             self.keys.insert(key);
         }
-        let claim = (entry.vault, wanted_uri(entry).to_owned());
-        self.table.claims.entry(claim).or_default().insert(path.clone(), id);
+        self.table.claims.insert(&claim(entry), id);
         self.touch_place(entry);
     }
 
@@ -213,21 +215,15 @@ impl Edit {
         let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned() else {
             return;
         };
-        let path = entry.note.path.clone();
-        self.table.by_path.remove(&(entry.vault, path.clone()));
-        self.table.places.take(entry.vault, &path, id);
+        let path = &entry.note.path;
+        self.table.by_path.remove(&within(entry.vault, path.as_str()), id);
+        self.table.places.take(entry.vault, path, id);
         self.release_uri(id, &entry, &resolved.uri);
         for key in own_keys(&entry) {
             self.table.names.silence(&key, id);
             self.keys.insert(key);
         }
-        let claim = (entry.vault, wanted_uri(&entry).to_owned());
-        if let Some(group) = self.table.claims.get_mut(&claim) {
-            group.remove(&path);
-            if group.is_empty() {
-                self.table.claims.remove(&claim);
-            }
-        }
+        self.table.claims.remove(&claim(&entry), id);
         self.touch_place(&entry);
         self.unlink(id, &entry, &resolved);
     }
@@ -236,23 +232,21 @@ impl Edit {
     fn unlink(&mut self, id: NoteId, entry: &NoteEntry, resolved: &Resolved) {
         for link in &entry.note.links {
             for asked in asked(entry, &link.target.name) {
-                self.table.names.unask(asked, id);
+                self.table.names.unask(&asked, id);
             }
         }
         self.forget_targets(id, entry, resolved);
     }
 
     fn release_uri(&mut self, id: NoteId, entry: &NoteEntry, uri: &Uri) {
-        if self.table.by_uri.get(uri) == Some(&id) {
-            self.table.by_uri.remove(uri);
-        }
+        self.table.by_uri.remove(uri.as_str().as_bytes(), id);
         if let Some(key) = self.table.local_uri(id).map(|local| key(entry.vault, local)) {
             self.table.names.silence(&key, id);
             self.keys.insert(key);
         }
         // A uri may read like another of the note's own names.
         for key in own_keys(entry) {
-            self.table.names.answer(key, id);
+            self.table.names.answer(&key, id);
         }
     }
 
@@ -287,6 +281,7 @@ impl Edit {
             self.table.count(*id, Some(before));
         }
         self.table.graph = self.graph(before);
+        self.table.directories().into_iter().for_each(Directory::fold);
         let delta = Delta {
             upserted: self.upserted.into_iter().collect(),
             removed: self.removed.into_iter().collect(),
@@ -320,12 +315,12 @@ impl Edit {
                     self.release_uri(id, &entry, &resolved.uri);
                 }
                 let key = key(entry.vault, &local);
-                self.table.names.answer(key.clone(), id);
+                self.table.names.answer(&key, id);
                 self.keys.insert(key);
                 let resolved = Resolved { uri: uri.clone(), ..Arc::unwrap_or_clone(resolved) };
                 self.table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
             }
-            self.table.by_uri.insert(uri, id);
+            self.table.by_uri.insert(uri.as_str().as_bytes(), id);
             self.nodes.insert(id);
         }
     }
@@ -347,7 +342,7 @@ impl Edit {
                 let target = found.note.or_else(|| match link.target.syntax {
                     TargetSyntax::Tentative => None,
                     TargetSyntax::Wikilink | TargetSyntax::Markdown | TargetSyntax::Listed => {
-                        let place = self.table.placeholder(&entry, &link.target);
+                        let place = self.table.placeholder(&entry, id, &link.target);
                         self.nodes.insert(place);
                         Some(place)
                     }
@@ -367,8 +362,7 @@ impl Edit {
     /// A uri that came or went may be, or have been, in the way of a placeholder.
     fn name_placeholders(&mut self) {
         for (vault, name) in &self.keys {
-            let key = (*vault, unmarked(name).to_owned());
-            self.nodes.extend(self.table.placeholders.get(&key));
+            self.nodes.extend(self.table.placeholders.first(&within(*vault, unmarked(name))));
         }
     }
 

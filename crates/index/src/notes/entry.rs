@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 
+use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 use weft_model::{Chunk, Diagnostic, Note, TextHash};
 
@@ -61,14 +61,13 @@ impl FileFacts {
     }
 }
 
-/// A body, shared by all who hold it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Body(Arc<str>);
+/// A body, shared by all who hold it: in memory, or in the file it was written down in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Body(ByteString);
 
 impl Body {
-    /// Keeps `text` in memory.
-    pub fn new(text: impl Into<Arc<str>>) -> Self {
+    /// Keeps `text`.
+    pub(super) fn new(text: impl Into<ByteString>) -> Self {
         Self(text.into())
     }
 }
@@ -88,7 +87,7 @@ impl fmt::Debug for Body {
 }
 
 /// One note as its file says, with what was made of it. Never changed in place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NoteEntry {
     /// The vault it lies in.
     pub vault: VaultId,
@@ -116,7 +115,7 @@ impl NoteEntry {
         file: FileFacts,
         version: u64,
     ) -> Self {
-        let body = Body::new(std::mem::take(&mut note.body));
+        let body = Body::new(std::mem::take(&mut note.body).into_boxed_str());
         Self { vault, note, body, chunks, file, diagnostics: Vec::new(), version }
     }
 

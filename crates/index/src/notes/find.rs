@@ -24,8 +24,8 @@ impl NoteTable {
     #[must_use]
     pub fn find(&self, text: &str) -> Resolution {
         let text = nfc(text.trim());
-        if let Some(id) = self.by_uri.get(text.as_str()) {
-            return Resolution::of(*id, "uri");
+        if let Some(id) = self.by_uri.first(text.as_bytes()) {
+            return Resolution::of(id, "uri");
         }
         if let Some(id) = self.at_path_of_any_vault(&text) {
             return Resolution::of(id, "path");
@@ -89,14 +89,21 @@ impl NoteTable {
                 || wanted.contains(&name) && name.chars().count() >= LEAST_PART;
             strsim::jaro_winkler(&name, &wanted).max(if is_part { ALIKE_BY_PART } else { 0.0 })
         };
-        let scored = self.by_uri.iter().filter_map(|(uri, id)| {
-            let note = &self.entry(*id)?.note;
-            let names = [uri.as_str(), last_segment(uri.as_str()), note.title.as_str()];
-            let names = names.into_iter().chain(note.aliases.iter().map(String::as_str));
-            let best = names.map(alike).fold(0.0, f64::max);
-            (best >= LEAST_ALIKE).then_some((best, uri))
-        });
-        let mut scored: Vec<(f64, &Uri)> = scored.collect();
+        let mut best = vec![0.0_f64; self.slots.len()];
+        let mut meet = |id: NoteId, name: &str| {
+            let alike = alike(name);
+            if let Some(best) = best.get_mut(id.index()).filter(|best| **best < alike) {
+                *best = alike;
+            }
+        };
+        for (id, card) in self.cards() {
+            meet(id, card.title);
+            meet(id, last_segment(self.graph.uri(id).as_str()));
+        }
+        self.names.all().for_each(|(name, id)| meet(id, name));
+        let scored = self.by_uri_after(None).map(|(uri, id)| (best[id.index()], uri));
+        let mut scored: Vec<(f64, &Uri)> =
+            scored.filter(|(best, _)| *best >= LEAST_ALIKE).collect();
         scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
         scored.into_iter().take(limit).map(|(_, uri)| uri.clone()).collect()
     }

@@ -14,8 +14,7 @@ impl NoteTable {
     /// The root is named by no folder name, so a vault may be moved without changing its hierarchy.
     fn folder_note(&self, vault: VaultId, folder: &str) -> Option<NoteId> {
         let at = |path: String| {
-            let here = self.places.at(vault, &path).iter().copied();
-            here.min_by(|a, b| self.path_of(*a).cmp(self.path_of(*b)))
+            self.places.at(vault, &path).into_iter().min_by_key(|id| self.path_of(*id))
         };
         let inside = FOLDER_NOTES.iter().find_map(|name| at(below(folder, name)));
         inside.or_else(|| {
@@ -54,7 +53,7 @@ impl NoteTable {
                 links.find_map(|(link, target)| {
                     let typed =
                         link.source == LinkSource::Typed && link.kind.eq_ignore_ascii_case(name);
-                    target.filter(|id| typed && *id != note && self.entry(*id).is_some())
+                    target.filter(|id| typed && *id != note && self.is_note(*id))
                 })
             })
         };

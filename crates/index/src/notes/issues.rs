@@ -4,7 +4,7 @@ use weft_model::{NoteId, NotePath};
 
 use super::NoteTable;
 use super::resolve::From;
-use super::table::Slot;
+use super::slots::Slot;
 use super::uris::wanted_uri;
 
 /// Something about the names of a vault that its owner may want to know.
@@ -41,17 +41,17 @@ impl NoteTable {
         let mut issues = Vec::new();
         let wanted = wanted_uri(entry);
         if let Some(winner) = self.winner(entry.vault, wanted).filter(|winner| *winner != id) {
-            let winner = self.path_of(winner).clone();
+            let winner = NotePath::new(self.path_of(winner).unwrap_or_default());
             issues.push(Issue::DuplicateUri { claimed: wanted.to_owned(), winner });
         }
         let from = From { vault: entry.vault, folder: entry.note.path.folder() };
         for (link, (target, at)) in entry.note.links.iter().zip(resolved.targets.iter().zip(0..)) {
-            if target.is_some_and(|target| self.entry(target).is_none()) {
+            if target.is_some_and(|target| !self.is_note(target)) {
                 issues.push(Issue::UnresolvedLink { target: link.target.name.clone() });
             } else if resolved.ambiguous.contains(&at) {
                 let candidates = self.resolution(&link.target, &[from]).candidates;
-                let candidates =
-                    candidates.into_iter().map(|id| self.path_of(id).clone()).collect();
+                let candidates = candidates.into_iter().filter_map(|id| self.path_of(id));
+                let candidates = candidates.map(NotePath::new).collect();
                 issues.push(Issue::AmbiguousLink { target: link.target.name.clone(), candidates });
             }
         }

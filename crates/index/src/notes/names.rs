@@ -1,9 +1,9 @@
 //! Who answers to a name, and who asked for it.
 
-use imbl::{HashMap, OrdMap, OrdSet};
 use smallvec::SmallVec;
 use weft_model::{NoteId, fold};
 
+use super::directory::{self, Directory, Notes, text_of, within};
 use super::resolve::{is_relative, joined};
 use super::{NoteEntry, VaultId};
 
@@ -21,11 +21,10 @@ pub(super) fn key(vault: VaultId, name: &str) -> Key {
 /// So whatever a link can resolve to is among the answers to its keys, and a change of names re-resolves only those who asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// Each list ascending.
-    answers: HashMap<Key, SmallVec<[NoteId; 2]>>,
-    asked: HashMap<Key, OrdSet<NoteId>>,
+    pub(super) answers: Directory,
+    pub(super) asked: Directory,
     /// By a vault's name, as links write it, and a name in that vault; the vault need not be served.
-    asked_abroad: OrdMap<(String, String), OrdSet<NoteId>>,
+    pub(super) asked_abroad: Directory,
 }
 
 /// A name that a link looks up.
@@ -38,82 +37,57 @@ pub(super) enum Asked {
 }
 
 impl Names {
-    pub(super) fn answer(&mut self, key: Key, note: NoteId) {
-        let list = self.answers.entry(key).or_default();
-        if let Err(at) = list.binary_search(&note) {
-            list.insert(at, note);
-        }
+    pub(super) fn answer(&mut self, key: &Key, note: NoteId) {
+        self.answers.insert(&name(key), note);
     }
 
     pub(super) fn silence(&mut self, key: &Key, note: NoteId) {
-        if let Some(list) = self.answers.get_mut(key) {
-            if let Ok(at) = list.binary_search(&note) {
-                list.remove(at);
-            }
-            if list.is_empty() {
-                self.answers.remove(key);
-            }
-        }
+        self.answers.remove(&name(key), note);
     }
 
     /// The notes that answer to `key`, in no order that means anything.
-    pub(super) fn answering(&self, key: &Key) -> &[NoteId] {
-        self.answers.get(key).map_or(&[], |list| list)
+    pub(super) fn answering(&self, key: &Key) -> Notes {
+        self.answers.at(&name(key))
     }
 
-    pub(super) fn ask(&mut self, asked: Asked, note: NoteId) {
+    pub(super) fn ask(&mut self, asked: &Asked, note: NoteId) {
         match asked {
-            Asked::Here(key) => self.asked.entry(key).or_default().insert(note),
-            Asked::Abroad(vault, name) => {
-                self.asked_abroad.entry((vault, name)).or_default().insert(note)
-            }
-        };
-    }
-
-    pub(super) fn unask(&mut self, asked: Asked, note: NoteId) {
-        match asked {
-            Asked::Here(key) => {
-                if let Some(set) = self.asked.get_mut(&key) {
-                    set.remove(&note);
-                    if set.is_empty() {
-                        self.asked.remove(&key);
-                    }
-                }
-            }
-            Asked::Abroad(vault, name) => {
-                let key = (vault, name);
-                if let Some(set) = self.asked_abroad.get_mut(&key) {
-                    set.remove(&note);
-                    if set.is_empty() {
-                        self.asked_abroad.remove(&key);
-                    }
-                }
-            }
+            Asked::Here(key) => self.asked.insert(&name(key), note),
+            Asked::Abroad(vault, text) => self.asked_abroad.insert(&abroad(vault, text), note),
         }
     }
 
+    pub(super) fn unask(&mut self, asked: &Asked, note: NoteId) {
+        match asked {
+            Asked::Here(key) => self.asked.remove(&name(key), note),
+            Asked::Abroad(vault, text) => self.asked_abroad.remove(&abroad(vault, text), note),
+        }
+    }
+
+    /// All names with the notes that answer to them; names are folded.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, NoteId)> {
+        self.answers.from(&[]).map(|(name, note)| (text_of(name), note))
+    }
+
     /// The notes whose links look up `key`, in its vault or, where that is called `vault`, from others.
-    pub(super) fn askers<'n>(
-        &'n self,
-        key: &Key,
-        vault: Option<&str>,
-    ) -> impl Iterator<Item = NoteId> + 'n {
-        let abroad = vault
-            .filter(|_| !self.asked_abroad.is_empty())
-            .and_then(|vault| self.asked_abroad.get(&(vault.to_owned(), key.1.clone())));
-        let here = self.asked.get(key).into_iter();
-        here.chain(abroad).flat_map(|set| set.iter().copied())
+    pub(super) fn askers(&self, key: &Key, vault: Option<&str>) -> impl Iterator<Item = NoteId> {
+        let here = self.asked.at(&name(key));
+        let abroad = vault.map(|vault| self.asked_abroad.at(&abroad(vault, &key.1)));
+        here.into_iter().chain(abroad.into_iter().flatten())
     }
 
     /// The notes whose links name a vault called `vault`.
     pub(super) fn askers_of_vault(&self, vault: &str) -> impl Iterator<Item = NoteId> {
-        let from = (vault.to_owned(), String::new());
-        let named = self.asked_abroad.range(from..);
-        let vault = vault.to_owned();
-        named
-            .take_while(move |((other, _), _)| *other == vault)
-            .flat_map(|(_, set)| set.iter().copied())
+        self.asked_abroad.below(&abroad(vault, "")).map(|(_, note)| note)
     }
+}
+
+fn name((vault, text): &Key) -> Vec<u8> {
+    within(*vault, text)
+}
+
+fn abroad(vault: &str, text: &str) -> Vec<u8> {
+    directory::joined(vault.as_bytes().to_vec(), text)
 }
 
 /// The keys under which a link of `entry` looks for `target`.

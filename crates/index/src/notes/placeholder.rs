@@ -1,88 +1,69 @@
 //! Targets of links that no note answers to yet.
 
-use std::sync::Arc;
-
-use imbl::OrdMap;
 use weft_model::{NoteId, NotePath, Target, fold};
 
+use super::directory::{joined, last_part, within};
 use super::names::Key;
 use super::resolve::{is_relative, segments};
-use super::table::Slot;
+use super::slots::Slot;
 use super::{NoteEntry, NoteTable, VaultId};
 
-/// A name that links use and no note answers to.
-#[derive(Clone, Debug)]
-pub(super) struct Placeholder {
-    pub(super) key: Key,
-    /// How each linking note spells the name; the lowest path's spelling is the id.
-    spellings: OrdMap<(VaultId, NotePath), String>,
+/// The name under which it is kept how the note at `path` spells a placeholder: spellings of one stand together, the lowest path's first.
+fn spelled_by(id: NoteId, vault: VaultId, path: &NotePath) -> Vec<u8> {
+    [&spellings_of(id)[..], &within(vault, path.as_str())].concat()
 }
 
-impl Placeholder {
-    fn new(key: Key) -> Self {
-        Self { key, spellings: OrdMap::new() }
-    }
-
-    /// The vault in which links look for it.
-    pub(super) const fn vault(&self) -> VaultId {
-        self.key.0
-    }
-
-    /// The name as the lowest linking note spells it. It never begins with `/` or `./`.
-    pub(super) fn name(&self) -> &str {
-        self.spellings.get_min().map_or("", |(_, name)| name)
-    }
-
-    fn spell(&mut self, entry: &NoteEntry, name: String) {
-        self.spellings.entry((entry.vault, entry.note.path.clone())).or_insert(name);
-    }
+fn spellings_of(id: NoteId) -> [u8; 4] {
+    id.get().to_be_bytes()
 }
 
 impl NoteTable {
+    /// A placeholder's name, as the lowest linking note spells it. It never begins with `/` or `./`.
+    pub(super) fn spelling(&self, id: NoteId) -> Option<&str> {
+        self.spellings.below(&spellings_of(id)).next().map(|(name, _)| last_part(name))
+    }
+
     /// The placeholder for an unresolved target of `entry`, spelled by it too.
-    pub(super) fn placeholder(&mut self, entry: &NoteEntry, target: &Target) -> NoteId {
-        let (key, name) = self.spelled(entry, target);
-        let id = match self.placeholders.get(&key) {
-            Some(id) => *id,
+    pub(super) fn placeholder(
+        &mut self,
+        entry: &NoteEntry,
+        note: NoteId,
+        target: &Target,
+    ) -> NoteId {
+        let ((vault, folded), name) = self.spelled(entry, target);
+        let key = within(vault, &folded);
+        let id = match self.placeholders.first(&key) {
+            Some(id) => id,
             None => {
                 let id = self.allocate();
-                self.placeholders.insert(key.clone(), id);
-                self.slots.set(id.index(), Slot::Placeholder(Arc::new(Placeholder::new(key))));
+                self.placeholders.insert(&key, id);
+                self.slots.set(id.index(), Slot::Placeholder(vault));
                 id
             }
         };
-        if let Some(Slot::Placeholder(placeholder)) = self.slots.get_mut(id.index()) {
-            Arc::make_mut(placeholder).spell(entry, name);
+        // A note's first spelling counts.
+        let own = joined(spelled_by(id, entry.vault, &entry.note.path), "");
+        if self.spellings.below(&own).next().is_none() {
+            let own = joined(spelled_by(id, entry.vault, &entry.note.path), &name);
+            self.spellings.insert(&own, note);
         }
         id
     }
 
-    /// Gives the placeholder of an unresolved target of `entry` the slot it had when it was written down.
-    pub(super) fn restore_placeholder(&mut self, id: NoteId, entry: &NoteEntry, target: &Target) {
-        let (key, name) = self.spelled(entry, target);
-        self.placeholders.insert(key.clone(), id);
-        let mut placeholder = match self.slots.get(id.index()) {
-            Some(Slot::Placeholder(placeholder)) => Placeholder::clone(placeholder),
-            Some(Slot::Free | Slot::Note(..)) | None => Placeholder::new(key),
-        };
-        placeholder.spell(entry, name);
-        self.slots.set(id.index(), Slot::Placeholder(Arc::new(placeholder)));
-    }
-
     /// Takes a note's spelling off a placeholder; one that nobody spells any more goes. Whether `id` is one.
     pub(super) fn unspell(&mut self, id: NoteId, vault: VaultId, path: &NotePath) -> bool {
-        let Some(Slot::Placeholder(placeholder)) = self.slots.get(id.index()).cloned() else {
-            return false;
-        };
-        let mut placeholder = Arc::unwrap_or_clone(placeholder);
-        placeholder.spellings.remove(&(vault, path.clone()));
-        let slot = if placeholder.spellings.is_empty() {
-            self.placeholders.remove(&placeholder.key);
-            Slot::Free
-        } else {
-            Slot::Placeholder(Arc::new(placeholder))
-        };
-        self.slots.set(id.index(), slot);
+        let Some(Slot::Placeholder(place)) = self.slots.get(id.index()) else { return false };
+        let place = *place;
+        let name = self.spelling(id).unwrap_or_default().to_owned();
+        let own = joined(spelled_by(id, vault, path), "");
+        let own = self.spellings.below(&own).next();
+        if let Some((own, note)) = own.map(|(own, note)| (own.to_vec(), note)) {
+            self.spellings.remove(&own, note);
+        }
+        if self.spelling(id).is_none() {
+            self.placeholders.remove(&within(place, &fold(&name)), id);
+            self.slots.set(id.index(), Slot::Free);
+        }
         true
     }
 

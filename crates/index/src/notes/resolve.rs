@@ -1,5 +1,6 @@
 //! From a target as written to the note it means.
 
+use weft_model::id::folder_of;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
 use super::names::{key, last_segment, split_vault};
@@ -142,18 +143,18 @@ impl NoteTable {
         };
         let fitting = found.into_iter().filter(|(fit, _)| *fit == best);
         let mut candidates: Vec<NoteId> = fitting.map(|(_, id)| id).collect();
-        let place = |id: &NoteId| self.entry(*id).map(|entry| (&entry.note.path, entry.vault));
+        let place = |id: &NoteId| self.card(*id).map(|card| (card.path, card.vault));
         if step == Step::Name && candidates.len() > 1 {
             let own = |id: &NoteId| {
                 place(id).is_some_and(|(path, vault)| {
-                    from.iter().any(|from| from.vault == vault && from.folder == path.folder())
+                    from.iter().any(|from| from.vault == vault && from.folder == folder_of(path))
                 })
             };
             if candidates.iter().any(own) {
                 candidates.retain(own);
             }
             candidates.sort_by_cached_key(|id| {
-                place(id).map(|(path, vault)| (path.as_str().chars().count(), path.clone(), vault))
+                place(id).map(|(path, vault)| (path.chars().count(), path, vault))
             });
         } else {
             candidates.sort_by(|a, b| place(a).cmp(&place(b)));
@@ -207,15 +208,15 @@ impl NoteTable {
         name: &str,
         fit: impl Fn(NoteId) -> Option<Fit>,
     ) -> impl Iterator<Item = (Fit, NoteId)> {
-        let notes = self.names.answering(&key(vault, name)).iter();
-        notes.filter_map(move |id| Some((fit(*id)?, *id)))
+        let notes = self.names.answering(&key(vault, name)).into_iter();
+        notes.filter_map(move |id| Some((fit(id)?, id)))
     }
 
     /// The notes at `path`, which has no extension.
     fn at_path(&self, vault: VaultId, path: &str, found: &mut Vec<(Fit, NoteId)>) {
         let wanted = Wanted::new(path);
-        let notes = self.places.at(vault, &wanted.folded).iter();
-        found.extend(notes.filter_map(|id| Some((wanted.fit(self.bare_path(*id)?)?, *id))));
+        let notes = self.places.at(vault, &wanted.folded).into_iter();
+        found.extend(notes.filter_map(|id| Some((wanted.fit(self.bare_path(id)?)?, id))));
     }
 }
 

@@ -1,88 +1,114 @@
 //! A table as it is written down and read back.
+//!
+//! What is written is what is searched: names in order, and the parts of notes by slot.
+//! So reading back is a look at the shape of the columns, and costs memory only for what is asked for.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use weft_graph::{ColumnsError, GraphColumns, NoteGraph};
+use bytes::Bytes;
+use imbl::Vector;
+use weft_graph::NoteGraph;
 use weft_model::NoteId;
 
-use super::names::{Key, asked, key, own_keys};
-use super::table::Slot;
-use super::uris::wanted_uri;
-use super::{NoteEntry, NoteTable, Resolved, VaultInfo};
+use super::directory::Directory;
+use super::names::Names;
+use super::places::Places;
+use super::slots::{Part, Slots, Written};
+use super::{NoteTable, Tally, VaultInfo};
+use crate::columns::{self, ColumnsWriter};
 
-/// A table as it is written down: slots, so that other parts of a store may refer to them, and the graph.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct StoredNotes {
-    vaults: Vec<Option<VaultInfo>>,
-    n_slots: u32,
-    notes: Vec<(NoteId, Arc<NoteEntry>, Resolved)>,
+/// Directories of a table.
+const N_DIRECTORIES: usize = 9;
+
+/// Columns of a table: one for what it holds once, one for each part of a slot, and two for each directory.
+const N_COLUMNS: usize = 1 + Part::ALL.len() + 2 * N_DIRECTORIES;
+
+/// Why bytes are no table.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored notes do not fit together: {what}")]
+pub struct Unfit {
+    what: &'static str,
 }
 
 impl NoteTable {
-    /// This table for writing down, and its graph's columns beside it.
-    #[must_use]
-    pub fn stored(&self) -> (StoredNotes, GraphColumns) {
-        let notes = self
-            .by_path()
-            .filter_map(|(id, entry)| Some((id, Arc::clone(entry), self.resolved(id)?.clone())));
-        let stored = StoredNotes {
-            vaults: self.vaults.iter().map(|vault| vault.as_deref().cloned()).collect(),
-            n_slots: u32::try_from(self.slots.len())
-                .expect("a snapshot holds fewer than 2^32 slots"),
-            notes: notes.collect(),
-        };
-        (stored, self.graph.columns())
+    /// Writes this table down, all but its graph, which has [columns](NoteGraph::columns) of its own.
+    ///
+    /// Of what is not in memory nothing comes into it; notes that were written down before are copied as they are.
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        let mut out = ColumnsWriter::new(out);
+        let vaults: Vec<Option<&VaultInfo>> = self.vaults.iter().map(Option::as_deref).collect();
+        let tallies: Vec<&Tally> = self.tallies.iter().collect();
+        out.push(&rmp_serde::to_vec(&(vaults, tallies)).map_err(io::Error::other)?)?;
+        out.end_column()?;
+        for part in Part::ALL {
+            for at in 0..self.slots.len() {
+                out.push(&self.slots.part(at, part)?)?;
+            }
+            out.end_column()?;
+        }
+        let mut folded = self.clone();
+        for directory in folded.directories() {
+            for column in directory.columns() {
+                column.iter().try_for_each(|item| out.push(item))?;
+                out.end_column()?;
+            }
+        }
+        out.finish()
     }
 
-    /// The table that was written down: the same slots, without resolving a link again.
-    pub fn restored(stored: StoredNotes, graph: GraphColumns) -> Result<Self, ColumnsError> {
-        let StoredNotes { vaults, n_slots, notes } = stored;
-        let graph = NoteGraph::from_columns(graph)?;
+    /// The table that was written down, with its graph: the same slots, no link resolved again, and no note read before it is asked for.
+    ///
+    /// Looks at the shape of `bytes`; the content is trusted, checksums are the store's matter. `O(slots)`, and small.
+    pub fn read(bytes: &Bytes, graph: NoteGraph) -> Result<Self, Unfit> {
+        let unfit = |what| Unfit { what };
+        let columns = columns::read::<N_COLUMNS>(bytes).ok_or(unfit("a column is cut"))?;
+        let mut columns = columns.into_iter();
+        let head = columns.next().unwrap_or_default();
+        let head: (Vec<Option<VaultInfo>>, Vec<Tally>) =
+            rmp_serde::from_slice(head.get(0)).map_err(|_| unfit("its head cannot be read"))?;
+        let (vaults, tallies) = head;
+        let parts = std::array::from_fn(|_| columns.next().unwrap_or_default());
+        let slots = Written::new(parts).ok_or(unfit("columns differ in length"))?;
+        let slots = Slots::of(slots);
+        let n_slots = slots.len();
+        let free: Vector<NoteId> =
+            slots.free().filter_map(|at| Some(NoteId::new(u32::try_from(at).ok()?))).collect();
+        if graph.n_nodes() + free.len() != n_slots {
+            return Err(unfit("notes and graph do not name the same slots"));
+        }
         let mut table = Self {
             vaults: vaults.into_iter().map(|vault| vault.map(Arc::new)).collect(),
+            tallies: tallies.into_iter().collect(),
+            free,
+            slots,
+            graph,
             ..Self::default()
         };
-        table.slots = (0..n_slots).map(|_| Slot::Free).collect();
-        for (id, entry, resolved) in notes {
-            let known = |target: &NoteId| graph.contains(*target) && target.get() < n_slots;
-            if !known(&id) || !resolved.targets.iter().flatten().all(known) {
-                return Err(ColumnsError::Inconsistent {
-                    what: "notes and graph do not name the same slots",
-                });
-            }
-            for key in own_keys(&entry) {
-                table.names.answer(key, id);
-            }
-            let claim = (entry.vault, wanted_uri(&entry).to_owned());
-            table.claims.entry(claim).or_default().insert(entry.note.path.clone(), id);
-            for (link, target) in entry.note.links.iter().zip(&resolved.targets) {
-                for asked in asked(&entry, &link.target.name) {
-                    table.names.ask(asked, id);
-                }
-                if let Some(place) = target.filter(|target| graph.is_placeholder(*target)) {
-                    table.restore_placeholder(place, &entry, &link.target);
-                }
-            }
-            table.places.put(entry.vault, &entry.note.path, id);
-            table.by_path.insert((entry.vault, entry.note.path.clone()), id);
-            table.by_uri.insert(resolved.uri.clone(), id);
-            table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
+        for directory in table.directories() {
+            let [names, notes] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+            *directory =
+                Directory::of(names, notes, n_slots).ok_or(unfit("a name leads to no slot"))?;
         }
-        let notes: Vec<(NoteId, Key)> = table
-            .by_uri
-            .values()
-            .filter_map(|id| Some((*id, key(table.entry(*id)?.vault, table.local_uri(*id)?))))
-            .collect();
-        for (id, key) in notes {
-            table.names.answer(key, id);
-            table.count(id, None);
-        }
-        let free = (0..n_slots)
-            .map(NoteId::new)
-            .filter(|id| matches!(table.slots.get(id.index()), Some(Slot::Free)));
-        table.free = free.collect();
-        table.graph = graph;
         Ok(table)
+    }
+
+    /// The directories, in the order in which they are written down.
+    pub(super) const fn directories(&mut self) -> [&mut Directory; N_DIRECTORIES] {
+        let Self {
+            vaults: _,
+            slots: _,
+            free: _,
+            by_path,
+            places: Places(places),
+            by_uri,
+            claims,
+            placeholders,
+            spellings,
+            names: Names { answers, asked, asked_abroad },
+            graph: _,
+            tallies: _,
+        } = self;
+        [by_path, places, by_uri, claims, placeholders, spellings, answers, asked, asked_abroad]
     }
 }

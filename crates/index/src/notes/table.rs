@@ -1,19 +1,20 @@
 //! The table itself: what it holds and what can be asked of it.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
-use imbl::{HashMap, OrdMap, Vector};
+use imbl::Vector;
 use serde::{Deserialize, Serialize};
 use weft_graph::{NodeSpec, NoteGraph};
+use weft_model::id::without_markdown_extension;
 use weft_model::{NoteId, NotePath, NoteSet, Uri};
 
-use super::names::{Key, Names};
-use super::placeholder::Placeholder;
+use super::directory::{Directory, within};
+use super::names::Names;
 use super::places::Places;
+use super::slots::{Slot, Slots};
 use super::tally::Tally;
-use super::{NoteEntry, VaultId, VaultInfo};
+use super::{Card, NoteEntry, VaultId, VaultInfo};
 
 /// What the rest of the vault makes of a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,26 +27,22 @@ pub struct Resolved {
     pub ambiguous: Vec<u32>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum Slot {
-    Free,
-    Note(Arc<NoteEntry>, Arc<Resolved>),
-    Placeholder(Arc<Placeholder>),
-}
-
 /// Every note and placeholder of a snapshot. Cloning is cheap and shares everything.
 #[derive(Clone, Debug, Default)]
 pub struct NoteTable {
     /// By [`VaultId`]; nothing where a vault was taken out.
     pub(super) vaults: Vector<Option<Arc<VaultInfo>>>,
-    pub(super) slots: Vector<Slot>,
+    pub(super) slots: Slots,
     pub(super) free: Vector<NoteId>,
-    pub(super) by_path: OrdMap<(VaultId, NotePath), NoteId>,
+    pub(super) by_path: Directory,
     pub(super) places: Places,
-    pub(super) by_uri: OrdMap<Uri, NoteId>,
-    /// By the uri a note would have if no other claimed it.
-    pub(super) claims: HashMap<Key, OrdMap<NotePath, NoteId>>,
-    pub(super) placeholders: HashMap<Key, NoteId>,
+    pub(super) by_uri: Directory,
+    /// By the uri a note would have if no other claimed it, and its path.
+    pub(super) claims: Directory,
+    /// By their folded names.
+    pub(super) placeholders: Directory,
+    /// By placeholder, path of the note that links to it, and how that spells its name.
+    pub(super) spellings: Directory,
     pub(super) names: Names,
     pub(super) graph: NoteGraph,
     /// By [`VaultId`].
@@ -90,7 +87,24 @@ impl NoteTable {
         self.by_path.len()
     }
 
-    /// The note in a slot.
+    /// Whether a slot holds a note.
+    #[must_use]
+    pub fn is_note(&self, id: NoteId) -> bool {
+        self.slots.card(id.index()).is_some()
+    }
+
+    /// What is at hand of the note in a slot. Costs no reading, so this is what to ask of every note of a large vault.
+    #[must_use]
+    pub fn card(&self, id: NoteId) -> Option<Card<'_>> {
+        self.slots.card(id.index())
+    }
+
+    /// The cards of all notes, by vault and path.
+    pub fn cards(&self) -> impl Iterator<Item = (NoteId, Card<'_>)> {
+        self.by_path.from(&[]).filter_map(|(_, id)| Some((id, self.card(id)?)))
+    }
+
+    /// The note in a slot. One that was written down is read when it is first asked for, and kept.
     #[must_use]
     pub fn entry(&self, id: NoteId) -> Option<&Arc<NoteEntry>> {
         match self.slots.get(id.index()) {
@@ -111,45 +125,37 @@ impl NoteTable {
     /// The note at a path.
     #[must_use]
     pub fn at(&self, vault: VaultId, path: &NotePath) -> Option<NoteId> {
-        self.by_path.get(&(vault, path.clone())).copied()
+        self.by_path.first(&within(vault, path.as_str()))
     }
 
-    /// All notes by vault and path.
+    /// All notes by vault and path. Reads each of them, and keeps it; see [`cards`](Self::cards).
     pub fn by_path(&self) -> impl Iterator<Item = (NoteId, &Arc<NoteEntry>)> {
-        self.by_path.values().filter_map(|id| Some((*id, self.entry(*id)?)))
+        self.by_path.from(&[]).filter_map(|(_, id)| Some((id, self.entry(id)?)))
     }
 
-    /// The note at `path`, and those in the folder `path`, by path; all notes of the vault where it is empty.
+    /// The cards of the note at `path`, and of those in the folder `path`, by path; of all notes of the vault where it is empty.
     pub fn at_or_below(
         &self,
         vault: VaultId,
         path: &str,
-    ) -> impl Iterator<Item = (NoteId, &Arc<NoteEntry>)> {
-        let itself = self.at(vault, &NotePath::new(path));
+    ) -> impl Iterator<Item = (NoteId, Card<'_>)> {
+        let itself = self.by_path.first(&within(vault, path));
         let folder = if path.is_empty() { String::new() } else { format!("{path}/") };
-        let from = (vault, NotePath::new(folder.as_str()));
-        let below = self.by_path.range((Bound::Included(from), Bound::Unbounded));
-        let below = below
-            .take_while(move |((other, path), _)| {
-                *other == vault && path.as_str().starts_with(&folder)
-            })
-            .map(|(_, id)| *id);
-        itself.into_iter().chain(below).filter_map(|id| Some((id, self.entry(id)?)))
+        let below = self.by_path.below(&within(vault, &folder)).map(|(_, id)| id);
+        itself.into_iter().chain(below).filter_map(|id| Some((id, self.card(id)?)))
     }
 
     /// All notes by uri, from the first that is greater than `after`.
     pub fn by_uri_after(&self, after: Option<&Uri>) -> impl Iterator<Item = (&Uri, NoteId)> {
-        let from = after.map_or(Bound::Unbounded, |uri| Bound::Excluded(uri.clone()));
-        self.by_uri.range((from, Bound::Unbounded)).map(|(uri, id)| (uri, *id))
+        let after = after.map_or("", Uri::as_str).as_bytes();
+        let from = self.by_uri.from(after).skip_while(move |(uri, _)| *uri == after);
+        from.map(|(_, id)| (self.graph.uri(id), id))
     }
 
     /// The title of a note; a placeholder's is its name.
     #[must_use]
     pub fn title(&self, id: NoteId) -> &str {
-        match self.entry(id) {
-            Some(entry) => &entry.note.title,
-            None => self.graph.uri(id).as_str(),
-        }
+        self.card(id).map_or_else(|| self.graph.uri(id).as_str(), |card| card.title)
     }
 
     /// The notes of these vaults; no restriction where none is named.
@@ -158,27 +164,26 @@ impl NoteTable {
         if vaults.is_empty() {
             return NoteSet::All;
         }
-        self.by_path()
-            .filter(|(_, entry)| vaults.contains(&entry.vault))
-            .map(|(id, _)| id)
-            .collect()
+        let of_vault = |vault: &VaultId| self.by_path.below(&within(*vault, ""));
+        vaults.iter().flat_map(of_vault).map(|(_, id)| id).collect()
     }
 
-    pub(super) fn path_of(&self, id: NoteId) -> &NotePath {
-        &self.entry(id).expect("names answer with notes").note.path
+    /// The path of the note in a slot.
+    pub(super) fn path_of(&self, id: NoteId) -> Option<&str> {
+        self.card(id).map(|card| card.path)
     }
 
     pub(super) fn bare_path(&self, id: NoteId) -> Option<&str> {
-        Some(self.entry(id)?.note.path.without_extension())
+        self.path_of(id).map(without_markdown_extension)
     }
 
     pub(super) fn allocate(&mut self) -> NoteId {
         if let Some(id) = self.free.pop_front() {
             return id;
         }
-        self.slots.push_back(Slot::Free);
         NoteId::new(
-            u32::try_from(self.slots.len() - 1).expect("a snapshot holds fewer than 2^32 slots"),
+            u32::try_from(self.slots.push(Slot::Free))
+                .expect("a snapshot holds fewer than 2^32 slots"),
         )
     }
 
@@ -192,8 +197,8 @@ impl NoteTable {
     pub(super) fn spec(&self, id: NoteId) -> Option<NodeSpec> {
         match self.slots.get(id.index())? {
             Slot::Free => None,
-            Slot::Placeholder(placeholder) => {
-                Some(NodeSpec::placeholder(self.placeholder_uri(placeholder).as_str()))
+            Slot::Placeholder(vault) => {
+                Some(NodeSpec::placeholder(self.placeholder_uri(id, *vault).as_str()))
             }
             Slot::Note(entry, resolved) => {
                 let (parent, object) = self.place(id, &resolved.targets);

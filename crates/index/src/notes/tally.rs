@@ -1,12 +1,13 @@
 //! What the notes of a vault come to, kept by every edit.
 
+use serde::{Deserialize, Serialize};
 use weft_model::NoteId;
 
-use super::table::Slot;
+use super::slots::Slot;
 use super::{NoteEntry, NoteTable, Resolved, VaultId};
 
 /// What the notes of a vault come to. Kept by every edit, so asking for it costs nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Notes.
     pub n_notes: usize,
@@ -97,7 +98,7 @@ impl NoteTable {
     fn share(&self, id: NoteId) -> Option<(VaultId, Tally)> {
         match self.slots.get(id.index())? {
             Slot::Note(entry, resolved) => {
-                let is_note = |target: NoteId| self.entry(target).is_some();
+                let is_note = |target: NoteId| self.is_note(target);
                 Some((entry.vault, Tally::of(entry, resolved, is_note)))
             }
             Slot::Free | Slot::Placeholder(_) => None,

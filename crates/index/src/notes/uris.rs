@@ -2,7 +2,7 @@
 
 use weft_model::{NoteId, NotePath, Uri, fold};
 
-use super::placeholder::Placeholder;
+use super::directory::{joined, within};
 use super::{NoteEntry, NoteTable, VaultId};
 
 /// Says that a uri is a path because the path alone belongs to another; paths never begin with it.
@@ -11,6 +11,11 @@ const PATH_MARK: &str = "./";
 /// The uri a note would have if no other wanted it.
 pub(super) fn wanted_uri(entry: &NoteEntry) -> &str {
     entry.note.claimed_uri.as_deref().unwrap_or(entry.note.path.without_extension())
+}
+
+/// The name under which a note's wish is kept: wishes for one uri stand together, the lowest path first.
+pub(super) fn claim(entry: &NoteEntry) -> Vec<u8> {
+    joined(within(entry.vault, wanted_uri(entry)), entry.note.path.as_str())
 }
 
 /// A local uri without the marks that kept it apart from another.
@@ -43,8 +48,8 @@ impl NoteTable {
 
     /// The note that has the uri `local` though others may want it: the lowest path of those that want it.
     pub(super) fn winner(&self, vault: VaultId, local: &str) -> Option<NoteId> {
-        let wanting = self.claims.get(&(vault, local.to_owned()))?;
-        wanting.get_min().map(|(_, id)| *id)
+        let wanting = joined(within(vault, local), "");
+        self.claims.below(&wanting).next().map(|(_, id)| id)
     }
 
     /// The uri a note is due, within its vault: the one it wants, else its path without extension, else its whole path.
@@ -70,11 +75,11 @@ impl NoteTable {
 
     /// The notes whose uri may depend on who wants `local`, besides those that want it only since: who has it, who is due it, and those whose path it is.
     pub(super) fn concerned_by(&self, vault: VaultId, local: &str) -> Vec<NoteId> {
-        let holder = self.by_uri.get(&self.wire_uri(vault, local)).copied();
+        let holders = self.by_uri.at(self.wire_uri(vault, local).as_str().as_bytes());
         let path = unmarked(local);
         let at_path = self.at(vault, &NotePath::new(path));
-        let singles = [holder, self.winner(vault, local), at_path].into_iter().flatten();
-        singles.chain(self.named_by_path(vault, path)).collect()
+        let singles = self.winner(vault, local).into_iter().chain(at_path);
+        holders.into_iter().chain(singles).chain(self.named_by_path(vault, path)).collect()
     }
 
     /// The notes whose path without extension is `bare`.
@@ -83,16 +88,16 @@ impl NoteTable {
         vault: VaultId,
         bare: &'t str,
     ) -> impl Iterator<Item = NoteId> + 't {
-        let here = self.places.at(vault, &fold(bare)).iter().copied();
+        let here = self.places.at(vault, &fold(bare)).into_iter();
         here.filter(move |id| self.bare_path(*id) == Some(bare))
     }
 
-    /// The uri of a placeholder: its name, marked as a path as long as a note has it.
-    pub(super) fn placeholder_uri(&self, placeholder: &Placeholder) -> Uri {
-        let mut local = placeholder.name().to_owned();
+    /// The uri of a placeholder of a vault: its name, marked as a path as long as a note has it.
+    pub(super) fn placeholder_uri(&self, id: NoteId, vault: VaultId) -> Uri {
+        let mut local = self.spelling(id).unwrap_or_default().to_owned();
         loop {
-            let uri = self.wire_uri(placeholder.vault(), &local);
-            if !self.by_uri.contains_key(&uri) {
+            let uri = self.wire_uri(vault, &local);
+            if self.by_uri.first(uri.as_str().as_bytes()).is_none() {
                 return uri;
             }
             local.insert_str(0, PATH_MARK);

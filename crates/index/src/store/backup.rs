@@ -296,7 +296,7 @@ mod tests {
 
     fn backup(folder: &Path) -> Copied {
         let mut writer = BackupWriter::create(folder).unwrap();
-        writer.take(piece("gen-4/notes.rmp", b"notes")).unwrap();
+        writer.take(piece("gen-4/notes.col", b"notes")).unwrap();
         writer.take(Piece { crc32: None, ..piece("keyword/x", b"wo") }).unwrap();
         let end = Piece { bytes: b"rds".into(), ..piece("keyword/x", b"words") };
         writer.take(end).unwrap();
@@ -323,7 +323,7 @@ mod tests {
         let cases: [(&str, Damage); 4] = [
             ("flipped", |at| fs::write(at.join("keyword/x"), b"wards").unwrap()),
             ("cut", |at| fs::write(at.join("keyword/x"), b"word").unwrap()),
-            ("missing", |at| fs::remove_file(at.join("gen-4/notes.rmp")).unwrap()),
+            ("missing", |at| fs::remove_file(at.join("gen-4/notes.col")).unwrap()),
             ("its list", |at| {
                 let mut bytes = fs::read(at.join(LIST)).unwrap();
                 bytes[3] ^= 1;

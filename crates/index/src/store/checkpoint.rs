@@ -1,12 +1,17 @@
 //! A generation as it is written down.
 
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use weft_graph::{GraphColumns, NoteGraph};
 
 use super::{FORMAT_VERSION, Held, StoreError, number};
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, FileSum, Outlet};
+use crate::map::Map;
 use crate::notes::NoteTable;
 
 /// What a generation folder holds.
@@ -48,24 +53,27 @@ impl Checkpoints {
         let staged = root.join(STAGED_FOLDER);
         disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
         disk.create_folder(&staged).map_err(StoreError::io("create", &staged))?;
-        let put = |name: &str, bytes: &[u8]| {
+        let put = |name: &str, write: &dyn Fn(&mut Outlet<'_>) -> io::Result<()>| {
             let path = staged.join(name);
-            disk.write(&path, bytes).map_err(StoreError::io("write", &path))
+            let written = disk.outlet(&path).and_then(|mut outlet| {
+                write(&mut outlet)?;
+                outlet.finish()
+            });
+            written.map_err(StoreError::io("write", &path))
         };
-        let (stored, graph) = notes.stored();
-        let mut files = Vec::new();
-        for (name, bytes) in
-            [(NOTES, encoded(&staged, &stored)?), (GRAPH, encoded(&staged, &graph)?)]
-        {
-            put(name, &bytes)?;
-            let (n_bytes, crc32) = (bytes.len(), crc32fast::hash(&bytes));
-            files.push(FileSum { name: name.to_owned(), n_bytes, crc32 });
-        }
-        let manifest =
-            Manifest { generation: *generation, recipe: *recipe, n_notes: notes.n_notes(), files };
+        let graph = |outlet: &mut Outlet<'_>| {
+            let columns = notes.graph().columns();
+            rmp_serde::encode::write(outlet, &columns).map_err(io::Error::other)
+        };
+        let manifest = Manifest {
+            generation: *generation,
+            recipe: *recipe,
+            notes: put(NOTES, &|outlet| notes.write(outlet))?,
+            graph: put(GRAPH, &graph)?,
+        };
         let format = encoded(&staged, &FORMAT_VERSION)?;
-        let manifest = [format, encoded(&staged, &manifest)?].concat();
-        put(MANIFEST, &disk::sealed(&manifest))?;
+        let manifest = disk::sealed(&[format, encoded(&staged, &manifest)?].concat());
+        put(MANIFEST, &|outlet| outlet.write_all(&manifest))?;
         disk.sync_folder(&staged).map_err(StoreError::io("sync", &staged))?;
         let folder = folder(root, *generation);
         disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))?;
@@ -105,7 +113,9 @@ impl Checkpoints {
         for generation in current.into_iter().chain(others) {
             match self.read(generation) {
                 Ok(checkpoint) => return Ok(Some(Newest { checkpoint, damaged })),
-                Err(error @ StoreError::Damaged { .. }) => damaged.push((generation, error)),
+                Err(error @ (StoreError::Damaged { .. } | StoreError::PastVersion { .. })) => {
+                    damaged.push((generation, error));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -164,18 +174,11 @@ fn n_bytes(folder: &Path) -> u64 {
 struct Manifest {
     generation: u64,
     recipe: u64,
-    n_notes: usize,
-    files: Vec<FileSum>,
+    notes: FileSum,
+    graph: FileSum,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct FileSum {
-    name: String,
-    n_bytes: usize,
-    crc32: u32,
-}
-
-const NOTES: &str = "notes.rmp";
+const NOTES: &str = "notes.col";
 const GRAPH: &str = "graph.rmp";
 const MANIFEST: &str = "manifest.rmp";
 
@@ -206,28 +209,41 @@ fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
     if found > FORMAT_VERSION {
         return Err(StoreError::FutureVersion { store: root.to_owned(), found });
     }
+    if found < FORMAT_VERSION {
+        return Err(StoreError::PastVersion { store: root.to_owned(), found });
+    }
     let manifest: Manifest = decoded(&path, bytes)?;
     if manifest.generation != generation {
         return Err(damaged(&path, "it belongs to another generation"));
     }
-    let part = |name: &str| {
-        let path = folder.join(name);
-        let bytes = bytes_of(&path)?;
-        let sum = manifest.files.iter().find(|sum| sum.name == name);
-        match sum {
-            Some(sum) if sum.n_bytes == bytes.len() && sum.crc32 == crc32fast::hash(&bytes) => {
-                Ok((path, bytes))
-            }
-            Some(_) => Err(damaged(&path, "its checksum differs")),
-            None => Err(damaged(&path, "the manifest does not list it")),
-        }
-    };
-    let (path, bytes) = part(NOTES)?;
-    let notes = decoded(&path, &bytes)?;
-    let (path, bytes) = part(GRAPH)?;
-    let notes = NoteTable::restored(notes, decoded(&path, &bytes)?)
+    let path = folder.join(GRAPH);
+    let graph: GraphColumns = decoded(&path, &mapped(&path, manifest.graph)?)?;
+    let graph =
+        NoteGraph::from_columns(graph).map_err(|error| damaged(&path, &error.to_string()))?;
+    let path = folder.join(NOTES);
+    let notes = NoteTable::read(&mapped(&path, manifest.notes)?, graph)
         .map_err(|error| damaged(&path, &error.to_string()))?;
     Ok(Checkpoint { generation, notes, recipe: manifest.recipe })
+}
+
+/// The bytes of the file at `path`, which are as they were written: they stay in it, and are read where they are looked at.
+fn mapped(path: &Path, sum: FileSum) -> Result<Bytes, StoreError> {
+    let damaged =
+        |reason: &str| StoreError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+    let read = |error: io::Error| {
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        if is_missing { damaged("it is missing") } else { StoreError::io("read", path)(error) }
+    };
+    let file = File::open(path).map_err(read)?;
+    let n_bytes = file.metadata().map_err(read)?.len();
+    let length = usize::try_from(n_bytes).ok().filter(|n| *n > 0 && n_bytes == sum.n_bytes);
+    let length = length.ok_or_else(|| damaged("its length differs"))?;
+    let bytes = Bytes::from_owner(Map::new(&file, 0, length).map_err(read)?);
+    if crc32fast::hash(&bytes) == sum.crc32 {
+        Ok(bytes)
+    } else {
+        Err(damaged("its checksum differs"))
+    }
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, StoreError> {
@@ -252,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_is_no_later_version() {
+    fn damage_is_no_other_version() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned(), Disk::default());
         let notes = NoteTable::default();
@@ -261,9 +277,16 @@ mod tests {
         let good = std::fs::read(&path).unwrap();
         let format = u8::try_from(FORMAT_VERSION).unwrap();
         assert_eq!(good[0], format, "the format stands first");
-        let mut later = good[..good.len() - 4].to_vec();
-        later[0] = format + 1;
-        std::fs::write(&path, disk::sealed(&later)).unwrap();
+        let mut other = good[..good.len() - 4].to_vec();
+        other[0] = format - 1;
+        std::fs::write(&path, disk::sealed(&other)).unwrap();
+        let error = checkpoints.newest().unwrap_err();
+        assert!(
+            matches!(error, StoreError::PastVersion { found, .. } if found == FORMAT_VERSION - 1),
+            "{error}"
+        );
+        other[0] = format + 1;
+        std::fs::write(&path, disk::sealed(&other)).unwrap();
         let error = checkpoints.read(7).unwrap_err();
         assert!(
             matches!(error, StoreError::FutureVersion { found, .. } if found == FORMAT_VERSION + 1),

@@ -7,7 +7,7 @@
 //! ISSUED                      a generation never yet published; a run that did not end well goes on from there
 //! INTENDED                    a move of a file that is under way; gone when it is done
 //! gen-<g>/manifest.rmp        format version, generation, length and crc32 of each file beside it
-//! gen-<g>/notes.rmp           note table with bodies      gen-<g>/graph.rmp   the graph as columns
+//! gen-<g>/notes.col           names, notes and bodies, mapped      gen-<g>/graph.rmp   the graph as columns
 //! vectors/<model>/<n>/vec.f32     one row per chunk, append-only; the highest n with a log counts, compaction begins another
 //! vectors/<model>/<n>/rows.log    text hash and crc32 of each row, append-only, written after its row is durable
 //! vectors/<model>/<n>/hnsw.u32    the frozen graph over the rows, where there is one
@@ -33,8 +33,8 @@ use crate::disk::{self, Disk, STAGED};
 use crate::embedder::ModelIdentity;
 use crate::keyword::KeywordWriter;
 
-/// The newest format of the store's files that this release writes and reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+/// The format of the store's files that this release writes and reads.
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// Generations that may be published before [`Store::issue`] writes again.
 const ISSUE_AHEAD: u64 = 1024;
@@ -75,6 +75,14 @@ pub enum StoreError {
     /// It was written by a later release.
     #[error("the store {} has format {found}; this release reads up to {FORMAT_VERSION}: upgrade, or delete the folder to build the index anew", store.display())]
     FutureVersion {
+        /// Which folder.
+        store: PathBuf,
+        /// The format found.
+        found: u32,
+    },
+    /// It was written by an earlier release, in a way that this one does not read.
+    #[error("the store {} has format {found}, of an earlier release, and this one reads format {FORMAT_VERSION}", store.display())]
+    PastVersion {
         /// Which folder.
         store: PathBuf,
         /// The format found.

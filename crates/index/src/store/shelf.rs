@@ -174,12 +174,11 @@ impl Shelf {
         let mut owners = vec![None; texts.len()];
         let mut rows = imbl::HashMap::new();
         let mut spare = by_text.clone();
-        for (id, entry) in notes.by_path() {
-            let own: imbl::Vector<Option<RowId>> = entry
-                .chunks
-                .iter()
-                .map(|chunk| {
-                    let row = spare.get_mut(&chunk.hash)?.pop()?;
+        for (id, card) in notes.cards() {
+            let own: imbl::Vector<Option<RowId>> = card
+                .texts()
+                .map(|text| {
+                    let row = spare.get_mut(&text)?.pop()?;
                     owners[row.index()] = Some(id);
                     Some(row)
                 })

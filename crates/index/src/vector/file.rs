@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use super::block::BLOCK_ROWS;
 use super::header::{self, HEADER_BYTES, Header};
-use super::map::Map;
 use super::{MAX_DIMENSION, VectorError};
 use crate::disk::Disk;
+use crate::map::Map;
 
 const KIND: header::Kind = header::Kind { magic: *b"WEFTVECF", version: 1, name: "vector file" };
 

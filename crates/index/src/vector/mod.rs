@@ -13,7 +13,6 @@ mod file;
 mod graph;
 mod header;
 mod index;
-mod map;
 mod shortlist;
 mod simd;
 mod walk;

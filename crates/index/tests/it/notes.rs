@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use weft_graph::NoteGraph;
 use weft_index::notes::{
     Change, FileFacts, Issue, NoteEntry, NoteTable, Resolution, VaultId, VaultInfo,
 };
@@ -657,8 +658,10 @@ proptest! {
             now = now.edited(&changes).0;
             prop_assert_eq!(dump(&now), dump(&files.built()));
             check_invariants(&now)?;
-            let (stored, graph) = now.stored();
-            let reopened = NoteTable::restored(stored, graph).expect("what was stored");
+            let mut written = Vec::new();
+            now.write(&mut written).expect("there is room");
+            let graph = NoteGraph::from_columns(now.graph().columns()).expect("what was stored");
+            let reopened = NoteTable::read(&written.into(), graph).expect("what was stored");
             prop_assert_eq!(dump(&reopened), dump(&now));
             if files.notes.len().is_multiple_of(2) {
                 now = reopened;

@@ -263,11 +263,7 @@ impl Writer {
         self.files.remove_left_over(&beside);
         let notes = self.publisher.newest().notes.clone();
         let paths = area.paths();
-        let mut gone = self.gone(id, &notes, &paths);
-        for file in &found {
-            gone.remove(&file.path);
-        }
-        let gone = Gone::new(gone, &skipped);
+        let gone = Gone::new(self.gone(id, &notes, &paths, &found), &skipped);
         let mut absent: BTreeMap<String, Absent> = skipped.into_iter().map(kept_out).collect();
         let changed = self.changed(id, &notes, &found, how, &mut absent);
         {
@@ -301,13 +297,13 @@ impl Writer {
         let mut changed = Vec::new();
         for file in found {
             let place = (vault, file.path.clone());
-            let entry = notes.at(vault, &file.path).and_then(|id| notes.entry(id));
+            let card = notes.at(vault, &file.path).and_then(|id| notes.card(id));
             let before = known_absent.and_then(|files| files.get_key_value(file.path.as_str()));
             let reread = self.reread.get(&place);
             let holds = |facts: &FileFacts| facts.still_hold(&file.facts);
-            match (entry, before) {
+            match (card, before) {
                 _ if how.full => changed.push(file),
-                (Some(entry), _) if holds(&entry.file) || reread.is_some_and(holds) => {}
+                (Some(card), _) if holds(&card.file) || reread.is_some_and(holds) => {}
                 // What failed may succeed now: a file's facts do not tell who may read it.
                 (None, Some((path, before)))
                     if before.state != FileState::Failed && holds(&before.facts) =>
@@ -350,8 +346,8 @@ impl Writer {
                 embedder: self.embedder.as_deref(),
             };
             let known = |path: &NotePath| {
-                let entry = notes.at(vault, path).and_then(|id| notes.entry(id));
-                entry.filter(|_| !how.full).cloned()
+                let card = notes.at(vault, path).and_then(|id| notes.card(id));
+                card.filter(|_| !how.full).map(|card| card.file.hash)
             };
             for read in reader.read_all(batch, &known) {
                 match read {

@@ -88,8 +88,8 @@ impl Meaning {
             outcome = self.arrange_note(*id, &[]).and(outcome);
         }
         for id in &delta.upserted {
-            let Some(entry) = notes.entry(*id) else { continue };
-            let texts: Vec<TextHash> = entry.chunks.iter().map(|chunk| chunk.hash).collect();
+            let Some(card) = notes.card(*id) else { continue };
+            let texts: Vec<TextHash> = card.texts().collect();
             outcome = self.arrange_note(*id, &texts).and(outcome);
         }
         outcome
@@ -97,9 +97,9 @@ impl Meaning {
 
     /// Brings everything in line with `notes`, whatever the shelf knew before.
     pub(super) fn arrange_all(&mut self, notes: &NoteTable) -> Result<(), StoreError> {
-        let upserted = notes.by_path().map(|(id, _)| id).collect();
+        let upserted = notes.cards().map(|(id, _)| id).collect();
         let known = self.shelf.publish().rows;
-        let removed = known.keys().copied().filter(|id| notes.entry(*id).is_none()).collect();
+        let removed = known.keys().copied().filter(|id| !notes.is_note(*id)).collect();
         self.arrange(notes, &Delta { upserted, removed })
     }
 

@@ -1,15 +1,14 @@
 //! Notes whose files are gone: moved, left out, deleted, or kept because they are too many.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::notes::{Change, NoteTable, VaultId, VaultInfo};
 use weft_model::{NotePath, TextHash};
 
 use super::Writer;
 use super::look::How;
 use crate::board::Absent;
-use crate::scan::{Area, Skipped};
+use crate::scan::{Area, Found, Skipped};
 use crate::{Confirmed, IndexError};
 
 /// Notes without a readable file where it was.
@@ -32,7 +31,7 @@ pub(super) struct Verdict {
 
 impl Gone {
     /// Sorts out what was `skipped` on purpose.
-    pub(super) fn new(gone: BTreeMap<NotePath, Arc<NoteEntry>>, skipped: &[Skipped]) -> Self {
+    pub(super) fn new(gone: BTreeMap<NotePath, TextHash>, skipped: &[Skipped]) -> Self {
         let kept_out: BTreeSet<&str> =
             skipped.iter().filter(|file| !file.failed).map(|file| file.path.as_str()).collect();
         let is_left_out = |path: &str| {
@@ -41,11 +40,11 @@ impl Gone {
         };
         let mut sorted =
             Self { lost: HashMap::new(), left_out: Vec::new(), unreadable: BTreeMap::new() };
-        for (path, entry) in gone.into_iter().rev() {
+        for (path, content) in gone.into_iter().rev() {
             if is_left_out(path.as_str()) {
                 sorted.left_out.push(path);
             } else {
-                sorted.lost.entry(entry.file.hash).or_default().push(path);
+                sorted.lost.entry(content).or_default().push(path);
             }
         }
         sorted
@@ -93,19 +92,22 @@ fn is_at_or_below(path: &str, area: &str) -> bool {
 }
 
 impl Writer {
-    /// The notes of some paths, and those that are missing elsewhere: their files may have come to lie here.
+    /// The notes of some paths that are not `found`, and those that are missing elsewhere, whose files may have come to lie here; each with what its file said.
     pub(super) fn gone(
         &self,
         vault: VaultId,
         notes: &NoteTable,
         paths: &[String],
-    ) -> BTreeMap<NotePath, Arc<NoteEntry>> {
+        found: &[Found],
+    ) -> BTreeMap<NotePath, TextHash> {
+        let found: HashSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
         let board = self.board.lock();
         let missing = board.missing.get(&vault).into_iter().flatten();
-        let missing = missing.filter_map(|path| notes.entry(notes.at(vault, path)?));
+        let missing = missing.filter_map(|path| notes.card(notes.at(vault, path)?));
         let here = paths.iter().flat_map(|path| notes.at_or_below(vault, path));
-        let all = here.map(|(_, entry)| entry).chain(missing);
-        all.map(|entry| (entry.note.path.clone(), Arc::clone(entry))).collect()
+        let all = here.map(|(_, card)| card).chain(missing);
+        let gone = all.filter(|card| !found.contains(card.path));
+        gone.map(|card| (NotePath::new(card.path), card.file.hash)).collect()
     }
 
     /// The change that says how many notes of a vault are missing, where that is news.
@@ -139,7 +141,7 @@ impl Writer {
         let vault = self.vaults[at].id;
         let notes = self.publisher.newest().notes.clone();
         let all: BTreeSet<NotePath> =
-            notes.at_or_below(vault, "").map(|(_, entry)| entry.note.path.clone()).collect();
+            notes.at_or_below(vault, "").map(|(_, card)| NotePath::new(card.path)).collect();
         let (kept, dropped) =
             if how.lets_go { (BTreeSet::new(), all) } else { (all, BTreeSet::new()) };
         let dropped = dropped.into_iter().map(|path| Change::Remove(vault, path));

@@ -1,6 +1,5 @@
 //! From changes to the next generation: words, vectors, snapshot, and what is written down behind.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 use weft_index::keyword::{KeywordChange, KeywordError, KeywordReader, KeywordWriter};
 use weft_index::notes::{Change, Delta, NoteEntry, NoteTable};
 use weft_index::{Backup, Checkpoint, Checkpoints, Snapshot, StoreError};
-use weft_model::NoteId;
+use weft_model::{NoteBits, NoteId};
 
 use super::meaning::Meaning;
 use super::read::document;
@@ -42,7 +41,7 @@ pub(super) struct Written {
 /// A state that a thread writes down.
 struct UnderWay {
     snapshot: Arc<Snapshot>,
-    thread: JoinHandle<Result<(), StoreError>>,
+    thread: JoinHandle<Result<NoteTable, StoreError>>,
 }
 
 /// The work of writing a state down; needs nothing of the writer.
@@ -55,14 +54,15 @@ struct WriteDown {
 }
 
 impl WriteDown {
-    fn run(&self) -> Result<(), StoreError> {
+    /// Gives the notes back as they rest on what was written, most of them out of memory.
+    fn run(&self) -> Result<NoteTable, StoreError> {
         let Self { snapshot, recipe, checkpoints, keep, board } = self;
         let (generation, notes) = (snapshot.generation, snapshot.notes.clone());
         checkpoints.write(&Checkpoint { generation, notes, recipe: *recipe }, *keep)?;
         let (stored, n_bytes) = (checkpoints.stored()?, checkpoints.store_bytes());
         let status = &mut board.lock().status;
         (status.stored_generations, status.store_bytes) = (stored, n_bytes);
-        Ok(())
+        Ok(checkpoints.read(snapshot.generation)?.notes)
     }
 }
 
@@ -228,9 +228,7 @@ impl Writer {
                 reason: "writing it down stopped suddenly; this is a defect".into(),
             })
         });
-        if outcome.is_ok() {
-            self.has_written(snapshot);
-        }
+        let outcome = outcome.map(|notes| self.has_written(&snapshot, notes));
         self.note_checkpoint(outcome.map_err(IndexError::from));
     }
 
@@ -238,8 +236,8 @@ impl Writer {
     pub(super) fn checkpoint(&mut self) -> Result<(), IndexError> {
         self.checkpoint_done();
         if let Some(work) = self.prepare_checkpoint()? {
-            work.run()?;
-            self.has_written(work.snapshot);
+            let notes = work.run()?;
+            self.has_written(&work.snapshot, notes);
         }
         Ok(())
     }
@@ -274,12 +272,20 @@ impl Writer {
         Ok(store.backup(self.written.generation, &self.keyword, shelf)?)
     }
 
-    fn has_written(&mut self, snapshot: Arc<Snapshot>) {
+    /// Takes in that `snapshot` is written down, and that `notes` are its notes as they rest on that.
+    fn has_written(&mut self, snapshot: &Snapshot, notes: NoteTable) {
         self.written.generation = snapshot.generation;
         self.written.at = Some(Instant::now());
         let is_newest = snapshot.generation == self.generation();
         self.written.dirty_since = (!is_newest).then(Instant::now);
-        self.past.keep(snapshot);
+        if is_newest {
+            // The same notes under the same number; the ones in memory go with the last question that reads them.
+            let newest = self.publisher.newest();
+            self.publisher.publish(Snapshot { notes, ..Snapshot::clone(&newest) });
+            self.past.keep(self.publisher.newest());
+        } else {
+            self.past.keep(Arc::new(Snapshot { notes, ..snapshot.clone() }));
+        }
         if self.store_failed {
             self.forget_error();
         }
@@ -332,16 +338,17 @@ pub(crate) fn reconcile(
     generation: u64,
 ) -> Result<KeywordReader, KeywordError> {
     let reader = keyword.refresh()?;
-    let mut held = HashMap::new();
+    let mut held = NoteBits::default();
     let mut changes = Vec::new();
     for (id, version) in reader.versions()? {
-        if notes.entry(id).is_some_and(|entry| entry.version == version) {
-            held.insert(id, version);
+        if notes.card(id).is_some_and(|card| card.version == version) {
+            held.insert(id);
         } else {
             changes.push(KeywordChange::Delete(id));
         }
     }
-    let missing = notes.by_path().filter(|(id, _)| !held.contains_key(id));
+    let missing = notes.cards().map(|(id, _)| id).filter(|id| !held.contains(*id));
+    let missing = missing.filter_map(|id| Some((id, notes.entry(id)?)));
     changes.extend(missing.map(|(id, entry)| KeywordChange::Upsert(document(id, entry))));
     if changes.is_empty() {
         return Ok(reader);

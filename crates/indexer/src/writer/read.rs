@@ -45,18 +45,18 @@ pub(super) struct FileReader<'a> {
 impl FileReader<'_> {
     /// Reads and parses files on all cores; results come in the files' order.
     ///
-    /// `known` gives what is known of a file, so that one that says the same is not parsed again.
+    /// `known` gives the hash of what a file said, so that one that says the same is not parsed again.
     pub(super) fn read_all(
         self,
         files: &[&Found],
-        known: &(impl Fn(&NotePath) -> Option<Arc<NoteEntry>> + Sync),
+        known: &(impl Fn(&NotePath) -> Option<TextHash> + Sync),
     ) -> Vec<Read> {
         let n_threads = std::thread::available_parallelism()
             .map_or(1, usize::from)
             .min(files.len().div_ceil(FILES_PER_THREAD))
             .max(1);
         let share = files.len().div_ceil(n_threads).max(1);
-        let read = |file: &&Found| self.read(file, known(&file.path).as_deref());
+        let read = |file: &&Found| self.read(file, known(&file.path));
         if n_threads == 1 {
             return files.iter().map(read).collect();
         }
@@ -73,14 +73,14 @@ impl FileReader<'_> {
         })
     }
 
-    fn read(self, file: &Found, known: Option<&NoteEntry>) -> Read {
+    fn read(self, file: &Found, known: Option<TextHash>) -> Read {
         let read_ns = wall_clock_ns();
         let bytes = match scan::read(self.root, file) {
             Ok(bytes) => bytes,
             Err(error) => return Read::absent(file, FileState::Failed, error.to_string()),
         };
         let facts = FileFacts { hash: TextHash(hash_of(&bytes)), read_ns, ..file.facts };
-        if known.is_some_and(|known| known.file.hash == facts.hash) {
+        if known == Some(facts.hash) {
             return Read::Same(file.path.clone(), facts);
         }
         let (note, diagnostics) = parse(&file.path, &bytes, &self.settings.parse);

@@ -300,7 +300,7 @@ impl Writer {
             let inbound = notes.graph().inbound(moved).iter().map(|half| half.other);
             inbound
                 .chain([moved])
-                .filter_map(|id| Some((notes.entry(id)?.note.path.clone(), id)))
+                .filter_map(|id| Some((NotePath::new(notes.card(id)?.path), id)))
                 .collect()
         };
         // What is rewritten must be what is indexed.
@@ -332,7 +332,7 @@ impl Writer {
             let wanted = |at: usize, link: &Link| {
                 let meant = resolved.targets.get(at).copied().flatten()?;
                 let concerned = meant == moved || id == moved;
-                let is_note = before.entry(meant).is_some();
+                let is_note = before.is_note(meant);
                 let now = after.target_from(&link.target, id).note;
                 (concerned && is_note && now != Some(meant))
                     .then(|| spelling(&after, id, meant, &link.target))
@@ -363,7 +363,7 @@ impl Writer {
         let note = notes.at(spot.vault, &spot.path);
         let board = self.board.lock();
         let absent = board.absent.get(&spot.vault).and_then(|all| all.get(spot.path.as_str()));
-        let hash = note.and_then(|id| notes.entry(id)).map(|entry| entry.file.hash);
+        let hash = note.and_then(|id| notes.card(id)).map(|card| card.file.hash);
         Ok(Wrote {
             generation: snapshot.generation,
             vault: notes.vault(spot.vault).map_or_else(String::new, |info| info.name.clone()),

@@ -63,7 +63,7 @@ fn what_was_deleted_is_gone_from_disk_after_compaction() {
         holding(&place.store(), bytes).iter().filter_map(name).collect()
     };
     let before = found(word);
-    assert_eq!(before, ["rmp", "store"], "the note, and what the word index keeps of it");
+    assert_eq!(before, ["col", "store"], "the note, and what the word index keeps of it");
     assert_eq!(found(&vector), ["f32"]);
 
     std::fs::remove_file(place.vault().join("secret.md")).expect("removed");
@@ -119,7 +119,7 @@ fn damage_is_told_of_once() {
     for (file, n_notices, n_embedded) in [
         ("vec.f32", 1, 4),
         ("rows.log", 1, 5),
-        ("notes.rmp", 1, 5),
+        ("notes.col", 1, 5),
         ("graph.rmp", 1, 5),
         ("CURRENT", 0, 5),
     ] {

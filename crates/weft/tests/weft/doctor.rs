@@ -39,6 +39,19 @@ fn indexed(home: &Path) -> (Planted, std::path::PathBuf) {
     (flags(&names), entries.find(is_generation).expect("a generation"))
 }
 
+/// A vault whose index says of itself that it has another format.
+fn of_format(home: &Path, other: fn(u8) -> u8) -> Planted {
+    let (planted, generation) = indexed(home);
+    let path = generation.join("manifest.rmp");
+    let mut bytes = std::fs::read(&path).expect("a generation");
+    bytes[0] = other(bytes[0]);
+    let end = bytes.len() - 4;
+    let sum = crc32(&bytes[..end]).to_le_bytes();
+    bytes[end..].copy_from_slice(&sum);
+    std::fs::write(&path, bytes).expect("a generation");
+    planted
+}
+
 /// CRC-32 as in IEEE 802.3, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |sum: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
@@ -153,7 +166,7 @@ fn faults_are_named_with_what_to_do() {
             "a store that was damaged",
             |home| {
                 let (planted, generation) = indexed(home);
-                std::fs::write(generation.join("notes.rmp"), "?").unwrap();
+                std::fs::write(generation.join("notes.col"), "?").unwrap();
                 planted
             },
             "store",
@@ -162,18 +175,16 @@ fn faults_are_named_with_what_to_do() {
             "builds the index anew",
         ),
         (
+            "a store of an earlier release",
+            |home| of_format(home, |format| format - 1),
+            "store",
+            "notice",
+            "of an earlier release",
+            "builds the index anew",
+        ),
+        (
             "a store of a later release",
-            |home| {
-                let (planted, generation) = indexed(home);
-                let path = generation.join("manifest.rmp");
-                let mut bytes = std::fs::read(&path).unwrap();
-                bytes[0] += 1;
-                let end = bytes.len() - 4;
-                let sum = crc32(&bytes[..end]).to_le_bytes();
-                bytes[end..].copy_from_slice(&sum);
-                std::fs::write(&path, bytes).unwrap();
-                planted
-            },
+            |home| of_format(home, |format| format + 1),
             "store",
             "bad",
             "this release reads up to",

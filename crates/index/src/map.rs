@@ -1,4 +1,4 @@
-//! Floats of a mapped file.
+//! Floats and bytes of mapped files.
 #![expect(unsafe_code, reason = "a mapped file is memory that the compiler knows nothing of")]
 
 use std::fs::File;
@@ -10,11 +10,11 @@ const _: () = assert!(cfg!(target_endian = "little"), "mapped files hold little-
 
 /// A read-only mapping of part of a file.
 #[derive(Debug)]
-pub(super) struct Map(MmapRaw);
+pub(crate) struct Map(MmapRaw);
 
 impl Map {
     /// Maps `len` bytes from `offset` on.
-    pub(super) fn new(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+    pub(crate) fn new(file: &File, offset: u64, len: usize) -> io::Result<Self> {
         Ok(Self(MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?))
     }
 
@@ -23,7 +23,7 @@ impl Map {
     /// # Panics
     ///
     /// When they do not lie inside, or `offset` is no multiple of four.
-    pub(super) fn floats(&self, offset: usize, n: usize) -> &[f32] {
+    pub(crate) fn floats(&self, offset: usize, n: usize) -> &[f32] {
         let end = n.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(offset));
         assert!(end.is_some_and(|end| end <= self.0.len()), "floats inside the mapping");
         let first = self.0.as_ptr().wrapping_add(offset).cast::<f32>();
@@ -31,6 +31,15 @@ impl Map {
         // SAFETY: the bytes lie inside the mapping (checked), which lives as long as `self`; the pointer is aligned (checked); every bit pattern is a float.
         // They do not change: callers ask for published rows only, the one writer never writes to those again and never shortens a file.
         unsafe { std::slice::from_raw_parts(first, n) }
+    }
+}
+
+/// The bytes of a file that nobody writes to any more.
+impl AsRef<[u8]> for Map {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the bytes lie inside the mapping, which lives as long as `self`; every bit pattern is a byte.
+        // They do not change: who asks for them has mapped a file of a generation, which is written before it is named and removed as a whole.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.len()) }
     }
 }
 
@@ -49,6 +58,15 @@ mod tests {
         let map = Map::new(&file, 64, 736).unwrap();
         assert_eq!(map.floats(0, 184), &values[16..]);
         assert_eq!(map.floats(8, 3), &values[18..21]);
+    }
+
+    #[test]
+    fn mapped_bytes_are_those_written() {
+        let mut file = tempfile::tempfile().unwrap();
+        let bytes: Vec<u8> = (0..10_000_u16).flat_map(u16::to_le_bytes).collect();
+        file.write_all(&bytes).unwrap();
+        assert_eq!(Map::new(&file, 0, bytes.len()).unwrap().as_ref(), bytes);
+        assert_eq!(Map::new(&file, 4_100, 7).unwrap().as_ref(), &bytes[4_100..4_107]);
     }
 
     #[test]

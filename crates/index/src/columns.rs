@@ -1,0 +1,240 @@
+//! Byte strings by number, side by side: on the heap, or in a file that is mapped and not read.
+//!
+//! ```text
+//! per column      its strings back to back, then where each ends, u64
+//! at the end      per column: how many strings, how many bytes they have, u64 each
+//! ```
+//!
+//! Numbers are little-endian.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Bytes of a number.
+const NUMBER: usize = size_of::<u64>();
+
+/// Byte strings by number. Cloning shares them.
+#[derive(Clone, Default)]
+pub(crate) struct Column {
+    bytes: Bytes,
+    /// Where each string ends in `bytes`.
+    ends: Bytes,
+}
+
+impl Column {
+    /// How many there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.ends.len() / NUMBER
+    }
+
+    /// Bytes of all strings.
+    pub(crate) const fn n_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// String `at`; an empty one where there is none.
+    pub(crate) fn get(&self, at: usize) -> &[u8] {
+        &self.bytes[self.range(at)]
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn share(&self, at: usize) -> Bytes {
+        self.bytes.slice(self.range(at))
+    }
+
+    /// All, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
+    /// How many strings at the front are `before`, which holds of some at the front and of no others. `O(log strings)`.
+    pub(crate) fn partition_point(&self, before: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            if before(self.get(middle)) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
+    }
+
+    fn range(&self, at: usize) -> Range<usize> {
+        let (ends, _) = self.ends.as_chunks::<NUMBER>();
+        let end = |at: usize| ends.get(at).map(|end| position(u64::from_le_bytes(*end)));
+        match (at.checked_sub(1), end(at)) {
+            (_, None) => 0..0,
+            (None, Some(end)) => 0..end,
+            (Some(before), Some(last)) => end(before).unwrap_or(last)..last,
+        }
+    }
+
+    /// Whether every string lies within the bytes.
+    fn is_whole(&self) -> bool {
+        let (ends, rest) = self.ends.as_chunks::<NUMBER>();
+        let mut ends = ends.iter().map(|end| position(u64::from_le_bytes(*end)));
+        rest.is_empty()
+            && ends.clone().is_sorted()
+            && ends.next_back().unwrap_or_default() == self.bytes.len()
+    }
+}
+
+impl fmt::Debug for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Column({} strings, {} bytes)", self.len(), self.n_bytes())
+    }
+}
+
+/// What memory can hold, memory can number; what it cannot lies behind the end of everything.
+fn position(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Makes a column on the heap.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnBuilder {
+    bytes: Vec<u8>,
+    ends: Vec<u8>,
+}
+
+impl ColumnBuilder {
+    /// Adds to the string that is being made.
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Ends the string that is being made, which is empty where nothing was added.
+    pub(crate) fn end(&mut self) {
+        self.ends.extend((self.bytes.len() as u64).to_le_bytes());
+    }
+
+    pub(crate) fn finish(self) -> Column {
+        let Self { mut bytes, mut ends } = self;
+        bytes.shrink_to_fit();
+        ends.shrink_to_fit();
+        Column { bytes: bytes.into(), ends: ends.into() }
+    }
+}
+
+/// Writes columns, one after the other, as they come.
+pub(crate) struct ColumnsWriter<W> {
+    out: W,
+    /// Where each string of the column that is being written ends.
+    ends: Vec<u8>,
+    n_bytes: u64,
+    /// Strings and bytes of each column that was written.
+    sizes: Vec<u8>,
+}
+
+impl<W: Write> ColumnsWriter<W> {
+    pub(crate) const fn new(out: W) -> Self {
+        Self { out, ends: Vec::new(), n_bytes: 0, sizes: Vec::new() }
+    }
+
+    /// Adds a string to the column that is being written.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.n_bytes += bytes.len() as u64;
+        self.ends.extend(self.n_bytes.to_le_bytes());
+        self.out.write_all(bytes)
+    }
+
+    /// Ends the column that is being written.
+    pub(crate) fn end_column(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.ends)?;
+        let n_strings = (self.ends.len() / NUMBER) as u64;
+        self.sizes.extend(n_strings.to_le_bytes());
+        self.sizes.extend(self.n_bytes.to_le_bytes());
+        self.ends.clear();
+        self.n_bytes = 0;
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.out.write_all(&self.sizes)
+    }
+}
+
+/// The `N` columns that were written; nothing where `bytes` hold anything else.
+pub(crate) fn read<const N: usize>(bytes: &Bytes) -> Option<[Column; N]> {
+    let end = bytes.len().checked_sub(2 * NUMBER * N)?;
+    let (sizes, _) = bytes[end..].as_chunks::<NUMBER>();
+    let mut sizes = sizes.iter().map(|size| position(u64::from_le_bytes(*size)));
+    let mut at = 0_usize;
+    let mut part = |n_bytes: usize| {
+        let from = at;
+        at = from.checked_add(n_bytes).filter(|to| *to <= end)?;
+        Some(bytes.slice(from..at))
+    };
+    let mut columns = Vec::with_capacity(N);
+    for _ in 0..N {
+        let (n_strings, n_bytes) = (sizes.next()?, sizes.next()?);
+        let (bytes, ends) = (part(n_bytes)?, part(n_strings.checked_mul(NUMBER)?)?);
+        columns.push(Some(Column { bytes, ends }).filter(Column::is_whole)?);
+    }
+    if at == end { columns.try_into().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [&[&str]; 3] = [&["a", "", "bcd"], &[], &["", "", "xyz", ""]];
+
+    fn written() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = ColumnsWriter::new(&mut bytes);
+        for column in COLUMNS {
+            for item in column {
+                writer.push(item.as_bytes()).unwrap();
+            }
+            writer.end_column().unwrap();
+        }
+        writer.finish().unwrap();
+        bytes
+    }
+
+    fn strings(column: &Column) -> Vec<&str> {
+        column.iter().map(|item| std::str::from_utf8(item).unwrap()).collect()
+    }
+
+    #[test]
+    fn columns_come_back_as_they_were_written() {
+        let columns = read::<3>(&written().into()).expect("columns");
+        for (column, expected) in columns.iter().zip(COLUMNS) {
+            assert_eq!(strings(column), expected);
+            assert!(column.get(expected.len()).is_empty() && column.share(99).is_empty());
+        }
+        let mut builder = ColumnBuilder::default();
+        for item in COLUMNS[0] {
+            item.bytes().for_each(|byte| builder.extend(&[byte]));
+            builder.end();
+        }
+        assert_eq!(strings(&builder.finish()), COLUMNS[0]);
+    }
+
+    #[test]
+    fn what_is_no_file_of_columns_is_refused() {
+        let good = written();
+        for n_bytes in 0..good.len() {
+            let cut = Bytes::copy_from_slice(&good[..n_bytes]);
+            assert!(read::<3>(&cut).is_none(), "{n_bytes} bytes");
+        }
+        assert!(
+            read::<2>(&good.clone().into()).is_none() && read::<4>(&good.clone().into()).is_none()
+        );
+        for at in 0..good.len() {
+            let mut other = good.clone();
+            other[at] ^= 0x80;
+            if let Some(columns) = read::<3>(&other.into()) {
+                let n_bytes: usize = columns.iter().flat_map(Column::iter).map(<[u8]>::len).sum();
+                assert_eq!(n_bytes, 7, "byte {at}: it still fits together");
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Names and the notes they lead to, in order.
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use smallvec::SmallVec;
+use weft_model::NoteId;
+
+use super::VaultId;
+use crate::columns::{Column, ColumnBuilder};
+
+/// Bytes of a note's number.
+const ID: usize = size_of::<u32>();
+
+/// Edits are folded into a new base when there is more than one for this many of its pairs, and a page's worth besides.
+const FOLD_ONE_IN: usize = 4;
+const FOLD_FROM: usize = 1024;
+
+/// A set of pairs of a name and a note, ordered by the bytes of the name, then by note. Cloning shares it.
+///
+/// The base holds each name once, in two columns that may lie in a mapped file; what was edited since lies beside it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directory {
+    base: Base,
+    /// Where it differs from the base: whether the pair is there.
+    edits: OrdMap<(Arc<[u8]>, NoteId), bool>,
+    n_pairs: usize,
+}
+
+/// The notes of one name, ascending.
+pub(super) type Notes = SmallVec<[NoteId; 4]>;
+
+impl Directory {
+    /// How many pairs there are.
+    pub(super) const fn len(&self) -> usize {
+        self.n_pairs
+    }
+
+    /// Lets `name` lead to `note`.
+    pub(super) fn insert(&mut self, name: &[u8], note: NoteId) {
+        self.set(name, note, true);
+    }
+
+    /// Lets `name` lead to `note` no longer.
+    pub(super) fn remove(&mut self, name: &[u8], note: NoteId) {
+        self.set(name, note, false);
+    }
+
+    fn set(&mut self, name: &[u8], note: NoteId, is_there: bool) {
+        let in_base = self.base.holds(name, note);
+        let pair = (Arc::from(name), note);
+        let before = if in_base == is_there {
+            self.edits.remove(&pair)
+        } else {
+            self.edits.insert(pair, is_there)
+        };
+        match (before.unwrap_or(in_base), is_there) {
+            (false, true) => self.n_pairs += 1,
+            (true, false) => self.n_pairs -= 1,
+            (false, false) | (true, true) => {}
+        }
+    }
+
+    /// The notes that `name` leads to.
+    pub(super) fn at(&self, name: &[u8]) -> Notes {
+        if self.edits.is_empty() {
+            return self.base.at(self.base.names.partition_point(|other| other < name), name);
+        }
+        let from = self.from(name);
+        from.take_while(|(other, _)| *other == name).map(|(_, note)| note).collect()
+    }
+
+    /// The first note that `name` leads to.
+    pub(super) fn first(&self, name: &[u8]) -> Option<NoteId> {
+        self.from(name).next().filter(|(other, _)| *other == name).map(|(_, note)| note)
+    }
+
+    /// The pairs whose names begin with `start`, in order.
+    pub(super) fn below<'d>(
+        &'d self,
+        start: &[u8],
+    ) -> impl Iterator<Item = (&'d [u8], NoteId)> + use<'d> {
+        let from = self.from(start);
+        let start = start.to_vec();
+        from.take_while(move |(name, _)| name.starts_with(&start))
+    }
+
+    /// All pairs from the name `start` on, in order.
+    pub(super) fn from<'d>(
+        &'d self,
+        start: &[u8],
+    ) -> impl Iterator<Item = (&'d [u8], NoteId)> + use<'d> {
+        let mut base = self.base.from(start).peekable();
+        let is_edited = !self.edits.is_empty();
+        let first = is_edited.then(|| (Arc::from(start), NoteId::new(0)));
+        let edits = first.into_iter().flat_map(|first| self.edits.range(first..));
+        let mut edits =
+            edits.map(|((name, note), is_there)| ((&**name, *note), *is_there)).peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let edit = edits.peek().map(|(pair, _)| *pair);
+                match (base.peek().copied(), edit) {
+                    (None, None) => return None,
+                    (Some(pair), edit) if edit.is_none_or(|edit| pair < edit) => {
+                        return base.next();
+                    }
+                    (pair, edit) => {
+                        base.next_if(|_| pair == edit);
+                        if let Some((pair, true)) = edits.next() {
+                            return Some(pair);
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    /// Folds the edits into the base when they have grown. `O(pairs)` when it does, else `O(1)`.
+    pub(super) fn fold(&mut self) {
+        if self.edits.len() > self.base.n_pairs() / FOLD_ONE_IN + FOLD_FROM {
+            *self = Self::over(self.folded());
+        }
+    }
+
+    /// The directory of these columns, which [`columns`](Self::columns) gave; nothing where they do not fit together or name a slot from `n_slots` on.
+    pub(super) fn of(names: Column, notes: Column, n_slots: usize) -> Option<Self> {
+        let base = Base { names, notes };
+        let is_slot = |id: NoteId| id.index() < n_slots;
+        let is_fit = base.names.len() == base.notes.len()
+            && base.notes.iter().all(|ids| !ids.is_empty() && ids.len().is_multiple_of(ID))
+            && (0..base.names.len()).flat_map(|at| base.ids(at)).all(is_slot);
+        is_fit.then(|| Self::over(base))
+    }
+
+    /// Its names and, for each, its notes.
+    pub(super) fn columns(&self) -> [Column; 2] {
+        let Base { names, notes } = self.folded();
+        [names, notes]
+    }
+
+    fn over(base: Base) -> Self {
+        Self { n_pairs: base.n_pairs(), base, edits: OrdMap::new() }
+    }
+
+    /// All pairs as a base.
+    fn folded(&self) -> Base {
+        if self.edits.is_empty() {
+            return self.base.clone();
+        }
+        let (mut names, mut notes) = (ColumnBuilder::default(), ColumnBuilder::default());
+        let mut pairs = self.from(&[]).peekable();
+        while let Some((name, note)) = pairs.next() {
+            notes.extend(&note.get().to_le_bytes());
+            if pairs.peek().is_none_or(|(next, _)| *next != name) {
+                names.extend(name);
+                names.end();
+                notes.end();
+            }
+        }
+        Base { names: names.finish(), notes: notes.finish() }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Base {
+    /// Ascending, each once.
+    names: Column,
+    /// The notes of each name, ascending: `u32`, little-endian.
+    notes: Column,
+}
+
+impl Base {
+    const fn n_pairs(&self) -> usize {
+        self.notes.n_bytes() / ID
+    }
+
+    fn ids(&self, at: usize) -> impl Iterator<Item = NoteId> {
+        let (ids, _) = self.notes.get(at).as_chunks::<ID>();
+        ids.iter().map(|id| NoteId::new(u32::from_le_bytes(*id)))
+    }
+
+    /// The notes of name `at`, if that is `name`.
+    fn at(&self, at: usize, name: &[u8]) -> Notes {
+        if self.names.get(at) == name { self.ids(at).collect() } else { Notes::new() }
+    }
+
+    fn holds(&self, name: &[u8], note: NoteId) -> bool {
+        let at = self.names.partition_point(|other| other < name);
+        let (ids, _) = self.notes.get(at).as_chunks::<ID>();
+        let id = |id: &[u8; ID]| NoteId::new(u32::from_le_bytes(*id));
+        self.names.get(at) == name && ids.binary_search_by_key(&note, id).is_ok()
+    }
+
+    fn from<'d>(&'d self, start: &[u8]) -> impl Iterator<Item = (&'d [u8], NoteId)> + use<'d> {
+        let first = self.names.partition_point(|name| name < start);
+        let names = first..self.names.len();
+        names.flat_map(move |at| self.ids(at).map(move |id| (self.names.get(at), id)))
+    }
+}
+
+/// Stands between the parts of a name; no text holds this byte.
+const BETWEEN: u8 = 0xff;
+
+/// The name of `text` in a vault: those of a vault stand together, in the order of their texts.
+pub(super) fn within(vault: VaultId, text: &str) -> Vec<u8> {
+    [&vault.0.to_be_bytes(), text.as_bytes()].concat()
+}
+
+/// The text of a name that is [`within`] a vault.
+pub(super) fn text_of(name: &[u8]) -> &str {
+    let text = name.get(size_of::<VaultId>()..).unwrap_or_default();
+    std::str::from_utf8(text).unwrap_or_default()
+}
+
+/// A name whose last part is `text`, behind another part of it: those with that part stand together, in the order of their texts.
+pub(super) fn joined(mut before: Vec<u8>, text: &str) -> Vec<u8> {
+    before.push(BETWEEN);
+    before.extend_from_slice(text.as_bytes());
+    before
+}
+
+/// The last part of a name.
+pub(super) fn last_part(name: &[u8]) -> &str {
+    let last = name.rsplit(|byte| *byte == BETWEEN).next().unwrap_or_default();
+    std::str::from_utf8(last).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(&["", "a", "ab", "abc", "b", "ba", "ö"][..])
+    }
+
+    proptest! {
+        #[test]
+        fn a_directory_is_an_ordered_set_however_often_it_is_folded(
+            edits in prop::collection::vec((names(), 0..4_u32, any::<bool>(), any::<bool>()), 0..60),
+        ) {
+            let (mut directory, mut set) = (Directory::default(), BTreeSet::new());
+            for (name, note, is_there, is_folded) in edits {
+                let (name, note) = (name.as_bytes(), NoteId::new(note));
+                directory.set(name, note, is_there);
+                let _ = if is_there { set.insert((name, note)) } else { set.remove(&(name, note)) };
+                if is_folded {
+                    directory = Directory::over(directory.folded());
+                }
+                prop_assert_eq!(directory.len(), set.len());
+                let all: Vec<_> = directory.from(&[]).collect();
+                prop_assert_eq!(all, set.iter().copied().collect::<Vec<_>>());
+                for start in ["", "a", "ab", "b", "c", "ö"].map(str::as_bytes) {
+                    let own = set.iter().filter(|(name, _)| *name == start).map(|(_, note)| *note);
+                    let own: Vec<NoteId> = own.collect();
+                    prop_assert_eq!(directory.first(start), own.first().copied());
+                    prop_assert_eq!(directory.at(start).to_vec(), own);
+                    let below = set.iter().copied().filter(|(name, _)| name.starts_with(start));
+                    prop_assert_eq!(directory.below(start).collect::<Vec<_>>(), below.collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_edits_are_folded_and_few_are_not() {
+        let mut directory = Directory::default();
+        for note in 0..5_000 {
+            directory.insert(b"a", NoteId::new(note));
+            directory.fold();
+        }
+        assert!(directory.base.n_pairs() > 3_000 && directory.edits.len() < 2_000);
+        assert_eq!(directory.len(), 5_000);
+    }
+}
