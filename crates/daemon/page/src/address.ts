@@ -1,6 +1,7 @@
 // The state of the page is its address: whoever opens the same address sees the same view.
 
 import { signal } from "@preact/signals";
+import { count } from "./text";
 
 /** The views, in the order of the navigation. */
 export const VIEWS = ["search", "note", "context", "index"] as const;
@@ -37,6 +38,35 @@ export function neighbourAddress(uri: string, asked: URLSearchParams): string {
   return address("note", [["uri", uri], ...kept]);
 }
 
+/** What an address says by these names, as one text: equal texts ask the same. */
+export const saidBy = (asked: URLSearchParams, names: readonly string[]): string => JSON.stringify(names.map((name) => asked.get(name)));
+
+/** An address that cannot be asked as it is written. */
+export class Unreadable extends Error {}
+
+/** A whole number that an address may hold, and the one that is meant where it holds none. */
+export interface Whole {
+  readonly name: string;
+  readonly usual: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The number that an address holds; nothing where what it holds is no such number. */
+export function wholeOf(asked: URLSearchParams, { name, usual, least, most }: Whole): number | undefined {
+  const text = asked.get(name);
+  if (text === null) return usual;
+  const number = /^\d+$/.test(text) ? Number(text) : NaN;
+  return number >= least && number <= most ? number : undefined;
+}
+
+/** The same for a question, which needs one. */
+export function needed(asked: URLSearchParams, whole: Whole): number {
+  const number = wholeOf(asked, whole);
+  if (number === undefined) throw new Unreadable(`\`${whole.name}\` must be a whole number from ${count(whole.least)} to ${count(whole.most)}; the address says \`${asked.get(whole.name)}\`.`);
+  return number;
+}
+
 /** Where the page is. */
 export const place = signal<Place>(read(location.hash));
 addEventListener("hashchange", () => {
@@ -48,14 +78,14 @@ export function visit(hash: string): void {
   location.hash = hash;
 }
 
-/** Changes what the present view is asked to show, without a step of its own; `null` takes a value away. */
-export function amend(changes: Record<string, string | null>): void {
+/** Changes what the present view is asked to show, without a step of its own; `null` takes a value away, a list puts each of its own. */
+export function amend(changes: Record<string, string | readonly string[] | null>): void {
   const { view, asked } = place.value;
   const next = new URLSearchParams(asked);
   for (const [name, value] of Object.entries(changes)) {
-    if (value === null || value === "") next.delete(name);
-    else next.set(name, value);
+    next.delete(name);
+    for (const each of typeof value === "string" ? [value] : (value ?? [])) if (each !== "") next.append(name, each);
   }
-  history.replaceState(null, "", address(view, next));
+  history.replaceState(history.state, "", address(view, next));
   place.value = { view, asked: next };
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { address, place, visit, VIEWS, type View } from "./address";
-import { setToken, tokenWanted } from "./daemon";
+import { closeLogin, login, setToken } from "./daemon";
 import { away, phaseName, status } from "./pulse";
 import { count } from "./text";
 import { theme, turn } from "./theme";
@@ -27,9 +27,6 @@ export function App() {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
-  useEffect(() => {
-    document.title = view === "search" ? "Noteweft" : `${NAMES[view]} · Noteweft`;
-  }, [view]);
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
@@ -93,7 +90,7 @@ function Pill() {
   if (away.value?.kind === "forbidden") return null;
   const lost = away.value !== undefined;
   const busy = known !== undefined && known.phase !== Phase.READY;
-  const text = known === undefined ? "…" : lost ? "no answer" : busy ? phaseName(known.phase) : `${count(known.nNotes)} notes`;
+  const text = away.value?.kind === "token" ? "no token" : known === undefined ? "…" : lost ? "no answer" : busy ? phaseName(known.phase) : `${count(known.nNotes)} notes`;
   return (
     <a class={`pill ${lost ? "lost" : busy ? "busy" : "ready"}`} href="#/index" aria-label={`Index: ${text}`}>
       <span class="dot" aria-hidden="true" />
@@ -102,11 +99,13 @@ function Pill() {
   );
 }
 
-const typing = (target: EventTarget | null): boolean =>
+/** Whether a key is a letter of what somebody writes. No question begins with its mark, so that one shows the keys from the empty box, too. */
+const typing = ({ target, key }: KeyboardEvent): boolean =>
+  !(key === "?" && target instanceof HTMLInputElement && target.id === "query" && target.value === "") &&
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 function onKey(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || document.querySelector("dialog[open]")) return;
   const nth = VIEWS[Number(event.key) - 1];
   if (event.key === "/") {
     // The search takes the focus by itself when it is shown.
@@ -128,9 +127,9 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["↓ ↑", "next and previous hit"],
   ["Enter", "open the hit"],
   ["Esc", "leave a box, close a window"],
-  [`1 – ${VIEWS.length}`, "the views, in order"],
+  [`1 – ${VIEWS.length}`, "the views, in order, outside a box"],
   ["Alt ←", "back, as in any page"],
-  ["?", "these keys"],
+  ["?", "these keys, outside a box or in an empty search"],
 ];
 
 function Help() {
@@ -156,19 +155,32 @@ function Help() {
 }
 
 function Login() {
-  const dialog = useDialog(tokenWanted.value);
+  const dialog = useDialog(login.value !== "away");
   const field = useRef<HTMLInputElement>(null);
+  const refused = login.value === "refused";
+  useEffect(() => {
+    if (refused) field.current?.select();
+  }, [refused]);
   const take = (event: Event) => {
     event.preventDefault();
     setToken(field.current?.value ?? "");
   };
   return (
-    <dialog ref={dialog} aria-labelledby="login" onCancel={(event) => event.preventDefault()}>
+    <dialog ref={dialog} aria-labelledby="login" onClose={closeLogin}>
       <h2 id="login">This daemon asks for a token</h2>
-      <p>It is kept until this tab is closed, and sent to this daemon alone.</p>
+      {refused ? (
+        <p class="refused" role="alert">
+          It does not know the one you gave. Give another.
+        </p>
+      ) : (
+        <p>It is kept until this tab is closed, and sent to this daemon alone.</p>
+      )}
       <form onSubmit={take} class="row">
-        <input ref={field} type="password" autocomplete="off" aria-label="Token" required />
+        <input ref={field} type="password" autocomplete="off" aria-label="Token" aria-invalid={refused} required />
         <button>Enter</button>
+        <button type="button" onClick={closeLogin}>
+          Not now
+        </button>
       </form>
     </dialog>
   );

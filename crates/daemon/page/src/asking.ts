@@ -2,15 +2,18 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { failure, token, type Failure } from "./daemon";
+import { news } from "./pulse";
 
 /** What is known of a question. */
 export interface Asked<T> {
-  /** The answer to this question, or to the one before while this one waits. */
+  /** The answer to this question; to the one before while this one waits, never once it failed. */
   readonly answer?: T;
-  /** Why there is none. */
+  /** Why there is none, or none newer. */
   readonly failure?: Failure;
   /** Whether an answer is on its way. */
   readonly waiting: boolean;
+  /** Whether the answer at hand is an old one: another is on its way, or failed to come. */
+  readonly stale: boolean;
   /** Asks once more. */
   readonly again: () => void;
 }
@@ -21,14 +24,14 @@ const PATIENCE = 1000;
 /**
  * Asks whenever `key` changes: the first time at once, then `pause` milliseconds after the last change; `null` asks nothing.
  *
- * A question that a newer one overtakes is cancelled, at the daemon too. While the daemon is away it is asked again by itself.
+ * The same is asked again, at once, of each new state of the index. A question that a newer one overtakes is cancelled, at the daemon too.
+ * While the daemon is away it is asked again by itself.
  */
 export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, pause = 0): Asked<T> {
   const [tries, setTries] = useState(0);
   const [state, setState] = useState<{ key: string | null; answer?: T; failure?: Failure; waiting: boolean }>({ key: null, waiting: key !== null });
   const latest = useRef(ask);
   latest.current = ask;
-  const secret = token.value;
 
   useEffect(() => {
     if (key === null) {
@@ -36,30 +39,31 @@ export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => P
       return;
     }
     const controller = new AbortController();
-    let timer = setTimeout(() => {
-      latest.current(controller.signal).then(
-        (answer) => {
+    let timer = setTimeout(
+      async () => {
+        try {
+          const answer = await latest.current(controller.signal);
           if (!controller.signal.aborted) setState({ key, answer, waiting: false });
-        },
-        (thrown) => {
+        } catch (thrown) {
           const why = failure(thrown);
           if (why === undefined || controller.signal.aborted) return;
-          setState((before) => ({ key, answer: before.answer, failure: why, waiting: false }));
-          if (why.kind === "unreachable" || why.kind === "opening") {
-            timer = setTimeout(() => setTries((n) => n + 1), PATIENCE);
-          }
-        },
-      );
-    }, state.key === null ? 0 : pause);
+          // What another question brought, or what is no longer there, is no answer to this one.
+          setState((before) => ({ key, answer: before.key === key && why.kind !== "unknown" ? before.answer : undefined, failure: why, waiting: false }));
+          if (why.kind === "unreachable" || why.kind === "opening") timer = setTimeout(() => setTries((n) => n + 1), PATIENCE);
+        }
+      },
+      state.key === null || state.key === key ? 0 : pause,
+    );
     setState((before) => ({ ...before, waiting: true }));
     return () => {
       clearTimeout(timer);
       controller.abort();
     };
-  }, [key, tries, secret]);
+  }, [key, tries, token.value, news.value]);
 
   const again = () => setTries((n) => n + 1);
-  return { answer: state.answer, failure: state.failure, waiting: state.waiting, again };
+  const { answer, failure: why, waiting } = state;
+  return { answer, failure: why, waiting, stale: waiting || why !== undefined, again };
 }
 
 /** All pieces of a stream. */

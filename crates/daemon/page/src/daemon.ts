@@ -4,6 +4,7 @@ import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { signal } from "@preact/signals";
+import { Unreadable } from "./address";
 import { AdminService } from "./contract/noteweft/v1/admin_pb";
 import { ContextService } from "./contract/noteweft/v1/context_pb";
 import { GraphService } from "./contract/noteweft/v1/graph_pb";
@@ -15,22 +16,48 @@ export const DEADLINE = 10_000;
 
 const TOKEN = "weft-token";
 
-/** The secret sent with every question; kept until the tab is closed. */
-export const token = signal(sessionStorage.getItem(TOKEN) ?? "");
+/** The secret sent with every question; kept until the tab is closed. Another object each time one is given, also for the same secret. */
+export const token = signal({ secret: sessionStorage.getItem(TOKEN) ?? "" });
 
-/** Whether the daemon asked for a token, or for another one. */
-export const tokenWanted = signal(false);
+/** The login: away, asking for a token, or for another than the one the daemon refused. */
+export const login = signal<"away" | "wanted" | "refused">("away");
 
-/** Takes a token from now on. */
-export function setToken(value: string): void {
-  sessionStorage.setItem(TOKEN, value);
-  token.value = value;
-  tokenWanted.value = false;
+/** Whether the reader closed the login; it then opens on demand alone. */
+let declined = false;
+
+/** Opens the login. */
+export function openLogin(): void {
+  declined = false;
+  login.value = "wanted";
 }
 
-const withToken: Interceptor = (next) => (request) => {
-  if (token.value !== "") request.header.set("authorization", `Bearer ${token.value}`);
-  return next(request);
+/** Closes it. */
+export function closeLogin(): void {
+  declined = login.value !== "away";
+  login.value = "away";
+}
+
+/** Takes a token from now on; one that no daemon can know is refused at once. */
+export function setToken(written: string): void {
+  const secret = written.trim();
+  declined = false;
+  login.value = /^[!-~]+$/.test(secret) ? "away" : "refused";
+  if (login.value === "refused") return;
+  sessionStorage.setItem(TOKEN, secret);
+  token.value = { secret };
+}
+
+const withToken: Interceptor = (next) => async (request) => {
+  const sent = token.value;
+  if (sent.secret !== "") request.header.set("authorization", `Bearer ${sent.secret}`);
+  try {
+    return await next(request);
+  } catch (thrown) {
+    // What was said of an earlier token is no longer of interest.
+    const refused = ConnectError.from(thrown).code === Code.Unauthenticated && sent === token.value;
+    if (refused && !declined) login.value = sent.secret === "" ? "wanted" : "refused";
+    throw thrown;
+  }
 };
 
 const transport = createGrpcWebTransport({
@@ -47,7 +74,7 @@ export const search = createClient(SearchService, transport);
 
 /** Why a question has no answer. */
 export interface Failure {
-  readonly kind: "unreachable" | "opening" | "token" | "forbidden" | "unknown" | "invalid" | "late" | "unimplemented" | "other";
+  readonly kind: "unreachable" | "opening" | "token" | "forbidden" | "unknown" | "invalid" | "unable" | "late" | "unimplemented" | "other";
   readonly text: string;
   /** Uris that resemble an unknown name, the nearest first. */
   readonly near: readonly string[];
@@ -55,6 +82,7 @@ export interface Failure {
 
 /** What a thrown error means; nothing for a question that was taken back. */
 export function failure(thrown: unknown): Failure | undefined {
+  if (thrown instanceof Unreadable) return { kind: "invalid", text: thrown.message, near: [] };
   const error = ConnectError.from(thrown);
   const details = info(error);
   const said = (kind: Failure["kind"]): Failure => ({ kind, text: sentence(error.rawMessage), near: near(details) });
@@ -70,8 +98,9 @@ export function failure(thrown: unknown): Failure | undefined {
       return said("invalid");
     case Code.DeadlineExceeded:
       return { kind: "late", text: `No answer within ${DEADLINE / 1000} seconds.`, near: [] };
+    case Code.FailedPrecondition:
+      return said("unable");
     case Code.Unauthenticated:
-      tokenWanted.value = true;
       return said("token");
     case Code.PermissionDenied:
       return said("forbidden");

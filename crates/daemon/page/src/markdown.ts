@@ -4,12 +4,12 @@ import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { noteAddress } from "./address";
 import type { LinkView } from "./contract/noteweft/v1/note_pb";
+import { callout, CLASSES, EXTENSIONS, markup, withoutMath } from "./syntax";
 
 /** Stands for the address of the note's n-th link until its real one is put in. */
 const LINK = "weft:";
 
-const escaped = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-.!|<>~&]/g, "\\$&");
-const markup = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const escaped = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-.!|<>~&$=%^]/g, "\\$&");
 
 const TAGS =
   "a abbr b blockquote br caption cite code dd del details dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var".split(
@@ -57,19 +57,10 @@ function sober(html: string): string {
 
 const reader = new Marked({ gfm: true, async: false });
 reader.use({
-  extensions: [
-    {
-      // Of the links in double brackets the index takes those to other notes; what is left names a heading of this one.
-      name: "inside",
-      level: "inline",
-      start: (text) => text.indexOf("[[#"),
-      tokenizer(text) {
-        const [raw, heading, shown = heading] = /^\[\[#([^[\]|\n]+)(?:\|([^[\]\n]+))?\]\]/.exec(text) ?? [];
-        return raw === undefined ? undefined : { type: "inside", raw, text: shown };
-      },
-      renderer: ({ text }) => markup(String(text)),
-    },
-  ],
+  extensions: [...EXTENSIONS],
+  hooks: { emStrongMask: withoutMath },
+  // One wave strikes nothing out.
+  tokenizer: { del: (text) => (text.startsWith("~~") ? false : undefined) },
   renderer: {
     // Images would tell their host who reads what; they become links.
     image({ href, text }) {
@@ -100,18 +91,27 @@ function numbered(body: string, links: readonly LinkView[]): string {
   return pieces.join("");
 }
 
+DOMPurify.addHook("uponSanitizeAttribute", (_, attribute) => {
+  if (attribute.attrName === "class") attribute.keepAttr = CLASSES.includes(attribute.attrValue);
+});
+
+/** What may be written from right to left. */
+const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, dt, dd, summary, caption";
+
 /** Draws a note's text. A first heading that repeats `title` is left out. */
 export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
   const html = reader.parse(numbered(body, links)) as string;
   const fragment = DOMPurify.sanitize(html, {
     RETURN_DOM_FRAGMENT: true,
     ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOWED_ATTR: [...ATTRIBUTES, "class"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,
   });
   for (const anchor of fragment.querySelectorAll("a")) connect(anchor, links);
+  for (const quote of fragment.querySelectorAll("blockquote")) callout(quote);
+  for (const block of fragment.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = "auto";
   for (const table of fragment.querySelectorAll("table")) {
     // Wide tables scroll by themselves, also by keyboard.
     const frame = document.createElement("div");

@@ -35,6 +35,9 @@ const BUSY = 500;
 const QUIET = 5000;
 const AWAY = 1000;
 
+/** Whether the daemon does not tell this reader; asking again soon brings no more. */
+const isRefused = (): boolean => away.value?.kind === "forbidden" || away.value?.kind === "token";
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 async function ask(): Promise<void> {
@@ -47,8 +50,7 @@ async function ask(): Promise<void> {
     if (answer.phase !== Phase.READY) next = BUSY;
   } catch (thrown) {
     away.value = failure(thrown);
-    // Who may only read the notes learns no more by asking again.
-    next = away.value?.kind === "forbidden" ? QUIET : AWAY;
+    next = isRefused() ? QUIET : AWAY;
   }
   clearTimeout(timer);
   if (!document.hidden) timer = setTimeout(ask, next);
@@ -76,7 +78,7 @@ async function follow(): Promise<void> {
       // Why it ended, the next question for the status tells.
     }
     document.removeEventListener("visibilitychange", stop);
-    await new Promise((rested) => setTimeout(rested, away.value?.kind === "forbidden" ? QUIET : AWAY));
+    await new Promise((rested) => setTimeout(rested, isRefused() ? QUIET : AWAY));
   }
   following = false;
 }

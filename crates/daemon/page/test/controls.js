@@ -24,7 +24,7 @@ export async function search(page, { query, note, folder }) {
 
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Folder or glob").fill(folder);
-  await page.waitForFunction((name) => [...document.querySelectorAll(".hits:not(.stale) .where span:first-child")].every((where) => where.textContent.startsWith(name)), folder);
+  await page.waitForFunction((name) => [...document.querySelectorAll(".hits:not(.stale) .where > span:first-child")].every((where) => where.textContent.startsWith(name)), folder);
   for (const [label, value] of [["Tags", "no-such-tag"], ["Type", "no-such-type"], ["Property", "no=such"], ["Dated from", "2999-01-01"], ["Dated before", "1000-01-01"], ["Links to", note], ["Linked from", note], ["Near", `${note}:1`]]) {
     await page.getByLabel(label, { exact: true }).fill(value);
   }
@@ -42,7 +42,7 @@ export async function search(page, { query, note, folder }) {
   await page.getByRole("button", { name: "explain" }).click();
   await page.locator(".explained summary").click();
   await page.locator(".explained .pool li").first().waitFor();
-  await page.locator(".hit").first().getByRole("button", { name: "why", exact: true }).click();
+  await page.locator(".hit").first().getByRole("button", { name: /^why .+ was found$/ }).click();
   await page.locator(".hit .parts tfoot").waitFor();
   await page.locator(".preview .body").waitFor();
 }

@@ -1,7 +1,7 @@
 // What the page does when something is wrong: with a note, a question, the daemon, or the reader's leave.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -145,6 +145,89 @@ test("a deadline that passes is said, and asked again on demand", async () => {
   }
 });
 
+/** A question that the daemon cannot answer, for no fault of the reader. */
+const fail = (route) => route.fulfill({ status: 200, headers: { "content-type": "application/grpc-web+proto", "grpc-status": "13", "grpc-message": "broken" }, body: "" });
+
+test("what fails leaves nothing of another question's answer on the page", async () => {
+  const wrong = (page, within) => page.locator(within).getByText("Something went wrong").waitFor();
+  await visit(daemon, "#/note?uri=Leap second&hops=2", async (page) => {
+    await page.locator(".ranked li").first().waitFor();
+    await page.locator(".siblings summary").first().waitFor();
+    await page.route("**/*GraphService/*", fail);
+    await page.goto(`http://${daemon.address}/#/note?uri=Pendulum&hops=2`);
+    await page.getByRole("heading", { level: 1, name: "Pendulum" }).waitFor();
+    for (const part of [".around", ".related", "aside > .failed >> nth=0"]) await wrong(page, part);
+    assert.equal(await page.locator(".graph, .ranked li, .siblings, aside li").count(), 0);
+    await page.route("**/GetNote", fail);
+    await page.goto(`http://${daemon.address}/#/note?uri=Sundial`);
+    await wrong(page, "main > .failed");
+    assert.equal(await page.locator("h1").count(), 0);
+  });
+  await visit(daemon, "#/search?q=clock&mode=keyword", async (page) => {
+    await page.locator(".preview h2").waitFor();
+    await page.route("**/GetNote", fail);
+    await page.keyboard.press("ArrowDown");
+    await wrong(page, ".preview");
+    assert.equal(await page.locator(".preview h2").count(), 0);
+    await page.route("**/*SearchService/Search", fail);
+    await page.locator("#query").fill("tide");
+    await wrong(page, ".results");
+    assert.equal(await page.locator(".hit, .summary").count(), 0);
+  });
+  await visit(daemon, "#/context?q=clock", async (page) => {
+    await page.locator(".ledger td").first().waitFor();
+    await page.route("**/Assemble", fail);
+    await page.locator("#query").fill("tide");
+    await wrong(page, ".context");
+    assert.equal(await page.locator(".ledger, .summary").count(), 0);
+  });
+});
+
+test("what fails to come anew leaves the old answer, dimmed, below the reason", async () => {
+  const root = vault({ "a.md": "# A\n\nText.\n" });
+  const living = await Daemon.over(root);
+  try {
+    await visit(living, "#/note?uri=a", async (page) => {
+      await page.locator(".body").waitFor();
+      await page.route("**/GetNote", fail);
+      writeFileSync(join(root, "b.md"), "# B\n");
+      await page.locator("main > .failed").waitFor();
+      assert.equal(await page.locator(".note.stale h1").textContent(), "A");
+      await page.unroute("**/GetNote");
+      await page.locator("main > .failed").getByRole("button", { name: "Ask again" }).click();
+      await page.locator(".note:not(.stale) h1").waitFor();
+      assert.equal(await page.locator(".failed").count(), 0);
+    });
+  } finally {
+    await living.end();
+  }
+});
+
+test("an address that cannot be asked says which part of it and why", async () => {
+  for (const [hash, ...said] of [
+    ["#/context?q=clock&budget=1.5", "budget must be a whole number", "1.5"],
+    ["#/context?q=clock&budget=abc", "budget must be a whole number", "abc"],
+    ["#/note?uri=Leap second&budget=10.5", "budget must be a whole number", "10.5"],
+    ["#/note?uri=Leap second&hops=0", "hops must be a whole number from 1"],
+    ["#/search?q=clock&limit=-5", "limit must be a whole number from 1 to 1,000", "-5"],
+    ["#/search?q=clock&limit=2.5", "limit must be a whole number from 1 to 1,000"],
+    ["#/search?q=clock&within=Leap second:99999999999", "Near counts up to", "99999999999"],
+    ["#/search?q=clock&w=0,0,0", "at least one weight must be above 0"],
+    ["#/search?q=clock&w=1,2", "w must be three numbers", "1,2"],
+  ]) {
+    await visit(daemon, hash, async (page) => {
+      const alert = page.getByRole("alert");
+      await alert.waitFor();
+      const text = await alert.textContent();
+      for (const part of ["That cannot be asked", ...said]) assert.ok(text.includes(part), `${hash}: ${text}`);
+      assert.equal(await page.getByRole("button", { name: "Ask again" }).count(), 0, "asking the same again would help nobody");
+      assert.equal(await page.locator(".waiting").count(), 0);
+    });
+  }
+  // What is only more than the slider shows is asked as it stands.
+  await visit(daemon, "#/context?q=clock&budget=20000", (page) => page.getByText("of 20,000 tokens").waitFor());
+});
+
 test("an empty vault, and a query without answer, say so", async () => {
   const empty = await Daemon.over(vault({ "readme.txt": "no note" }));
   try {
@@ -176,9 +259,20 @@ test("a browser logs in with a token; what that may not ask is said; another tak
         await page.getByRole("link", { name: "Index", exact: true }).click();
         await page.getByText("This token does not allow it").waitFor();
         await page.getByRole("button", { name: "Use another token" }).click();
-        await page.getByRole("textbox", { name: "Token" }).fill("nobody-knows-this-token");
-        await page.keyboard.press("Enter");
-        await page.getByRole("textbox", { name: "Token" }).fill(tokens.write);
+        for (const wrong of ["nobody-knows-this-token", "nobody-knows-this-token", "no töken"]) {
+          await page.getByRole("textbox", { name: "Token" }).fill(wrong);
+          await page.keyboard.press("Enter");
+          await page.getByRole("dialog").getByText("It does not know the one you gave").waitFor();
+        }
+        // Whoever closes the login finds it again, and is not asked by itself.
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "hidden" });
+        await page.locator("main").getByText("A token is needed").waitFor();
+        await page.locator(".pill", { hasText: "no token" }).waitFor();
+        await page.getByRole("button", { name: "Give a token" }).click();
+        await page.getByRole("button", { name: "Not now" }).click();
+        await page.getByRole("button", { name: "Give a token" }).click();
+        await page.getByRole("textbox", { name: "Token" }).fill(` ${tokens.write} `);
         await page.keyboard.press("Enter");
         await page.locator(".numbers").waitFor();
         await page.reload();

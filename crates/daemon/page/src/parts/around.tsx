@@ -1,20 +1,27 @@
 // The graph around a note: how far, which way, along which edges; and the path to another note.
 
 import { useMemo, useState } from "preact/hooks";
-import { amend, neighbourAddress, noteAddress, visit } from "../address";
+import { amend, needed, neighbourAddress, saidBy, visit, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { graph } from "../daemon";
 import type { GetNoteResponse } from "../contract/noteweft/v1/note_pb";
 import { Direction, EdgeSource, type PathResponse, type TreeResponse, type WalkEdge } from "../contract/noteweft/v1/graph_pb";
-import { counted } from "../text";
+import { count, counted } from "../text";
 import type { Dot, Line } from "./drawing";
 import { Failed } from "./failure";
 import { GraphPicture } from "./graph";
+import { Slider } from "./slider";
 
-const MOST_HOPS = 6;
+/** Links from the note, up to the contract's most; where the slider ends. */
+const HOPS: Whole = { name: "hops", usual: 1, least: 1, most: 0xffff_ffff };
+const END = 6;
 
-/** Notes drawn at most; the answer says when there are more. */
-const MOST_NODES = 2000;
+/** Dots drawn at most, and how many of them may stand for names that no note answers to; the answer says when there are more. */
+const MOST_DOTS = 2000;
+const MOST_NAMES = 200;
+
+/** The hop from which on all dots have one colour. */
+const FAR = 3;
 
 const DIRECTIONS = [
   ["both", "Both ways", Direction.BOTH],
@@ -23,11 +30,11 @@ const DIRECTIONS = [
 ] as const;
 
 /** What the picture shows, how that is drawn, and whether it is in a scene. */
-const SIGNS: readonly (readonly [string, string, (scene: { dots: readonly Dot[]; lines: readonly Line[] }) => boolean])[] = [
+const SIGNS: readonly (readonly [string, string, (scene: Scene) => boolean])[] = [
   ["dot", "this note", () => true],
   ["dot near", "one link away", ({ dots }) => dots.some((dot) => dot.hop === 1 && !dot.placeholder)],
   ["dot mid", "two links", ({ dots }) => dots.some((dot) => dot.hop === 2 && !dot.placeholder)],
-  ["dot far", "more", ({ dots }) => dots.some((dot) => dot.hop > 2 && !dot.placeholder)],
+  ["dot far", "more", ({ dots }) => dots.some((dot) => dot.hop >= FAR && !dot.placeholder)],
   ["dot hollow", "not written yet", ({ dots }) => dots.some((dot) => dot.placeholder)],
   ["inline", "link in the text", ({ lines }) => lines.some((line) => !line.typed)],
   ["typed", "typed link", ({ lines }) => lines.some((line) => line.typed)],
@@ -38,49 +45,67 @@ const between = (a: string, b: string): string => (a < b ? `${a}\n${b}` : `${b}\
 
 const line = (edge: WalkEdge, seen: boolean): Line => ({ from: edge.from, to: edge.to, type: edge.type, typed: edge.source !== EdgeSource.INLINE, seen });
 
-/** What is drawn of a walk: its notes, its edges, and the names no note answers to. */
-function drawn(walk: TreeResponse): { dots: Dot[]; lines: Line[] } {
-  const hops = new Map(walk.nodes.map((node) => [node.id, node.hop ?? 0]));
-  const dots: Dot[] = walk.nodes.map((node) => ({ id: node.id, title: node.title, hop: node.hop ?? 0, placeholder: false }));
+/** What is drawn around a note. */
+interface Scene {
+  readonly dots: Dot[];
+  readonly lines: Line[];
+  /** Names that no note answers to, drawn or not. */
+  readonly nNames: number;
+}
+
+/** What is drawn of a walk: its notes, its edges, and the names no note answers to that lie within its hops, as long as there is room. */
+function drawn({ nodes, edges, spanningTree, unresolved, maxHops = 0, direction }: TreeResponse): Scene {
+  const hops = new Map(nodes.map((node) => [node.id, node.hop ?? 0]));
+  const dots: Dot[] = nodes.map((node) => ({ id: node.id, title: node.title, hop: node.hop ?? 0, placeholder: false }));
   // Of the edges between a note and its child in the tree, the first one met is the one that led there.
-  const tree = new Set(walk.spanningTree.map((edge) => between(edge.from, edge.to)));
-  const lines = walk.edges.map((edge) => line(edge, !tree.delete(between(edge.from, edge.to))));
-  const placeholders = new Set<string>();
-  for (const { from, target } of walk.unresolved) {
-    const id = `?${target}`;
-    if (!placeholders.has(id)) dots.push({ id, title: target, hop: (hops.get(from) ?? 0) + 1, placeholder: true });
-    placeholders.add(id);
-    lines.push({ from, to: id, type: "", typed: false, seen: false });
+  const tree = new Set(spanningTree.map((edge) => between(edge.from, edge.to)));
+  const lines = edges.map((edge) => line(edge, !tree.delete(between(edge.from, edge.to))));
+  const names = new Map<string, boolean>();
+  for (const { from, target } of direction === Direction.IN ? [] : unresolved) {
+    const hop = (hops.get(from) ?? 0) + 1;
+    if (hop > maxHops) continue;
+    const [id, known] = [`?${target}`, names.get(target)];
+    const shown = known ?? (names.size < MOST_NAMES && dots.length < MOST_DOTS);
+    if (known === undefined && shown) dots.push({ id, title: target, hop, placeholder: true });
+    if (shown) lines.push({ from, to: id, type: "", typed: false, seen: false });
+    names.set(target, shown);
   }
-  return { dots, lines };
+  return { dots, lines, nNames: names.size };
+}
+
+/** The same in words, for those who see the picture and those who do not. */
+function told({ dots, lines, nNames }: Scene, more: boolean): string {
+  const nDrawn = dots.filter((dot) => dot.placeholder).length;
+  const names = nNames === 0 ? "" : `, ${counted(nNames, "name")} not written yet${nDrawn < nNames ? `, ${count(nDrawn)} of them drawn` : ""}`;
+  return `${counted(dots.length - nDrawn, "note")}, ${counted(lines.length, "link")}${names}${more ? ", and more beyond" : ""}`;
 }
 
 export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
-  const hops = Math.min(MOST_HOPS, Math.max(1, Math.trunc(Number(asked.get("hops"))) || 1));
   const [, , direction] = DIRECTIONS.find(([name]) => name === asked.get("way")) ?? DIRECTIONS[0];
   const without = (asked.get("without") ?? "").split(",").filter((type) => type !== "");
   const folders = asked.get("folders") === "1";
   const [from, to] = [asked.get("start") ?? "", asked.get("end") ?? ""];
   const edges = { excludeTypes: without, hierarchy: folders };
 
-  const key = JSON.stringify([note.uri, hops, direction, edges, String(note.generation)]);
-  const ask = (signal: AbortSignal) => graph.tree({ roots: [note.uri], direction, maxHops: hops, maxNodes: MOST_NODES, edges }, { signal });
-  const { answer, failure, again } = useAnswer(key, ask, 60);
+  const ways = saidBy(asked, ["way", "without", "folders"]);
+  const ask = async (signal: AbortSignal) => graph.tree({ roots: [note.uri], direction, maxHops: needed(asked, HOPS), maxNodes: MOST_DOTS, edges }, { signal });
+  const { answer, failure, stale, again } = useAnswer(`${note.uri} ${saidBy(asked, [HOPS.name])} ${ways}`, ask, 60);
   const wanted = from !== "" && to !== "";
-  const path = useAnswer(wanted ? JSON.stringify([from, to, direction, edges, String(note.generation)]) : null, (signal) => graph.path({ from, to, direction, edges }, { signal }), 60);
+  const path = useAnswer(wanted ? `${saidBy(asked, ["start", "end"])} ${ways}` : null, (signal) => graph.path({ from, to, direction, edges }, { signal }), 60);
   const found = wanted ? path.answer : undefined;
 
   const scene = useMemo(() => {
-    const { dots, lines } = answer === undefined ? { dots: [], lines: [] } : drawn(answer);
+    const { dots, lines, nNames } = answer === undefined ? { dots: [], lines: [], nNames: 0 } : drawn(answer);
     if (found?.found) {
       const known = new Set(dots.map((dot) => dot.id));
       const strange = found.nodes.filter((node) => !known.has(node.id));
-      dots.push(...strange.map((node) => ({ id: node.id, title: node.title, hop: hops + 1, placeholder: false })));
+      dots.push(...strange.map((node) => ({ id: node.id, title: node.title, hop: FAR, placeholder: false })));
       const drawnAlready = new Set(lines.map((each) => `${each.from}\n${each.to}\n${each.type}`));
       lines.push(...found.edges.filter((edge) => !drawnAlready.has(`${edge.from}\n${edge.to}\n${edge.type}`)).map((edge) => line(edge, false)));
     }
-    return { dots, lines };
+    return { dots, lines, nNames };
   }, [answer, found]);
+  const summary = told(scene, answer !== undefined && (answer.truncated || answer.moreUnresolved));
   const picture = useMemo(
     () => ({ ...scene, focus: note.uri, start: from || undefined, path: found?.found ? found.nodes.map((node) => node.id) : [] }),
     [scene, note.uri, from, found],
@@ -100,11 +125,7 @@ export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearc
     <section class="around">
       <h2>Around it</h2>
       <div class="row">
-        <label class="slider">
-          <span>Hops</span>
-          <input type="range" min="1" max={MOST_HOPS} value={hops} onInput={(event) => amend({ hops: event.currentTarget.value })} />
-          <output>{hops}</output>
-        </label>
+        <Slider asked={asked} of={HOPS} label="Hops" end={END} said={count} />
         <fieldset class="choice">
           <legend class="unseen">Direction</legend>
           {DIRECTIONS.map(([name, label, value]) => (
@@ -133,25 +154,28 @@ export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearc
         </label>
       </fieldset>
       {failure !== undefined && <Failed failure={failure} again={again} />}
-      <GraphPicture picture={picture} walk={walk} choose={choose} />
-      {answer !== undefined && (
-        <p class="faint" role="status">
-          {counted(answer.nodes.length, "note")}, {counted(answer.edges.length, "link")}
-          {answer.truncated && ", and more beyond"}. Click to walk; shift-click two notes for the path.
-        </p>
-      )}
-      {answer !== undefined && (
-        <p class="signs" aria-hidden="true">
-          {SIGNS.filter(([, , there]) => there(scene)).map(([kind, meaning]) => (
-            <span key={kind}>
-              <i class={kind} /> {meaning}
-            </span>
-          ))}
-        </p>
+      {(answer !== undefined || failure === undefined) && (
+        <div class={stale ? "stale" : ""}>
+          <GraphPicture picture={picture} said={summary} walk={walk} choose={choose} />
+          {answer !== undefined && (
+            <>
+              <p class="faint" role="status">
+                {summary}. Click to walk; shift-click two notes for the path.
+              </p>
+              <p class="signs" aria-hidden="true">
+                {SIGNS.filter(([, , there]) => there(scene)).map(([kind, meaning]) => (
+                  <span key={kind}>
+                    <i class={kind} /> {meaning}
+                  </span>
+                ))}
+              </p>
+            </>
+          )}
+        </div>
       )}
       <PathFinder note={note} from={from} to={to} />
       {wanted && path.failure !== undefined && <Failed failure={path.failure} again={path.again} />}
-      {found !== undefined && <PathShown path={found} />}
+      {found !== undefined && <PathShown path={found} asked={asked} />}
     </section>
   );
 }
@@ -186,14 +210,14 @@ function PathFinder({ note, from, to }: { note: GetNoteResponse; from: string; t
   );
 }
 
-function PathShown({ path }: { path: PathResponse }) {
+function PathShown({ path, asked }: { path: PathResponse; asked: URLSearchParams }) {
   if (!path.found) return <p class="faint">No path{path.truncated ? ` within ${path.maxHops} links` : ""}.</p>;
   return (
     <p class="steps">
       {path.nodes.map((node, nth) => (
         <>
           {nth > 0 && <small> {path.edges[nth - 1]?.from === node.id ? "←" : "→"} {path.edges[nth - 1]?.type} </small>}
-          <a key={node.id} href={noteAddress(node.id)}>
+          <a key={node.id} href={neighbourAddress(node.id, asked)}>
             {node.title}
           </a>
         </>

@@ -1,7 +1,7 @@
 // What stands where an answer would, when there is none.
 
 import { noteAddress } from "../address";
-import { tokenWanted, type Failure } from "../daemon";
+import { openLogin, type Failure } from "../daemon";
 
 const TITLES: Record<Failure["kind"], string> = {
   unreachable: "No answer",
@@ -10,6 +10,7 @@ const TITLES: Record<Failure["kind"], string> = {
   forbidden: "This token does not allow it",
   unknown: "Not found",
   invalid: "That cannot be asked",
+  unable: "Not as this daemon is set up",
   late: "That took too long",
   unimplemented: "Not known here",
   other: "Something went wrong",
@@ -33,9 +34,9 @@ export function Failed({ failure, again, offer = noteAddress }: { failure: Failu
           ))}
         </p>
       )}
-      {kind === "forbidden" && (
-        <button type="button" onClick={() => (tokenWanted.value = true)}>
-          Use another token
+      {(kind === "forbidden" || kind === "token") && (
+        <button type="button" onClick={openLogin}>
+          {kind === "token" ? "Give a token" : "Use another token"}
         </button>
       )}
       {(kind === "late" || kind === "other") && (

@@ -1,8 +1,9 @@
 // Which notes may be found: the common filter of the contract as fields, kept in the address.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { amend } from "../address";
+import { amend, Unreadable } from "../address";
 import type { FilterSchema } from "../contract/noteweft/v1/common_pb";
+import { count } from "../text";
 
 type FilterInit = MessageInitShape<typeof FilterSchema>;
 
@@ -18,6 +19,12 @@ const FIELDS = [
   ["from", "Linked from", "a note"],
   ["within", "Near", "a note:2"],
 ] as const;
+
+/** The names of the fields in the address. */
+export const FILTER: readonly string[] = FIELDS.map(([name]) => name);
+
+/** Links that a neighbourhood may span: the contract's most. */
+const MOST_HOPS = 0xffff_ffff;
 
 const list = (text: string | null): string[] => (text ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "");
 
@@ -38,18 +45,19 @@ export function filterOf(asked: URLSearchParams): FilterInit {
     linkedFrom: list(asked.get("from")),
     within: list(asked.get("within")).map((near) => {
       const [, note = near, hops = "1"] = /^(.*):(\d+)$/.exec(near) ?? [];
+      if (Number(hops) > MOST_HOPS) throw new Unreadable(`\`Near\` counts up to ${count(MOST_HOPS)} links, not \`${hops}\`.`);
       return { note, hops: Number(hops) };
     }),
   };
 }
 
 /** Whether an address holds a filter. */
-export const isFiltered = (asked: URLSearchParams): boolean => FIELDS.some(([name]) => asked.has(name));
+export const isFiltered = (asked: URLSearchParams): boolean => FILTER.some((name) => asked.has(name));
 
-export function Filters({ asked }: { asked: URLSearchParams }) {
-  const n = FIELDS.filter(([name]) => asked.has(name)).length;
+export function Filters({ asked, open = false }: { asked: URLSearchParams; open?: boolean }) {
+  const n = FILTER.filter((name) => asked.has(name)).length;
   return (
-    <details class="filters">
+    <details class="filters" open={open}>
       <summary>Filter{n > 0 && <b> {n}</b>}</summary>
       <div class="fields">
         {FIELDS.map(([name, label, example]) => (
@@ -59,7 +67,7 @@ export function Filters({ asked }: { asked: URLSearchParams }) {
           </label>
         ))}
         {n > 0 && (
-          <button type="button" onClick={() => amend(Object.fromEntries(FIELDS.map(([name]) => [name, null])))}>
+          <button type="button" onClick={() => amend(Object.fromEntries(FILTER.map((name) => [name, null])))}>
             Clear the filter
           </button>
         )}

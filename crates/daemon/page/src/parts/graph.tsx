@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../theme";
 import type { Drawing, Picture } from "./drawing";
 
-export function GraphPicture({ picture, walk, choose }: { picture: Picture; walk: (id: string) => void; choose: (id: string) => void }) {
+/** `said` tells what the picture shows. */
+export function GraphPicture({ picture, said, walk, choose }: { picture: Picture; said: string; walk: (id: string) => void; choose: (id: string) => void }) {
   const home = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing | undefined>(undefined);
   const latest = useRef({ picture, walk, choose });
@@ -38,6 +39,5 @@ export function GraphPicture({ picture, walk, choose }: { picture: Picture; walk
   useEffect(() => drawing.current?.show(picture), [picture]);
 
   if (broken) return <p class="faint">This browser cannot draw the graph (WebGL is off); the links below say the same.</p>;
-  const said = `${picture.dots.length} notes and ${picture.lines.length} links around this one; the lists of links below say the same`;
-  return <div class="graph" ref={home} role="img" aria-label={said} />;
+  return <div class="graph" ref={home} role="img" aria-label={`Around this note: ${said}; the list of links below names them`} />;
 }

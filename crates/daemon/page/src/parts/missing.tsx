@@ -5,7 +5,6 @@ import { address, amend, noteAddress } from "../address";
 import { useAnswer } from "../asking";
 import { Loss, type SearchRequestSchema, type WhyNotResponse } from "../contract/noteweft/v1/search_pb";
 import { search } from "../daemon";
-import { news } from "../pulse";
 import { Failed, Incomplete, Waiting } from "./failure";
 import { ScoreBar, ScoreTable } from "./score";
 
@@ -40,11 +39,11 @@ function passed(loss: Loss): number {
   }
 }
 
-/** Asks for a note by name, and shows at which stage of `request` it was lost. */
-export function Missing({ request, asked }: { request: MessageInitShape<typeof SearchRequestSchema>; asked: URLSearchParams }) {
+/** Asks for a note by name, and shows at which stage of `request` it was lost; `requested` tells one request from another. */
+export function Missing({ request, requested, asked }: { request: () => MessageInitShape<typeof SearchRequestSchema>; requested: string; asked: URLSearchParams }) {
   const name = (asked.get("not") ?? "").trim();
-  const key = name === "" ? null : JSON.stringify([name, request, news.value]);
-  const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.whyNot({ note: name, search: request }, { signal }), PAUSE);
+  const ask = async (signal: AbortSignal) => search.whyNot({ note: name, search: request() }, { signal });
+  const { answer, failure, stale, again } = useAnswer(name === "" ? null : `${name} ${requested}`, ask, PAUSE);
   return (
     <section class="explained" aria-label="Why a note is not found">
       <label>
@@ -60,7 +59,7 @@ export function Missing({ request, asked }: { request: MessageInitShape<typeof S
       </label>
       {failure !== undefined && <Failed failure={failure} again={again} offer={(uri) => address("search", [...asked].map(([key, value]) => [key, key === "not" ? uri : value]))} />}
       {name !== "" && answer === undefined && failure === undefined && <Waiting lines={2} />}
-      {name !== "" && answer !== undefined && failure === undefined && <Told answer={answer} stale={waiting} />}
+      {name !== "" && answer !== undefined && <Told answer={answer} stale={stale} />}
     </section>
   );
 }

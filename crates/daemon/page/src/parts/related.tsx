@@ -1,17 +1,17 @@
 // The notes most worth reading around one, as many as a budget of tokens allows.
 
-import { amend, noteAddress } from "../address";
+import { needed, neighbourAddress, saidBy, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { Relation, type RelatedNote } from "../contract/noteweft/v1/graph_pb";
 import { graph } from "../daemon";
-import { news } from "../pulse";
 import { count, counted } from "../text";
 import { Failed, Waiting } from "./failure";
+import { Slider } from "./slider";
 
-/** The slider's end and step, and where it stands at first, in tokens. */
-const MOST = 8000;
+/** What the notes may cost together, in tokens; where the slider ends, and its step. */
+const BUDGET: Whole = { name: "budget", usual: 2000, least: 0, most: 1_000_000 };
+const END = 8000;
 const STEP = 100;
-const USUAL = 2000;
 
 /** A relation to the focus note, as people say it. */
 function relationName(relation: Relation): string {
@@ -56,19 +56,17 @@ function relationName(relation: Relation): string {
   }
 }
 
+/** Links in the text alone relate no notes. */
+const NONE = "Nothing is above, below or beside it, and no property of a note links to it.";
+
 export function Related({ uri, asked }: { uri: string; asked: URLSearchParams }) {
-  const budget = Math.min(MOST, Math.max(0, Number(asked.get("budget") ?? USUAL) || 0));
-  const key = `${uri} ${budget} ${news.value}`;
-  const { answer, failure, waiting, again } = useAnswer(key, (signal) => graph.related({ focus: uri, budget: BigInt(budget) }, { signal }), 40);
+  const ask = async (signal: AbortSignal) => graph.related({ focus: uri, budget: BigInt(needed(asked, BUDGET)) }, { signal });
+  const { answer, failure, stale, again } = useAnswer(`${uri} ${saidBy(asked, ["budget"])}`, ask, 40);
   return (
     <section class="related">
       <h2>Worth reading with it</h2>
       <div class="row">
-        <label class="slider">
-          <span>Tokens</span>
-          <input type="range" min="0" max={MOST} step={STEP} value={budget} onInput={(event) => amend({ budget: event.currentTarget.value })} />
-          <output>{count(budget)}</output>
-        </label>
+        <Slider asked={asked} of={BUDGET} label="Tokens" end={END} step={STEP} said={count} />
         {answer !== undefined && (
           <small>
             {counted(answer.relatedNotes.length, "note")}, {count(answer.used)} used
@@ -80,12 +78,12 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
       {answer !== undefined && (
         <>
           {answer.relatedNotes.length > 0 && <Shares notes={answer.relatedNotes} budget={Number(answer.budget)} />}
-          <ol class={`plain ranked ${waiting ? "stale" : ""}`}>
+          <ol class={`plain ranked ${stale ? "stale" : ""}`}>
             {answer.relatedNotes.map((note, nth) => (
               <li key={note.uri}>
                 <small>{note.relation === answer.relatedNotes[nth - 1]?.relation ? "" : relationName(note.relation)}</small>
                 <span>
-                  <a href={noteAddress(note.uri)}>{note.title}</a>
+                  <a href={neighbourAddress(note.uri, asked)}>{note.title}</a>
                   {note.alsoRelations.length > 0 && <small> also {note.alsoRelations.map(relationName).join(", ")}</small>}
                 </span>
                 <small title={note.truncated ? "Its text was cut" : undefined}>
@@ -101,13 +99,13 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
               {answer.skipped.slice(0, 5).map((note, at) => (
                 <>
                   {at > 0 && ", "}
-                  <a href={noteAddress(note.uri)}>{note.uri}</a> ({count(note.tokens)})
+                  <a href={neighbourAddress(note.uri, asked)}>{note.uri}</a> ({count(note.tokens)})
                 </>
               ))}
               {answer.skipped.length > 5 && " …"}
             </p>
           )}
-          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">That is all there is around it.</p>}
+          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">{answer.relatedNotes.length === 0 ? NONE : "That is all that is related to it."}</p>}
         </>
       )}
     </section>

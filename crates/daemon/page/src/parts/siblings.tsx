@@ -15,16 +15,15 @@ const MOST = 300;
 const FEW = 6;
 
 export function Siblings({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
-  const { answer, failure, again } = useAnswer(`${note.uri} ${note.generation}`, (signal) => graph.topicSiblings({ note: note.uri, limit: MOST }, { signal }));
-  if (failure !== undefined) return <Failed failure={failure} again={again} />;
-  if (answer === undefined) return null;
+  const { answer, failure, stale, again } = useAnswer(note.uri, (signal) => graph.topicSiblings({ note: note.uri, limit: MOST }, { signal }));
+  if (answer === undefined) return failure === undefined ? null : <Failed failure={failure} again={again} />;
   const near = Map.groupBy(answer.siblings, (sibling) => sibling.kind);
   // A topic is a neighbour, so the answer says its title, where a note answers to it.
   const titles = new Map(near.get(Nearness.DIRECT)?.map((topic) => [topic.uri, topic.title]));
   const topics = Map.groupBy(near.get(Nearness.SIBLING) ?? [], (sibling) => sibling.via ?? "");
   if (topics.size === 0) return null;
   return (
-    <section class="siblings">
+    <section class={`siblings ${stale ? "stale" : ""}`}>
       <h2>
         Sharing a topic <small>{counted(near.get(Nearness.SIBLING)?.length ?? 0, "note")}</small>
       </h2>

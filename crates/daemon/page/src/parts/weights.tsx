@@ -1,10 +1,10 @@
 // What each signal counts, as sliders that rank anew as they move.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { amend } from "../address";
+import { amend, Unreadable } from "../address";
 import { Profile, type WeightsSchema } from "../contract/noteweft/v1/search_pb";
 import { part } from "../text";
-import { MEANS, SIGNALS } from "./score";
+import { MEANS, SIGNALS, type SignalName } from "./score";
 
 const PROFILES = [
   ["", "As configured", Profile.UNSPECIFIED],
@@ -12,22 +12,26 @@ const PROFILES = [
   ["classic", "Classic", Profile.CLASSIC],
 ] as const;
 
-/** The weights that an address holds, `w=similarity,centrality,activation`; none where the profile's own hold. */
+/** The weights that an address holds, `w=similarity,centrality,activation`; nothing where it holds none, or no such. */
+function written(asked: URLSearchParams): Record<SignalName, number> | undefined {
+  const [similarity = NaN, centrality = NaN, activation = NaN, ...more] = (asked.get("w") ?? "").split(",").map(Number);
+  return [similarity, centrality, activation].every(Number.isFinite) && more.length === 0 ? { similarity, centrality, activation } : undefined;
+}
+
+/** The same for a question; none where the profile's own hold. */
 export function weightsOf(asked: URLSearchParams): MessageInitShape<typeof WeightsSchema> | undefined {
-  const [similarity, centrality, activation, more] = (asked.get("w") ?? "").split(",").map(Number);
-  if (similarity === undefined || centrality === undefined || activation === undefined || more !== undefined) return undefined;
-  const all = [similarity, centrality, activation];
-  return all.every((weight) => weight >= 0) && all.some((weight) => weight > 0) ? { similarity, centrality, activation } : undefined;
+  const weights = written(asked);
+  if (weights === undefined && asked.has("w")) throw new Unreadable(`\`w\` must be three numbers, for ${SIGNALS.join(", ")}; the address says \`${asked.get("w")}\`.`);
+  return weights;
 }
 
 /** The profile that an address holds. */
 export const profileOf = (asked: URLSearchParams): Profile => (PROFILES.find(([name]) => name === asked.get("profile")) ?? PROFILES[0])[2];
 
 /** Sliders for the weights; `used` are those of the last answer. */
-export function Weights({ asked, used }: { asked: URLSearchParams; used: Record<(typeof SIGNALS)[number], number> | undefined }) {
-  const own = weightsOf(asked);
-  const shown = { similarity: own?.similarity ?? used?.similarity ?? 0, centrality: own?.centrality ?? used?.centrality ?? 0, activation: own?.activation ?? used?.activation ?? 0 };
-  const isSet = own !== undefined || asked.has("profile");
+export function Weights({ asked, used }: { asked: URLSearchParams; used: Record<SignalName, number> | undefined }) {
+  const shown = written(asked) ?? used ?? { similarity: 0, centrality: 0, activation: 0 };
+  const isSet = asked.has("w") || asked.has("profile");
   return (
     <details class="filters">
       <summary>Weights{isSet && <b> set</b>}</summary>

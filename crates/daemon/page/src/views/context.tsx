@@ -2,20 +2,21 @@
 
 import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
-import { amend, noteAddress, place } from "../address";
+import { amend, needed, noteAddress, place, saidBy, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { context } from "../daemon";
 import { BudgetUnit, ContextMode, LeftOutReason, type AssembleResponse, type ContextItem, type LeftOut } from "../contract/noteweft/v1/context_pb";
 import { Rendering } from "../contract/noteweft/v1/common_pb";
 import { Failed, Incomplete, Waiting } from "../parts/failure";
-import { Filters, filterOf } from "../parts/filters";
-import { news } from "../pulse";
+import { FILTER, Filters, filterOf } from "../parts/filters";
+import { Slider } from "../parts/slider";
 import { count, counted, part } from "../text";
+import { useArrival, useTitle } from "../travel";
 
-/** The slider's end and step, and where it stands at first, in tokens. */
-const MOST = 16_000;
+/** What the context may take, in tokens; where the slider ends, and its step. */
+const BUDGET: Whole = { name: "budget", usual: 2000, least: 0, most: 1_000_000 };
+const END = 16_000;
 const STEP = 100;
-const USUAL = 2000;
 const PAUSE = 150;
 
 /** Notes left out that are listed without being asked for. */
@@ -30,19 +31,20 @@ const RENDERINGS = [
 export function ContextView() {
   const { asked } = place.value;
   const query = asked.get("q") ?? "";
-  const budget = Math.min(MOST, Math.max(0, Number(asked.get("budget") ?? USUAL) || 0));
   const [, , rendering] = RENDERINGS.find(([name]) => name === asked.get("as")) ?? RENDERINGS[0];
-  const filter = filterOf(asked);
   const blank = query.trim() === "";
-  const key = blank ? null : JSON.stringify([query, budget, rendering, filter, news.value]);
-  const ask = (signal: AbortSignal) => context.assemble({ query, budget: BigInt(budget), rendering, filter }, { signal });
-  const { answer, failure, waiting, again } = useAnswer(key, ask, PAUSE);
+  const ask = async (signal: AbortSignal) => context.assemble({ query, budget: BigInt(needed(asked, BUDGET)), rendering, filter: filterOf(asked) }, { signal });
+  const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : saidBy(asked, ["q", "budget", "as", ...FILTER]), ask, PAUSE);
+  const field = useArrival<HTMLInputElement>(waiting ? "" : "context");
+  useTitle(blank ? "Context" : query);
   return (
     <div class={`context ${blank ? "blank" : ""}`}>
       <form role="search" class="ask" onSubmit={(event) => event.preventDefault()}>
         <input
           id="query"
+          ref={field}
           type="search"
+          dir="auto"
           value={query}
           placeholder="The question a model will answer"
           aria-label="Question"
@@ -52,11 +54,7 @@ export function ContextView() {
           onKeyDown={leave}
         />
         <div class="options">
-          <label class="slider">
-            <span>Budget</span>
-            <input type="range" min="0" max={MOST} step={STEP} value={budget} onInput={(event) => amend({ budget: event.currentTarget.value })} />
-            <output>{count(budget)} tokens</output>
-          </label>
+          <Slider asked={asked} of={BUDGET} label="Budget" end={END} step={STEP} said={(budget) => `${count(budget)} tokens`} />
           <fieldset class="choice">
             <legend class="unseen">Written as</legend>
             {RENDERINGS.map(([name, label, value]) => (
@@ -77,7 +75,7 @@ export function ContextView() {
       {!blank && failure !== undefined && <Failed failure={failure} again={again} />}
       {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
       {!blank && answer !== undefined && (
-        <div class={waiting ? "stale" : ""}>
+        <div class={stale ? "stale" : ""}>
           <Summary answer={answer} />
           <Accordion answer={answer} />
           <Legend />

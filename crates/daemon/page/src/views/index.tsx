@@ -6,19 +6,24 @@ import { gather, useAnswer } from "../asking";
 import { admin } from "../daemon";
 import { FileState, Phase, Severity, type FileCoverage, type Setting, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
 import { Failed, Waiting } from "../parts/failure";
-import { away, news, phaseName, published, status } from "../pulse";
+import { away, phaseName, published, status } from "../pulse";
 import { bytes, count, counted, duration, percent } from "../text";
+import { useArrival, useTitle } from "../travel";
 
 export function IndexView() {
   const known = status.value;
-  const { answer, failure, again } = useAnswer(known === undefined ? null : `files ${news.value}`, async (signal) =>
+  const { answer, failure, again } = useAnswer(known === undefined ? null : "files", async (signal) =>
     (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
   );
-  if (away.value?.kind === "forbidden") return <Failed failure={away.value} again={again} />;
+  const heading = useArrival<HTMLHeadingElement>(answer === undefined ? "" : "index");
+  useTitle("Index");
+  if (away.value?.kind === "forbidden" || away.value?.kind === "token") return <Failed failure={away.value} again={again} />;
   if (known === undefined) return <Waiting lines={8} />;
   return (
     <div class="index">
-      <h1 class="unseen">Index</h1>
+      <h1 class="unseen" ref={heading} tabIndex={-1}>
+        Index
+      </h1>
       <Numbers known={known} />
       <Backlog known={known} />
       {known.notices.map((notice) => (

@@ -1,5 +1,6 @@
 // One note: its text, its place, and what surrounds it.
 
+import type { Ref } from "preact";
 import { address, neighbourAddress, noteAddress, place } from "../address";
 import { useAnswer } from "../asking";
 import { graph, notes } from "../daemon";
@@ -10,25 +11,40 @@ import { Failed, Waiting } from "../parts/failure";
 import { Crumbs, NoteLink } from "../parts/names";
 import { Related } from "../parts/related";
 import { Siblings } from "../parts/siblings";
-import { news } from "../pulse";
 import { count, folders } from "../text";
+import { useArrival, useTitle } from "../travel";
 
 export function NoteView() {
   const { asked } = place.value;
   const name = asked.get("uri") ?? "";
-  const { answer, failure, waiting, again } = useAnswer(name === "" ? null : `${name} ${news.value}`, (signal) => notes.getNote({ name }, { signal }));
-  if (name === "") return <AllNotes />;
-  if (failure !== undefined && (answer === undefined || failure.kind === "unknown")) return <Failed failure={failure} again={again} />;
-  if (answer === undefined) return <Waiting lines={12} />;
+  return name === "" ? <AllNotes /> : <OneNote name={name} asked={asked} />;
+}
+
+function OneNote({ name, asked }: { name: string; asked: URLSearchParams }) {
+  const { answer, failure, waiting, stale, again } = useAnswer(name, (signal) => notes.getNote({ name }, { signal }));
+  const heading = useArrival<HTMLHeadingElement>(waiting ? "" : name);
+  useTitle(answer?.title ?? "Note");
   return (
-    <div class={`note ${waiting ? "stale" : ""}`}>
+    <>
+      {failure !== undefined && <Failed failure={failure} again={again} />}
+      {failure === undefined && answer === undefined && <Waiting lines={12} />}
+      {answer !== undefined && <Shown note={answer} asked={asked} stale={stale} heading={heading} />}
+    </>
+  );
+}
+
+function Shown({ note: answer, asked, stale, heading }: { note: GetNoteResponse; asked: URLSearchParams; stale: boolean; heading: Ref<HTMLHeadingElement> }) {
+  return (
+    <div class={`note ${stale ? "stale" : ""}`}>
       <article aria-labelledby="title">
         <header>
           <Crumbs path={answer.contextualPath} />
-          <h1 id="title">{answer.title}</h1>
+          <h1 id="title" ref={heading} tabIndex={-1} dir="auto" title={answer.title}>
+            {answer.title}
+          </h1>
           <Facts note={answer} />
         </header>
-        <Body note={answer} />
+        <Body note={answer} to={(uri) => neighbourAddress(uri, asked)} />
         {answer.children.length > 0 && (
           <section>
             <h2>Below this note</h2>
@@ -58,9 +74,9 @@ function Facts({ note }: { note: GetNoteResponse }) {
       <span>{note.path}</span>
       {note.type !== undefined && <a href={address("search", { type: note.type })}>{note.type}</a>}
       {note.tags.map((tag) => (
-        <span key={tag} class="tag">
+        <a key={tag} href={address("search", { tag })}>
           #{tag}
-        </span>
+        </a>
       ))}
       {note.object !== undefined && (
         <span>
@@ -75,15 +91,15 @@ function Facts({ note }: { note: GetNoteResponse }) {
 
 /** Notes one link away, and names that no note answers to. */
 function Neighbours({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
-  const { answer, failure, again } = useAnswer(`${note.uri} ${note.generation}`, (signal) => graph.neighbors({ note: note.uri }, { signal }));
+  const { answer, failure, stale, again } = useAnswer(note.uri, (signal) => graph.neighbors({ note: note.uri }, { signal }));
   const missing = [...new Set(note.links.filter((link) => !link.resolved).map((link) => link.target))];
-  if (failure !== undefined) return <Failed failure={failure} again={again} />;
-  if (answer === undefined) return null;
+  if (answer === undefined) return failure === undefined ? null : <Failed failure={failure} again={again} />;
   return (
-    <section>
+    <section class={stale ? "stale" : ""}>
       <h2>
-        Links <small>{count(answer.nodes.length)}</small>
+        Links <small>{count(answer.nodes.length + missing.length)}</small>
       </h2>
+      {failure !== undefined && <Failed failure={failure} again={again} />}
       <ul class="plain">
         {answer.nodes.map((near) => (
           <li key={near.id}>
@@ -91,21 +107,22 @@ function Neighbours({ note, asked }: { note: GetNoteResponse; asked: URLSearchPa
             <small> {[...new Set(near.edges.map((edge) => `${edge.from === note.uri ? "→" : "←"} ${edge.type}`))].join(", ")}</small>
           </li>
         ))}
-        {missing.map((target) => (
+        {missing.slice(0, MOST_MISSING).map((target) => (
           <li key={target}>
             <span class="unresolved">{target}</span>
             <small> not written yet</small>
           </li>
         ))}
       </ul>
-      {answer.truncated && <p class="faint">and more</p>}
+      {answer.truncated && <p class="faint">and more notes</p>}
+      {missing.length > MOST_MISSING && <p class="faint">and {count(missing.length - MOST_MISSING)} more that are not written yet</p>}
     </section>
   );
 }
 
 /** Every note by its folder, where none is chosen. */
 function AllNotes() {
-  const { answer, failure, again } = useAnswer(`all ${news.value}`, async (signal) => {
+  const { answer, failure, again } = useAnswer("all", async (signal) => {
     const found: NoteSummary[] = [];
     let pageToken = "";
     do {
@@ -115,13 +132,16 @@ function AllNotes() {
     } while (pageToken !== "" && found.length < MOST_LISTED);
     return { found, cut: pageToken !== "" };
   });
-  if (failure !== undefined && answer === undefined) return <Failed failure={failure} again={again} />;
-  if (answer === undefined) return <Waiting lines={12} />;
+  const heading = useArrival<HTMLHeadingElement>(answer === undefined ? "" : "all");
+  useTitle("Notes");
+  if (answer === undefined) return failure === undefined ? <Waiting lines={12} /> : <Failed failure={failure} again={again} />;
   // Within a folder the order is the daemon's.
   const byFolder = [...Map.groupBy(answer.found, (note) => [note.vault, ...folders(note.path)].join("/"))].sort(([a], [b]) => (a < b ? -1 : 1));
   return (
     <div class="all">
-      <h1>Notes</h1>
+      <h1 ref={heading} tabIndex={-1}>
+        Notes
+      </h1>
       {answer.found.length === 0 && <p class="faint">The index holds no note yet.</p>}
       {answer.cut && <p class="faint">The first {count(MOST_LISTED)} are listed; search finds all.</p>}
       <div class="columns">
@@ -143,3 +163,6 @@ function AllNotes() {
 }
 
 const MOST_LISTED = 5000;
+
+/** Names that no note answers to, listed at most. */
+const MOST_MISSING = 100;

@@ -1,7 +1,7 @@
 // A query and what was found, each hit with the parts of its score.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, amend, noteAddress, place, visit } from "../address";
+import { address, amend, needed, noteAddress, place, saidBy, visit, wholeOf, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { notes, search } from "../daemon";
 import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
@@ -9,12 +9,12 @@ import { Body } from "../parts/body";
 import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { Explained } from "../parts/explain";
 import { Missing } from "../parts/missing";
-import { Filters, filterOf, isFiltered } from "../parts/filters";
+import { FILTER, Filters, filterOf, isFiltered } from "../parts/filters";
 import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { passage } from "../passage";
-import { news } from "../pulse";
 import { counted, folders } from "../text";
+import { useArrival, useTitle } from "../travel";
 
 const MODES = [
   ["hybrid", "Meaning and words", SearchMode.HYBRID],
@@ -22,9 +22,15 @@ const MODES = [
   ["keyword", "Words", SearchMode.KEYWORD],
 ] as const;
 
-/** Hits asked for at first, and how many more each time; the contract's most. */
+/** Hits asked for, the contract's most; and how many more each time. */
+const LIMIT: Whole = { name: "limit", usual: 10, least: 1, most: 1000 };
 const STEP = 10;
-const MOST = 1000;
+
+/** What of the address makes the question; the rest is how its answer is looked at. */
+const QUESTION = ["q", "mode", LIMIT.name, "w", "profile", ...FILTER];
+
+/** Characters of a note that are shown beside the hits: a longer one would hold up typing. */
+const PREVIEWED = 8000;
 
 /** How long typing must rest before a question goes out, in milliseconds. */
 const PAUSE = 120;
@@ -33,21 +39,21 @@ export function SearchView() {
   const { asked } = place.value;
   const query = asked.get("q") ?? "";
   const [, , mode] = MODES.find(([name]) => name === asked.get("mode")) ?? MODES[0];
-  const limit = Math.min(MOST, Number(asked.get("limit")) || STEP);
-  const filter = filterOf(asked);
   const blank = query.trim() === "";
-  const request = { query, mode, limit, filter, weights: weightsOf(asked), profile: profileOf(asked), explain: true };
-  const key = blank ? null : JSON.stringify([request, news.value]);
-  const { answer, failure, waiting, again } = useAnswer(key, (signal) => search.search(request, { signal }), PAUSE);
+  const filtered = isFiltered(asked);
+  const request = () => ({ query, mode, limit: needed(asked, LIMIT), filter: filterOf(asked), weights: weightsOf(asked), profile: profileOf(asked), explain: true });
+  const requested = saidBy(asked, QUESTION);
+  const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : requested, async (signal) => search.search(request(), { signal }), PAUSE);
   const explaining = asked.get("explain") === "1";
   const [opened, setOpened] = useState(false);
   const missing = opened || asked.has("not");
+  useArrival(waiting ? "" : "search");
+  useTitle(query.trim());
 
-  const hits = blank ? [] : (answer?.hits ?? []);
-  const [chosen, setChosen] = useState(0);
-  useEffect(() => setChosen(0), [query, mode]);
-  const nth = Math.min(chosen, Math.max(0, hits.length - 1));
+  const hits = answer?.hits ?? [];
+  const nth = Math.max(0, hits.findIndex((found) => found.uri === asked.get("hit")));
   const hit = hits[nth];
+  const choose = (at: number) => amend({ hit: at === 0 ? null : (hits[at]?.uri ?? null) });
 
   const miss = () => {
     setOpened(!missing);
@@ -60,10 +66,10 @@ export function SearchView() {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && hits.length > 0) {
       const next = Math.min(hits.length - 1, Math.max(0, nth + step));
-      setChosen(next);
+      choose(next);
       document.querySelectorAll(".hit")[next]?.scrollIntoView({ block: "nearest" });
       event.preventDefault();
-    } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && hit !== undefined && !waiting) {
+    } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && hit !== undefined && !stale) {
       visit(noteAddress(hit.uri));
     } else if (event.key === "Escape" && event.target instanceof HTMLElement) {
       // Left to itself, the browser would empty the box.
@@ -100,30 +106,31 @@ export function SearchView() {
             aria-label="Query"
             autocomplete="off"
             spellcheck={false}
-            onInput={(event) => amend({ q: event.currentTarget.value, limit: null })}
+            dir="auto"
+            onInput={(event) => amend({ q: event.currentTarget.value, limit: null, hit: null, why: null })}
           />
           <div class="options">
             <fieldset class="choice">
               <legend class="unseen">Look by</legend>
               {MODES.map(([name, label, value]) => (
                 <label key={name}>
-                  <input type="radio" name="mode" checked={mode === value} onChange={() => amend({ mode: name === "hybrid" ? null : name })} />
+                  <input type="radio" name="mode" checked={mode === value} onChange={() => amend({ mode: name === "hybrid" ? null : name, hit: null })} />
                   <span>{label}</span>
                 </label>
               ))}
             </fieldset>
-            <Filters asked={asked} />
+            <Filters asked={asked} open={blank && filtered} />
             <Weights asked={asked} used={answer?.explanation?.weights} />
           </div>
         </form>
-        {blank && <Welcome />}
-        {failure !== undefined && !blank && <Failed failure={failure} again={again} />}
+        {blank && (filtered ? <Passing asked={asked} /> : <Welcome />)}
+        {failure !== undefined && <Failed failure={failure} again={again} />}
         {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
-        {!blank && answer !== undefined && (
+        {answer !== undefined && (
           <>
             <p class="summary" role="status" aria-live="polite">
               {hits.length === 0
-                ? `Nothing found${isFiltered(asked) ? " that passes the filter" : ""}.`
+                ? `Nothing found${filtered ? " that passes the filter" : ""}.`
                 : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
               <Incomplete degraded={answer.degraded} />
               <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
@@ -134,23 +141,60 @@ export function SearchView() {
               </button>
             </p>
             {hits.length > 0 && <Legend />}
-            {missing && <Missing request={request} asked={asked} />}
+            {missing && <Missing request={request} requested={requested} asked={asked} />}
             {explaining && answer.explanation !== undefined && <Explained explanation={answer.explanation} />}
-            <ol class={`hits ${waiting ? "stale" : ""}`}>
+            <ol class={`hits ${stale ? "stale" : ""}`}>
               {hits.map((found, at) => (
-                <Found key={found.uri} hit={found} chosen={at === nth} choose={() => setChosen(at)} />
+                <Found key={found.uri} hit={found} asked={asked} chosen={at === nth} choose={() => choose(at)} />
               ))}
             </ol>
-            {answer.truncated && limit < MOST && (
-              <button type="button" class="more" onClick={() => amend({ limit: String(Math.min(MOST, limit + STEP)) })}>
-                More
-              </button>
-            )}
+            {answer.truncated && <More asked={asked} />}
           </>
         )}
       </section>
       {hit !== undefined && <Preview uri={hit.uri} />}
     </div>
+  );
+}
+
+/** Asks for more of a list, as far as one answer goes. */
+function More({ asked }: { asked: URLSearchParams }) {
+  const limit = wholeOf(asked, LIMIT) ?? LIMIT.usual;
+  if (limit >= LIMIT.most) return null;
+  return (
+    <button type="button" class="more" onClick={() => amend({ limit: String(Math.min(LIMIT.most, limit + STEP)) })}>
+      More
+    </button>
+  );
+}
+
+/** The notes that pass the filter, where nothing else is asked. */
+function Passing({ asked }: { asked: URLSearchParams }) {
+  const ask = async (signal: AbortSignal) => notes.listNotes({ filter: filterOf(asked), pageSize: needed(asked, LIMIT) }, { signal });
+  const { answer, failure, stale, again } = useAnswer(saidBy(asked, [LIMIT.name, ...FILTER]), ask, PAUSE);
+  return (
+    <>
+      {failure !== undefined && <Failed failure={failure} again={again} />}
+      {answer === undefined && failure === undefined && <Waiting lines={8} />}
+      {answer !== undefined && (
+        <div class={stale ? "stale" : ""}>
+          <p class="summary" role="status" aria-live="polite">
+            {answer.total === 0n ? "No note passes the filter." : `${counted(answer.total, "note passes", "notes pass")} the filter; write a question to rank them`}
+          </p>
+          <ul class="plain passing">
+            {answer.notes.map((note) => (
+              <li key={note.uri}>
+                <a href={noteAddress(note.uri)} dir="auto">
+                  {note.title}
+                </a>
+                <small>{folders(note.path).join(" › ")}</small>
+              </li>
+            ))}
+          </ul>
+          {answer.nextPageToken !== "" && <More asked={asked} />}
+        </div>
+      )}
+    </>
   );
 }
 
@@ -182,12 +226,16 @@ function Legend() {
   );
 }
 
-function Found({ hit, chosen, choose }: { hit: Hit; chosen: boolean; choose: () => void }) {
-  const [why, setWhy] = useState(false);
+function Found({ hit, asked, chosen, choose }: { hit: Hit; asked: URLSearchParams; chosen: boolean; choose: () => void }) {
+  const opened = asked.getAll("why");
+  const why = opened.includes(hit.uri);
+  const turn = () => amend({ why: why ? opened.filter((uri) => uri !== hit.uri) : [...opened, hit.uri] });
   return (
     <li class="hit" aria-current={chosen ? "true" : undefined} onClick={choose} onFocusIn={choose}>
       <div class="head">
-        <a href={noteAddress(hit.uri)}>{hit.title}</a>
+        <a href={noteAddress(hit.uri)} title={hit.title} dir="auto">
+          {hit.title}
+        </a>
         <ScoreBar hit={hit} />
       </div>
       <p class="where">
@@ -200,12 +248,12 @@ function Found({ hit, chosen, choose }: { hit: Hit; chosen: boolean; choose: () 
           </span>
         )}
         {!hit.fresh && <span class="degraded">waits for vectors</span>}
-        <button type="button" class="link" aria-expanded={why} onClick={() => setWhy(!why)}>
-          why
+        <button type="button" class="link" aria-expanded={why} onClick={turn}>
+          why<span class="unseen"> {hit.title} was found</span>
         </button>
       </p>
       {hit.snippets.map((snippet) => (
-        <p key={snippet.start} class="snippet">
+        <p key={snippet.start} class="snippet" dir="auto">
           <Headings path={snippet.headingPath} title={hit.title} />
           {passage(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
         </p>
@@ -223,14 +271,21 @@ function Headings({ path, title }: { path: readonly string[]; title: string }) {
 
 /** The chosen hit's note, beside the list where there is room. */
 function Preview({ uri }: { uri: string }) {
-  const { answer } = useAnswer(`${uri} ${news.value}`, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
-  if (answer === undefined) return <aside class="preview" aria-label="Preview" />;
+  const { answer, failure, stale, again } = useAnswer(uri, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
+  if (answer === undefined) {
+    return (
+      <aside class="preview" aria-label="Preview">
+        {failure === undefined ? <Waiting lines={6} /> : <Failed failure={failure} again={again} />}
+      </aside>
+    );
+  }
   return (
-    <aside class="preview" aria-label={`Preview of ${answer.title}`} tabIndex={0}>
-      <h2>
+    <aside class={`preview ${stale ? "stale" : ""}`} aria-label={`Preview of ${answer.title}`} tabIndex={0}>
+      {failure !== undefined && <Failed failure={failure} again={again} />}
+      <h2 dir="auto">
         <a href={noteAddress(answer.uri)}>{answer.title}</a>
       </h2>
-      <Body note={answer} />
+      <Body note={answer} most={PREVIEWED} />
     </aside>
   );
 }

@@ -1,0 +1,112 @@
+// What notes write beyond Markdown: each construct one row, as the reader of Markdown takes them.
+
+import type { RendererExtension, TokenizerExtension, Tokens } from "marked";
+
+type Extension = TokenizerExtension & RendererExtension;
+
+/** Text as markup that shows it. */
+export const markup = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+/** The classes that what is written here may carry. */
+export const CLASSES: readonly string[] = ["math", "footnote", "file"];
+
+/** What is matched at the start of a text: the group `kept` is shown. */
+interface Row {
+  readonly name: string;
+  readonly level: "inline" | "block";
+  readonly starts: string;
+  readonly pattern: RegExp;
+  /** Whether what is shown is itself read for markup. */
+  readonly nested?: boolean;
+  /** The markup of what is shown, and of what the pattern's group `label` names. */
+  readonly shown: (kept: string, label: string) => string;
+}
+
+const ROWS: readonly Row[] = [
+  // Of the links in double brackets the index takes those to other notes; what is left names a heading of this one, or a file.
+  { name: "inside", level: "inline", starts: "[[#", pattern: /^\[\[#(?:[^[\]|\n]+\|)?(?<kept>[^[\]|\n]+)\]\]/, shown: (kept) => kept },
+  { name: "file", level: "inline", starts: "![[", pattern: /^!\[\[(?<label>[^[\]|\n]+)(?:\|[^[\]\n]*)?\]\]/, shown: (_, label) => `<span class="file">${label}</span>` },
+  { name: "lit", level: "inline", starts: "==", pattern: /^==(?=[^\s=])(?<kept>[^=\n]*(?:=[^=\n]+)*)(?<=\S)==/, nested: true, shown: (kept) => `<mark>${kept}</mark>` },
+  { name: "low", level: "inline", starts: "~", pattern: /^~(?!~)(?<kept>[^\s~]+)~(?!~)/, shown: (kept) => `<sub>${kept}</sub>` },
+  { name: "comment", level: "block", starts: "%%", pattern: /^%%[^]*?%%[ \t]*(?:\n|$)/, shown: () => "" },
+  { name: "aside", level: "inline", starts: "%%", pattern: /^%%[^]*?%%/, shown: () => "" },
+  { name: "formula", level: "block", starts: "$$", pattern: /^\$\$(?<kept>[^]+?)\$\$[ \t]*(?:\n|$)/, shown: (kept) => `<pre class="math"><code>${kept}</code></pre>` },
+  { name: "math", level: "inline", starts: "$", pattern: /^\$(?<double>\$?)(?![\s$])(?<kept>(?:\\.|[^\\$\n])+?)(?<!\s)\$\k<double>(?![\d$])/, shown: (kept) => `<code class="math">${kept}</code>` },
+  { name: "footnote", level: "inline", starts: "[^", pattern: /^\[\^(?<label>[^\]\s]+)\](?!:)/, shown: (_, label) => `<sup>${label}</sup>` },
+  {
+    name: "footnotes",
+    level: "block",
+    starts: "[^",
+    pattern: /^\[\^(?<label>[^\]\s]+)\]:[ \t]*(?<kept>[^\n]*(?:\n[ \t]+\S[^\n]*)*)(?:\n+|$)/,
+    nested: true,
+    shown: (kept, label) => `<p class="footnote"><sup>${label}</sup> ${kept}</p>`,
+  },
+];
+
+const extension = ({ name, level, starts, pattern, nested = false, shown }: Row): Extension => ({
+  name,
+  level,
+  start: (text) => {
+    // A block begins with a line.
+    const at = level === "block" ? text.indexOf(`\n${starts}`) : text.indexOf(starts);
+    return at < 0 ? undefined : at + (level === "block" ? 1 : 0);
+  },
+  tokenizer(text) {
+    const match = text.startsWith(starts) ? pattern.exec(text) : null;
+    if (match === null) return undefined;
+    const { kept = "", label = "" } = match.groups ?? {};
+    return { type: name, raw: match[0], kept, label, tokens: nested ? this.lexer.inlineTokens(kept) : [] };
+  },
+  renderer({ kept, label, tokens = [] }: Tokens.Generic) {
+    return shown(nested ? this.parser.parseInline(tokens) : markup(String(kept).trim()), markup(String(label)));
+  },
+});
+
+/** A formula's signs are none of emphasis. */
+export const withoutMath = (text: string): string => text.replace(/\$[^$\n]+\$/g, (formula) => "x".repeat(formula.length));
+
+/** For the reader of Markdown. */
+export const EXTENSIONS: readonly Extension[] = ROWS.map(extension);
+
+/** The kinds of callouts by what they tell, each with other names for the same; the first is meant where a kind is not known. */
+const KINDS: Record<string, readonly string[]> = {
+  note: ["info", "todo", "abstract", "summary", "tldr"],
+  tip: ["hint", "important", "success", "check", "done"],
+  warning: ["caution", "attention", "question", "help", "faq"],
+  danger: ["error", "bug", "failure", "fail", "missing"],
+  quote: ["cite", "example"],
+};
+
+/** The kind of callout that a name stands for. */
+const kindOf = (name: string): string => Object.keys(KINDS).find((kind) => kind === name || KINDS[kind]?.includes(name)) ?? "note";
+
+const CALLOUT = /^\[!([\w-]+)\]([+-]?)[ \t]*/;
+
+/** Makes a block of a quote that begins with `[!kind] Title`; a sign after it makes one that folds. */
+export function callout(quote: Element): void {
+  const first = quote.firstElementChild;
+  const head = first?.firstChild;
+  const [sign, name = "", fold = ""] = (first?.tagName === "P" && head?.nodeType === Node.TEXT_NODE && CALLOUT.exec(head.nodeValue ?? "")) || [];
+  if (sign === undefined || first == null || head == null) return;
+  head.nodeValue = (head.nodeValue ?? "").slice(sign.length);
+  const title = document.createElement(fold === "" ? "p" : "summary");
+  title.className = "title";
+  // The title ends with its line; what stands below it in the same paragraph stays one.
+  while (first.firstChild !== null) {
+    const node = first.firstChild;
+    const end = node.nodeType === Node.TEXT_NODE ? (node.nodeValue ?? "").indexOf("\n") : -1;
+    if (end >= 0) {
+      title.append((node.nodeValue ?? "").slice(0, end));
+      node.nodeValue = (node.nodeValue ?? "").slice(end + 1);
+      break;
+    }
+    title.append(node);
+  }
+  if (first.textContent === "" && first.childElementCount === 0) first.remove();
+  if (title.textContent?.trim() === "") title.textContent = name.charAt(0).toUpperCase() + name.slice(1);
+  const block = document.createElement(fold === "" ? "div" : "details");
+  block.className = `callout ${kindOf(name.toLowerCase())}`;
+  if (block instanceof HTMLDetailsElement) block.open = fold === "+";
+  block.append(title, ...quote.childNodes);
+  quote.replaceWith(block);
+}

@@ -1,0 +1,121 @@
+// A note's text as people read it.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { visit } from "./stage.js";
+import { Daemon, vault } from "./weft.js";
+
+const NOTES = {
+  "signs.md": [
+    "# Signs",
+    "It is ==lit *twice*==, a == b == c, H~2~O, ~~gone~~ and ~ 3 ~ 4.",
+    "Seen %%not this%% and\n%%nor\nthis%%\nagain.",
+    "Said[^1].\n\n[^1]: By *whom*\n    it was.",
+    "![[clock.png]] and ![[clock.png|200]]",
+    "Code keeps `==a== $b$ %%c%% ~d~`.",
+  ].join("\n\n"),
+  "math.md": [
+    "# Math",
+    "Let $a_1 * b_1 * c$ and $x^2 < y_i$; it costs $5 and $6, or \\$7.",
+    "*Thin $a*b$ text* and $$z$$.",
+    "$$\n\\sum_{i=1}^n *x*_i\n$$",
+    "After.",
+  ].join("\n\n"),
+  "callouts.md": [
+    "# Callouts",
+    "> [!warning] Mind *this*\n> It may\n> [[b]]lock.\n>\n> - one",
+    "> [!NOTE]- Folded\n> Hidden.",
+    "> [!tip]+\n> Open.",
+    "> [!unheard-of] What\n> Said.",
+    "> [!quote]",
+    "> A quote [!note] stays.",
+  ].join("\n\n"),
+  "rtl.md": "# عربي\n\nهذه جملة.\n\nA sentence.\n\n- بند\n",
+  "long.md": `# ${"Long title ".repeat(60).trim()}\n\nText.\n`,
+  "links.md": `# Links\n\n${Array.from({ length: 3000 }, (_, nth) => `[[Idea ${nth}]] is an idea.`).join("\n")}\n`,
+};
+
+let daemon;
+before(async () => (daemon = await Daemon.over(vault(NOTES))));
+after(() => daemon?.end());
+
+/** The markup of the note's text, without what only the eye needs. */
+const body = (page) => page.locator(".body").evaluate((body) => body.innerHTML.replace(/ (?:dir|tabindex)="[^"]*"/g, "").replace(/\s+/g, " ").trim());
+
+test("highlights, comments, footnotes, low letters and files are shown as what they are", async () => {
+  await visit(daemon, "#/note?uri=signs", async (page) => {
+    await page.locator(".body").waitFor();
+    const html = await body(page);
+    for (const part of [
+      "<p>It is <mark>lit <em>twice</em></mark>, a == b == c, H<sub>2</sub>O, <del>gone</del> and ~ 3 ~ 4.</p>",
+      "<p>Seen and</p><p>again.</p>",
+      '<p>Said<sup>1</sup>.</p> <p class="footnote"><sup>1</sup> By <em>whom</em> it was.</p>',
+      '<p><span class="file">clock.png</span> and <span class="file">clock.png</span></p>',
+      "<code>==a== $b$ %%c%% ~d~</code>",
+    ]) {
+      assert.ok(html.replace(/> </g, "><").includes(part.replace(/> </g, "><")), `${part}\nis not in\n${html}`);
+    }
+  });
+});
+
+test("formulas are shown as they are written, whatever signs they hold", async () => {
+  await visit(daemon, "#/note?uri=math", async (page) => {
+    await page.locator(".body").waitFor();
+    assert.deepEqual(await page.locator(".body .math").allTextContents(), ["a_1 * b_1 * c", "x^2 < y_i", "a*b", "z", "\\sum_{i=1}^n *x*_i"]);
+    const text = await page.locator(".body p").allTextContents();
+    assert.ok(text[0].endsWith("it costs $5 and $6, or $7."), text[0]);
+    assert.equal(await page.locator(".body em").textContent(), "Thin a*b text");
+    assert.equal(text.at(-1), "After.");
+  });
+});
+
+test("callouts are titled blocks, which may fold", async () => {
+  await visit(daemon, "#/note?uri=callouts", async (page) => {
+    await page.locator(".body").waitFor();
+    const seen = await page.locator(".body > *").evaluateAll((blocks) =>
+      blocks.map((block) => [block.tagName, block.className, block.querySelector(".title")?.textContent, block.open]),
+    );
+    assert.deepEqual(seen, [
+      ["DIV", "callout warning", "Mind this", undefined],
+      ["DETAILS", "callout note", "Folded", false],
+      ["DETAILS", "callout tip", "Tip", true],
+      ["DIV", "callout note", "What", undefined],
+      ["DIV", "callout quote", "Quote", undefined],
+      ["BLOCKQUOTE", "", undefined, undefined],
+    ]);
+    assert.match(await page.locator(".callout.warning").textContent(), /It may\s+b\s*lock\.\s+one/);
+    assert.equal(await page.locator(".callout .title").first().locator("em").count(), 1);
+  });
+});
+
+test("what is written from right to left begins on the right", async () => {
+  await visit(daemon, "#/note?uri=rtl", async (page) => {
+    await page.locator(".body").waitFor();
+    const ways = await page.locator("h1, .body p, .body li").evaluateAll((blocks) => blocks.map((block) => getComputedStyle(block).direction));
+    assert.deepEqual(ways, ["rtl", "rtl", "ltr", "rtl"]);
+  });
+});
+
+test("a long title leaves room for the text, also on a small screen", async () => {
+  await visit(
+    daemon,
+    "#/note?uri=long",
+    async (page) => {
+      const { height } = await page.locator("h1").boundingBox();
+      assert.ok(height < 300, `the title takes ${height} pixels`);
+      await page.goto(`http://${daemon.address}/#/search?q=long+title&mode=keyword`);
+      const hit = await page.locator(".hit .head > a", { hasText: "Long title" }).first().boundingBox();
+      assert.ok(hit.height < 110, `the hit's title takes ${hit.height} pixels`);
+    },
+    { viewport: { width: 360, height: 780 } },
+  );
+});
+
+test("beside the hits stand the first lines of a long note", async () => {
+  await visit(daemon, "#/search?q=links&mode=keyword", async (page) => {
+    await page.locator(".preview .unresolved").first().waitFor();
+    assert.ok((await page.locator(".preview .unresolved").count()) < 500);
+    await page.locator(".preview").getByRole("link", { name: "Read on" }).click();
+    await page.locator(".note .body .unresolved").nth(2999).waitFor();
+  });
+});

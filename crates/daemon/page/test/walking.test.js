@@ -1,0 +1,72 @@
+// Going from place to place: where the reader arrives, what has the focus, and what is found again on the way back.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { daemon, visit } from "./stage.js";
+import { Daemon, vault } from "./weft.js";
+
+/** Notes of many lines, each with a link to the other at its end. */
+let long;
+before(async () => {
+  const lines = Array.from({ length: 200 }, (_, nth) => `Line ${nth} of a long note.\n`).join("\n");
+  long = await Daemon.over(vault({ "a.md": `# A\n\n${lines}\n[[b]]\n`, "b.md": `# B\n\n${lines}\n[[a]]\n` }));
+});
+after(() => long?.end());
+
+const scrolledTo = (page, y) => page.waitForFunction((y) => Math.abs(scrollY - y) < 2, y);
+
+test("a step to another note begins at its top, with the focus on its title; a step back returns", async () => {
+  await visit(long, "#/note?uri=a&hops=2&budget=500", async (page) => {
+    await page.locator(".body a").last().scrollIntoViewIfNeeded();
+    await page.waitForTimeout(200);
+    const before = await page.evaluate(() => scrollY);
+    assert.ok(before > 1000, `${before}`);
+    await page.locator(".body a").last().click();
+    await page.getByRole("heading", { level: 1, name: "B" }).waitFor();
+    await scrolledTo(page, 0);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "B");
+    assert.match(await page.title(), /^B · /);
+    assert.match(page.url(), /hops=2/, "the next note is looked at as this one was");
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "A" }).waitFor();
+    await scrolledTo(page, before);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "A" }).waitFor();
+    await scrolledTo(page, before);
+  });
+});
+
+test("a step back to the hits finds the chosen one, its place, and what was open", async () => {
+  await visit(daemon, "#/search?q=clock&limit=50&mode=keyword", async (page) => {
+    await page.locator(".hit").nth(20).waitFor();
+    const title = await page.locator(".hit .head > a").nth(20).textContent();
+    await page.locator(".hit").nth(20).getByRole("button", { name: /^why/ }).click();
+    await page.locator(".hit .parts").waitFor();
+    await page.locator(".hit .head > a").nth(20).scrollIntoViewIfNeeded();
+    await page.waitForTimeout(200);
+    const before = await page.evaluate(() => scrollY);
+    await page.locator(".hit .head > a").nth(20).click();
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    await scrolledTo(page, 0);
+    await page.goBack();
+    await page.locator(".hit").nth(20).waitFor();
+    await scrolledTo(page, before);
+    assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), title);
+    assert.equal(await page.locator(".hit .parts").count(), 1);
+    // Another question begins anew.
+    await page.locator("#query").fill("pendulum");
+    await page.waitForFunction(() => !/hit=|why=/.test(location.hash));
+  });
+});
+
+test("a note's type and tags lead to the notes that share them", async () => {
+  await visit(daemon, "#/note?uri=Leap second", async (page) => {
+    for (const name of [/^event$/, /^#/]) {
+      await page.locator(".facts").getByRole("link", { name }).first().click();
+      await page.getByText(/\d+ notes pass the filter/).waitFor();
+      await page.locator(".passing").getByRole("link", { name: "Leap second", exact: true }).waitFor();
+      assert.equal(await page.locator(".filters[open] input").evaluateAll((fields) => fields.filter((field) => field.value !== "").length), 1, "the filter is open, so that it is seen");
+      await page.goBack();
+    }
+  });
+});
