@@ -1,9 +1,11 @@
 //! A folder of files to an index on disk, and the same text given to tantivy alone.
+//!
+//! The files are the example vault over and over, so that words, headings and links are those of prose.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,25 +14,26 @@ use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexi
 use tantivy::{Index, doc};
 use tempfile::TempDir;
 use weft_benches::clock::process_cpu;
-use weft_benches::vault::file;
 use weft_benches::{is_measured, run};
 use weft_index::embedder::{Embedder, Role};
 use weft_indexer::chunk::embedded_texts;
 use weft_indexer::embed::{EmbeddingSettings, open};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_model::Note;
-use weft_testkit::Random;
 
-/// Files of the folder, about 4 kB each; fewer where nothing is measured.
+/// Files of the folder; fewer where nothing is measured.
 const N_FILES: usize = 5_000;
 
 /// Files of the folder whose texts a model reads as well, which takes a thousand times as long.
 const N_EMBEDDED: usize = 100;
 
-/// The corpus's notes that make a file.
-const NOTES_PER_FILE: usize = 3;
+/// Bytes of a file, about.
+const FILE_BYTES: usize = 4_000;
 
-/// Bytes that tantivy's writer may hold for each of its threads, and how many it has: as many as the indexer's word index.
+/// The vault of which the folder is made.
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/timekeeping");
+
+/// Bytes that tantivy's writer may hold for each of its threads, and how many it has.
 const HEAP: usize = 50_000_000;
 const THREADS: usize = 2;
 
@@ -42,22 +45,59 @@ fn main() {
 }
 
 /// A folder of `n_files`, and how many bytes they are.
+///
+/// Each is a note of the example vault with the texts of those that follow; what a copy of the vault links lies in the same copy.
 fn written(n_files: usize) -> (TempDir, usize) {
+    let (paths, texts): (Vec<PathBuf>, Vec<String>) = files(Path::new(EXAMPLE))
+        .into_iter()
+        .map(|path| (fs::read_to_string(&path).expect("it is text"), path))
+        .filter(|(text, _)| !text.contains("\nindexed: false\n"))
+        .map(|(text, path)| (path, text))
+        .unzip();
     let vault = tempfile::tempdir().expect("there is room");
-    let mut random = Random::new(29);
     let mut n_bytes = 0;
     for at in 0..n_files {
-        let (path, mut text) = file(&mut random, at, n_files);
-        for _ in 1..NOTES_PER_FILE {
-            let (_, more) = file(&mut random, at, n_files);
-            text += more.split_once("\n---\n").map_or("", |(_, body)| body);
+        let (copy, at) = (at / paths.len(), at % paths.len());
+        let mut text = texts[at].clone();
+        for more in texts.iter().cycle().skip(at + 1) {
+            if text.len() >= FILE_BYTES {
+                break;
+            }
+            text += more.split_once("\n---\n").map_or(more.as_str(), |(_, body)| body);
         }
+        let text = linked_within(&text, copy);
         n_bytes += text.len();
-        let path = vault.path().join(path.as_str());
+        let path = paths[at].strip_prefix(EXAMPLE).expect("it lies in the example");
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let path = vault.path().join(copy.to_string()).join(path);
+        let path = path.with_file_name(format!("{name} {copy}.md"));
         fs::create_dir_all(path.parent().expect("it lies in the vault")).expect("there is room");
         fs::write(path, text).expect("there is room");
     }
     (vault, n_bytes)
+}
+
+/// The Markdown files in `folder` and below it, by path.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    paths.sort();
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    let mut files: Vec<PathBuf> = paths.into_iter().flat_map(below).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    files
+}
+
+/// `text` with its links leading to the notes of a copy.
+fn linked_within(text: &str, copy: usize) -> String {
+    let mut parts = text.split("[[");
+    let mut linked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(['|', '#', ']']).unwrap_or(part.len());
+        linked += &format!("[[{} {copy}{}", &part[..end], &part[end..]);
+    }
+    linked
 }
 
 fn folder(criterion: &mut Criterion, n_files: usize) {
@@ -148,19 +188,15 @@ fn tantivy_alone(vault: &Path, n_files: usize) -> Duration {
     let index = Index::create_in_dir(store.path(), schema.build()).expect("the folder is empty");
     let mut writer =
         index.writer_with_num_threads(THREADS, HEAP * THREADS).expect("the folder is ours");
-    let mut n_added = 0;
-    for folder in fs::read_dir(vault).expect("the vault is there") {
-        for file in fs::read_dir(folder.expect("it can be listed").path()).expect("a folder") {
-            let file = file.expect("it can be listed").path();
-            let text = fs::read_to_string(&file).expect("it is text");
-            writer
-                .add_document(doc!(body => text, path => file.to_string_lossy().into_owned()))
-                .expect("the writer lives");
-            n_added += 1;
-        }
+    let files = files(vault);
+    for file in &files {
+        let text = fs::read_to_string(file).expect("it is text");
+        writer
+            .add_document(doc!(body => text, path => file.to_string_lossy().into_owned()))
+            .expect("the writer lives");
     }
     writer.commit().expect("there is room");
     let took = start.elapsed();
-    assert_eq!(n_added, n_files);
+    assert_eq!(files.len(), n_files);
     took
 }

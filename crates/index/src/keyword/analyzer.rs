@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use rust_stemmers::Stemmer;
 
 use super::Language;
@@ -185,7 +186,7 @@ impl Analyzer {
 struct Rules {
     stemmer: Option<Stemmer>,
     stop_words: &'static [&'static str],
-    known: HashMap<Box<str>, usize>,
+    known: HashMap<Box<str>, usize, RandomState>,
     entries: Vec<Entry>,
 }
 
@@ -200,7 +201,7 @@ impl Rules {
         Self {
             stemmer: language.algorithm().map(Stemmer::create),
             stop_words: stop_words(language),
-            known: HashMap::new(),
+            known: HashMap::default(),
             entries: vec![Entry::default()],
         }
     }

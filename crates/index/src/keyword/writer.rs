@@ -54,7 +54,7 @@ pub struct KeywordSettings {
     pub language: LanguageChoice,
     /// How matches are weighed.
     pub scoring: Scoring,
-    /// Threads that analyse notes, and threads that write postings; 1 to 8.
+    /// Threads that write postings, 1 to 8; many notes at once are analysed on all cores before.
     pub threads: usize,
     /// Bytes of postings a writing thread gathers before it writes a segment; at least 15 MB.
     ///
@@ -224,7 +224,7 @@ impl KeywordWriter {
             return Ok(());
         }
         self.start()?;
-        let n_threads = self.settings.threads.max(1);
+        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
         for round in changes.chunks(NOTES_PER_ROUND * n_threads) {
             let documents = self.documents(round, n_threads);
             for (change, document) in round.iter().zip(documents) {

@@ -95,16 +95,11 @@ impl FileReader<'_> {
         Read::Note(Arc::new(NoteEntry { diagnostics, ..entry }))
     }
 
+    /// The chunks of a note; without a model nothing is embedded, and there are none.
     fn cut(self, note: &Note) -> Vec<Chunk> {
-        // Without a model nothing is embedded, and chunks only say where in a note one is.
-        const BYTES_PER_TOKEN: usize = 4;
-        let limits = self.settings.chunks;
-        match self.embedder {
-            Some(embedder) => {
-                chunks(note, &|text| embedder.n_tokens(text), &limits.for_model(embedder))
-            }
-            None => chunks(note, &|text| text.len().div_ceil(BYTES_PER_TOKEN), &limits),
-        }
+        let Some(embedder) = self.embedder else { return Vec::new() };
+        let limits = self.settings.chunks.for_model(embedder);
+        chunks(note, &|text| embedder.n_tokens(text), &limits)
     }
 }
 

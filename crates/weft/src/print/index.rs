@@ -23,12 +23,14 @@ pub(crate) fn status(status: &StatusResponse) -> String {
     row("notes", &counted(status.n_notes, "note", "notes"));
     let links = counted(status.n_links, "link", "links");
     row("links", &format!("{links}, {} to notes that do not exist", status.n_unresolved));
-    let passages = counted(status.n_chunks, "passage", "passages");
-    let pending = match status.n_vectors_pending {
-        0 => String::new(),
-        n => format!(", {n} still without a vector"),
-    };
-    row("passages", &format!("{passages}{pending}"));
+    if status.n_chunks > 0 {
+        let passages = counted(status.n_chunks, "passage", "passages");
+        let pending = match status.n_vectors_pending {
+            0 => String::new(),
+            n => format!(", {n} still without a vector"),
+        };
+        row("passages", &format!("{passages}{pending}"));
+    }
     let model = status.model.as_ref().map_or_else(
         || "none: notes are found by words and links".to_owned(),
         |model| {
