@@ -134,7 +134,7 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
     let info = VaultInfo::new("vault", "/vault");
     let (notes, _) = NoteTable::new([info]).edited(&changes);
 
-    let keyword = words(&notes);
+    let keyword = words(&notes).reader().clone();
     let embedder = Arc::new(Fixed::new(&mut random));
     let nearest = embedder.1.clone();
     let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())

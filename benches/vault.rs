@@ -5,9 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_index::keyword::{
-    KeywordChange, KeywordDocument, KeywordReader, KeywordSettings, KeywordWriter,
-};
+use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{Publisher, Reader, Snapshot, Vectors};
@@ -64,18 +62,8 @@ pub fn file(random: &mut Random, at: usize, n_notes: usize) -> (NotePath, String
 #[must_use]
 pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
     let mut random = Random::new(17);
-    let whitespace = |text: &str| text.split_whitespace().count();
-    let changes: Vec<Change> = (0..n_notes)
-        .map(|at| {
-            let (path, text) = file(&mut random, at, n_notes);
-            let (note, _) = parse(&path, text.as_bytes(), &ParseOptions::default());
-            let chunks = chunks(&note, &whitespace, &ChunkLimits::default());
-            Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
-        })
-        .collect();
-    let info = VaultInfo::new("corpus", "/corpus");
-    let (notes, _) = NoteTable::new([info]).edited(&changes);
-    let keyword = words(&notes);
+    let notes = notes(&mut random, n_notes);
+    let keyword = words(&notes).reader().clone();
     let mut rows = vectors(&mut random, n_notes + n_questions, DIMENSION);
     let asked = rows.split_off(n_notes);
     let questions: Vec<(String, Vec<f32>)> = asked
@@ -91,26 +79,44 @@ pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
     Vault { reader: Publisher::new(snapshot).reader(), questions }
 }
 
-/// The words of these notes.
+/// The table of `n_notes`.
+pub fn notes(random: &mut Random, n_notes: usize) -> NoteTable {
+    let changes: Vec<Change> =
+        (0..n_notes).map(|at| Change::Upsert(entry(file(random, at, n_notes), 1))).collect();
+    NoteTable::new([VaultInfo::new("corpus", "/corpus")]).edited(&changes).0
+}
+
+/// What the indexer makes of a file.
+#[must_use]
+pub fn entry((path, text): (NotePath, String), version: u64) -> Arc<NoteEntry> {
+    let whitespace = |text: &str| text.split_whitespace().count();
+    let (note, _) = parse(&path, text.as_bytes(), &ParseOptions::default());
+    let chunks = chunks(&note, &whitespace, &ChunkLimits::default());
+    Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), version))
+}
+
+/// The words of these notes, in memory.
 ///
 /// # Panics
 ///
 /// If memory does not take them.
 #[must_use]
-pub fn words(notes: &NoteTable) -> KeywordReader {
+pub fn words(notes: &NoteTable) -> KeywordWriter {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
     let documents: Vec<KeywordChange<'_>> =
         notes.by_path().map(|(note, entry)| KeywordChange::Upsert(document(note, entry))).collect();
     writer.apply(&documents).expect("memory takes everything");
-    writer.commit(1).expect("memory takes everything")
+    writer.commit(1).expect("memory takes everything");
+    writer
 }
 
 /// What the word index takes of a note.
-fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
+#[must_use]
+pub fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
     KeywordDocument {
         note,
-        version: 1,
+        version: entry.version,
         title: &entry.note.title,
         aliases: entry.note.aliases.iter().map(String::as_str).collect(),
         headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),

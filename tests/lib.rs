@@ -12,7 +12,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use weft_daemon::config::{Config, Sources, Vault};
-use weft_daemon::{Control, Daemon, Environment, Paths, ServeError};
+use weft_daemon::{Control, Daemon, Environment, Paths, ServeError, Services};
 
 /// What goes wrong in a test, whatever it is.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -43,6 +43,7 @@ pub struct Running {
     address: String,
     config: Config,
     control: Control,
+    services: Services,
     folder: TempDir,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<Result<(), ServeError>>,
@@ -74,12 +75,12 @@ impl Running {
         // A daemon on every address is asked at this machine's own.
         let port = daemon.address().port();
         let address = format!("http://127.0.0.1:{port}");
-        let control = daemon.control();
+        let (control, services) = (daemon.control(), daemon.services());
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(daemon.run(async {
             drop(stopped.await);
         }));
-        Ok(Self { socket, address, config, control, folder, stop: Some(stop), task })
+        Ok(Self { socket, address, config, control, services, folder, stop: Some(stop), task })
     }
 
     /// The host and port it listens on.
@@ -105,6 +106,12 @@ impl Running {
         let vault = |root: &&Path| Vault { name: None, root: root.to_path_buf() };
         config.settings.vaults = vaults.iter().map(vault).collect();
         Ok(self.control.reload(&config).await?)
+    }
+
+    /// Its services, to be asked without a connection.
+    #[must_use]
+    pub fn services(&self) -> Services {
+        self.services.clone()
     }
 
     /// A new connection over TCP.

@@ -1,0 +1,74 @@
+//! One edited note to the next generation, in memory: table, names, links, graph, words, snapshot.
+//!
+//! What an edit costs besides reading its file and waiting for the disk, which `edit` measures too.
+#![forbid(unsafe_code)]
+
+use criterion::{BenchmarkId, Criterion};
+use weft_benches::vault::{document, entry, file, notes, words};
+use weft_benches::{run, sizes, word};
+use weft_index::keyword::{KeywordChange, KeywordWriter, QueryOptions};
+use weft_index::notes::Change;
+use weft_index::{Publisher, Snapshot};
+use weft_model::NoteSet;
+use weft_testkit::Random;
+
+fn main() {
+    run(|criterion| sizes().iter().for_each(|n_notes| edit(criterion, *n_notes)));
+}
+
+/// A published vault and who writes it.
+struct Written {
+    keyword: KeywordWriter,
+    publisher: Publisher,
+    random: Random,
+    n_notes: usize,
+}
+
+impl Written {
+    fn new(n_notes: usize) -> Self {
+        let mut random = Random::new(43);
+        let notes = notes(&mut random, n_notes);
+        let keyword = words(&notes);
+        let first =
+            Snapshot { generation: 1, notes, keyword: keyword.reader().clone(), vectors: None };
+        Self { keyword, publisher: Publisher::new(first), random, n_notes }
+    }
+
+    /// Replaces some note by one with other words and links, `planted` among them, and publishes that.
+    fn edit(&mut self, planted: &str) {
+        let before = self.publisher.newest();
+        let generation = before.generation + 1;
+        let at = self.random.below(self.n_notes);
+        let (path, text) = file(&mut self.random, at, self.n_notes);
+        let change = Change::Upsert(entry((path, text + planted), generation));
+        let (notes, delta) = before.notes.edited(&[change]);
+        let changes: Vec<KeywordChange<'_>> = delta
+            .upserted
+            .iter()
+            .filter_map(|id| Some(KeywordChange::Upsert(document(*id, notes.entry(*id)?))))
+            .collect();
+        self.keyword.apply(&changes).expect("memory takes everything");
+        let keyword = self.keyword.commit(generation).expect("memory takes everything");
+        self.publisher.publish(Snapshot { generation, notes, keyword, vectors: None });
+    }
+
+    fn finds(&self, word: &str) -> bool {
+        let keyword = &self.publisher.newest().keyword;
+        let query = keyword.parse(word, &QueryOptions::default()).expect("memory can be read");
+        !keyword.search(&query, 1, &NoteSet::All).expect("memory can be read").is_empty()
+    }
+}
+
+fn edit(criterion: &mut Criterion, n_notes: usize) {
+    let mut vault = Written::new(n_notes);
+    assert!(!vault.finds("planted"));
+    vault.edit("planted");
+    assert!(vault.finds("planted") && vault.finds(&word(3)));
+    let mut group = criterion.benchmark_group("publish");
+    group.sample_size(50);
+    group.bench_function(BenchmarkId::new("edit", n_notes), |bencher| {
+        bencher.iter(|| vault.edit(""));
+    });
+    group.finish();
+    assert_eq!(vault.publisher.newest().notes.n_notes(), n_notes);
+}
