@@ -16,7 +16,7 @@ mod snapshot;
 mod store;
 pub mod vector;
 
-pub use allocator::bound_pools;
+pub use allocator::set_up_pools;
 pub use disk::{Disk, Gate, Step};
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
 pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};

@@ -19,7 +19,7 @@ const MAX_TERM_CHARS: usize = 64;
 const MAX_PARTS: usize = 16;
 
 /// Words whose analysis is remembered, per language.
-const MAX_REMEMBERED: usize = 1 << 15;
+const MAX_REMEMBERED: usize = 1 << 14;
 
 /// Longest word (in bytes) whose analysis is remembered.
 const MAX_REMEMBERED_BYTES: usize = 32;
@@ -186,6 +186,7 @@ impl Analyzer {
 struct Rules {
     stemmer: Option<Stemmer>,
     stop_words: &'static [&'static str],
+    /// Looked up for every word of every text, so its hash must be quick.
     known: HashMap<Box<str>, usize, RandomState>,
     entries: Vec<Entry>,
 }
