@@ -2,11 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 
 use criterion::{BenchmarkId, Criterion};
 use tempfile::TempDir;
+use weft_benches::vault::Drawn;
 use weft_benches::{is_measured, run, text, word};
+use weft_index::embedder::Embedder;
 use weft_index::keyword::QueryOptions;
 use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
 use weft_model::NoteSet;
@@ -14,6 +18,9 @@ use weft_testkit::Random;
 
 /// Notes of the vaults: an edit must not cost more in the larger one.
 const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
+
+/// The largest vault whose notes are also found by meaning: in larger ones a graph over the vectors would be built meanwhile.
+const MOST_WITH_VECTORS: usize = 20_000;
 
 /// Words of a note.
 const WORDS_PER_NOTE: usize = 200;
@@ -41,7 +48,7 @@ struct Living {
 }
 
 impl Living {
-    fn new(n_notes: usize) -> Self {
+    fn new(n_notes: usize, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (root, mut random) = (folder.path().join("vault"), Random::new(7));
         for n in 0..n_notes {
@@ -59,8 +66,8 @@ impl Living {
             watch: WatchOptions { debounce_ms: 0, ..WatchOptions::default() },
             ..IndexSettings::default()
         };
-        let indexer = Indexer::open(settings, None, None).expect("an index");
-        indexer.flush().expect("a generation");
+        let indexer = Indexer::open(settings, embedder, None).expect("an index");
+        indexer.wait_vectors(&AtomicBool::new(false), &mut |_| ()).expect("a generation");
         assert_eq!(indexer.status().n_notes, n_notes);
         let (sender, generations) = channel();
         indexer.listen(move |generation| {
@@ -73,49 +80,82 @@ impl Living {
         self.folder.path()
     }
 
-    fn finds(&self, word: &str) -> bool {
+    /// Writes a file as any program would.
+    fn save(&self, path: &str, body: &str) {
+        std::fs::write(self.root().join("vault").join(path), body).expect("a file");
+    }
+
+    /// Waits until a note with `word` is found, and until its vectors are there, too, where they are asked for.
+    fn wait(&self, word: &str, with_vectors: bool) {
+        while !self.finds(word, with_vectors) {
+            self.generations.recv().expect("a generation");
+        }
+    }
+
+    fn finds(&self, word: &str, with_vectors: bool) -> bool {
         let snapshot = self.indexer.reader().snapshot();
         let query = snapshot.keyword.parse(word, &QueryOptions::default()).expect("a query");
         let hits = snapshot.keyword.search(&query, 1, &NoteSet::All).expect("hits");
-        !hits.is_empty()
+        hits.first().is_some_and(|hit| !with_vectors || snapshot.is_fresh(hit.note))
+    }
+}
+
+/// Edits of a vault, each with a word of its own.
+struct Edits {
+    n_notes: usize,
+    n: usize,
+    random: Random,
+}
+
+impl Edits {
+    const fn new(n_notes: usize) -> Self {
+        Self { n_notes, n: 0, random: Random::new(11) }
+    }
+
+    /// The path of a note, its new text, and the word that nothing else holds.
+    fn next(&mut self) -> (String, String, String) {
+        self.n += 1;
+        let (n_notes, random) = (self.n_notes, &mut self.random);
+        let planted = format!("planted{}x", self.n);
+        let links = [0, 1].map(|_| format!("[[note{}]]", random.below(n_notes)));
+        let title = word(3);
+        let words = text(random, WORDS_PER_NOTE);
+        let body = format!("# {title}\n{planted} {}\n{words}\n", links.join(" "));
+        (path(random.below(n_notes)), body, planted)
     }
 }
 
 fn edit(criterion: &mut Criterion, n_notes: usize) {
     let mut group = criterion.benchmark_group("edit");
     group.sample_size(20);
-    let vault = Living::new(n_notes);
-    let mut random = Random::new(11);
-    let mut n_edits = 0;
-    let mut next = || {
-        n_edits += 1;
-        let planted = format!("planted{n_edits}x");
-        let links = [0, 1].map(|_| format!("[[note{}]]", random.below(n_notes)));
-        let body = format!(
-            "# {}\n{planted} {}\n{}\n",
-            word(3),
-            links.join(" "),
-            text(&mut random, WORDS_PER_NOTE)
-        );
-        (path(random.below(n_notes)), body, planted)
-    };
+    let (vault, mut edits) = (Living::new(n_notes, None), Edits::new(n_notes));
     group.bench_function(BenchmarkId::new("save", n_notes), |bencher| {
         bencher.iter(|| {
-            let (path, body, planted) = next();
-            std::fs::write(vault.root().join("vault").join(path), body).expect("a file");
-            while !vault.finds(&planted) {
-                vault.generations.recv().expect("a generation");
-            }
+            let (path, body, planted) = edits.next();
+            vault.save(&path, &body);
+            vault.wait(&planted, false);
         });
     });
     group.bench_function(BenchmarkId::new("put", n_notes), |bencher| {
         bencher.iter(|| {
-            let (path, body, planted) = next();
+            let (path, body, planted) = edits.next();
             let (content, expected) = (Content::Whole(body), Expected::Anything);
             let write = Write::Put { vault: None, path, content, expected };
             vault.indexer.write(write).expect("written");
-            assert!(vault.finds(&planted));
+            assert!(vault.finds(&planted, false));
         });
     });
+    if n_notes <= MOST_WITH_VECTORS {
+        // What the model takes is measured by `embed`: this one takes no time.
+        let embedder: Arc<dyn Embedder> = Arc::new(Drawn::default());
+        let (vault, mut edits) = (Living::new(n_notes, Some(embedder)), Edits::new(n_notes));
+        group.bench_function(BenchmarkId::new("meaning", n_notes), |bencher| {
+            bencher.iter(|| {
+                let (path, body, planted) = edits.next();
+                vault.save(&path, &body);
+                vault.wait(&planted, true);
+            });
+        });
+    }
     group.finish();
 }
