@@ -117,7 +117,7 @@ async fn problems_say_what_to_do() -> Result<(), Failure> {
         ("search", json!({}), "missing field `query`"),
         ("tree", json!({"notes": []}), "`notes`: 0 items are fewer than 1"),
         ("tree", json!({"notes": ["Sundial", "Sundail"]}), "Call again with one of these"),
-        ("related", json!({"note": "Sundial", "resume": "x"}), "resume"),
+        ("related", json!({"note": "Sundial", "resume": "x"}), "`resume`:"),
         ("context", json!({}), "call again"),
     ] {
         let result = call(&client, tool, arguments.clone()).await?;
@@ -195,6 +195,16 @@ async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
             ask(&daemon, first, &[&headers[..], &kinds].concat(), hello.as_bytes()).await?;
         assert!(answer.starts_with(expected), "{name}: {answer}");
         assert_eq!(answer.contains("get_note"), expected.ends_with("200"), "{name}: {answer}");
+    }
+    let batch = format!("[{hello}]");
+    for (name, first, body, status, part) in [
+        ("no JSON", post, "{\"jsonrpc\": ", "HTTP/1.1 400", "-32700"),
+        ("a batch", post, &batch, "HTTP/1.1 400", "-32700"),
+        ("another path", "POST /mcp/x HTTP/1.1", &hello, "HTTP/1.1 404", "nothing here"),
+    ] {
+        let headers = [&[host.as_str()][..], &kinds].concat();
+        let answer = ask(&daemon, first, &headers, body.as_bytes()).await?;
+        assert!(answer.starts_with(status) && answer.contains(part), "{name}: {answer}");
     }
     daemon.stop().await?;
 

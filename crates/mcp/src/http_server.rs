@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use http::StatusCode;
+use http::header::{self, HeaderValue};
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use tonic::body::Body;
 
 use crate::server::Server;
@@ -33,6 +37,30 @@ impl Http {
 
     /// Answers one request.
     pub async fn answer(&self, request: http::Request<Body>) -> http::Response<Body> {
-        self.0.handle(request).await.map(Body::new)
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let answer = self.0.handle(request).await;
+        // So the library says that a body is none of its messages.
+        if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return unreadable();
+        }
+        answer.map(Body::new)
     }
+}
+
+/// The answer to what is no message of the protocol.
+fn unreadable() -> http::Response<Body> {
+    let said = json!({
+        "jsonrpc": "2.0",
+        "id": null,
+        "error": {
+            "code": ErrorCode::PARSE_ERROR.0,
+            "message": "this is no message of the protocol: send one request as one JSON object; batches are not taken",
+        },
+    });
+    let mut answer = http::Response::new(Body::new(said.to_string()));
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    let kind = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+    answer
 }

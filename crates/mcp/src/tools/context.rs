@@ -88,6 +88,8 @@ impl Question for Context {
     const DESCRIPTION: &'static str = "Packs the best notes into one text that never exceeds a budget of tokens: the best whole, the next as passages, the rest as headings. \
         Call it to answer a question from the notes, to read several named notes at once, or to learn about a note with what surrounds it. \
         Give `query`, `around` or `notes`, or several of them. The answer also says which notes stayed out, and why.";
+    const RENAMED: &'static [(&'static str, &'static str)] =
+        &[("focus.note", "around"), ("focus", "around")];
     type Answer = Packed;
 
     async fn ask(self, clients: Clients) -> Result<Packed, Status> {

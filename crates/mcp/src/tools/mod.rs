@@ -53,6 +53,8 @@ trait Question: DeserializeOwned + JsonSchema + Send + 'static {
     const TITLE: &'static str;
     /// What it does and when to call it, for a model.
     const DESCRIPTION: &'static str;
+    /// Fields of the contract that its arguments call otherwise: theirs, and its own.
+    const RENAMED: &'static [(&'static str, &'static str)] = &[];
     /// What comes back; displayed, it is the text to read.
     type Answer: Serialize + JsonSchema + Display;
 
@@ -109,7 +111,8 @@ async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outco
             let at = if path == "." { String::new() } else { format!("`{path}`: ") };
             format!("{at}{}. Correct this argument and call again.", error.into_inner())
         })?;
-    let answer = question.ask(clients).await.map_err(|status| problem::of_status(&status))?;
+    let answer =
+        question.ask(clients).await.map_err(|status| problem::of_status(&status, Q::RENAMED))?;
     let text = answer.to_string();
     match serde_json::to_value(answer) {
         Ok(structured) => Ok((text, structured)),

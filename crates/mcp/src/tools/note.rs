@@ -120,6 +120,7 @@ impl Question for GetNote {
     const TITLE: &'static str = "Read a note";
     const DESCRIPTION: &'static str = "Reads one note: its text, a piece at a time where it is long, with its headings, frontmatter, place, links and backlinks. \
         Call it for the exact words of a note, or for what it links to.";
+    const RENAMED: &'static [(&'static str, &'static str)] = &[("name", "note")];
     type Answer = Read;
 
     async fn ask(self, clients: Clients) -> Result<Read, Status> {

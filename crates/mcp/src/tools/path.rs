@@ -65,6 +65,7 @@ impl Question for Path {
     const TITLE: &'static str = "Find how two notes are connected";
     const DESCRIPTION: &'static str = "Finds a shortest chain of links between two notes, with the type of each link. \
         Call it to see how two things are connected. That there is none is an answer.";
+    const RENAMED: &'static [(&'static str, &'static str)] = &[("edges", "links")];
     type Answer = Way;
 
     async fn ask(self, clients: Clients) -> Result<Way, Status> {

@@ -88,6 +88,8 @@ impl Question for Related {
     const TITLE: &'static str = "Read around a note";
     const DESCRIPTION: &'static str = "Reads what surrounds one note, best first, within a budget of tokens: parent, children, siblings, notes that refer to it, and what is further off, each with its relation. \
         Call it to understand a note in its place. With `resume` it goes on where the last answer ended.";
+    const RENAMED: &'static [(&'static str, &'static str)] =
+        &[("focus", "note"), ("resume_token", "resume")];
     type Answer = Surroundings;
 
     async fn ask(self, clients: Clients) -> Result<Surroundings, Status> {

@@ -85,6 +85,8 @@ impl Question for Tree {
     const TITLE: &'static str = "Follow links from notes";
     const DESCRIPTION: &'static str = "Walks the links around one or several notes, breadth first, and returns the notes it reaches as a tree with the type of each link; no texts. \
         Call it to see what is connected with a note, and how far away. Read what it finds with `get_note` or `context`.";
+    const RENAMED: &'static [(&'static str, &'static str)] =
+        &[("roots", "notes"), ("edges", "links"), ("max_nodes", "max_notes")];
     type Answer = Reached;
 
     async fn ask(self, clients: Clients) -> Result<Reached, Status> {
