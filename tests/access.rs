@@ -12,6 +12,7 @@ use tonic::{Code, Request, Streaming};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt as _;
+use weft_daemon::Reloaded;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchRequest, StatusRequest, WatchQueryRequest};
@@ -156,10 +157,11 @@ async fn a_stream_ends_with_the_token_that_opened_it() -> Result<(), Failure> {
     let pause = Duration::from_millis(200);
     assert!(tokio::time::timeout(pause, &mut in_a_browser).await.is_err(), "it goes on");
 
-    daemon.reload().await?;
+    assert_eq!(daemon.reload().await?, Reloaded::default());
     assert!(is_open(&mut reader).await && is_open(&mut owner).await, "nothing was taken away");
     std::fs::write(folder.path().join("reader"), "a-newer-token-that-may-read-0123\n")?;
-    daemon.reload().await?;
+    let reloaded = daemon.reload().await?;
+    assert_eq!((reloaded.taken, reloaded.needs_restart.len()), (vec!["access.tokens".into()], 0));
     let ended = reader.message().await.expect_err("its token is gone");
     let reason = ended.get_details_error_info().map(|info| info.reason);
     assert_eq!((ended.code(), reason.as_deref()), (Code::Unauthenticated, Some("UNKNOWN_TOKEN")));
@@ -245,7 +247,7 @@ async fn tls_and_client_certificates_are_asked_for_and_renewed_while_it_runs() -
 
     let renewed = Authority::new()?;
     renewed.files(folder.path(), "localhost")?;
-    daemon.reload().await?;
+    assert_eq!(daemon.reload().await?.taken, ["tls.certificate", "tls.key"]);
     let identity = clients.sign("a client")?;
     assert!(search(&servers, Some(identity.clone())).await.is_err(), "the old one is gone");
     search(&renewed, Some(identity.clone())).await?;
@@ -264,7 +266,7 @@ async fn tls_and_client_certificates_are_asked_for_and_renewed_while_it_runs() -
     daemon.reload().await?;
     assert!(is_open(&mut states).await, "both authorities are trusted");
     std::fs::write(&ca, &later.pem)?;
-    daemon.reload().await?;
+    assert_eq!(daemon.reload().await?.taken, ["tls.client_ca"]);
     assert!(states.message().await.is_err(), "its authority is gone");
     assert!(search(&renewed, Some(identity)).await.is_err(), "and comes to no new connection");
     search(&renewed, Some(later.sign("a client")?)).await?;

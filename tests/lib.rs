@@ -11,8 +11,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
-use weft_daemon::config::{Config, Sources, Vault};
-use weft_daemon::{Control, Daemon, Environment, Paths, ServeError, Services};
+use weft_daemon::config::{Config, Settings, Sources, Vault};
+use weft_daemon::{Control, Daemon, Environment, Paths, Reloaded, ServeError, Services};
 
 /// What goes wrong in a test, whatever it is.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -96,15 +96,24 @@ impl Running {
     }
 
     /// Reads tokens and certificates again, as SIGHUP does.
-    pub async fn reload(&self) -> Result<(), Failure> {
+    pub async fn reload(&self) -> Result<Reloaded, Failure> {
         Ok(self.control.reload(&self.config).await?)
     }
 
     /// Serves these vaults from now on, as SIGHUP does after they were put into the settings.
-    pub async fn reload_with(&self, vaults: &[&Path]) -> Result<(), Failure> {
-        let mut config = self.config.clone();
+    pub async fn reload_with(&self, vaults: &[&Path]) -> Result<Reloaded, Failure> {
         let vault = |root: &&Path| Vault { name: None, root: root.to_path_buf() };
-        config.settings.vaults = vaults.iter().map(vault).collect();
+        let vaults = vaults.iter().map(vault).collect();
+        self.reload_changed(|settings| settings.vaults = vaults).await
+    }
+
+    /// Takes over the settings of its start with a change, as SIGHUP does after their file was edited.
+    pub async fn reload_changed(
+        &self,
+        change: impl FnOnce(&mut Settings),
+    ) -> Result<Reloaded, Failure> {
+        let mut config = self.config.clone();
+        change(&mut config.settings);
         Ok(self.control.reload(&config).await?)
     }
 

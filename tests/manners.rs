@@ -3,14 +3,17 @@
 use std::time::{Duration, Instant};
 
 use tonic::codec::CompressionEncoding;
-use tonic::{Code, Request};
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::{Code, Request, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_prost::ProstCodec;
 use tonic_types::StatusExt as _;
+use weft_daemon::config::Settings;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
-use weft_proto::noteweft::v1::{ListNotesRequest, PutNoteRequest, SearchRequest};
+use weft_proto::noteweft::v1::{ListNotesRequest, PutNoteRequest, SearchRequest, SearchResponse};
 use weft_tests::{Failure, Running, example, served};
 
 const NO_MODEL: (&str, &str) = ("embedding.model", "none");
@@ -40,7 +43,38 @@ async fn messages_are_compressed_both_ways() -> Result<(), Failure> {
     let mut client = NoteServiceClient::new(channel).send_compressed(CompressionEncoding::Gzip);
     let text = Some("a".repeat(8 << 20));
     let bomb = PutNoteRequest { path: "big.md".into(), text, ..PutNoteRequest::default() };
-    assert_eq!(client.put_note(bomb).await.unwrap_err().code(), Code::ResourceExhausted);
+    let refused = client.put_note(bomb).await.unwrap_err();
+    assert_eq!(told(&refused), (Code::ResourceExhausted, "REQUEST_TOO_LARGE".to_owned()));
+    assert!(refused.message().contains("server.max_request_bytes"), "{refused}");
+    daemon.stop().await?;
+    Ok(())
+}
+
+/// The code of an error, and the reason in its details.
+fn told(status: &Status) -> (Code, String) {
+    let reason = status.get_details_error_info().map_or_else(String::new, |info| info.reason);
+    (status.code(), reason)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_library_refuses_has_a_reason_too() -> Result<(), Failure> {
+    let settings = [NO_MODEL, ("server.max_answer_bytes", "1024")];
+    let daemon = Running::start(&example(), &settings).await?;
+    let channel = daemon.channel().await?;
+    served(&channel).await?;
+    let all = ListNotesRequest { page_size: Some(1000), ..ListNotesRequest::default() };
+    let refused = NoteServiceClient::new(channel.clone()).list_notes(all).await.unwrap_err();
+    assert_eq!(told(&refused), (Code::ResourceExhausted, "ANSWER_TOO_LARGE".to_owned()));
+    assert!(refused.message().contains("server.max_answer_bytes"), "{refused}");
+    assert!(refused.metadata().contains_key("x-request-id"), "{refused:?}");
+
+    let mut unknown = tonic::client::Grpc::new(channel);
+    unknown.ready().await?;
+    let path = PathAndQuery::from_static("/noteweft.v1.SearchService/Nothing");
+    let codec = ProstCodec::<SearchRequest, SearchResponse>::default();
+    let refused = unknown.unary(Request::new(search()), path, codec).await.unwrap_err();
+    assert_eq!(told(&refused), (Code::Unimplemented, "UNKNOWN_CALL".to_owned()));
+    assert!(refused.message().contains("SearchService/Nothing"), "{refused}");
     daemon.stop().await?;
     Ok(())
 }
@@ -91,12 +125,33 @@ async fn a_caller_who_asks_too_often_is_told_when_to_come_back() -> Result<(), F
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_again_is_compared_with_what_is_in_force() -> Result<(), Failure> {
+    let daemon = Running::start(&example(), &[NO_MODEL]).await?;
+    served(&daemon.channel().await?).await?;
+    let other = |settings: &mut Settings| {
+        settings.server.shutdown_ms = 7;
+        settings.access.open_health = true;
+    };
+    let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    for taken in [&["access.open_health"][..], &[]] {
+        let reloaded = daemon.reload_changed(other).await?;
+        assert_eq!(reloaded.taken, keys(taken));
+        assert_eq!(reloaded.needs_restart, keys(&["server.shutdown_ms"]), "it is pending still");
+    }
+    let back = daemon.reload().await?;
+    assert_eq!((back.taken, back.needs_restart), (keys(&["access.open_health"]), keys(&[])));
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_watches_health_hears_of_the_end_and_does_not_hold_it_up() -> Result<(), Failure> {
     let daemon = Running::start(&example(), &[NO_MODEL, ("server.shutdown_ms", "60000")]).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
-    let service = "noteweft.v1.GraphService".to_owned();
-    let watching = HealthClient::new(channel).watch(HealthCheckRequest { service }).await?;
+    let named = |service: &str| HealthCheckRequest { service: service.to_owned() };
+    let mut health = HealthClient::new(channel);
+    let watching = health.watch(named("noteweft.v1.GraphService")).await?;
     let mut states = watching.into_inner();
     assert_eq!(states.message().await?.map(|state| state.status()), Some(ServingStatus::Serving));
     let before = Instant::now();
@@ -107,8 +162,16 @@ async fn who_watches_health_hears_of_the_end_and_does_not_hold_it_up() -> Result
         }
         last
     });
+    let mut unknown = health.watch(named("noteweft.v1.Nothing")).await?.into_inner();
+    let told = unknown.message().await?.map(|state| state.status());
+    assert_eq!(told, Some(ServingStatus::ServiceUnknown));
+    let pause = Duration::from_millis(200);
+    assert!(tokio::time::timeout(pause, unknown.message()).await.is_err(), "it may come yet");
+    let refused = health.check(named("noteweft.v1.Nothing")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::NotFound);
     daemon.stop().await?;
     assert_eq!(heard.await?, Some(ServingStatus::NotServing));
+    assert!(unknown.message().await?.is_none(), "it ends with the daemon");
     assert!(before.elapsed() < Duration::from_secs(30), "the end waited for a watcher");
     Ok(())
 }

@@ -1,27 +1,20 @@
 //! Sockets, health, reflection and the end.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tonic::server::NamedService;
 use tonic::transport::Server;
-use tonic_health::ServingStatus;
-use tonic_health::server::HealthReporter;
-use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
-use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
-use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
-use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
-use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
+use tonic_health::pb::health_server::HealthServer;
 
-use crate::access::{Credentials, Keyring, Rate};
-use crate::config::{Config, ConfigError, ServerSettings, refusal_to_open};
+use crate::access::{Credentials, Rate};
+use crate::config::{Config, ConfigError, Problem, ServerSettings, refusal_to_open};
 use crate::front::FrontLayer;
 use crate::metrics::Metrics;
-use crate::net::{Listeners, Socket, SocketListener, Tls};
+use crate::net::{Listeners, Socket, SocketListener, nearby};
 use crate::paths::Paths;
 use crate::services::{Limits, Services};
 use crate::vaults::{OpenError, Stay, Vaults};
@@ -32,11 +25,13 @@ use crate::web::WebLayer;
 pub enum ServeError {
     /// The address is taken.
     #[error(
-        "{address} is in use by another program; choose another port with --addr 127.0.0.1:PORT (port 0 takes a free one)"
+        "{address} is in use by {holder}; or choose another port with --addr 127.0.0.1:PORT (port 0 takes a free one)"
     )]
     AddressInUse {
         /// The address asked for.
         address: String,
+        /// By whom, for a person.
+        holder: &'static str,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
@@ -86,6 +81,15 @@ pub struct Control {
     address: SocketAddr,
 }
 
+/// What became of settings that were read again, by key, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reloaded {
+    /// Those taken over: another value, or files of the same name that hold something else.
+    pub taken: Vec<String>,
+    /// Those that differ from what is in force until a restart.
+    pub needs_restart: Vec<String>,
+}
+
 impl Control {
     /// Settings that [`reload`](Self::reload) takes over; the others need a restart.
     pub const RELOADED: &[&str] = &[
@@ -103,15 +107,22 @@ impl Control {
     ///
     /// Requests on their way are answered, but streams end whose token or certificate opens them no more, and connections are closed whose client's certificate is trusted no more.
     /// Files of new vaults are looked at in the background.
+    /// Says what was taken over, and what of `config` is not in force.
     /// Fails, and leaves everything as it was, where one cannot be used, or the vaults are still being opened.
-    pub async fn reload(&self, config: &Config) -> Result<(), ServeError> {
+    pub async fn reload(&self, config: &Config) -> Result<Reloaded, ServeError> {
         let credentials = credentials(config, self.address)?;
         let vaults = self.services.opened().ok_or(ServeError::Opening)?;
+        let changed = config.differences(&vaults.config());
         let next = config.clone();
         let reload = tokio::task::spawn_blocking(move || vaults.reload(&next));
         reload.await.map_err(|_| ServeError::Panicked)??;
-        self.credentials.send_replace(credentials);
-        Ok(())
+        let before = self.credentials.send_replace(credentials);
+        let (mut taken, needs_restart): (Vec<String>, _) =
+            changed.into_iter().partition(|key| Self::RELOADED.contains(&key.as_str()));
+        taken.extend(self.credentials.borrow().renewed(&before).into_iter().map(str::to_owned));
+        taken.sort_unstable();
+        taken.dedup();
+        Ok(Reloaded { taken, needs_restart })
     }
 }
 
@@ -119,11 +130,27 @@ impl Control {
 ///
 /// Fails where a file cannot be used, and where `address` can be reached from elsewhere and nobody would have to prove who he is.
 fn credentials(config: &Config, address: SocketAddr) -> Result<Credentials, ConfigError> {
-    let keyring = Keyring::load(config)?;
-    if !address.ip().is_loopback() && !keyring.is_required() {
+    let credentials = Credentials::load(config).map_err(|problems| config.invalid(problems))?;
+    if !address.ip().is_loopback() && !credentials.keyring.is_required() {
         return Err(config.refuse("server.address", refusal_to_open(address)));
     }
-    Ok(Credentials { keyring, tls: Tls::load(config)? })
+    Ok(credentials)
+}
+
+/// What keeps a daemon from serving by these settings and shows when they are put to use: files of tokens and certificates, and folders of which there is no index either.
+pub(crate) fn problems(config: &Config, paths: &Paths) -> Vec<Problem> {
+    let mut problems = Credentials::load(config).err().unwrap_or_default();
+    let is_indexed = Vaults::store(config, paths).is_ok_and(|store| store.exists());
+    let roots = config.settings.vaults.iter().map(|vault| &vault.root);
+    for root in roots.filter(|root| !is_indexed && !root.is_dir()) {
+        let reason = match root.metadata() {
+            Ok(_) => "it is no folder".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let reason = format!("{} cannot be read: {reason}", root.display());
+        problems.push(Problem { key: "vaults".to_owned(), reason });
+    }
+    problems
 }
 
 /// Checks what a daemon refuses before it binds anything: its addresses, tokens and certificates. Gives the addresses back.
@@ -136,6 +163,23 @@ pub fn check(config: &Config) -> Result<Vec<SocketAddr>, ConfigError> {
     Ok(addresses)
 }
 
+/// Who is at an address that is in use, and what to do about it.
+const RUNS_ALREADY: &str =
+    "a weft that runs already: ask it with `weft status`, end it with `weft stop`";
+const ANOTHER: &str = "another program";
+
+/// The value of `server.socket` for a socket in the usual place.
+const AUTO: &str = "auto";
+
+/// Where the socket of a daemon on `port` is by these settings, if it has one.
+fn socket_at(settings: &ServerSettings, paths: &Paths, port: u16) -> Option<PathBuf> {
+    match settings.socket.as_str() {
+        "none" => None,
+        AUTO => Some(paths.socket(port)),
+        path => Some(path.into()),
+    }
+}
+
 impl Daemon {
     /// Reads the credentials and binds the sockets of the settings; opens nothing yet.
     ///
@@ -146,26 +190,29 @@ impl Daemon {
         let tcp = TcpListener::bind(&*addresses).await.map_err(|source| {
             let address = server.address.clone();
             if source.kind() == std::io::ErrorKind::AddrInUse {
-                ServeError::AddressInUse { address }
+                let sockets = addresses.iter().map(|at| socket_at(server, &paths, at.port()));
+                let is_ours = sockets.flatten().any(|socket| Socket::is_heard(&socket));
+                let holder = if is_ours { RUNS_ALREADY } else { ANOTHER };
+                ServeError::AddressInUse { address, holder }
             } else {
                 ServeError::Listen { address, source }
             }
         })?;
         let listen = |source| ServeError::Listen { address: server.address.clone(), source };
         let address = tcp.local_addr().map_err(listen)?;
-        let socket = match server.socket.as_str() {
-            "none" => None,
-            "auto" => match Socket::bind(&paths.socket(address.port())) {
+        let socket = match socket_at(server, &paths, address.port()) {
+            None => None,
+            Some(path) => match Socket::bind(&path) {
                 Ok(socket) => Some(socket),
-                Err(error) => {
+                Err(error) if server.socket == AUTO => {
                     tracing::warn!(%error, "no Unix socket");
                     None
                 }
+                Err(source) => {
+                    let address = path.display().to_string();
+                    return Err(ServeError::Listen { address, source });
+                }
             },
-            path => Some(
-                Socket::bind(Path::new(path))
-                    .map_err(|source| ServeError::Listen { address: path.to_owned(), source })?,
-            ),
         };
         let credentials = credentials(&config, address)?;
         if credentials.tls.is_none() && !address.ip().is_loopback() {
@@ -199,6 +246,20 @@ impl Daemon {
         self.socket.as_ref().map(|(socket, _)| socket.path())
     }
 
+    /// Where a process of this machine can ask it: the socket where the port wants credentials that it may not have.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let Credentials { keyring, tls } = &*self.control.credentials.borrow();
+        let near = nearby(self.address);
+        match self.socket() {
+            Some(socket) if tls.is_some() || keyring.is_required() => {
+                format!("unix:{}", socket.display())
+            }
+            Some(_) | None if tls.is_some() => format!("https://{near}"),
+            Some(_) | None => near.to_string(),
+        }
+    }
+
     /// Its services, as clients of the same process may ask them.
     #[must_use]
     pub fn services(&self) -> Services {
@@ -216,10 +277,9 @@ impl Daemon {
     /// Health is NOT_SERVING until the first look at the files is over, or until the store is read where it held an index.
     /// Fails at once where the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let Self { tcp, address, socket, config, paths, services, control, serving } = self;
+        let place = self.place();
+        let Self { tcp, address: _, socket, config, paths, services, control, serving } = self;
         let Control { services: _, credentials, address: _ } = control;
-        let place =
-            place(address, socket.as_ref().map(|(socket, _)| socket), &credentials.borrow());
         let ServerSettings {
             shutdown_ms,
             max_connections,
@@ -230,8 +290,6 @@ impl Daemon {
         } = config.settings.server;
         let keepalive = (keepalive_ms > 0).then(|| Duration::from_millis(keepalive_ms));
         let rate = Arc::new(Rate::new(config.settings.access.requests_per_second));
-        let (mut health, health_server) = tonic_health::server::health_reporter();
-        report(&health, ServingStatus::NotServing).await;
         let describe = || {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(weft_proto::FILE_DESCRIPTOR_SET)
@@ -239,7 +297,7 @@ impl Daemon {
         };
         let routes = services
             .routes()
-            .add_service(health_server)
+            .add_service(HealthServer::new(services.health(serving.subscribe())))
             .add_service(describe().build_v1()?)
             .add_service(describe().build_v1alpha()?)
             .prepare();
@@ -283,7 +341,6 @@ impl Daemon {
         let outcome = tokio::select! {
             opened = opened => match opened {
                 Ok(()) => {
-                    report(&health, ServingStatus::Serving).await;
                     serving.send_replace(true);
                     tokio::select! {
                         () = &mut stop => Ok(()),
@@ -295,12 +352,9 @@ impl Daemon {
             () = &mut stop => Ok(()),
         };
 
-        report(&health, ServingStatus::NotServing).await;
         serving.send_replace(false);
         services.end_streams();
         let _ = ending.send(true);
-        // Whoever watches health has heard it by then, and would be waited for otherwise.
-        forget(&mut health).await;
         let end = tokio::time::timeout(Duration::from_millis(shutdown_ms), &mut server);
         if end.await.is_err() {
             tracing::warn!("some questions were still running and were cut off");
@@ -334,46 +388,11 @@ async fn open(
     Ok(())
 }
 
-/// Where a process of this machine that finds the store locked can ask: the socket where the port wants credentials that it may not have.
-fn place(address: SocketAddr, socket: Option<&Socket>, credentials: &Credentials) -> String {
-    let Credentials { keyring, tls } = credentials;
-    match socket {
-        Some(socket) if tls.is_some() || keyring.is_required() => {
-            format!("unix:{}", socket.path().display())
-        }
-        Some(_) | None => address.to_string(),
-    }
-}
-
 fn of_server(
     ended: Result<Result<(), tonic::transport::Error>, tokio::task::JoinError>,
 ) -> Result<(), ServeError> {
     match ended {
         Ok(outcome) => outcome.map_err(ServeError::from),
         Err(_) => Err(ServeError::Panicked),
-    }
-}
-
-/// The whole, and every service, as health names them.
-const HEALTH_NAMES: [&str; 6] = [
-    "",
-    SearchServiceServer::<Services>::NAME,
-    ContextServiceServer::<Services>::NAME,
-    NoteServiceServer::<Services>::NAME,
-    GraphServiceServer::<Services>::NAME,
-    AdminServiceServer::<Services>::NAME,
-];
-
-/// Says the same of every service and of the whole.
-async fn report(health: &HealthReporter, status: ServingStatus) {
-    for name in HEALTH_NAMES {
-        health.set_service_status(name, status).await;
-    }
-}
-
-/// Ends all who watch health.
-async fn forget(health: &mut HealthReporter) {
-    for name in HEALTH_NAMES {
-        health.clear_service_status(name).await;
     }
 }

@@ -119,7 +119,6 @@ where
         };
         let answering = async move {
             let mut response = answer.await?;
-            status::name_unreadable(&mut response);
             report.head(&response);
             if let Ok(id) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(REQUEST_ID, id);

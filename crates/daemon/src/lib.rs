@@ -18,7 +18,8 @@ pub mod telemetry;
 mod vaults;
 mod web;
 
-pub use daemon::{Control, Daemon, ServeError, check};
+pub use daemon::{Control, Daemon, Reloaded, ServeError, check};
+pub use net::nearby;
 pub use paths::{Environment, Paths};
 pub use services::{Limits, Services};
 pub use vaults::{OpenError, Stay, Vaults};

@@ -13,6 +13,7 @@ use weft_index::keyword::KeywordError;
 use weft_indexer::{IndexError, WriteError};
 
 use crate::access::Refusal;
+use crate::front::code_name;
 
 /// The domain of every `ErrorInfo`.
 const DOMAIN: &str = "noteweft";
@@ -128,22 +129,65 @@ pub(crate) fn write_is_late() -> Status {
     of(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
-/// What the library says of requests that never reach a service, as it travels: its code, how its word begins, and the code that says whose fault it is.
-const UNREADABLE: [(&[u8], &str, Code); 4] = [
-    (b"13", "failed%20to%20decode%20Protobuf", Code::InvalidArgument),
-    (b"13", "Error%20decompressing", Code::InvalidArgument),
-    (b"13", "protocol%20error", Code::InvalidArgument),
-    (b"11", "Error,%20decoded%20message%20length%20too%20large", Code::ResourceExhausted),
+/// What the library says in its own words and without details: its code, how its sentence begins, and then the code that says whose fault it is, the reason, and our sentence for the limit that was passed.
+type Row = (Code, &'static str, Code, &'static str, Option<&'static str>);
+const REWORDED: [Row; 6] = [
+    (
+        Code::ResourceExhausted,
+        "Error decompressing: ",
+        Code::ResourceExhausted,
+        "REQUEST_TOO_LARGE",
+        Some(TOO_LARGE_A_REQUEST),
+    ),
+    (Code::Internal, "failed to decode Protobuf", Code::InvalidArgument, "UNREADABLE", None),
+    (Code::Internal, "Error decompressing", Code::InvalidArgument, "UNREADABLE", None),
+    (Code::Internal, "protocol error", Code::InvalidArgument, "UNREADABLE", None),
+    (
+        Code::OutOfRange,
+        "Error, decoded message length too large: ",
+        Code::ResourceExhausted,
+        "REQUEST_TOO_LARGE",
+        Some(TOO_LARGE_A_REQUEST),
+    ),
+    (
+        Code::OutOfRange,
+        "Error, encoded message length too large: ",
+        Code::ResourceExhausted,
+        "ANSWER_TOO_LARGE",
+        Some("the answer is larger than server.max_answer_bytes; ask for less of it"),
+    ),
 ];
 
-/// Gives a request that could not be read, or is too large, the code that says so: the library takes the blame itself.
-pub(crate) fn name_unreadable<B>(response: &mut http::Response<B>) {
-    let headers = response.headers_mut();
-    let code = headers.get("grpc-status").map_or(&b""[..], |code| code.as_bytes());
-    let said = headers.get("grpc-message").and_then(|said| said.to_str().ok()).unwrap_or_default();
-    let row = UNREADABLE.iter().find(|(own, start, _)| *own == code && said.starts_with(start));
-    if let Some((_, _, code)) = row {
-        headers.insert("grpc-status", http::HeaderValue::from(*code as i32));
+const TOO_LARGE_A_REQUEST: &str = "the request is larger than server.max_request_bytes";
+
+/// Gives an error without details, which the library made of an answer to `call`, the code that says whose fault it is, and a reason: the library takes the blame itself, and leaves it at a sentence.
+pub(crate) fn reword(headers: &mut http::HeaderMap, call: &str) {
+    let is_error = headers.get("grpc-status").is_some_and(|code| code != "0");
+    if !is_error || headers.contains_key("grpc-status-details-bin") {
+        return;
+    }
+    let Some(said) = Status::from_header_map(headers) else { return };
+    let text = said.message();
+    let row =
+        REWORDED.iter().find(|(own, start, ..)| *own == said.code() && text.starts_with(start));
+    let status = match row {
+        Some((_, start, code, reason, limit)) => {
+            let found = &text[start.len()..];
+            let text = limit.map_or_else(|| text.to_owned(), |limit| format!("{limit} ({found})"));
+            of(*code, reason, text)
+        }
+        None if said.code() == Code::Unimplemented && text.is_empty() => {
+            let details = info("UNKNOWN_CALL", [("call".to_owned(), call.to_owned())]);
+            let text = format!("there is no call `{call}`; reflection names those that there are");
+            told(Code::Unimplemented, text, details)
+        }
+        None => of(said.code(), code_name(said.code()), text.to_owned()),
+    };
+    for (name, value) in &status.into_http::<()>().into_parts().0.headers {
+        // The head of an answer says already how it is written.
+        if name != http::header::CONTENT_TYPE {
+            headers.insert(name, value.clone());
+        }
     }
 }
 
@@ -152,6 +196,13 @@ pub(crate) fn invalid(field: &str, reason: &str) -> Status {
     let mut details = info("INVALID_ARGUMENT", [("field".to_owned(), field.to_owned())]);
     details.add_bad_request_violation(field, shortened(reason));
     told(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
+}
+
+/// Health was asked of a service that is none.
+pub(crate) fn unknown_service(name: &str) -> Status {
+    let details = info("UNKNOWN_SERVICE", [("service".to_owned(), name.to_owned())]);
+    let text = format!("there is no service `{name}`; the whole daemon has the empty name");
+    told(Code::NotFound, text, details)
 }
 
 /// The index is still being opened.
@@ -188,7 +239,7 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Status {
         Refusal::NotAllowed(principal) => of(
             Code::PermissionDenied,
             "READ_ONLY",
-            format!("`{}` may read, and not do this", principal.name()),
+            format!("`{}` may only read, and this needs the right \"write\"", principal.name()),
         ),
     }
 }

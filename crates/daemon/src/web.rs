@@ -3,6 +3,7 @@
 //! Whoever reaches the port may read the notes, and a browser reaches it on behalf of any site it shows.
 //! So each request is looked at before anything else: it must name this machine as its host, which a name that a foreign site bends to this address does not (DNS rebinding), and where it says from which site it comes, that must be this one.
 
+mod answers;
 mod guard;
 mod page;
 
@@ -18,7 +19,7 @@ use tonic::service::{AxumBody, Routes};
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer, Service};
 
-use crate::access::{Kept, KeptLayer};
+use answers::{Answers, AnswersLayer};
 
 /// Where Prometheus reads.
 const METRICS: &str = "/metrics";
@@ -36,14 +37,14 @@ impl Layer<Routes> for WebLayer {
     type Service = Web;
 
     fn layer(&self, routes: Routes) -> Web {
-        Web { services: GrpcWebLayer::new().layer(KeptLayer.layer(routes)), front: self.clone() }
+        Web { services: GrpcWebLayer::new().layer(AnswersLayer.layer(routes)), front: self.clone() }
     }
 }
 
 /// The page for browsers, gRPC-web for the page, tools for agents, gRPC for all others.
 #[derive(Clone)]
 pub(crate) struct Web {
-    services: GrpcWebService<Kept<Routes>>,
+    services: GrpcWebService<Answers<Routes>>,
     front: WebLayer,
 }
 
@@ -64,13 +65,19 @@ impl Service<Request<Body>> for Web {
             return Box::pin(async move { Ok(mcp.answer(request).await) });
         } else if request.method() == Method::GET && request.uri().path() == METRICS {
             return Box::pin(std::future::ready(Ok(metrics(&*self.front.metrics))));
-        } else if [Method::GET, Method::HEAD].contains(request.method()) {
+        } else if [Method::GET, Method::HEAD].contains(request.method()) || !is_call(&request) {
             page::answer(request.uri().path(), request.headers())
         } else {
             return Box::pin(self.services.call(request));
         };
         Box::pin(std::future::ready(Ok(immediate.map(|bytes| Body::new(AxumBody::from(bytes))))))
     }
+}
+
+/// Whether a request means a call of a service, by gRPC or gRPC-web, or asks a browser's way whether it may.
+fn is_call(request: &Request<Body>) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    request.method() == Method::OPTIONS || kind.starts_with(b"application/grpc")
 }
 
 fn metrics(text: &(dyn Fn() -> String + Send + Sync)) -> Response<Body> {

@@ -226,6 +226,23 @@ pub(crate) fn config(
     more: &[(&str, String, &str)],
 ) -> Result<(Config, Paths), Failure> {
     let environment = Environment::read();
+    let config = Config::load(&sources(global, vaults, more), &environment)?;
+    Ok((config, Paths::new(&environment)))
+}
+
+/// The same for a daemon, whose files must be usable, too.
+pub(crate) fn config_to_serve(
+    global: &Global,
+    vaults: &[PathBuf],
+    more: &[(&str, String, &str)],
+) -> Result<(Config, Paths), Failure> {
+    let environment = Environment::read();
+    let config = Config::load_to_serve(&sources(global, vaults, more), &environment)?;
+    Ok((config, Paths::new(&environment)))
+}
+
+/// What the flags say of settings.
+fn sources(global: &Global, vaults: &[PathBuf], more: &[(&str, String, &str)]) -> Sources {
     let set =
         global.set.iter().map(|(key, value)| (key.clone(), value.clone(), "--set".to_owned()));
     let store = global.store.iter().map(|path| {
@@ -235,13 +252,11 @@ pub(crate) fn config(
     let more = more
         .iter()
         .map(|(key, value, flag)| ((*key).to_owned(), toml_text(value), (*flag).to_owned()));
-    let sources = Sources {
+    Sources {
         file: global.config.clone(),
         flags: set.chain(store).chain(more).collect(),
         vaults: vaults.to_vec(),
-    };
-    let paths = Paths::new(&environment);
-    Ok((Config::load(&sources, &environment)?, paths))
+    }
 }
 
 /// A text as TOML, so that `8080` or `true` stay texts.

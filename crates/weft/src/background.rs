@@ -31,7 +31,7 @@ const LOG_LINES: usize = 20;
 /// Starts this same command without `--detach` in the background, and returns when it serves.
 ///
 /// What the daemon says goes into a log; where it ends before it serves, the end of that log is shown.
-pub(crate) async fn start(config: &Config, paths: &Paths, hint: &Hint) -> Result<(), Failure> {
+pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Result<(), Failure> {
     let failed = |action: &str, path: &Path, error: std::io::Error| {
         Failure::other(format!("cannot {action} {}: {error}", path.display()))
     };
@@ -67,7 +67,16 @@ pub(crate) async fn start(config: &Config, paths: &Paths, hint: &Hint) -> Result
     // It may be gone already, and nothing else uses it.
     let _ = std::fs::remove_file(&ear);
     let status = outcome?;
-    say(&print::detached(&status, child.id(), &log, &hint.command(&["stop"])));
+    let socket = config.settings.server.socket.as_str();
+    let stop = match (socket, child.id()) {
+        // Without a socket nobody else knows the process.
+        ("none", Some(process)) => format!("kill {process}"),
+        ("none" | "auto", _) => {
+            Hint::daemon(global.own_address().map(String::as_str)).command(&["stop"])
+        }
+        (path, _) => Hint::daemon(Some(&format!("unix:{path}"))).command(&["stop"]),
+    };
+    say(&print::detached(&status, child.id(), &log, &stop));
     Ok(())
 }
 
@@ -129,9 +138,8 @@ pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
     let server = &config.settings.server;
     let address = global.addr.as_ref().unwrap_or(&server.address);
     let socket = socket(address, &server.socket, &paths).ok_or_else(|| {
-        Failure::usage(format!(
-            "no Unix socket belongs to {address}; name it with --addr unix:PATH"
-        ))
+        Failure::usage(format!("no Unix socket belongs to {address}, and by that alone `weft stop` knows the process"))
+            .hint("name another socket with --addr unix:PATH; end a daemon without one with `kill`, or by its service manager")
     })?;
     let unreachable = |error: std::io::Error| {
         Failure::unreachable(&socket.display().to_string(), &error.to_string())

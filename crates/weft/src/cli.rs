@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -32,11 +33,36 @@ pub(crate) struct Cli {
 impl Cli {
     /// What the process was called with; ends it where that cannot be understood.
     pub(crate) fn read() -> Self {
-        let matches = Self::command().get_matches();
+        let matches = Self::command().get_matches_from(gathered(std::env::args_os()));
         let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         cli.global.addr_by_flag = matches.value_source("addr") == Some(ValueSource::CommandLine);
         cli
     }
+}
+
+/// Flags of every command that count each time they are given.
+const REPEATED: [&str; 2] = ["--set", "--vault"];
+
+/// The same words with the flags of [`REPEATED`] at the end, in their order: of those before a command and those behind it the parser keeps the latter alone.
+fn gathered(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let (mut others, mut repeated) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let text = word.to_str().unwrap_or_default();
+        let (flag, value) = text.split_once('=').map_or((text, None), |(flag, v)| (flag, Some(v)));
+        if text == "--" {
+            // Past it nothing is a flag.
+            repeated.extend([word].into_iter().chain(words.by_ref()));
+        } else if !REPEATED.contains(&flag) {
+            others.push(word);
+        } else {
+            let is_whole = value.is_some();
+            repeated.push(word);
+            repeated.extend(if is_whole { None } else { words.next() });
+        }
+    }
+    others.extend(repeated);
+    others
 }
 
 /// Flags of every command.
@@ -101,6 +127,15 @@ pub(crate) struct Global {
         help_heading = "Where to ask"
     )]
     pub(crate) tls_ca: Option<PathBuf>,
+    /// The name that the daemon's certificate bears, where it is asked at another one, such as 127.0.0.1; asks over TLS.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TLS_NAME",
+        value_name = "NAME",
+        help_heading = "Where to ask"
+    )]
+    pub(crate) tls_name: Option<String>,
     /// The certificate to show to a daemon that asks for one.
     #[arg(
         long,
@@ -477,6 +512,21 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_flag_that_is_repeated_counts_before_and_behind_the_command() {
+        let words = "weft --set a=1 --vault=x search --set=b=2 moss --vault y -- --set c=3";
+        let words = gathered(words.split(' ').map(OsString::from));
+        let Cli { global, command } = Cli::try_parse_from(words).unwrap();
+        let set: Vec<_> = global.set.iter().map(|(key, value)| (&**key, &**value)).collect();
+        assert_eq!(set, [("a", "1"), ("b", "2")]);
+        assert_eq!(global.vault, [PathBuf::from("x"), PathBuf::from("y")]);
+        let Some(Command::Search { query, .. }) = command else { panic!("another command") };
+        assert_eq!(query, ["moss", "--set", "c=3"]);
+        assert!(
+            Cli::try_parse_from(gathered(["weft", "status", "--set"].map(Into::into))).is_err()
+        );
     }
 
     #[test]

@@ -237,9 +237,7 @@ fn show_config(global: &Global, command: &ConfigCommand) -> Result<(), Failure> 
     match command {
         ConfigCommand::Default => write(weft_daemon::config::DEFAULT_TOML),
         ConfigCommand::Show { origin } => {
-            let address = global.own_address().map(|at| ("server.address", at.clone(), "--addr"));
-            let address: Vec<_> = address.into_iter().collect();
-            let (config, _) = config(global, &global.vault, &address)?;
+            let (config, _) = config(global, &global.vault, &[])?;
             let settings: Vec<Setting> = config
                 .entries()
                 .into_iter()

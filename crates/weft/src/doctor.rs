@@ -17,7 +17,7 @@ use crate::commands::{json, write, write_plain};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::print;
-use crate::reach::{Credentials, usual};
+use crate::reach::{Credentials, is_heard, is_own, root, usual};
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -86,9 +86,12 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     let checked = tokio::task::spawn_blocking(blocking).await;
     checks.extend(checked.map_err(|_| Failure::other("a check came to a sudden end"))?);
     checks.extend(config.settings.vaults.iter().map(|vault| check_vault(&vault.root)));
-    checks.extend(check_access(&config));
     let credentials = Credentials::read(global)?;
     let address = global.addr.clone().unwrap_or_else(|| usual(&config, &paths, &credentials));
+    // Settings of this machine say nothing of a daemon elsewhere.
+    if is_own(&address, &config, &paths) {
+        checks.extend(check_access(&config));
+    }
     let purpose = Purpose::Question { wait: false };
     match Asker::connect(&address, &credentials, purpose, Hint::daemon(None)).await {
         Ok(asker) => checks.extend(check_daemon(&asker, &address).await),
@@ -101,14 +104,7 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
                     ),
                 );
             }
-            let socket = address.strip_prefix("unix:").map(Path::new);
-            let advice = if socket.is_some_and(Path::exists) {
-                "a daemon that was killed left its socket; the next `weft serve` takes its place"
-            } else {
-                "start one with `weft serve DIR`, or name another with --addr"
-            };
-            let check = Check::new("daemon", Outcome::Notice, failure.message);
-            checks.push(check.advise(advice));
+            checks.push(check_unreached(&address, failure).await);
         }
     }
     tell(global, &checks)
@@ -243,9 +239,11 @@ fn check_access(config: &Config) -> Vec<Check> {
     checks.extend(files.chain(&tls.key).filter_map(|path| check_secret(path)));
     if checks.is_empty() {
         let text = match (open, config.settings.asks_for_credentials()) {
-            (_, true) => "callers prove who they are",
-            (true, false) => "the address is open to everyone",
-            (false, false) => "only this machine reaches the daemon, and no token is asked for",
+            (_, true) => "by these settings callers prove who they are",
+            (true, false) => "by these settings the address is open to everyone",
+            (false, false) => {
+                "by these settings only this machine reaches the daemon, and no token is asked for"
+            }
         };
         checks.push(Check::new("access", Outcome::Good, text));
     }
@@ -267,6 +265,24 @@ fn check_secret(_path: &Path) -> Option<Check> {
     None
 }
 
+/// Why no daemon could be asked at `address`: there is none, or the two did not agree on how.
+async fn check_unreached(address: &str, failure: Failure) -> Check {
+    let Failure { message, hints, .. } = failure;
+    let socket = address.strip_prefix("unix:").map(Path::new);
+    if socket.is_none() && is_heard(address).await {
+        let reason = message.rsplit_once(&format!("{address}: ")).map_or(&*message, |(_, it)| it);
+        let text = format!("something listens at {address}, and cannot be asked: {reason}");
+        let check = Check::new("daemon", Outcome::Bad, text);
+        return Check { advice: hints.into_iter().next(), ..check };
+    }
+    let advice = if socket.is_some_and(Path::exists) {
+        "a daemon that was killed left its socket; the next `weft serve` takes its place"
+    } else {
+        "start one with `weft serve DIR`, or name another with --addr"
+    };
+    Check::new("daemon", Outcome::Notice, message).advise(advice)
+}
+
 /// How the daemon is, by its own account.
 async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
     let mut admin = asker.admin();
@@ -274,12 +290,14 @@ async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
     let status = match asked {
         Ok(Ok(status)) => status.into_inner(),
         // A status with a cause was made on this side: what answers does not speak as a daemon does.
-        Ok(Err(status)) if status.source().is_some() => return vec![check_stranger(address)],
-        Err(_) => return vec![check_stranger(address)],
+        Ok(Err(status)) if status.source().is_some() => {
+            return vec![check_stranger(address, &root(&status))];
+        }
+        Err(_) => return vec![check_stranger(address, "it says nothing")],
         Ok(Err(status)) => {
-            // One that opens its index is on its way.
-            let outcome =
-                if status.code() == Code::Unavailable { Outcome::Notice } else { Outcome::Bad };
+            // One that opens its index is on its way, and one that tells how it is to others alone is well.
+            let is_there = [Code::Unavailable, Code::PermissionDenied].contains(&status.code());
+            let outcome = if is_there { Outcome::Notice } else { Outcome::Bad };
             let failure = Failure::from(status);
             let check = Check::new("daemon", outcome, format!("{address}: {}", failure.message));
             return vec![Check { advice: failure.hints.into_iter().next(), ..check }];
@@ -323,10 +341,10 @@ async fn check_daemon(asker: &Asker, address: &str) -> Vec<Check> {
 }
 
 /// Somebody listens where the daemon should, and is none, or is asked in another way than it expects.
-fn check_stranger(address: &str) -> Check {
-    let text = format!("something listens at {address} and does not answer as a daemon");
+fn check_stranger(address: &str, reason: &str) -> Check {
+    let text = format!("something listens at {address} and does not answer as a daemon: {reason}");
     Check::new("daemon", Outcome::Bad, text).advise(
-        "where it is another program, give the daemon another port in server.address; where it is a daemon with TLS, ask https://…, with --tls-ca for an authority of your own",
+        "where it is another program, give the daemon another port in server.address; where it is a daemon with TLS, ask https://…, with --tls-ca for an authority of your own, and with --tls-cert and --tls-key where it asks for a certificate",
     )
 }
 

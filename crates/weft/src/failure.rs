@@ -45,7 +45,7 @@ impl Failure {
     pub(crate) fn unreachable(address: &str, reason: &str) -> Self {
         let failure = Self::new(UNREACHABLE, format!("no daemon answers at {address}: {reason}"));
         if address.starts_with("https://") {
-            failure.hint("where its certificate is of an authority of your own, name that with --tls-ca FILE")
+            failure.hint("where its certificate is of an authority of your own, name that with --tls-ca FILE; where it bears another name than the address, name that with --tls-name NAME")
         } else {
             failure
                 .hint("start one with `weft serve DIR`, or answer from a folder with `--vault DIR`")
@@ -101,7 +101,9 @@ impl From<Status> for Failure {
             },
             Some(info) if ["NO_TOKEN", "UNKNOWN_TOKEN"].contains(&info.reason.as_str()) => failure
                 .hint("show one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
-            None if lost => failure.hint("where something else listens there, name the daemon with --addr; one with TLS is asked at https://HOST:PORT"),
+            Some(info) if info.reason == "READ_ONLY" => failure
+                .hint("show a token with the right \"write\" (--token-file FILE or WEFT_TOKEN), or ask at the Unix socket on the daemon's own machine (--addr unix:PATH)"),
+            None if lost => failure.hint("where something else listens there, name the daemon with --addr; one with TLS is asked at https://HOST:PORT, and shown a certificate with --tls-cert and --tls-key where it asks for one"),
             Some(_) | None => failure,
         }
     }

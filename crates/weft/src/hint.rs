@@ -12,8 +12,16 @@ pub(crate) struct Hint {
 }
 
 /// Flags without which a next command would ask something else: by which settings, as whom, and when.
-const KEPT: [&str; 7] =
-    ["--config", "--set", "--as-of", "--token-file", "--tls-ca", "--tls-cert", "--tls-key"];
+const KEPT: [&str; 8] = [
+    "--config",
+    "--set",
+    "--as-of",
+    "--token-file",
+    "--tls-ca",
+    "--tls-name",
+    "--tls-cert",
+    "--tls-key",
+];
 
 impl Hint {
     fn new(place: String) -> Self {

@@ -5,11 +5,14 @@ use weft_daemon::config::Config;
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::hint::Hint;
 
 /// Refuses: the daemon is run by a service manager here.
 #[expect(clippy::unused_async, reason = "it stands for one that waits")]
-pub(crate) async fn start(_config: &Config, _paths: &Paths, _hint: &Hint) -> Result<(), Failure> {
+pub(crate) async fn start(
+    _config: &Config,
+    _paths: &Paths,
+    _global: &Global,
+) -> Result<(), Failure> {
     Err(Failure::usage("--detach needs a Unix; run `weft serve` under a service manager here"))
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tonic::codegen::http::HeaderValue;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use weft_daemon::Paths;
 use weft_daemon::config::Config;
+use weft_daemon::{Paths, nearby};
 
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ pub(crate) struct Credentials {
     token: Option<HeaderValue>,
     authority: Option<Certificate>,
     identity: Option<Identity>,
+    /// The name that the daemon's certificate bears, where it is not the one asked at.
+    name: Option<String>,
 }
 
 impl Credentials {
@@ -46,12 +48,12 @@ impl Credentials {
             }
             (_, _) => None,
         };
-        Ok(Self { token, authority, identity })
+        Ok(Self { token, authority, identity, name: global.tls_name.clone() })
     }
 
     fn is_empty(&self) -> bool {
-        let Self { token, authority, identity } = self;
-        token.is_none() && authority.is_none() && identity.is_none()
+        let Self { token, authority, identity, name } = self;
+        token.is_none() && authority.is_none() && identity.is_none() && name.is_none()
     }
 
     /// The value of the `authorization` header.
@@ -70,11 +72,11 @@ impl Credentials {
         Ok(self.endpoint(address)?.connect_lazy())
     }
 
-    /// An address without a scheme is asked over TLS where an authority is named.
+    /// An address without a scheme is asked over TLS where an authority or the name of a certificate is given.
     fn endpoint(&self, address: &str) -> Result<Endpoint, Failure> {
         let uri = match address {
             whole if whole.contains("://") || whole.starts_with("unix:") => whole.to_owned(),
-            place if self.authority.is_some() => format!("https://{place}"),
+            place if self.authority.is_some() || self.name.is_some() => format!("https://{place}"),
             place => format!("http://{place}"),
         };
         let encrypted = uri.starts_with("https://");
@@ -88,6 +90,9 @@ impl Credentials {
             let mut tls = ClientTlsConfig::new().with_webpki_roots();
             if let Some(authority) = &self.authority {
                 tls = tls.ca_certificate(authority.clone());
+            }
+            if let Some(name) = &self.name {
+                tls = tls.domain_name(name);
             }
             if let Some(identity) = &self.identity {
                 tls = tls.identity(identity.clone());
@@ -112,9 +117,37 @@ pub(crate) fn usual(config: &Config, paths: &Paths, credentials: &Credentials) -
     let socket = socket(&server.address, &server.socket, paths).filter(|path| path.exists());
     match socket.filter(|_| guarded && credentials.is_empty()) {
         Some(path) => format!("unix:{}", path.display()),
-        None if config.settings.tls.certificate.is_some() => format!("https://{}", server.address),
-        None => server.address.clone(),
+        None if config.settings.tls.certificate.is_some() => {
+            format!("https://{}", near(&server.address))
+        }
+        None => near(&server.address),
     }
+}
+
+/// The address by which this machine reaches a daemon that listens at `address`.
+fn near(address: &str) -> String {
+    address.parse().map_or_else(|_| address.to_owned(), |all| nearby(all).to_string())
+}
+
+/// Whether `address` leads to the daemon of these settings.
+pub(crate) fn is_own(address: &str, config: &Config, paths: &Paths) -> bool {
+    let server = &config.settings.server;
+    let path = address.strip_prefix("unix:").map(PathBuf::from);
+    let place = place(address);
+    place == server.address
+        || place == near(&server.address)
+        || path.is_some() && path == socket(&server.address, &server.socket, paths)
+}
+
+/// An address without its scheme.
+fn place(address: &str) -> &str {
+    address.split_once("://").map_or(address, |(_, place)| place).trim_end_matches('/')
+}
+
+/// Whether anybody listens at `HOST:PORT`, with or without a scheme.
+pub(crate) async fn is_heard(address: &str) -> bool {
+    let connecting = tokio::net::TcpStream::connect(place(address));
+    tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.is_ok_and(|outcome| outcome.is_ok())
 }
 
 /// The socket of the daemon at `address`, with `setting` as the settings name it.
@@ -145,7 +178,7 @@ fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// What lies at the bottom of an error.
-fn root(error: &dyn std::error::Error) -> String {
+pub(crate) fn root(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -173,6 +206,18 @@ mod tests {
         ] {
             let found = socket(address, setting, &paths);
             assert_eq!(found.as_deref(), expected.map(Path::new), "{address} {setting}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_all_addresses_is_asked_at_one() {
+        for (address, expected) in [
+            ("0.0.0.0:9338", "127.0.0.1:9338"),
+            ("[::]:9338", "[::1]:9338"),
+            ("192.0.2.1:9338", "192.0.2.1:9338"),
+            ("localhost:9338", "localhost:9338"),
+        ] {
+            assert_eq!(near(address), expected);
         }
     }
 

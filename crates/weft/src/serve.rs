@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use weft_daemon::config::{Config, ServerSettings};
 use weft_daemon::telemetry::{self, Telemetry};
-use weft_daemon::{Control, Daemon, Environment, ServeError};
+use weft_daemon::{Control, Daemon, Environment, Reloaded, ServeError};
 use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusResponse};
 
-use crate::asker::{Asker, config};
+use crate::asker::{Asker, config_to_serve};
 use crate::background;
 use crate::cli::{Format, Global};
 use crate::commands::{render, write_as};
@@ -41,25 +41,21 @@ pub(crate) async fn run(
         let socket = socket.iter().map(|path| ("server.socket", path.clone(), "--socket"));
         let more: Vec<_> = address.into_iter().chain(socket).collect();
         let vaults = if vaults.is_empty() { &global.vault } else { vaults };
-        config(global, vaults, &more)
+        config_to_serve(global, vaults, &more)
     };
     let (config, paths) = read()?;
     if detach {
-        return background::start(
-            &config,
-            &paths,
-            &Hint::daemon(global.own_address().map(String::as_str)),
-        )
-        .await;
+        return background::start(&config, &paths, global).await;
     }
     let hangups = Hangups::new();
     let notifier = Notifier::new(&Environment::read());
     let telemetry = telemetry::start(&config)?;
-    let usual = config.settings.server.address == ServerSettings::default().address;
-    let daemon = Daemon::bind(config.clone(), paths).await?;
+    let daemon = Daemon::bind(config, paths).await?;
     let address = daemon.address().to_string();
     let socket = daemon.socket().map(|path| path.display().to_string());
-    let hint = Hint::daemon((!usual).then_some(address.as_str()));
+    let place = daemon.place();
+    let is_usual = place == ServerSettings::default().address;
+    let hint = Hint::daemon((!is_usual).then_some(place.as_str()));
     let asker = Asker::beside(&daemon, hint);
     let (serving, control) = (daemon.serving(), daemon.control());
 
@@ -74,7 +70,7 @@ pub(crate) async fn run(
         greet(&asker, serving, &place, question, global.format, &notifier).await?;
         tokio::select! {
             () = keep_telling(&notifier) => {}
-            () = reread(hangups, config, read, &control, &telemetry, &notifier) => {}
+            () = reread(hangups, read, &control, &telemetry, &notifier) => {}
         }
         Ok(())
     };
@@ -167,7 +163,6 @@ async fn keep_telling(notifier: &Notifier) {
 /// Reads the settings again at each SIGHUP; what cannot be used leaves everything as it was. Never returns.
 async fn reread(
     mut hangups: Hangups,
-    mut config: Config,
     read: impl Fn() -> Result<(Config, weft_daemon::Paths), Failure>,
     control: &Control,
     telemetry: &Telemetry,
@@ -178,23 +173,20 @@ async fn reread(
         notifier.tell(&[Notice::Reloading]);
         let outcome = async {
             let (next, _) = read()?;
-            control.reload(&next).await?;
+            let reloaded = control.reload(&next).await?;
             telemetry.reload(&next)?;
-            Ok::<_, Failure>(next)
+            Ok::<_, Failure>((reloaded, next))
         }
         .await;
         match outcome {
-            Ok(next) => {
-                let changed = next.differences(&config);
-                let (taken, left): (Vec<_>, Vec<_>) =
-                    changed.into_iter().partition(|key| Control::RELOADED.contains(&key.as_str()));
+            Ok((Reloaded { taken, needs_restart }, next)) => {
                 if taken.iter().any(|key| key == "vaults") && next.settings.store.path.is_none() {
                     tracing::warn!(
                         "the next start looks for the index of these vaults elsewhere; set store.path so that it stays one index"
                     );
                 }
-                tracing::warn!(?taken, needs_restart = ?left, "the settings were read again");
-                config = next;
+                let (taken, needs_restart) = (listed(&taken), listed(&needs_restart));
+                tracing::warn!(taken, needs_restart, "the settings were read again");
             }
             Err(failure) => {
                 tracing::error!(error = failure.message, "the settings stay as they were");
@@ -202,6 +194,11 @@ async fn reread(
         }
         notifier.tell(&[Notice::Ready]);
     }
+}
+
+/// Keys as one field of a log.
+fn listed(keys: &[String]) -> String {
+    if keys.is_empty() { "none".to_owned() } else { keys.join(", ") }
 }
 
 /// The SIGHUPs of this process from when it was made; from then on none ends the process.

@@ -4,7 +4,7 @@
 //! Where nothing is configured, a loopback address is open to everyone on the machine; a daemon on any other address does not start.
 
 mod calls;
-mod kept;
+mod pass;
 mod rate;
 mod secrets;
 
@@ -16,11 +16,11 @@ use http::HeaderMap;
 use http::header;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, ConfigError, Settings};
+use crate::config::{Config, Problem, Settings};
 use crate::net::{Peer, Tls};
 
 pub(crate) use calls::{Need, need};
-pub(crate) use kept::{Kept, KeptLayer, Pass};
+pub(crate) use pass::Pass;
 pub(crate) use rate::Rate;
 
 /// What a caller may do.
@@ -118,6 +118,28 @@ pub(crate) struct Credentials {
     pub(crate) tls: Option<Tls>,
 }
 
+impl Credentials {
+    /// Reads what the settings name, anew each time, so that what was renewed is taken over.
+    ///
+    /// Fails with everything that is wrong with it, all at once.
+    pub(crate) fn load(config: &Config) -> Result<Self, Vec<Problem>> {
+        match (Keyring::load(config), Tls::load(&config.settings.tls)) {
+            (Ok(keyring), Ok(tls)) => Ok(Self { keyring, tls }),
+            (keyring, tls) => {
+                Err([keyring.err(), tls.err()].into_iter().flatten().flatten().collect())
+            }
+        }
+    }
+
+    /// The settings that name other secrets or certificates than `before`, though they may read the same.
+    pub(crate) fn renewed(&self, before: &Self) -> Vec<&'static str> {
+        let Self { keyring, tls } = self;
+        let tokens = (keyring.tokens != before.keyring.tokens).then_some("access.tokens");
+        let tls = tls.iter().zip(&before.tls).flat_map(|(tls, before)| tls.renewed(before));
+        tokens.into_iter().chain(tls).collect()
+    }
+}
+
 /// The tokens and certificates that callers show.
 #[derive(Debug)]
 pub(crate) struct Keyring {
@@ -127,7 +149,7 @@ pub(crate) struct Keyring {
     open_health: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Token {
     name: Arc<str>,
     right: Right,
@@ -138,7 +160,7 @@ impl Keyring {
     /// Reads the tokens that the settings name.
     ///
     /// Fails with everything that is wrong with them, all at once.
-    pub(crate) fn load(config: &Config) -> Result<Self, ConfigError> {
+    fn load(config: &Config) -> Result<Self, Vec<Problem>> {
         let Settings { access, tls, .. } = &config.settings;
         let mut tokens = Vec::new();
         let mut problems = Vec::new();
@@ -149,11 +171,11 @@ impl Keyring {
                     right: source.right,
                     hash: blake3::hash(secret.as_bytes()),
                 })),
-                Err(reason) => problems.push(("access.tokens", reason)),
+                Err(reason) => problems.push(Problem { key: "access.tokens".to_owned(), reason }),
             }
         }
         if !problems.is_empty() {
-            return Err(config.refuse_all(problems));
+            return Err(problems);
         }
         let certificates = tls.client_ca.as_ref().map(|_| tls.client_right);
         Ok(Self { tokens, certificates, open_health: access.open_health })

@@ -112,6 +112,35 @@ impl Config {
     ///
     /// Fails with every problem that was found.
     pub fn load(sources: &Sources, environment: &Environment) -> Result<Self, ConfigError> {
+        match Self::read(sources, environment)? {
+            (config, problems) if problems.is_empty() => Ok(config),
+            (_, problems) => Err(ConfigError::Invalid { problems }),
+        }
+    }
+
+    /// The same for a daemon, whose files must be usable, too: those of tokens and certificates, and the folders of notes.
+    ///
+    /// Fails with every problem of either kind.
+    pub fn load_to_serve(
+        sources: &Sources,
+        environment: &Environment,
+    ) -> Result<Self, ConfigError> {
+        let (config, mut problems) = Self::read(sources, environment)?;
+        let paths = Paths::new(environment);
+        for problem in crate::daemon::problems(&config, &paths) {
+            let problem = (problem.clone(), config.origin(&problem.key));
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
+    }
+
+    /// The settings as they are written, and what is wrong with them by themselves.
+    fn read(
+        sources: &Sources,
+        environment: &Environment,
+    ) -> Result<(Self, Vec<(Problem, Origin)>), ConfigError> {
         let mut layers = Layers::default();
         let paths = Paths::new(environment);
         let found = || paths.config_file().filter(|path| path.exists());
@@ -220,15 +249,16 @@ impl Config {
     /// The error for a value that only shows itself unusable when it is put to use.
     #[must_use]
     pub fn refuse(&self, key: &str, reason: String) -> ConfigError {
-        self.refuse_all(vec![(key, reason)])
+        self.invalid(vec![Problem { key: key.to_owned(), reason }])
     }
 
     /// Likewise for several values.
-    pub(crate) fn refuse_all(&self, problems: Vec<(&str, String)>) -> ConfigError {
-        let problem = |(key, reason): (&str, String)| {
-            (Problem { key: key.to_owned(), reason }, self.origin(key))
+    pub(crate) fn invalid(&self, problems: Vec<Problem>) -> ConfigError {
+        let with_origin = |problem: Problem| {
+            let origin = self.origin(&problem.key);
+            (problem, origin)
         };
-        ConfigError::Invalid { problems: problems.into_iter().map(problem).collect() }
+        ConfigError::Invalid { problems: problems.into_iter().map(with_origin).collect() }
     }
 
     /// The variables of the process, for secrets that lie in one.
@@ -283,7 +313,10 @@ impl Layers {
         self.problems.push((Problem { key: key.to_owned(), reason }, origin));
     }
 
-    fn finish(self, environment: &Environment) -> Result<Config, ConfigError> {
+    fn finish(
+        self,
+        environment: &Environment,
+    ) -> Result<(Config, Vec<(Problem, Origin)>), ConfigError> {
         let Self { merged, origins, mut problems } = self;
         let settings = match Settings::deserialize(Value::Table(merged)) {
             Ok(settings) => settings,
@@ -298,11 +331,7 @@ impl Layers {
             let origin = origin_of(&origins, &problem.key);
             problems.push((problem, origin));
         }
-        if problems.is_empty() {
-            Ok(Config { settings, origins, environment: environment.clone() })
-        } else {
-            Err(ConfigError::Invalid { problems })
-        }
+        Ok((Config { settings, origins, environment: environment.clone() }, problems))
     }
 }
 
@@ -481,6 +510,53 @@ mod tests {
             assert!(problems[0].0.reason.contains("access.tokens"), "{address}");
             assert!(load(None, &[], &[&none[..], &[at, token]].concat()).is_ok(), "{address}");
             assert!(load(None, &[], &[&tls[..], &[at]].concat()).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn what_a_daemon_cannot_use_is_told_with_all_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().display().to_string();
+        let token = |name: &str, from: &str| format!("{{name = '{name}', right = 'read'{from}}}");
+        std::fs::write(folder.path().join("empty"), "").unwrap();
+        let tokens = [
+            token("a", &format!(", file = '{home}/empty'")),
+            token("b", ", env = 'UNSET'"),
+            token("c", ""),
+        ];
+        let flags = [
+            ("access.tokens", format!("[{}]", tokens.join(", "))),
+            ("trace.endpoint", "foo".to_owned()),
+            ("embedding.remote.url", "nonsense".to_owned()),
+            ("log.filter", "warn,weft=loud".to_owned()),
+            ("tls.certificate", format!("{home}/none")),
+            ("tls.key", format!("{home}/none")),
+            ("search.snippets", "1000".to_owned()),
+        ];
+        let flags = flags.map(|(key, value)| (key.to_owned(), value, "--set".to_owned()));
+        let vaults = vec![folder.path().join("nowhere")];
+        let sources = Sources { file: None, flags: flags.to_vec(), vaults };
+        let environment = Environment::from_pairs(&[("HOME", &home)]);
+        let error = Config::load_to_serve(&sources, &environment).unwrap_err();
+        let ConfigError::Invalid { mut problems } = error else { panic!("{error}") };
+        problems.sort_by(|(a, _), (b, _)| (&a.key, &a.reason).cmp(&(&b.key, &b.reason)));
+        let told = problems.iter().map(|(problem, _)| (&*problem.key, &*problem.reason));
+        let expected = [
+            ("access.tokens", "`a` is empty"),
+            ("access.tokens", "UNSET"),
+            ("access.tokens", "`c` needs either"),
+            ("embedding.remote.url", "`nonsense` is no address"),
+            ("log.filter", "directive"),
+            ("search.snippets", "0 to 100"),
+            ("tls.certificate", "cannot be used"),
+            ("tls.key", "cannot be used"),
+            ("trace.endpoint", "`foo` is no address"),
+            ("vaults", "nowhere cannot be read"),
+        ];
+        let told: Vec<_> = told.collect();
+        assert_eq!(told.len(), expected.len(), "{told:#?}");
+        for ((key, reason), (expected, part)) in told.iter().zip(expected) {
+            assert!(*key == expected && reason.contains(part), "{key}: {reason}");
         }
     }
 

@@ -6,6 +6,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tracing_subscriber::EnvFilter;
 use weft_engine::context::ContextSettings;
 use weft_engine::{EngineSettings, Estimators, RelatedSettings, WalkSettings};
 use weft_index::keyword::KeywordSettings;
@@ -290,6 +291,14 @@ pub(crate) fn refusal_to_open(address: SocketAddr) -> String {
     )
 }
 
+/// Whether `text` names a host to be asked over HTTP.
+fn is_url(text: &str) -> bool {
+    let url = text.parse::<http::Uri>().ok();
+    url.is_some_and(|url| {
+        matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+    })
+}
+
 impl Settings {
     /// Whether callers over TCP must prove who they are.
     #[must_use]
@@ -318,8 +327,8 @@ impl Settings {
             walk: WalkSettings { max_nodes, max_edges: _, max_cycle_steps: _, inverse_names: _ },
             context,
             tokens,
-            log: _,
-            trace: TraceSettings { endpoint: _, share },
+            log: LogSettings { filter, format: _, audit: _ },
+            trace: TraceSettings { endpoint, share },
         } = self;
         let mut problems = Vec::new();
         let mut check = |holds: bool, key: &str, reason: &str| {
@@ -355,6 +364,18 @@ impl Settings {
         );
         let both = certificate.is_some() == key.is_some();
         check(both, "tls.key", "certificate and key go together: set both or none");
+        if let Err(error) = EnvFilter::try_new(filter) {
+            let reason = format!("`{filter}` holds a directive that is none: {error}");
+            check(false, "log.filter", &reason);
+        }
+        for (key, url, such) in [
+            ("trace.endpoint", endpoint, "http://localhost:4317"),
+            ("embedding.remote.url", &embedding.remote.url, "http://localhost:8080/v1"),
+        ] {
+            let wrong = url.as_ref().filter(|url| !is_url(url));
+            let reason = |url: &String| format!("`{url}` is no address such as {such}");
+            check(wrong.is_none(), key, &wrong.map_or_else(String::new, reason));
+        }
         check((0.0..=1.0).contains(share), "trace.share", "must be 0 to 1");
         let encrypted = client_ca.is_none() || certificate.is_some();
         check(

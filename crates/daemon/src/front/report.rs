@@ -14,6 +14,7 @@ use tonic::Code;
 use tonic::body::Body;
 use tracing::Span;
 
+use super::REQUEST_ID;
 use crate::access::{Need, Principal, Refusal};
 use crate::metrics::Metrics;
 use crate::net::Peer;
@@ -196,12 +197,18 @@ impl http_body::Body for Watched {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let Self { body, report } = self.get_mut();
-        let frame = Pin::new(&mut *body).poll_frame(context);
-        match &frame {
+        let mut frame = Pin::new(&mut *body).poll_frame(context);
+        match &mut frame {
             Poll::Pending => {}
             Poll::Ready(None) => report.code = report.code.or(Some(Code::Ok)),
             Poll::Ready(Some(Err(status))) => report.code = Some(status.code()),
             Poll::Ready(Some(Ok(frame))) => {
+                // A client that gets an error at the end of an answer sees these alone.
+                if let (Some(trailers), Ok(id)) =
+                    (frame.trailers_mut(), HeaderValue::from_str(&report.id))
+                {
+                    trailers.insert(REQUEST_ID, id);
+                }
                 let told = frame.trailers_ref().and_then(code_in);
                 report.code =
                     told.or_else(|| frame.data_ref().and_then(code_in_web)).or(report.code);

@@ -24,6 +24,11 @@ pub(crate) enum SocketListener {}
 
 #[cfg(not(unix))]
 impl Socket {
+    /// Nobody listens where there are none.
+    pub(crate) const fn is_heard(_path: &Path) -> bool {
+        false
+    }
+
     /// Fails: there are none.
     pub(crate) fn bind(_path: &Path) -> std::io::Result<(Self, SocketListener)> {
         Err(std::io::Error::other("this system has no Unix sockets"))
@@ -32,6 +37,11 @@ impl Socket {
 
 #[cfg(unix)]
 impl Socket {
+    /// Whether somebody listens at `path`.
+    pub(crate) fn is_heard(path: &Path) -> bool {
+        std::os::unix::net::UnixStream::connect(path).is_ok()
+    }
+
     /// Binds `path`, open to the user alone; takes the place of one that nobody listens on any more.
     pub(crate) fn bind(path: &Path) -> std::io::Result<(Self, SocketListener)> {
         use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -40,7 +50,7 @@ impl Socket {
         }
         let listener = match tokio::net::UnixListener::bind(path) {
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-                if std::os::unix::net::UnixStream::connect(path).is_ok() {
+                if Self::is_heard(path) {
                     return Err(error);
                 }
                 std::fs::remove_file(path)?;

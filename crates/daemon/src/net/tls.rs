@@ -1,6 +1,6 @@
 //! Certificates and keys, as rustls wants them.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
-use crate::config::{Config, ConfigError, TlsSettings};
+use crate::config::{Problem, TlsSettings};
 
 /// How the daemon shakes hands. Cloning shares it.
 #[derive(Clone, Debug)]
@@ -19,49 +19,57 @@ pub(crate) struct Tls {
     pub(super) server: Arc<ServerConfig>,
     /// Who vouches for clients, where they must show certificates.
     clients: Option<Arc<dyn ClientCertVerifier>>,
+    /// What the file of each setting held.
+    held: Vec<(&'static str, blake3::Hash)>,
 }
 
 impl Tls {
     /// What the settings say of TLS; nothing where they name no certificate.
     ///
-    /// Reads the files anew each time, so that renewed certificates are taken over.
-    /// Fails with the setting whose file cannot be used.
-    pub(crate) fn load(config: &Config) -> Result<Option<Self>, ConfigError> {
-        let TlsSettings { certificate, key, client_ca, client_right: _ } = &config.settings.tls;
+    /// Fails with each setting whose file cannot be used.
+    pub(crate) fn load(settings: &TlsSettings) -> Result<Option<Self>, Vec<Problem>> {
+        let TlsSettings { certificate, key, client_ca, client_right: _ } = settings;
         let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
-        let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
-        let refuse = |setting: &str, path: &Path, reason: &dyn std::fmt::Display| {
-            config.refuse(setting, format!("{} cannot be used: {reason}", path.display()))
-        };
-        let chain = certificates(certificate)
-            .map_err(|reason| refuse("tls.certificate", certificate, &reason))?;
-        let private =
-            PrivateKeyDer::from_pem_file(key).map_err(|reason| refuse("tls.key", key, &reason))?;
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|reason| refuse("tls.certificate", certificate, &reason))?;
-        let clients = match client_ca {
-            None => None,
-            Some(path) => {
-                let bad = |reason: &dyn std::fmt::Display| refuse("tls.client_ca", path, reason);
-                let mut roots = RootCertStore::empty();
-                for root in certificates(path).map_err(|reason| bad(&reason))? {
-                    roots.add(root).map_err(|reason| bad(&reason))?;
-                }
-                let verifier =
-                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                Some(verifier.build().map_err(|reason| bad(&reason))?)
+        let chain = certificates(certificate).map_err(refused("tls.certificate", certificate));
+        let private = PrivateKeyDer::from_pem_file(key).map_err(refused("tls.key", key));
+        let clients = client_ca.as_deref().map(|path| {
+            let clients = certificates(path).and_then(|roots| Ok((verifier(&roots)?, roots)));
+            clients.map_err(refused("tls.client_ca", path))
+        });
+        let (chain, private, clients) = match (chain, private, clients.transpose()) {
+            (Ok(chain), Ok(private), Ok(clients)) => (chain, private, clients),
+            (chain, private, clients) => {
+                let problems = [chain.err(), private.err(), clients.err()];
+                return Err(problems.into_iter().flatten().collect());
             }
         };
-        let builder = match &clients {
-            None => builder.with_no_client_auth(),
-            Some(clients) => builder.with_client_cert_verifier(Arc::clone(clients)),
+        let mut held = vec![
+            ("tls.certificate", digest(chain.iter().map(AsRef::as_ref))),
+            ("tls.key", digest([private.secret_der()])),
+        ];
+        let builder = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| vec![refused("tls.certificate", certificate)(error)])?;
+        let (builder, clients) = match clients {
+            None => (builder.with_no_client_auth(), None),
+            Some((clients, roots)) => {
+                held.push(("tls.client_ca", digest(roots.iter().map(AsRef::as_ref))));
+                (builder.with_client_cert_verifier(Arc::clone(&clients)), Some(clients))
+            }
         };
         let mut server = builder
             .with_single_cert(chain, private)
-            .map_err(|reason| refuse("tls.certificate", certificate, &reason))?;
+            .map_err(|error| vec![refused("tls.certificate", certificate)(error)])?;
         server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Some(Self { server: Arc::new(server), clients }))
+        Ok(Some(Self { server: Arc::new(server), clients, held }))
+    }
+
+    /// The settings whose files held something else before.
+    pub(crate) fn renewed<'a>(
+        &'a self,
+        before: &'a Self,
+    ) -> impl Iterator<Item = &'static str> + 'a {
+        self.held.iter().filter(|held| !before.held.contains(held)).map(|(setting, _)| *setting)
     }
 
     /// Whether a client that showed `chain` before would be let in now.
@@ -74,6 +82,37 @@ impl Tls {
             }
         }
     }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// The problem of a setting that names `path`, which cannot be used for the reason given.
+fn refused<E: Display>(setting: &'static str, path: &Path) -> impl Fn(E) -> Problem {
+    move |reason| {
+        let reason = format!("{} cannot be used: {reason}", path.display());
+        Problem { key: setting.to_owned(), reason }
+    }
+}
+
+/// The hash of the pieces one after the other.
+fn digest<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    pieces.into_iter().for_each(|piece| {
+        hasher.update(&piece.len().to_le_bytes()).update(piece);
+    });
+    hasher.finalize()
+}
+
+/// Who vouches for clients by these authorities.
+fn verifier(roots: &[CertificateDer<'static>]) -> Result<Arc<dyn ClientCertVerifier>, String> {
+    let mut store = RootCertStore::empty();
+    for root in roots {
+        store.add(root.clone()).map_err(|error| error.to_string())?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(store), provider());
+    verifier.build().map_err(|error| error.to_string())
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {

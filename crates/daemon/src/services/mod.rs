@@ -3,6 +3,7 @@
 mod admin;
 mod context;
 mod graph;
+mod health;
 mod notes;
 mod search;
 mod streams;
@@ -123,7 +124,7 @@ impl Services {
         *self.slot() = Some(vaults);
     }
 
-    /// Ends all streams that follow the index: nothing else would.
+    /// Ends all streams that follow the index, or health: nothing else would.
     pub fn end_streams(&self) {
         self.0.ending.send_replace(true);
     }

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 mod logs;
+mod reach;
 mod traces;
 
 use super::example;
@@ -46,7 +47,8 @@ fn a_detached_daemon_answers_and_stops() {
     // A second one says why it does not start, with its own exit code.
     let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
     assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
-    assert!(text(&second.stderr).contains("in use"), "{}", text(&second.stderr));
+    let said = text(&second.stderr);
+    assert!(said.contains("in use") && said.contains("`weft stop`"), "{said}");
 
     let stopped = run(home.path(), &["stop", "--addr", &address]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
@@ -159,7 +161,7 @@ fn the_service_manager_is_told_and_settings_are_read_again() {
     let reread = line("read again");
     assert_eq!(
         (&reread["taken"], &reread["needs_restart"]),
-        (&"[\"log.filter\"]".into(), &"[\"log.format\"]".into())
+        (&"log.filter".into(), &"log.format".into())
     );
     assert!(line("stay as they were")["error"].as_str().unwrap().contains("log.filter"));
 }

@@ -1,0 +1,102 @@
+//! `grpc.health.v1.Health`: whether the daemon serves, as a whole and by service.
+
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::server::NamedService as _;
+use tonic::{Request, Response, Status};
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_server::Health;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
+use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
+use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
+use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
+use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
+
+use super::Services;
+use crate::status;
+
+/// The whole, and every service; they serve together or not at all.
+const NAMES: [&str; 6] = [
+    "",
+    SearchServiceServer::<Services>::NAME,
+    ContextServiceServer::<Services>::NAME,
+    NoteServiceServer::<Services>::NAME,
+    GraphServiceServer::<Services>::NAME,
+    AdminServiceServer::<Services>::NAME,
+];
+
+/// Tells whoever asks how it is, and whoever watches when that changes, until the daemon ends.
+pub(crate) struct Probe {
+    serving: watch::Receiver<bool>,
+    ending: watch::Receiver<bool>,
+}
+
+impl Services {
+    /// Health that says what `serving` does.
+    pub(crate) fn health(&self, serving: watch::Receiver<bool>) -> Probe {
+        Probe { serving, ending: self.0.ending.subscribe() }
+    }
+}
+
+/// How a service is; [`ServingStatus::ServiceUnknown`] where there is none of the name.
+fn state(name: &str, serving: bool) -> ServingStatus {
+    match (NAMES.contains(&name), serving) {
+        (false, _) => ServingStatus::ServiceUnknown,
+        (true, true) => ServingStatus::Serving,
+        (true, false) => ServingStatus::NotServing,
+    }
+}
+
+fn message(state: ServingStatus) -> HealthCheckResponse {
+    HealthCheckResponse { status: state.into() }
+}
+
+#[tonic::async_trait]
+impl Health for Probe {
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        let HealthCheckRequest { service } = request.into_inner();
+        match state(&service, *self.serving.borrow()) {
+            ServingStatus::ServiceUnknown => Err(status::unknown_service(&service)),
+            state @ (ServingStatus::Unknown
+            | ServingStatus::Serving
+            | ServingStatus::NotServing) => Ok(Response::new(message(state))),
+        }
+    }
+
+    type WatchStream = ReceiverStream<Result<HealthCheckResponse, Status>>;
+
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let HealthCheckRequest { service } = request.into_inner();
+        let (mut serving, mut ending) = (self.serving.clone(), self.ending.clone());
+        let (messages, stream) = mpsc::channel(1);
+        tokio::spawn(async move {
+            let mut told = None;
+            loop {
+                let state = state(&service, *serving.borrow_and_update());
+                if told.replace(state) != Some(state)
+                    && messages.send(Ok(message(state))).await.is_err()
+                {
+                    break;
+                }
+                // Whoever hears of the end has heard before how it was at last.
+                let over = *ending.borrow_and_update();
+                if over {
+                    break;
+                }
+                tokio::select! {
+                    changed = serving.changed() => if changed.is_err() { break },
+                    _ = ending.changed() => {}
+                    () = messages.closed() => break,
+                }
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+}
