@@ -31,6 +31,10 @@ const SIGNS: readonly RegExp[] = [
   /^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/dgm,
   /(?<=^|\s)\|(?=\s|$)/dg,
   /[ \t]\^[\w-]+$/dgm,
+  // footnotes, the kinds of callouts, remarks for the writer alone
+  /\[\^[^\]\s]{1,99}\](?::(?=\s))?/dg,
+  /(?<=^[ \t>]*)\[![\w-]+\][+-]?/dgm,
+  /%%[^]*?%%/dg,
   /<!--[^]*?-->|<\/?(?:a|b|br|center|code|del|details|div|em|font|h[1-6]|hr|i|img|kbd|li|mark|ol|p|pre|s|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>\n]*)?\/?>/dgi,
   /`+/dg,
 ];

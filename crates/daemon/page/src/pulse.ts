@@ -10,13 +10,13 @@ export const status = signal<StatusResponse | undefined>(undefined);
 /** Why the last question for it had no answer. */
 export const away = signal<Failure | undefined>(undefined);
 
-/** A generation, and when this page heard of it. */
+/** A generation, and when it was published; nothing for the one that was there when the page came. */
 export interface Publication {
-  readonly at: Date;
+  readonly at?: Date;
   readonly told: WatchGenerationsResponse;
 }
 
-/** The generations published while the page looked, the newest first. */
+/** The generation that the page met and those published since, the newest first. */
 export const published = signal<readonly Publication[]>([]);
 
 /** Publications kept. */
@@ -70,8 +70,8 @@ async function follow(): Promise<void> {
     try {
       // A stream has no deadline.
       for await (const told of admin.watchGenerations({ after }, { signal: stopped.signal, timeoutMs: 0 })) {
+        published.value = [{ at: after === undefined ? undefined : new Date(), told }, ...published.value].slice(0, KEPT);
         after = told.generation;
-        published.value = [{ at: new Date(), told }, ...published.value].slice(0, KEPT);
         void ask();
       }
     } catch {

@@ -32,35 +32,48 @@ const ROWS: readonly Row[] = [
   { name: "aside", level: "inline", starts: "%%", pattern: /^%%[^]*?%%/, shown: () => "" },
   { name: "formula", level: "block", starts: "$$", pattern: /^\$\$(?<kept>[^]+?)\$\$[ \t]*(?:\n|$)/, shown: (kept) => `<pre class="math"><code>${kept}</code></pre>` },
   { name: "math", level: "inline", starts: "$", pattern: /^\$(?<double>\$?)(?![\s$])(?<kept>(?:\\.|[^\\$\n])+?)(?<!\s)\$\k<double>(?![\d$])/, shown: (kept) => `<code class="math">${kept}</code>` },
-  { name: "footnote", level: "inline", starts: "[^", pattern: /^\[\^(?<label>[^\]\s]+)\](?!:)/, shown: (_, label) => `<sup>${label}</sup>` },
+  { name: "footnote", level: "inline", starts: "[^", pattern: /^\[\^(?<label>[^\]\s]{1,99})\](?!:)/, shown: (_, label) => `<sup>${label}</sup>` },
   {
     name: "footnotes",
     level: "block",
     starts: "[^",
-    pattern: /^\[\^(?<label>[^\]\s]+)\]:[ \t]*(?<kept>[^\n]*(?:\n[ \t]+\S[^\n]*)*)(?:\n+|$)/,
+    pattern: /^\[\^(?<label>[^\]\s]{1,99})\]:[ \t]*(?<kept>[^\n]*(?:\n[ \t]+\S[^\n]*)*)(?:\n+|$)/,
     nested: true,
     shown: (kept, label) => `<p class="footnote"><sup>${label}</sup> ${kept}</p>`,
   },
 ];
 
-const extension = ({ name, level, starts, pattern, nested = false, shown }: Row): Extension => ({
-  name,
-  level,
-  start: (text) => {
-    // A block begins with a line.
-    const at = level === "block" ? text.indexOf(`\n${starts}`) : text.indexOf(starts);
-    return at < 0 ? undefined : at + (level === "block" ? 1 : 0);
-  },
-  tokenizer(text) {
-    const match = text.startsWith(starts) ? pattern.exec(text) : null;
-    if (match === null) return undefined;
-    const { kept = "", label = "" } = match.groups ?? {};
-    return { type: name, raw: match[0], kept, label, tokens: nested ? this.lexer.inlineTokens(kept) : [] };
-  },
-  renderer({ kept, label, tokens = [] }: Tokens.Generic) {
-    return shown(nested ? this.parser.parseInline(tokens) : markup(String(kept).trim()), markup(String(label)));
-  },
-});
+const either = (signs: readonly string[]): string => [...new Set(signs)].map((sign) => sign.replace(/\W/g, "\\$&")).join("|");
+const starts = (level: Row["level"]): string => either(ROWS.filter((row) => row.level === level).map((row) => row.starts));
+
+/**
+ * Where a construct may begin. It is looked no further than where the reader stops by itself, so that any text is read in one pass:
+ * at the signs of its own constructs, and at the empty line that ends a paragraph. A block begins with a line.
+ */
+const AHEAD: Record<Row["level"], RegExp> = {
+  inline: new RegExp(`${starts("inline")}|${either([..."\\<![`*~_"])}`),
+  block: new RegExp(`(?<=\\n)(?:\\n|${starts("block")})`),
+};
+
+function extension({ name, level, starts, pattern, nested = false, shown }: Row): Extension {
+  return {
+    name,
+    level,
+    start(text) {
+      const at = text.search(AHEAD[level]);
+      return at < 0 || text[at] === "\n" ? undefined : at;
+    },
+    tokenizer(text) {
+      const match = text.startsWith(starts) ? pattern.exec(text) : null;
+      if (match === null) return undefined;
+      const { kept = "", label = "" } = match.groups ?? {};
+      return { type: name, raw: match[0], kept, label, tokens: nested ? this.lexer.inlineTokens(kept) : [] };
+    },
+    renderer({ kept, label, tokens = [] }: Tokens.Generic) {
+      return shown(nested ? this.parser.parseInline(tokens) : markup(String(kept).trim()), markup(String(label)));
+    },
+  };
+}
 
 /** A formula's signs are none of emphasis. */
 export const withoutMath = (text: string): string => text.replace(/\$[^$\n]+\$/g, (formula) => "x".repeat(formula.length));
@@ -105,7 +118,7 @@ export function callout(quote: Element): void {
   if (first.textContent === "" && first.childElementCount === 0) first.remove();
   if (title.textContent?.trim() === "") title.textContent = name.charAt(0).toUpperCase() + name.slice(1);
   const block = document.createElement(fold === "" ? "div" : "details");
-  block.className = `callout ${kindOf(name.toLowerCase())}`;
+  block.className = `callout callout-${kindOf(name.toLowerCase())}`;
   if (block instanceof HTMLDetailsElement) block.open = fold === "+";
   block.append(title, ...quote.childNodes);
   quote.replaceWith(block);

@@ -25,7 +25,7 @@ export async function search(page, { query, note, folder }) {
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Folder or glob").fill(folder);
   await page.waitForFunction((name) => [...document.querySelectorAll(".hits:not(.stale) .where > span:first-child")].every((where) => where.textContent.startsWith(name)), folder);
-  for (const [label, value] of [["Tags", "no-such-tag"], ["Type", "no-such-type"], ["Property", "no=such"], ["Dated from", "2999-01-01"], ["Dated before", "1000-01-01"], ["Links to", note], ["Linked from", note], ["Near", `${note}:1`]]) {
+  for (const [label, value] of [["Tags", "no-such-tag"], ["Type", "no-such-type"], ["Properties", "no = such, year >= 1700"], ["Dated from", "2999-01-01"], ["Dated before", "1000-01-01"], ["Links to", note], ["Linked from", note], ["Near", `${note}:1`]]) {
     await page.getByLabel(label, { exact: true }).fill(value);
   }
   await page.getByText("Nothing found that passes the filter.").waitFor();

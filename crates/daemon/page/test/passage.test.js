@@ -36,6 +36,9 @@ test("the signs of Markdown are not shown", () => {
     ["a heading in a list", "- ## Clocks\nOne.", "Clocks\nOne."],
     ["a quote", "> said\n> > he.", "… said\nhe."],
     ["a table", "| A | b |\n|---|:-:|\n| 1 | two. |", "A  b \n\n 1  two."],
+    ["footnotes", "Said.[^1]\n[^1]: By [^x y] him.", "Said.\n By [^x y] him."],
+    ["a callout", "> [!note]- Mind\n> this [!note].", "Mind\nthis [!note]."],
+    ["a remark", "Seen.%%not this%%", "Seen."],
     ["a block's name", "So it is. ^so", "So it is."],
     ["tags", "A <b>bold</b> <!-- no --> <br/>word of <Key>.", "A bold  word of <Key>."],
     ["the end of a sentence before", ". The watch was right.", "The watch was right."],
@@ -60,7 +63,7 @@ test("marks stay on their words, counted in characters of the body", () => {
 });
 
 test("any text is read in little time", () => {
-  for (const sign of ["[", "[[", "![", "*", "`", "_", "<", "<!--", "(", "[a](", "|", "> ", "~~a", "\\"]) {
+  for (const sign of ["[", "[[", "![", "*", "`", "_", "<", "<!--", "(", "[a](", "|", "> ", "~~a", "%%", "[^", "[!a]", "\\"]) {
     const begun = performance.now();
     read(sign.repeat(2000));
     assert.ok(performance.now() - begun < 500, `${sign} took ${performance.now() - begun} ms`);

@@ -1,7 +1,11 @@
 // A note's text as people read it.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { Marked } from "marked";
+import { transformWithOxc } from "vite";
 import { visit } from "./stage.js";
 import { Daemon, vault } from "./weft.js";
 
@@ -76,14 +80,15 @@ test("callouts are titled blocks, which may fold", async () => {
       blocks.map((block) => [block.tagName, block.className, block.querySelector(".title")?.textContent, block.open]),
     );
     assert.deepEqual(seen, [
-      ["DIV", "callout warning", "Mind this", undefined],
-      ["DETAILS", "callout note", "Folded", false],
-      ["DETAILS", "callout tip", "Tip", true],
-      ["DIV", "callout note", "What", undefined],
-      ["DIV", "callout quote", "Quote", undefined],
+      ["DIV", "callout callout-warning", "Mind this", undefined],
+      ["DETAILS", "callout callout-note", "Folded", false],
+      ["DETAILS", "callout callout-tip", "Tip", true],
+      ["DIV", "callout callout-note", "What", undefined],
+      ["DIV", "callout callout-quote", "Quote", undefined],
       ["BLOCKQUOTE", "", undefined, undefined],
     ]);
-    assert.match(await page.locator(".callout.warning").textContent(), /It may\s+b\s*lock\.\s+one/);
+    for (const title of await page.locator(".callout .title").all()) assert.ok((await title.boundingBox()).height < 40, "a title is one line");
+    assert.match(await page.locator(".callout-warning").textContent(), /It may\s+b\s*lock\.\s+one/);
     assert.equal(await page.locator(".callout .title").first().locator("em").count(), 1);
   });
 });
@@ -118,4 +123,18 @@ test("beside the hits stand the first lines of a long note", async () => {
     await page.locator(".preview").getByRole("link", { name: "Read on" }).click();
     await page.locator(".note .body .unresolved").nth(2999).waitFor();
   });
+});
+
+test("any text is read in little time", async () => {
+  const source = join(import.meta.dirname, "../src/syntax.ts");
+  const { code } = await transformWithOxc(readFileSync(source, "utf8"), source);
+  const { EXTENSIONS, withoutMath } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+  const reader = new Marked({ gfm: true });
+  reader.use({ extensions: [...EXTENSIONS], hooks: { emStrongMask: withoutMath } });
+  // What takes the square of its length takes a minute and more here.
+  for (const sign of ["==", "==a=b", "$", "$a", "$$\n", "%%", "\n%%", "~", "~a", "[^", "[^a]: ", "![[", "[[#", "> [!a]\n", "a b\n"]) {
+    const begun = performance.now();
+    reader.parse(sign.repeat(20_000));
+    assert.ok(performance.now() - begun < 6000, `${sign} took ${performance.now() - begun} ms`);
+  }
 });

@@ -213,6 +213,8 @@ test("an address that cannot be asked says which part of it and why", async () =
     ["#/search?q=clock&limit=2.5", "limit must be a whole number from 1 to 1,000"],
     ["#/search?q=clock&within=Leap second:99999999999", "Near counts up to", "99999999999"],
     ["#/search?q=clock&w=0,0,0", "at least one weight must be above 0"],
+    ["#/search?q=clock&where=draft", "Properties compares", "year >= 1700"],
+    ["#/search?q=clock&where=year => 1700", "Properties compares", "year => 1700"],
     ["#/search?q=clock&w=1,2", "w must be three numbers", "1,2"],
   ]) {
     await visit(daemon, hash, async (page) => {
@@ -228,6 +230,17 @@ test("an address that cannot be asked says which part of it and why", async () =
   await visit(daemon, "#/context?q=clock&budget=20000", (page) => page.getByText("of 20,000 tokens").waitFor());
 });
 
+test("a daemon without a model says what it finds notes by, and that it cannot find them by meaning", async () => {
+  await visit(daemon, "#/search?q=clock", async (page) => {
+    await page.locator(".summary", { hasText: "without a model: by words and links alone" }).waitFor();
+    await page.getByText("Meaning", { exact: true }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("Not as this daemon is set up").waitFor();
+    assert.match(await alert.textContent(), /no vectors/);
+    assert.equal(await alert.getByRole("button").count(), 0);
+  });
+});
+
 test("an empty vault, and a query without answer, say so", async () => {
   const empty = await Daemon.over(vault({ "readme.txt": "no note" }));
   try {
@@ -235,7 +248,9 @@ test("an empty vault, and a query without answer, say so", async () => {
       ["#/search?q=anything", "Nothing found."],
       ["#/note", "The index holds no note yet."],
       ["#/context?q=anything", "No note was found."],
-      ["#/index", "Every link finds its note."],
+      ["#/index", "No note links to another yet."],
+      ["#/index", "The vault holds no file that could be a note."],
+      ["#/index", "None was published while this page looked"],
     ]) {
       await visit(empty, hash, (page) => page.getByText(said).waitFor());
     }

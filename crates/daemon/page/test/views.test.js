@@ -77,7 +77,50 @@ test("weights rank anew as they move, and the answer explains itself", async () 
     assert.match(page.url(), /w=[\d.]+%2C[\d.]+%2C1/);
     await page.locator(".hit").first().getByRole("button", { name: /^why .+ was found$/ }).click();
     await page.locator(".hit .parts tfoot").first().waitFor();
+    // Nothing at all is no ranking, and is not changed to one.
+    for (const signal of ["similarity", "centrality", "activation"]) await page.getByRole("slider", { name: new RegExp(signal) }).fill("0");
+    await page.getByText("at least one weight must be above 0").waitFor();
+    assert.deepEqual(await page.locator(".weight b").allTextContents(), ["0.00", "0.00", "0.00"]);
+    await slider.fill("1");
+    await page.locator(".hit").first().waitFor();
   });
+});
+
+test("the keys are shown from the empty box, as the welcome says, and are letters in any other", async () => {
+  await visit(daemon, "#/search", async (page) => {
+    await page.locator("#query:focus").waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("#query").fill("why");
+    await page.keyboard.press("?");
+    assert.equal(await page.locator("#query").inputValue(), "why?");
+    assert.equal(await page.locator("dialog[open]").count(), 0);
+  });
+});
+
+test("properties are compared as the signs say", async () => {
+  const years = Object.fromEntries([1650, 1700, 1750].map((year) => [`${year}.md`, `---\nyear: ${year}\nstatus: ${year > 1700 ? "Draft" : "done"}\n---\n# Clock ${year}\n`]));
+  const dated = await Daemon.over(vault({ ...years, "none.md": "# Clock\n" }));
+  try {
+    for (const [where, expected] of [
+      ["year >= 1700", ["1700", "1750"]],
+      ["year<1700", ["1650"]],
+      ["status = draft", ["1750"]],
+      ["status != draft", ["1650", "1700"]],
+      ["year > 1650, year <= 1700", ["1700"]],
+    ]) {
+      for (const [question, title] of [["", ".passing a"], ["q=clock&", ".hit .head > a"]]) {
+        await visit(dated, `#/search?${question}where=${encodeURIComponent(where)}`, async (page) => {
+          await page.locator(title).first().waitFor();
+          const found = (await page.locator(title).allTextContents()).map((text) => text.trim().replace("Clock ", ""));
+          assert.deepEqual(found.sort(), expected, where);
+        });
+      }
+    }
+  } finally {
+    await dated.end();
+  }
 });
 
 test("a missing note is told where it was lost", async () => {
@@ -223,6 +266,15 @@ test("links to headings of the same note are read as text, also beside code", as
   }
 });
 
+test("what is related is told apart from what is linked", async () => {
+  const two = await Daemon.over(vault({ "a.md": "# A\n\n[[b]]\n", "b.md": "# B\n" }));
+  try {
+    await visit(two, "#/note?uri=a", (page) => page.getByText("no property links it with another note").waitFor());
+  } finally {
+    await two.end();
+  }
+});
+
 test("related notes grow with their budget", async () => {
   await visit(daemon, "#/note?uri=Leap second&budget=0", async (page) => {
     await page.locator(".related").getByText("0 notes").waitFor();
@@ -240,6 +292,14 @@ test("a context stays within its budget and can be copied", async () => {
       const widths = await page.locator(".accordion a").evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().width));
       const whole = (await page.locator(".accordion").boundingBox()).width;
       assert.ok(widths.length > 0 && widths.reduce((a, b) => a + b) <= whole + 1);
+      // Each note's share and what it cost make what it passes on, and that, with what each has of its own, the next one's share.
+      const rows = (await page.locator(".ledger tbody tr:has(td + td + td)").evaluateAll((rows) => rows.map((row) => [...row.cells].slice(-3).map((cell) => Number(cell.textContent.replaceAll(",", "")))))).filter(([share]) => !Number.isNaN(share));
+      const own = Number(/each note has ([\d,]+) of its own/.exec(await page.locator(".rule").textContent())[1].replaceAll(",", ""));
+      let passed = 0;
+      for (const [share, cost, on] of rows) {
+        assert.deepEqual([share, share - cost], [own + passed, on]);
+        passed = on;
+      }
       await page.getByRole("button", { name: "Copy" }).click();
       await page.getByRole("button", { name: "Copied" }).waitFor();
       assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.locator(".rendered").textContent());
@@ -253,7 +313,8 @@ test("a saved file is told of as it is published", async () => {
   const living = await Daemon.over(root);
   try {
     await visit(living, "#/index", async (page) => {
-      await page.locator(".generations li").first().waitFor();
+      await page.locator(".generations li", { hasText: "was there before" }).waitFor();
+      assert.equal(await page.locator(".generations time").count(), 0, "when it was published is not known");
       await page.getByText("Links that lead nowhere").waitFor();
       const before = await page.locator(".generations li").count();
       writeFileSync(join(root, "b.md"), "# B\n");

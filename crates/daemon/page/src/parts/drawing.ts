@@ -65,6 +65,10 @@ const FEW = 24;
 /** Notes up to which they are drawn in full size, and all are named that have room for it. */
 const ROOMY = 100;
 
+/** The least size of a note, and the least width of a line, in pixels: of a crowd the notes are seen, not the lines alone. */
+const LEAST = 2.4;
+const THIN = 0.8;
+
 /** Titles: their letters, and their height in pixels. */
 const FONT = "system-ui, sans-serif";
 const LETTERS = 13;
@@ -156,6 +160,7 @@ export class Drawing {
       labelDensity: 0.7,
       stagePadding: 40,
       zIndex: true,
+      minEdgeThickness: THIN,
       allowInvalidContainer: true,
       minCameraRatio: 0.1,
       maxCameraRatio: 4,
@@ -218,12 +223,12 @@ export class Drawing {
       graph.addDirectedEdge(line.from, line.to, {
         type: line.seen ? "dashed" : "arrow",
         color: walked ? strong : line.typed ? typed : plain,
-        size: walked ? 4 : scale * (line.typed ? 2 : 1.4),
+        size: walked ? 4 : scale * (line.typed ? 2 : 1.7),
         label: line.typed && placed <= FEW ? line.type : "",
       });
     }
     graph.forEachNode((id) => {
-      const size = scale * Math.min(12, 4.5 + 1.6 * Math.sqrt(graph.degree(id)));
+      const size = Math.max(LEAST, scale * Math.min(12, 4.5 + 1.6 * Math.sqrt(graph.degree(id))));
       graph.setNodeAttribute(id, "size", id === picture.focus ? 12 : size);
     });
     if (fresh) this.#settle();

@@ -2,7 +2,7 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { amend, Unreadable } from "../address";
-import type { FilterSchema } from "../contract/noteweft/v1/common_pb";
+import { Comparison, type FilterSchema, type PropertyMatchSchema } from "../contract/noteweft/v1/common_pb";
 import { count } from "../text";
 
 type FilterInit = MessageInitShape<typeof FilterSchema>;
@@ -12,7 +12,7 @@ const FIELDS = [
   ["path", "Folder or glob", "Calendars/**"],
   ["tag", "Tags", "physics, clocks"],
   ["type", "Type", "essay"],
-  ["where", "Property", "status=draft"],
+  ["where", "Properties", "status = draft, year >= 1700"],
   ["after", "Dated from", "2024-01-01"],
   ["before", "Dated before", "2025-01-01"],
   ["to", "Links to", "a note"],
@@ -28,6 +28,24 @@ const MOST_HOPS = 0xffff_ffff;
 
 const list = (text: string | null): string[] => (text ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "");
 
+/** How a property may compare, as it is written. */
+const SIGNS: Record<string, Comparison> = {
+  "=": Comparison.EQUAL,
+  "!=": Comparison.NOT_EQUAL,
+  "<": Comparison.LESS,
+  "<=": Comparison.AT_MOST,
+  ">": Comparison.GREATER,
+  ">=": Comparison.AT_LEAST,
+};
+
+/** A comparison such as `year >= 1700`. */
+function comparison(written: string): MessageInitShape<typeof PropertyMatchSchema> {
+  const [, key = "", sign = "", value = ""] = /^([^!<>=]+)([!<>=]+)(.*)$/.exec(written) ?? [];
+  const meant = SIGNS[sign];
+  if (meant === undefined) throw new Unreadable(`\`Properties\` compares, such as \`status = draft\` or \`year >= 1700\`; \`${written}\` does not. The signs are \`${Object.keys(SIGNS).join(" ")}\`.`);
+  return { key: key.trim(), value: value.trim(), comparison: meant };
+}
+
 /** The filter that an address holds. */
 export function filterOf(asked: URLSearchParams): FilterInit {
   const text = (name: string) => asked.get(name)?.trim() || undefined;
@@ -35,10 +53,7 @@ export function filterOf(asked: URLSearchParams): FilterInit {
     paths: list(asked.get("path")),
     tags: list(asked.get("tag")).map((tag) => tag.replace(/^#/, "")),
     types: list(asked.get("type")),
-    properties: list(asked.get("where")).map((pair) => {
-      const at = pair.indexOf("=");
-      return at < 0 ? { key: pair, value: "" } : { key: pair.slice(0, at), value: pair.slice(at + 1) };
-    }),
+    properties: list(asked.get("where")).map(comparison),
     after: text("after"),
     before: text("before"),
     linkedTo: list(asked.get("to")),

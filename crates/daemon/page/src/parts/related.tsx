@@ -57,7 +57,7 @@ function relationName(relation: Relation): string {
 }
 
 /** Links in the text alone relate no notes. */
-const NONE = "Nothing is above, below or beside it, and no property of a note links to it.";
+const NONE = "Nothing is above, below or beside it, and no property links it with another note.";
 
 export function Related({ uri, asked }: { uri: string; asked: URLSearchParams }) {
   const ask = async (signal: AbortSignal) => graph.related({ focus: uri, budget: BigInt(needed(asked, BUDGET)) }, { signal });

@@ -203,9 +203,9 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
               <th scope="col">Score</th>
               <th scope="col">Taken</th>
               <th scope="col">Tokens</th>
-              <th scope="col" title={`In ${unit}: what the text might cost, what it cost, what it left to the next`}>
-                Allowed › cost › carried, {unit}
-              </th>
+              <th scope="col">Share</th>
+              <th scope="col">Cost</th>
+              <th scope="col">Passed on</th>
             </tr>
           </thead>
           <tbody>
@@ -222,16 +222,30 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
                   {item.truncated && <small> cut</small>}
                 </td>
                 <td>{count(item.tokens)}</td>
-                <td>
-                  {count(item.allowance)} › {count(item.cost)} › {count(item.carryOut)}
-                </td>
+                <td>{count(item.cost + item.carryOut)}</td>
+                <td>{count(item.cost)}</td>
+                <td>{count(item.carryOut)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
+      <Rule items={answer.items} unit={unit} />
       {answer.leftOut.length > 0 && <LeftOuts rows={answer.leftOut} />}
     </section>
+  );
+}
+
+/** How the numbers of the ledger hang together. */
+function Rule({ items, unit }: { items: readonly ContextItem[]; unit: string }) {
+  const last = items.at(-1);
+  if (last === undefined) return null;
+  // What a note has of its own is what its share holds beside what it was passed; the same for each.
+  const own = last.cost + last.carryOut - last.carryIn;
+  return (
+    <p class="faint rule">
+      In {unit}: each note has {count(own)} of its own, and the one before passes on what it did not need; share − cost = passed on. No note takes more than is left of the budget.
+    </p>
   );
 }
 

@@ -53,7 +53,7 @@ function Numbers({ known }: { known: StatusResponse }) {
   const vectors = Number(known.nChunks - known.nVectorsPending);
   const cells: [string, string, string][] = [
     ["Notes", count(known.nNotes), phaseName(known.phase)],
-    ["Links", count(links), links === 0 ? "none" : `${percent(resolved / links)} lead somewhere`],
+    ["Links", count(links), links === 0 ? "no note links yet" : `${percent(resolved / links)} lead somewhere`],
     ["Vectors", known.model === undefined ? "none" : count(vectors), known.model === undefined ? "words and links alone" : `of ${counted(known.nChunks, "piece")} of text`],
     ["Generation", count(known.generation), `${bytes(Number(known.storeBytes))} on disk`],
   ];
@@ -100,28 +100,28 @@ function Generations() {
   return (
     <section>
       <h2>
-        Generations <small>states of the index, as they are published</small>
+        Generations <small>states of the index, as they are published; where the codes are equal, all notes are</small>
       </h2>
-      {rows.length === 0 ? (
-        <p class="faint">None was published while this page looked; a saved note brings the next.</p>
-      ) : (
-        <ol class="plain generations" tabIndex={0} aria-label="Generations, the newest first">
-          {rows.map(({ at, told }) => (
-            <li key={`${told.generation} ${at.getTime()}`}>
-              <b>{count(told.generation)}</b> <time dateTime={at.toISOString()}>{at.toLocaleTimeString()}</time>
-              <span>
-                {counted(told.nNotes, "note")}
-                {told.nVectorsPending > 0n && `, ${count(told.nVectorsPending)} pieces wait for vectors`}
-                {told.nMissed > 0n && `, ${count(told.nMissed)} passed unseen`}
-              </span>
-              <code title="Depends on the uri, path and content of all notes alone">{told.digest.slice(0, 8)}</code>
-            </li>
-          ))}
-        </ol>
-      )}
+      <ol class="plain generations" tabIndex={0} aria-label="Generations, the newest first">
+        {rows.map(({ at, told }) => (
+          <li key={told.generation}>
+            <b>{count(told.generation)}</b> {at === undefined ? <small>was there before</small> : <time dateTime={at.toISOString()}>{at.toLocaleTimeString()}</time>}
+            <span>
+              {counted(told.nNotes, "note")}
+              {told.nVectorsPending > 0n && `, ${count(told.nVectorsPending)} pieces wait for vectors`}
+              {told.nMissed > 0n && `, ${count(told.nMissed)} passed unseen`}
+            </span>
+            <code aria-label={`code ${told.digest.slice(0, SHOWN_DIGITS)}`}>{told.digest.slice(0, SHOWN_DIGITS)}</code>
+          </li>
+        ))}
+      </ol>
+      {rows.every(({ at }) => at === undefined) && <p class="faint">None was published while this page looked; a saved note brings the next.</p>}
     </section>
   );
 }
+
+/** Digits of a digest that tell two states apart at a glance. */
+const SHOWN_DIGITS = 8;
 
 function Unresolved({ files }: { files: readonly FileCoverage[] }) {
   const targets = useMemo(() => {
@@ -135,7 +135,7 @@ function Unresolved({ files }: { files: readonly FileCoverage[] }) {
         Links that lead nowhere <small>{count(targets.length)}</small>
       </h2>
       {targets.length === 0 ? (
-        <p class="faint">Every link finds its note.</p>
+        <p class="faint">{files.some((file) => file.nLinks > 0) ? "Every link finds its note." : "No note links to another yet."}</p>
       ) : (
         <div class="unresolveds" tabIndex={0} role="region" aria-label="Links that lead nowhere">
           <ul class="plain">
@@ -234,7 +234,7 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
         </table>
       </div>
       {rows.length > SHOWN && <p class="faint">and {count(rows.length - SHOWN)} more; write part of a path to narrow the list</p>}
-      {rows.length === 0 && <p class="faint">No such file.</p>}
+      {rows.length === 0 && <p class="faint">{files.length === 0 ? "The vault holds no file that could be a note." : "No such file."}</p>}
     </section>
   );
 }

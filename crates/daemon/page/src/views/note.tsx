@@ -38,11 +38,11 @@ function Shown({ note: answer, asked, stale, heading }: { note: GetNoteResponse;
     <div class={`note ${stale ? "stale" : ""}`}>
       <article aria-labelledby="title">
         <header>
-          <Crumbs path={answer.contextualPath} />
+          <Crumbs path={answer.contextualPath} asked={asked} />
           <h1 id="title" ref={heading} tabIndex={-1} dir="auto" title={answer.title}>
             {answer.title}
           </h1>
-          <Facts note={answer} />
+          <Facts note={answer} asked={asked} />
         </header>
         <Body note={answer} to={(uri) => neighbourAddress(uri, asked)} />
         {answer.children.length > 0 && (
@@ -51,7 +51,7 @@ function Shown({ note: answer, asked, stale, heading }: { note: GetNoteResponse;
             <ul class="plain">
               {answer.children.map((child) => (
                 <li key={child.uri}>
-                  <NoteLink note={child} />
+                  <NoteLink note={child} asked={asked} />
                 </li>
               ))}
             </ul>
@@ -68,7 +68,7 @@ function Shown({ note: answer, asked, stale, heading }: { note: GetNoteResponse;
   );
 }
 
-function Facts({ note }: { note: GetNoteResponse }) {
+function Facts({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
   return (
     <p class="facts">
       <span>{note.path}</span>
@@ -80,7 +80,7 @@ function Facts({ note }: { note: GetNoteResponse }) {
       ))}
       {note.object !== undefined && (
         <span>
-          about <NoteLink note={note.object} />
+          about <NoteLink note={note.object} asked={asked} />
         </span>
       )}
       {note.aliases.length > 0 && <span>also {note.aliases.join(", ")}</span>}

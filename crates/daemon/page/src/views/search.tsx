@@ -13,6 +13,7 @@ import { FILTER, Filters, filterOf, isFiltered } from "../parts/filters";
 import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { passage } from "../passage";
+import { status } from "../pulse";
 import { counted, folders } from "../text";
 import { useArrival, useTitle } from "../travel";
 
@@ -133,6 +134,7 @@ export function SearchView() {
                 ? `Nothing found${filtered ? " that passes the filter" : ""}.`
                 : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
               <Incomplete degraded={answer.degraded} />
+              {mode === SearchMode.HYBRID && status.value !== undefined && status.value.model === undefined && <span class="degraded">without a model: by words and links alone</span>}
               <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
                 explain the ranking
               </button>
