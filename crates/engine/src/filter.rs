@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use weft_index::Snapshot;
-use weft_index::notes::NoteEntry;
+use weft_index::notes::{Card, Facets};
 use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
 use crate::{EngineError, date, note_named};
@@ -62,7 +62,7 @@ impl Filter {
         snapshot: &Snapshot,
         id: NoteId,
     ) -> Result<Vec<&'static str>, EngineError> {
-        let Some(entry) = snapshot.notes.entry(id) else { return Ok(Vec::new()) };
+        let Some(card) = snapshot.notes.card(id) else { return Ok(Vec::new()) };
         let Self {
             vaults,
             paths,
@@ -91,7 +91,7 @@ impl Filter {
         ];
         let mut failed = Vec::new();
         for (name, part) in parts {
-            if !part.is_empty() && !Matcher::new(&part, snapshot)?.passes(id, entry) {
+            if !part.is_empty() && !Matcher::new(&part, snapshot)?.passes(snapshot, id, &card) {
                 failed.push(name);
             }
         }
@@ -108,11 +108,11 @@ impl Filter {
         }
         let matcher = Matcher::new(self, snapshot)?;
         let mut passing = Vec::new();
-        for (at, (id, entry)) in snapshot.notes.by_path().enumerate() {
+        for (at, (id, card)) in snapshot.notes.cards().enumerate() {
             if at % NOTES_PER_CHECK == 0 {
                 stop.check()?;
             }
-            if matcher.passes(id, entry) {
+            if matcher.passes(snapshot, id, &card) {
                 passing.push(id);
             }
         }
@@ -218,21 +218,30 @@ impl Matcher {
         })
     }
 
-    fn passes(&self, id: NoteId, entry: &NoteEntry) -> bool {
-        let note = &entry.note;
-        (self.vaults.is_empty() || self.vaults.contains(&entry.vault.0))
-            && (self.paths.is_empty() || self.passes_path(note.path.as_str()))
-            && self
-                .tags
-                .iter()
-                .all(|wanted| note.tags.iter().any(|tag| is_below(&fold(tag), wanted)))
-            && (self.types.is_empty() || self.passes_type(entry))
-            && self.properties.iter().all(|wanted| {
-                property(entry, &wanted.key).is_some_and(|value| wanted.passes(value))
-            })
-            && self.passes_date(entry)
+    fn passes(&self, snapshot: &Snapshot, id: NoteId, card: &Card<'_>) -> bool {
+        (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
+            && (self.paths.is_empty() || self.passes_path(card.path))
             && self.near.iter().all(|set| set.contains(&id))
             && !self.excluded.contains(&id)
+            && (!self.asks_for_facets()
+                || snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets)))
+    }
+
+    /// Whether any part is about what stands in a note's frontmatter.
+    const fn asks_for_facets(&self) -> bool {
+        let Self { tags, types, properties, after, before, .. } = self;
+        let is_dated = after.is_some() || before.is_some();
+        is_dated || !(tags.is_empty() && types.is_empty() && properties.is_empty())
+    }
+
+    fn passes_facets(&self, facets: &Facets<'_>) -> bool {
+        let has = |wanted: &String| facets.tags.iter().any(|tag| is_below(&fold(tag), wanted));
+        self.tags.iter().all(has)
+            && (self.types.is_empty() || self.passes_type(facets))
+            && self.properties.iter().all(|wanted| {
+                property(facets, &wanted.key).is_some_and(|value| wanted.passes(value))
+            })
+            && self.passes_date(facets)
     }
 
     fn passes_path(&self, path: &str) -> bool {
@@ -240,21 +249,21 @@ impl Matcher {
         self.paths.iter().any(|wanted| wanted.passes(&folded))
     }
 
-    fn passes_type(&self, entry: &NoteEntry) -> bool {
-        let first = entry.note.note_type.as_deref();
-        let written = property(entry, "type").map_or(&[][..], Value::items);
+    fn passes_type(&self, facets: &Facets<'_>) -> bool {
+        let first = facets.note_type.as_deref();
+        let written = property(facets, "type").map_or(&[][..], Value::items);
         let mut all = first.into_iter().chain(written.iter().filter_map(Value::as_written));
         all.any(|kind| self.types.contains(&fold(kind)))
     }
 
-    fn passes_date(&self, entry: &NoteEntry) -> bool {
+    fn passes_date(&self, facets: &Facets<'_>) -> bool {
         let Self { after, before, .. } = self;
         if after.is_none() && before.is_none() {
             return true;
         }
         let date = DATE_PROPERTIES
             .iter()
-            .find_map(|name| date::written(property(entry, name)?.as_written()?));
+            .find_map(|name| date::written(property(facets, name)?.as_written()?));
         date.is_some_and(|date| {
             after.is_none_or(|after| date >= after) && before.is_none_or(|before| date < before)
         })
@@ -276,8 +285,8 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
 }
 
 /// The value of a property by its name in folded case, whatever the case in the note.
-fn property<'e>(entry: &'e NoteEntry, key: &str) -> Option<&'e Value> {
-    let properties = &entry.note.properties;
+fn property<'f>(facets: &'f Facets<'_>, key: &str) -> Option<&'f Value> {
+    let properties = &facets.properties;
     properties
         .get(key)
         .or_else(|| properties.iter().find(|(name, _)| fold(name) == key).map(|(_, value)| value))

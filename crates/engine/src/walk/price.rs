@@ -19,8 +19,9 @@ pub(super) fn price(
     let lacking = value_property.as_ref().map(|name| {
         let name = fold(name);
         let mut lacking = vec![MOST_WORTH; snapshot.notes.graph().n_slots()];
-        for (id, entry) in snapshot.notes.by_path() {
-            let mut properties = entry.note.properties.iter();
+        for (id, _) in snapshot.notes.cards() {
+            let Some(facets) = snapshot.notes.facets(id) else { continue };
+            let mut properties = facets.properties.iter();
             if let Some((_, value)) = properties.find(|(key, _)| fold(key) == name) {
                 lacking[id.index()] = MOST_WORTH - worth(value);
             }

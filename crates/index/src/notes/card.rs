@@ -1,6 +1,10 @@
 //! What is at hand of a note without reading it.
 
-use weft_model::{Chunk, TextHash};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use weft_model::{Chunk, Note, TextHash, Value};
 
 use super::{FileFacts, NoteEntry, VaultId};
 
@@ -18,6 +22,29 @@ pub struct Card<'t> {
     /// The generation in which its text last changed.
     pub version: u64,
     pub(super) texts: Texts<'t>,
+}
+
+/// What a filter asks of a note.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Facets<'t> {
+    /// Its tags, see [`Note::tags`].
+    pub tags: Cow<'t, [String]>,
+    /// Its type, see [`Note::note_type`].
+    pub note_type: Cow<'t, Option<String>>,
+    /// The whole frontmatter, by key.
+    pub properties: Cow<'t, BTreeMap<String, Value>>,
+}
+
+impl<'t> Facets<'t> {
+    /// The facets of a note.
+    #[must_use]
+    pub const fn of(note: &'t Note) -> Self {
+        Self {
+            tags: Cow::Borrowed(note.tags.as_slice()),
+            note_type: Cow::Borrowed(&note.note_type),
+            properties: Cow::Borrowed(&note.properties),
+        }
+    }
 }
 
 /// The hashes of a note's chunks, as they are kept.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use smallvec::SmallVec;
-use weft_model::NoteId;
+use weft_model::{NoteBits, NoteId};
 
 use super::VaultId;
 use crate::columns::{Column, ColumnBuilder};
@@ -122,13 +122,12 @@ impl Directory {
         }
     }
 
-    /// The directory of these columns, which [`columns`](Self::columns) gave; nothing where they do not fit together or name a slot from `n_slots` on.
-    pub(super) fn of(names: Column, notes: Column, n_slots: usize) -> Option<Self> {
+    /// The directory of these columns, which [`columns`](Self::columns) gave; nothing where they do not fit together or name a slot that is not `known`.
+    pub(super) fn of(names: Column, notes: Column, known: &NoteBits) -> Option<Self> {
         let base = Base { names, notes };
-        let is_slot = |id: NoteId| id.index() < n_slots;
         let is_fit = base.names.len() == base.notes.len()
             && base.notes.iter().all(|ids| !ids.is_empty() && ids.len().is_multiple_of(ID))
-            && (0..base.names.len()).flat_map(|at| base.ids(at)).all(is_slot);
+            && (0..base.names.len()).flat_map(|at| base.ids(at)).all(|id| known.contains(id));
         is_fit.then(|| Self::over(base))
     }
 

@@ -21,7 +21,7 @@ mod tally;
 mod texts;
 mod uris;
 
-pub use card::Card;
+pub use card::{Card, Facets};
 pub use edit::{Change, Delta};
 pub use entry::{Body, FileFacts, NoteEntry, VaultId, VaultInfo};
 pub use issues::Issue;

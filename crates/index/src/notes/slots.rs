@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use bytestring::ByteString;
 use imbl::Vector;
-use weft_model::{Chunk, Diagnostic, Note, NoteId, TextHash};
+use serde::{Deserialize, Serialize};
+use weft_model::{Block, Chunk, Diagnostic, Heading, Link, Note, NoteId, NotePath, TextHash};
 
 use super::card::Texts;
 use super::entry::Body;
-use super::{Card, FileFacts, NoteEntry, Resolved, VaultId};
+use super::{Card, Facets, FileFacts, NoteEntry, Resolved, VaultId};
 use crate::columns::Column;
 
 /// What a slot holds.
@@ -37,12 +38,12 @@ impl Slots {
         Self { edited, written: Arc::new(written) }
     }
 
-    /// The slots that hold nothing.
-    pub(super) fn free(&self) -> impl Iterator<Item = usize> {
-        (0..self.len()).filter(|at| match &self.edited[*at] {
-            Some(slot) => matches!(slot, Slot::Free),
-            None => self.written.is_free(*at),
-        })
+    /// Whether slot `at` holds nothing.
+    pub(super) fn is_free(&self, at: usize) -> bool {
+        match self.edited.get(at) {
+            Some(Some(slot)) => matches!(slot, Slot::Free),
+            Some(None) | None => self.written.is_free(at),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -76,6 +77,15 @@ impl Slots {
         }
     }
 
+    /// The facets of the note in slot `at`, which is not read for them.
+    pub(super) fn facets(&self, at: usize) -> Option<Facets<'_>> {
+        match self.edited.get(at)? {
+            Some(Slot::Note(entry, _)) => Some(Facets::of(&entry.note)),
+            Some(Slot::Free | Slot::Placeholder(_)) => None,
+            None => self.written.facets(at),
+        }
+    }
+
     /// A part of what slot `at` holds, as it is written down.
     pub(super) fn part(&self, at: usize, part: Part) -> io::Result<Cow<'_, [u8]>> {
         match self.edited.get(at) {
@@ -94,18 +104,31 @@ pub(super) enum Part {
     Title,
     /// The hashes of the chunks.
     Texts,
+    /// Tags, type and properties, as MessagePack.
+    Facets,
     /// What stands in no other column, as MessagePack.
     Rest,
     Body,
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Facts, Self::Path, Self::Title, Self::Texts, Self::Rest, Self::Body];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Facts, Self::Path, Self::Title, Self::Texts, Self::Facets, Self::Rest, Self::Body];
 }
 
 /// What stands in [`Part::Rest`].
-type Rest<N, C, D, R> = (N, C, D, R);
+#[derive(Serialize, Deserialize)]
+struct Rest<'s> {
+    claimed_uri: Cow<'s, Option<String>>,
+    aliases: Cow<'s, [String]>,
+    order: Option<f64>,
+    headings: Cow<'s, [Heading]>,
+    blocks: Cow<'s, [Block]>,
+    links: Cow<'s, [Link]>,
+    chunks: Cow<'s, [Chunk]>,
+    diagnostics: Cow<'s, [Diagnostic]>,
+    resolved: Cow<'s, Resolved>,
+}
 
 impl Slot {
     fn part(&self, part: Part) -> io::Result<Cow<'_, [u8]>> {
@@ -117,14 +140,40 @@ impl Slot {
             (Self::Free | Self::Placeholder(_), _) => return Ok(Cow::Borrowed(&[])),
         };
         let NoteEntry { vault: _, note, body, chunks, file: _, diagnostics, version: _ } = &**entry;
+        let Note {
+            path,
+            claimed_uri,
+            title,
+            aliases,
+            tags: _,
+            note_type: _,
+            properties: _,
+            order,
+            headings,
+            blocks,
+            links,
+            body: _,
+        } = note;
         Ok(match part {
             Part::Facts => Cow::Owned(facts_of(entry)),
-            Part::Path => Cow::Borrowed(note.path.as_str().as_bytes()),
-            Part::Title => Cow::Borrowed(note.title.as_bytes()),
+            Part::Path => Cow::Borrowed(path.as_str().as_bytes()),
+            Part::Title => Cow::Borrowed(title.as_bytes()),
+            Part::Facets => {
+                Cow::Owned(rmp_serde::to_vec(&Facets::of(note)).map_err(io::Error::other)?)
+            }
             Part::Texts => chunks.iter().flat_map(|chunk| chunk.hash.0.to_le_bytes()).collect(),
             Part::Rest => {
-                let rest: Rest<&Note, &[Chunk], &[Diagnostic], &Resolved> =
-                    (note, chunks, diagnostics, resolved);
+                let rest = Rest {
+                    claimed_uri: Cow::Borrowed(claimed_uri),
+                    aliases: Cow::Borrowed(aliases),
+                    order: *order,
+                    headings: Cow::Borrowed(headings),
+                    blocks: Cow::Borrowed(blocks),
+                    links: Cow::Borrowed(links),
+                    chunks: Cow::Borrowed(chunks),
+                    diagnostics: Cow::Borrowed(diagnostics),
+                    resolved: Cow::Borrowed(resolved),
+                };
                 Cow::Owned(rmp_serde::to_vec(&rest).map_err(io::Error::other)?)
             }
             Part::Body => Cow::Borrowed(body.as_bytes()),
@@ -177,10 +226,48 @@ impl Written {
         Some(Card { vault, path, title, file, version, texts: Texts::Written(texts) })
     }
 
+    fn facets(&self, at: usize) -> Option<Facets<'_>> {
+        let bytes = self.part(at, Part::Facets);
+        if bytes.is_empty() {
+            return None;
+        }
+        let facets = rmp_serde::from_slice(bytes);
+        facets.inspect_err(|error| tracing::error!(%error, at, "facets cannot be read")).ok()
+    }
+
     fn note(&self, at: usize, card: &Card<'_>) -> io::Result<Slot> {
-        let Card { vault, path: _, title: _, file, version, texts: _ } = *card;
+        let Card { vault, path, title, file, version, texts: _ } = *card;
+        let facets =
+            rmp_serde::from_slice(self.part(at, Part::Facets)).map_err(io::Error::other)?;
+        let Facets { tags, note_type, properties } = facets;
         let rest = rmp_serde::from_slice(self.part(at, Part::Rest)).map_err(io::Error::other)?;
-        let (note, chunks, diagnostics, resolved): Rest<Note, _, _, Resolved> = rest;
+        let Rest {
+            claimed_uri,
+            aliases,
+            order,
+            headings,
+            blocks,
+            links,
+            chunks,
+            diagnostics,
+            resolved,
+        } = rest;
+        let note = Note {
+            path: NotePath::new(path),
+            claimed_uri: claimed_uri.into_owned(),
+            title: title.to_owned(),
+            aliases: aliases.into_owned(),
+            tags: tags.into_owned(),
+            note_type: note_type.into_owned(),
+            properties: properties.into_owned(),
+            order,
+            headings: headings.into_owned(),
+            blocks: blocks.into_owned(),
+            links: links.into_owned(),
+            body: String::new(),
+        };
+        let (chunks, diagnostics) = (chunks.into_owned(), diagnostics.into_owned());
+        let resolved = resolved.into_owned();
         let known = |target: &NoteId| !self.is_free(target.index());
         if !resolved.targets.iter().flatten().all(known) {
             return Err(io::Error::other("it links to a slot that holds nothing"));
@@ -230,4 +317,57 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Change, NoteTable, VaultInfo};
+    use super::*;
+
+    fn n_read(table: &NoteTable) -> usize {
+        table.slots.written.read.iter().filter(|slot| slot.get().is_some()).count()
+    }
+
+    #[test]
+    fn a_note_is_read_when_it_is_asked_for_and_not_before() {
+        let note = |path: &str| Note {
+            path: NotePath::new(path),
+            claimed_uri: None,
+            title: "Fern".into(),
+            aliases: vec!["bracken".into()],
+            tags: vec!["green".into()],
+            note_type: None,
+            properties: [("due".into(), weft_model::Value::Null)].into(),
+            order: None,
+            headings: Vec::new(),
+            blocks: Vec::new(),
+            links: Vec::new(),
+            body: "a fern".into(),
+        };
+        let entry = |path| {
+            let facts = FileFacts { size: 6, modified_ns: -3, inode: 7, ..FileFacts::default() };
+            let entry = NoteEntry::new(VaultId(0), note(path), Vec::new(), facts, 5);
+            Change::Upsert(Arc::new(entry))
+        };
+        let table = NoteTable::new([VaultInfo::new("v", "/v")]);
+        let table = table.edited(&["a/fern.md", "b/fern.md", "c.md"].map(entry)).0;
+        let mut written = Vec::new();
+        table.write(&mut written).unwrap();
+        let table = NoteTable::read(&written.into(), table.graph.clone()).unwrap();
+        let paths: Vec<&str> = table.cards().map(|(_, card)| card.path).collect();
+        assert_eq!(paths, ["a/fern.md", "b/fern.md", "c.md"]);
+        assert_eq!(table.near_matches("brackn", 9).len(), 3);
+        let found = table.find("b/fern").note.unwrap();
+        let card = table.card(found).unwrap();
+        assert_eq!((card.title, card.version, card.file.size, card.file.inode), ("Fern", 5, 6, 7));
+        let facets = table.facets(found).unwrap();
+        assert_eq!((facets.properties.len(), &*facets.tags), (1, &["green".to_owned()][..]));
+        assert_eq!(n_read(&table), 0);
+        assert_eq!(&*table.entry(found).unwrap().body, "a fern");
+        assert_eq!(n_read(&table), 1);
+        let edited = table.edited(&[entry("a/fern.md")]).0;
+        let mut again = Vec::new();
+        edited.write(&mut again).unwrap();
+        assert!(!again.is_empty() && n_read(&edited) <= 2, "the others were copied");
+    }
 }

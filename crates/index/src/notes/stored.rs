@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use imbl::Vector;
 use weft_graph::NoteGraph;
-use weft_model::NoteId;
+use weft_model::{NoteBits, NoteId};
 
 use super::directory::Directory;
 use super::names::Names;
@@ -71,11 +71,15 @@ impl NoteTable {
         let parts = std::array::from_fn(|_| columns.next().unwrap_or_default());
         let slots = Written::new(parts).ok_or(unfit("columns differ in length"))?;
         let slots = Slots::of(slots);
-        let n_slots = slots.len();
-        let free: Vector<NoteId> =
-            slots.free().filter_map(|at| Some(NoteId::new(u32::try_from(at).ok()?))).collect();
-        if graph.n_nodes() + free.len() != n_slots {
-            return Err(unfit("notes and graph do not name the same slots"));
+        let (mut known, mut free) = (NoteBits::default(), Vector::new());
+        for (at, id) in (0..slots.len()).zip((0..).map(NoteId::new)) {
+            match (slots.is_free(at), graph.contains(id)) {
+                (true, false) => free.push_back(id),
+                (false, true) => drop(known.insert(id)),
+                (true, true) | (false, false) => {
+                    return Err(unfit("notes and graph do not name the same slots"));
+                }
+            }
         }
         let mut table = Self {
             vaults: vaults.into_iter().map(|vault| vault.map(Arc::new)).collect(),
@@ -88,7 +92,7 @@ impl NoteTable {
         for directory in table.directories() {
             let [names, notes] = std::array::from_fn(|_| columns.next().unwrap_or_default());
             *directory =
-                Directory::of(names, notes, n_slots).ok_or(unfit("a name leads to no slot"))?;
+                Directory::of(names, notes, &known).ok_or(unfit("a name leads nowhere"))?;
         }
         Ok(table)
     }

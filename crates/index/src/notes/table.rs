@@ -14,7 +14,7 @@ use super::names::Names;
 use super::places::Places;
 use super::slots::{Slot, Slots};
 use super::tally::Tally;
-use super::{Card, NoteEntry, VaultId, VaultInfo};
+use super::{Card, Facets, NoteEntry, VaultId, VaultInfo};
 
 /// What the rest of the vault makes of a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +97,12 @@ impl NoteTable {
     #[must_use]
     pub fn card(&self, id: NoteId) -> Option<Card<'_>> {
         self.slots.card(id.index())
+    }
+
+    /// The tags, type and properties of the note in a slot. They are read for the caller, and not kept.
+    #[must_use]
+    pub fn facets(&self, id: NoteId) -> Option<Facets<'_>> {
+        self.slots.facets(id.index())
     }
 
     /// The cards of all notes, by vault and path.

@@ -1,6 +1,7 @@
 //! The shelf: vectors by the hash of their text, kept across restarts, renames and edits.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::io::{ErrorKind, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ pub struct Shelf {
     /// Rows that are durable.
     n_logged: usize,
     /// The rows that are not.
-    unlogged: Vec<Entry>,
+    unlogged: Vec<LogEntry>,
     embedder: Arc<dyn Embedder>,
 }
 
@@ -73,7 +74,7 @@ impl Home {
     }
 
     /// Adds to the log, behind its first `n_logged` entries, whatever an attempt that failed has left there.
-    fn log(&mut self, n_logged: usize, entries: &[Entry]) -> Result<(), StoreError> {
+    fn log(&mut self, n_logged: usize, entries: &[LogEntry]) -> Result<(), StoreError> {
         let path = self.path(LOG_FILE);
         let mut write = || {
             self.log.seek(SeekFrom::Start((n_logged * ENTRY_BYTES) as u64))?;
@@ -121,18 +122,21 @@ impl Shelf {
         let newest = logged.max();
         let next = numbers.into_iter().max().map_or(0, |number| number + 1);
         let (whole, n_damaged) = match newest {
-            Some(number) => readable(disk, &folder, number, model, params)?,
+            Some(number) => readable(disk, &folder, number, model)?,
             None => (None, 0),
         };
         let number = match (newest, whole) {
             (Some(number), Some(_)) if n_damaged == 0 => number,
-            (_, whole) => {
-                let Rows { writer, texts } = match whole {
-                    Some(rows) => rows,
-                    None => Rows {
-                        writer: VectorWriter::in_memory(model.dimension, params)?,
-                        texts: Vec::new(),
-                    },
+            (newest, whole) => {
+                let (writer, texts) = match newest.zip(whole) {
+                    Some((number, Rows { owners, texts })) => {
+                        let path = in_folder(&folder, number, ROWS_FILE);
+                        let (dimension, n_rows) = (model.dimension, texts.len());
+                        let rows =
+                            VectorWriter::open(disk, &path, dimension, n_rows, owners, params);
+                        (rows?, texts)
+                    }
+                    None => (VectorWriter::in_memory(model.dimension, params)?, Vec::new()),
                 };
                 rewrite(disk, &folder, next, &writer, &texts)?;
                 next
@@ -167,18 +171,27 @@ impl Shelf {
         let log_path = in_folder(folder, number, LOG_FILE);
         let texts: Vec<TextHash> =
             entries_at(&log_path)?.into_iter().map(|(text, _)| text).collect();
-        let mut by_text: HashMap<TextHash, Vec<RowId>> = HashMap::new();
-        for (text, row) in texts.iter().zip(0..) {
-            by_text.entry(*text).or_default().push(RowId::new(row));
+        // Of each text the first row, and a chain of all from the last on, to be given out one after the other.
+        let mut by_text: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
+        let mut spare: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
+        let mut before: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
+        for (text, row) in texts.iter().zip((0..).map(RowId::new)) {
+            by_text.entry(*text).or_insert(row);
+            before.push(spare.insert(*text, row));
         }
         let mut owners = vec![None; texts.len()];
         let mut rows = imbl::HashMap::new();
-        let mut spare = by_text.clone();
         for (id, card) in notes.cards() {
             let own: imbl::Vector<Option<RowId>> = card
                 .texts()
                 .map(|text| {
-                    let row = spare.get_mut(&text)?.pop()?;
+                    let row = match spare.entry(text) {
+                        Entry::Vacant(_) => return None,
+                        Entry::Occupied(mut last) => match before[last.get().index()] {
+                            Some(next) => last.insert(next),
+                            None => last.remove(),
+                        },
+                    };
                     owners[row.index()] = Some(id);
                     Some(row)
                 })
@@ -187,8 +200,6 @@ impl Shelf {
         }
         let path = in_folder(folder, number, ROWS_FILE);
         let writer = VectorWriter::open(disk, &path, dimension, texts.len(), owners, params)?;
-        let by_text =
-            by_text.into_iter().filter_map(|(text, rows)| Some((text, *rows.first()?))).collect();
         let n_waiting = rows.values().flatten().filter(|row| row.is_none()).count();
         let log = File::options().read(true).write(true).open(&log_path);
         let log = log.map_err(StoreError::io("open", &log_path))?;
@@ -233,6 +244,9 @@ impl Shelf {
         note: NoteId,
         texts: &[TextHash],
     ) -> (Vec<usize>, Result<(), StoreError>) {
+        if self.holds(note, texts) {
+            return (Vec::new(), Ok(()));
+        }
         let before = self.rows.get(&note).into_iter().flatten();
         self.n_waiting -= before.filter(|row| row.is_none()).count();
         let mut old: HashMap<TextHash, Vec<RowId>> = HashMap::new();
@@ -265,6 +279,16 @@ impl Shelf {
             self.rows.insert(note, rows.into_iter().collect());
         }
         (waiting, outcome)
+    }
+
+    /// Whether the rows of `note` are those of these texts, and none is missing.
+    fn holds(&self, note: NoteId, texts: &[TextHash]) -> bool {
+        self.rows.get(&note).is_some_and(|rows| {
+            let is_of = |(row, text): (&Option<RowId>, &TextHash)| {
+                row.is_some_and(|row| self.texts[row.index()] == *text)
+            };
+            rows.len() == texts.len() && !rows.is_empty() && rows.iter().zip(texts).all(is_of)
+        })
     }
 
     /// Keeps the vector of a text and gives it to the chunks that wait for it.
@@ -456,13 +480,13 @@ fn rewrite(
     write().inspect_err(|_| drop(disk.remove_folder(&home)))
 }
 
-/// Rows, and the text of each.
+/// The text of each row, and an owner for those that are as they were written.
 struct Rows {
-    writer: VectorWriter,
+    owners: Vec<Option<NoteId>>,
     texts: Vec<TextHash>,
 }
 
-/// The rows of the folder `number` with their texts, those alive that are as they were written, and how many are not; no rows where none can be told.
+/// The rows of the folder `number`, and how many are not as they were written; no rows where none can be told.
 ///
 /// Fails where they were written by a later release or cannot be read now.
 fn readable(
@@ -470,25 +494,20 @@ fn readable(
     folder: &Path,
     number: u64,
     model: &ModelIdentity,
-    params: VectorParams,
 ) -> Result<(Option<Rows>, usize), StoreError> {
     let path = in_folder(folder, number, ROWS_FILE);
     let mut entries = entries_at(&in_folder(folder, number, LOG_FILE))?;
     let n_entries = entries.len();
     let mut whole = || {
         entries.truncate(VectorFile::room(&path, model.dimension)?);
-        let open = |owners| {
-            VectorWriter::open(disk, &path, model.dimension, entries.len(), owners, params)
-        };
-        let index = open(vec![None; entries.len()])?.publish();
-        let is_whole = |((text, sum), row): (&Entry, u32)| {
-            index.vector(RowId::new(row)).is_some_and(|vector| checksum(*text, vector) == *sum)
-        };
+        let file = VectorFile::open(disk, &path, model.dimension, entries.len())?;
+        let is_whole =
+            |((text, sum), row): (&LogEntry, usize)| checksum(*text, file.row(row)) == *sum;
         let owners: Vec<Option<NoteId>> =
             entries.iter().zip(0..).map(|row| is_whole(row).then_some(NoteId::new(0))).collect();
         let n_whole = owners.iter().flatten().count();
         let texts = entries.iter().map(|(text, _)| *text).collect();
-        Ok((Rows { writer: open(owners)?, texts }, n_whole))
+        Ok((Rows { owners, texts }, n_whole))
     };
     match whole() {
         Ok((rows, n_whole)) => Ok((Some(rows), n_entries - n_whole)),
@@ -506,24 +525,31 @@ fn readable(
 }
 
 /// An entry of the row log: the text of a row, and the checksum of both.
-type Entry = (TextHash, u32);
+type LogEntry = (TextHash, u32);
+
+/// Numbers that are summed at once: a call for each of them would cost more than all else of opening a shelf.
+const SUMMED: usize = 64;
 
 fn checksum(text: TextHash, vector: &[f32]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&text.0.to_le_bytes());
-    for value in vector {
-        hasher.update(&value.to_le_bytes());
+    for values in vector.chunks(SUMMED) {
+        let mut bytes = [0; SUMMED * size_of::<f32>()];
+        for (four, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
+            *four = value.to_le_bytes();
+        }
+        hasher.update(&bytes[..size_of_val(values)]);
     }
     hasher.finalize()
 }
 
-fn bytes_of(entries: &[Entry]) -> Vec<u8> {
-    let entry = |(text, sum): &Entry| text.0.to_le_bytes().into_iter().chain(sum.to_le_bytes());
+fn bytes_of(entries: &[LogEntry]) -> Vec<u8> {
+    let entry = |(text, sum): &LogEntry| text.0.to_le_bytes().into_iter().chain(sum.to_le_bytes());
     entries.iter().flat_map(entry).collect()
 }
 
 /// The entries of a log; one that was cut in the middle is none.
-fn entries_at(path: &Path) -> Result<Vec<Entry>, StoreError> {
+fn entries_at(path: &Path) -> Result<Vec<LogEntry>, StoreError> {
     let bytes = disk::read(path).map_err(StoreError::io("read", path))?.unwrap_or_default();
     let (whole, _) = bytes.as_chunks::<ENTRY_BYTES>();
     let entry = |entry: &[u8; ENTRY_BYTES]| {

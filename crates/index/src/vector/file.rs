@@ -187,6 +187,13 @@ impl VectorFile {
             .map_err(|source| VectorError::Write { path: self.path.clone(), source })
     }
 
+    /// The vector of row `row`, which counts.
+    pub(crate) fn row(&self, row: usize) -> &[f32] {
+        let at = self.extents.partition_point(|extent| extent.end_row <= row);
+        let Extent { first_row, end_row: _, map } = &self.extents[at];
+        map.floats((row - first_row) * row_bytes(self.dimension), self.dimension)
+    }
+
     /// The rows of block `block`, of which at least one counts.
     pub(super) fn block(&self, block: usize) -> MappedRows {
         let first = block * BLOCK_ROWS;

@@ -499,6 +499,31 @@ fn vaults_come_and_go_and_uris_follow() {
     assert!(renamed.find("uno:x").note.is_some() && renamed.find("one:x").note.is_none());
 }
 
+#[test]
+fn written_notes_that_were_changed_are_refused_or_can_be_asked() {
+    let links = ["u", "gone", "b/a"].map(wiki);
+    let alias = Note { aliases: vec!["nick".into()], ..claiming("b/a.md", "u") };
+    let table = built([linking("a.md", links), alias, note("b/index.md"), note("c.md")]);
+    let table = table.edited(&[remove("c.md")]).0;
+    let mut good = Vec::new();
+    table.write(&mut good).expect("there is room");
+    let read = |bytes: Vec<u8>| NoteTable::read(&bytes.into(), table.graph().clone());
+    assert_eq!(dump(&read(good.clone()).expect("what was written")), dump(&table));
+    for n_bytes in 0..good.len() {
+        assert!(read(good[..n_bytes].to_vec()).is_err(), "{n_bytes} bytes");
+    }
+    let mut n_refused = 0;
+    for at in 0..good.len() {
+        let mut other = good.clone();
+        other[at] ^= 1 << (at % 8);
+        match read(other) {
+            Ok(table) => drop(dump(&table)),
+            Err(_) => n_refused += 1,
+        }
+    }
+    assert!(n_refused > 0);
+}
+
 /// Names as links, uris, ids and aliases spell them in the properties below.
 const NAMES: [&str; 27] = [
     "a", "A", "b", "c", "b/a", "./a", "../a", "../b", "u", "/u", "U", "b/c", "/b/c", "nick",
