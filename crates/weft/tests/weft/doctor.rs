@@ -171,7 +171,7 @@ fn faults_are_named_with_what_to_do() {
             },
             "store",
             "notice",
-            "is damaged: its checksum differs",
+            "is damaged: its length differs",
             "builds the index anew",
         ),
         (
