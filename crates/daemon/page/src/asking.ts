@@ -62,7 +62,10 @@ export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => P
   }, [key, tries, token.value, news.value]);
 
   const again = () => setTries((n) => n + 1);
-  const { answer, failure: why, waiting } = state;
+  // What is known already may be of a question before; where none is asked, nothing is.
+  if (key === null) return { waiting: false, stale: false, again };
+  const { answer, failure: why } = state;
+  const waiting = state.waiting || state.key !== key;
   return { answer, failure: why, waiting, stale: waiting || why !== undefined, again };
 }
 
