@@ -200,6 +200,7 @@ async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
     for (name, first, body, status, part) in [
         ("no JSON", post, "{\"jsonrpc\": ", "HTTP/1.1 400", "-32700"),
         ("a batch", post, &batch, "HTTP/1.1 400", "-32700"),
+        ("the page", "POST / HTTP/1.1", &hello, "HTTP/1.1 404", "nothing here"),
         ("another path", "POST /mcp/x HTTP/1.1", &hello, "HTTP/1.1 404", "nothing here"),
     ] {
         let headers = [&[host.as_str()][..], &kinds].concat();

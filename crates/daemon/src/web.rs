@@ -65,8 +65,10 @@ impl Service<Request<Body>> for Web {
             return Box::pin(async move { Ok(mcp.answer(request).await) });
         } else if request.method() == Method::GET && request.uri().path() == METRICS {
             return Box::pin(std::future::ready(Ok(metrics(&*self.front.metrics))));
-        } else if [Method::GET, Method::HEAD].contains(request.method()) || !is_call(&request) {
+        } else if [Method::GET, Method::HEAD].contains(request.method()) {
             page::answer(request.uri().path(), request.headers())
+        } else if !is_call(&request) {
+            page::nothing()
         } else {
             return Box::pin(self.services.call(request));
         };

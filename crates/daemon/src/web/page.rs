@@ -57,25 +57,35 @@ const RULES: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
+/// The answer to what asks for no file and for no call.
+pub(super) fn nothing() -> Response<&'static [u8]> {
+    let mut response = ruled(b"There is nothing here; the page is at /\n");
+    let kind = HeaderValue::from_static("text/plain");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+fn ruled(body: &'static [u8]) -> Response<&'static [u8]> {
+    let mut response = Response::new(body);
+    for (name, value) in RULES {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
 /// The file at `path`, 304 where the browser holds it already, or 404.
 pub(super) fn answer(path: &str, asked: &HeaderMap) -> Response<&'static [u8]> {
-    let mut response = Response::new(&b"There is nothing here; the page is at /\n"[..]);
-    let headers = response.headers_mut();
-    for (name, value) in RULES {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
     let Some((file, mark)) = FILES.iter().zip(&*MARKS).find(|(file, _)| file.path == path) else {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        return response;
+        return nothing();
     };
+    let mut response = ruled(file.bytes);
+    let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, file.kind.clone());
     headers.insert(header::ETAG, mark.clone());
     if asked.get(header::IF_NONE_MATCH) == Some(mark) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = b"";
-    } else {
-        *response.body_mut() = file.bytes;
     }
     response
 }

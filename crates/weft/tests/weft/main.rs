@@ -75,6 +75,8 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["status", "--vault", "/no/such/folder"], 2),
         (vec!["status", "--set", "server.timeout_ms=0"], 2),
         (vec!["serve", vault, "--addr", "0.0.0.0:9338"], 2),
+        (vec!["serve", "/no/such/folder"], 2),
+        (vec!["config", "show", "--addr", "https://nowhere.invalid"], 0),
         (vec!["get", "Leap secnd", "--vault", vault], 3),
         (vec!["search", "x", "--mode", "vector", "--vault", vault], 4),
         (vec!["why-not", "Leap second", "leap", "second", "--limit", "1", "--vault", vault], 0),
