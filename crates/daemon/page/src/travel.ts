@@ -1,6 +1,7 @@
 // Going from place to place: a step forward begins at the top of what it leads to, a step back returns to where it was left.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { place } from "./address";
 
 /** How far down each step of this tab's history was left, in pixels, under the name that the step carries. */
 const KEY = "weft-places";
@@ -46,9 +47,12 @@ function settle(): void {
 
 addEventListener("scroll", () => (left[here] = scrollY), { passive: true });
 addEventListener("pagehide", () => sessionStorage.setItem(KEY, JSON.stringify(left)));
-addEventListener("hashchange", () => {
+// The step is known as soon as the page is elsewhere, and so before anything is shown there.
+place.subscribe(() => {
+  const now = step();
+  if (now === here) return;
   stop();
-  here = step();
+  here = now;
   goal = left[here] ?? 0;
   underWay = "made";
 });

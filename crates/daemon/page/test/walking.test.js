@@ -59,6 +59,24 @@ test("a step back to the hits finds the chosen one, its place, and what was open
   });
 });
 
+test("a view takes the focus when it is reached, and leaves it alone from then on", async () => {
+  await visit(daemon, "#/index", async (page) => {
+    await page.locator(".numbers").waitFor();
+    await page.evaluate(() => (location.hash = "#/context"));
+    await page.locator("#query:focus").waitFor();
+    await page.keyboard.press("Tab");
+    await page.locator("input[type=range]:focus").waitFor();
+    // An answer that comes later is no arrival.
+    await page.evaluate(() => {
+      const field = document.querySelector("#query");
+      field.value = "clock";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await page.locator(".ledger td").first().waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.type), "range");
+  });
+});
+
 test("a note's type and tags lead to the notes that share them", async () => {
   await visit(daemon, "#/note?uri=Leap second", async (page) => {
     for (const name of [/^event$/, /^#/]) {

@@ -34,8 +34,8 @@ export function ContextView() {
   const [, , rendering] = RENDERINGS.find(([name]) => name === asked.get("as")) ?? RENDERINGS[0];
   const blank = query.trim() === "";
   const ask = async (signal: AbortSignal) => context.assemble({ query, budget: BigInt(needed(asked, BUDGET)), rendering, filter: filterOf(asked) }, { signal });
-  const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : saidBy(asked, ["q", "budget", "as", ...FILTER]), ask, PAUSE);
-  const field = useArrival<HTMLInputElement>(waiting ? "" : "context");
+  const { answer, failure, stale, again } = useAnswer(blank ? null : saidBy(asked, ["q", "budget", "as", ...FILTER]), ask, PAUSE);
+  const field = useArrival<HTMLInputElement>("context");
   useTitle(blank ? "Context" : query);
   return (
     <div class={`context ${blank ? "blank" : ""}`}>

@@ -15,7 +15,7 @@ export function IndexView() {
   const { answer, failure, again } = useAnswer(known === undefined ? null : "files", async (signal) =>
     (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
   );
-  const heading = useArrival<HTMLHeadingElement>(answer === undefined ? "" : "index");
+  const heading = useArrival<HTMLHeadingElement>(known === undefined ? "" : "index");
   useTitle("Index");
   if (away.value?.kind === "forbidden" || away.value?.kind === "token") return <Failed failure={away.value} again={again} />;
   if (known === undefined) return <Waiting lines={8} />;
