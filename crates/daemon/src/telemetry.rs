@@ -1,7 +1,7 @@
 //! What the daemon says of itself while it runs: structured logs on standard error, the audit in a file, traces to a collector.
 //!
 //! Logs name notes by uri and path; no text of a note and no query is ever in them.
-//! The libraries below us write down whole messages where they are asked for details, so [`may_say`] stands beside the filter of the settings.
+//! The libraries below us write down whole messages where they are asked for details, so their bound stands beside the filter of the settings.
 
 mod audit;
 mod traces;
