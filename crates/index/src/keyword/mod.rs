@@ -1,4 +1,4 @@
-//! Words: the analyzer, the word index with its statistics, and snippets.
+//! Words: the analyzer, and the word index with its statistics.
 //!
 //! A [`KeywordWriter`] takes notes and commits them; each commit gives a [`KeywordReader`].
 //! A reader parses what people type into a [`KeywordQuery`], finds notes by it, scores given notes exactly as a search would, and answers how often which terms occur where.
@@ -19,7 +19,6 @@ mod reader;
 mod schema;
 mod score;
 mod segment;
-mod snippets;
 mod spelling;
 mod stopwords;
 mod syntax;
@@ -37,6 +36,5 @@ pub use query::{KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, QueryT
 pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
 pub use schema::KeywordDocument;
 pub use score::KeywordHit;
-pub use snippets::{Snippet, SnippetOptions, snippets};
 pub use syntax::plain_words;
 pub use writer::{KeywordChange, KeywordSettings, KeywordWriter};

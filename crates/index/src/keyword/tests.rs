@@ -467,49 +467,6 @@ fn another_analysis_is_refused() {
     KeywordWriter::open_or_create(&Disk::default(), folder.path(), heavier).unwrap();
 }
 
-#[test]
-fn snippets_show_the_matches() {
-    let body = format!(
-        "{} the soft fern grows. {} A fern and moss é👩‍👩‍👧 together. {}",
-        "x ".repeat(300),
-        "y ".repeat(300),
-        "漢字 ".repeat(100)
-    );
-    let reader = reader(&[("", "fern moss 漢字")]);
-    let cut = |query: &str, options: &SnippetOptions| -> Vec<(String, Vec<String>)> {
-        let query = reader.parse(query, &QueryOptions::default()).unwrap();
-        let snippets = snippets(&body, Language::English, query.terms(), options);
-        let matches = |snippet: &Snippet| {
-            snippet.matches.iter().map(|span| span.slice(&body).to_owned()).collect()
-        };
-        snippets
-            .iter()
-            .map(|snippet| (snippet.span.slice(&body).to_owned(), matches(snippet)))
-            .collect()
-    };
-    let one = SnippetOptions { max_snippets: 1, chars: 30, ..SnippetOptions::default() };
-    assert_eq!(
-        cut("ferns moss", &one),
-        [("y y  A fern and moss é👩‍👩‍👧".to_owned(), vec!["fern".to_owned(), "moss".to_owned()])]
-    );
-    let two = SnippetOptions { max_snippets: 2, chars: 20, ..SnippetOptions::default() };
-    assert_eq!(
-        cut("fern", &two).iter().map(|(_, matches)| matches.len()).collect::<Vec<_>>(),
-        [1, 1]
-    );
-    assert_eq!(cut("漢字", &SnippetOptions { chars: 8, max_snippets: 1, ..two })[0].1[0], "漢字");
-    assert!(cut("xyzzy", &two).is_empty());
-    assert!(
-        cut("fern", &SnippetOptions { max_bytes: 100, ..two }).is_empty(),
-        "beyond what is looked at"
-    );
-    assert_eq!(
-        cut("fern", &SnippetOptions { max_snippets: 9, chars: 10_000, ..two }).len(),
-        1,
-        "touching ones are one"
-    );
-}
-
 /// Words with shared stems, compounds, function words and a script without spaces.
 const WORDS: &[&str] = &[
     "fern",
@@ -620,25 +577,6 @@ proptest! {
             let even: NoteSet = all.iter().copied().filter(|note| note.get() % 2 == 0).collect();
             let filtered = edited.search(&query, 100, &even).unwrap();
             prop_assert!(filtered.iter().map(|hit| hit.note).eq(found.iter().copied().filter(|note| even.contains(*note))));
-        }
-    }
-
-    /// Snippets lie inside the body, between graphemes, and hold their matches.
-    #[test]
-    fn snippets_never_split_a_grapheme(body in "[ a-c\u{301}\u{200d}👩漢\r\n]{0,80}fern[ a-c\u{301}👩🇩🇪漢]{0,80}", chars in 0..40_usize) {
-        use unicode_segmentation::UnicodeSegmentation as _;
-        let reader = reader(&[("", "fern c 漢")]);
-        let query = reader.parse("fern 漢", &QueryOptions::default()).unwrap();
-        let borders: Vec<usize> = body.grapheme_indices(true).map(|(byte, _)| byte).chain([body.len()]).collect();
-        let mut last = 0;
-        for snippet in snippets(&body, Language::English, query.terms(), &SnippetOptions { chars, ..SnippetOptions::default() }) {
-            let bytes = snippet.span.bytes(&body);
-            prop_assert!(borders.contains(&bytes.start) && borders.contains(&bytes.end));
-            prop_assert!(snippet.span.start >= last && !snippet.matches.is_empty());
-            last = snippet.span.end;
-            for span in &snippet.matches {
-                prop_assert!(snippet.span.start <= span.start && span.end <= snippet.span.end && !span.is_empty());
-            }
         }
     }
 }
