@@ -25,7 +25,8 @@ impl Past {
     pub(crate) fn keep(&self, snapshot: Arc<Snapshot>) {
         let mut kept = self.kept();
         kept.retain(|other| other.generation != snapshot.generation);
-        kept.push_back(snapshot);
+        let at = kept.partition_point(|other| other.generation < snapshot.generation);
+        kept.insert(at, snapshot);
         let n_over = kept.len().saturating_sub(self.most);
         kept.drain(..n_over);
     }
