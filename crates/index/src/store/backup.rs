@@ -25,7 +25,7 @@ const LIST: &str = "backup.rmp";
 const PIECE_BYTES: usize = 256 << 10;
 
 /// The extension of a folder that is not a store yet.
-const UNFINISHED: &str = "restoring";
+const UNFINISHED: &str = ".restoring";
 
 /// A file of the store, held open as it is now.
 #[derive(Debug)]
@@ -218,7 +218,10 @@ impl Drop for BackupWriter {
 pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
     let list = list(folder)?;
     refuse_unless_empty(store)?;
-    let unfinished = store.with_extension(UNFINISHED);
+    // Beside the store, under a name that holds all of its own.
+    let mut unfinished = store.as_os_str().to_owned();
+    unfinished.push(UNFINISHED);
+    let unfinished = PathBuf::from(unfinished);
     let disk = Disk::default();
     let copy = || {
         disk.remove_folder(&unfinished).map_err(StoreError::io("remove", &unfinished))?;
@@ -236,11 +239,16 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
         // An empty folder stands in the way on some systems.
         let _ = fs::remove_dir(store);
         disk.rename(&unfinished, store).map_err(StoreError::io("rename", store))?;
-        let parent = store.parent().unwrap_or(Path::new("."));
+        let parent = folder_of(store);
         disk.sync_folder(parent).map_err(StoreError::io("sync", parent))
     };
     copy().inspect_err(|_| drop(disk.remove_folder(&unfinished)))?;
     Ok(copied(&list))
+}
+
+/// The folder in which `path` lies; a bare name lies in the present one.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn list(folder: &Path) -> Result<List, StoreError> {
