@@ -3,6 +3,7 @@
 //! What is written is what is searched: names in order, and the parts of notes by slot.
 //! So reading back is a look at the shape of the columns, and costs memory only for what is asked for.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -24,6 +25,31 @@ const N_DIRECTORIES: usize = 9;
 /// Columns of a table: one for what it holds once, one for each part of a slot, and two for each directory.
 const N_COLUMNS: usize = 1 + Part::ALL.len() + 2 * N_DIRECTORIES;
 
+/// The file that a table rests on, with its checksum; of a table in memory, nothing.
+#[derive(Clone, Default)]
+pub(super) struct Source {
+    bytes: Bytes,
+    crc32: u32,
+}
+
+impl Source {
+    /// Fails where another program changed the file since it was opened: what is copied from it would be taken for whole.
+    fn check(&self) -> io::Result<()> {
+        let Self { bytes, crc32 } = self;
+        if crc32fast::hash(bytes) == *crc32 {
+            return Ok(());
+        }
+        let reason = "the notes written down before were changed by another program; started anew, the index is built from the files";
+        Err(io::Error::new(io::ErrorKind::InvalidData, reason))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({} bytes)", self.bytes.len())
+    }
+}
+
 /// Why bytes are no table.
 #[derive(Debug, thiserror::Error)]
 #[error("the stored notes do not fit together: {what}")]
@@ -35,7 +61,9 @@ impl NoteTable {
     /// Writes this table down, all but its graph, which has [columns](NoteGraph::columns) of its own.
     ///
     /// Of what is not in memory nothing comes into it; notes that were written down before are copied as they are.
+    /// Fails where the file they are copied from is not what it was.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
+        self.source.check()?;
         let mut out = ColumnsWriter::new(out);
         let vaults: Vec<Option<&VaultInfo>> = self.vaults.iter().map(Option::as_deref).collect();
         let tallies: Vec<&Tally> = self.tallies.iter().collect();
@@ -97,6 +125,11 @@ impl NoteTable {
         Ok(table)
     }
 
+    /// This table, which rests on a file of these bytes and this checksum.
+    pub(crate) fn resting_on(self, bytes: Bytes, crc32: u32) -> Self {
+        Self { source: Source { bytes, crc32 }, ..self }
+    }
+
     /// The directories, in the order in which they are written down.
     pub(super) const fn directories(&mut self) -> [&mut Directory; N_DIRECTORIES] {
         let Self {
@@ -112,6 +145,7 @@ impl NoteTable {
             names: Names { answers, asked, asked_abroad },
             graph: _,
             tallies: _,
+            source: _,
         } = self;
         [by_path, places, by_uri, claims, placeholders, spellings, answers, asked, asked_abroad]
     }

@@ -13,6 +13,7 @@ use super::directory::{Directory, within};
 use super::names::Names;
 use super::places::Places;
 use super::slots::{Slot, Slots};
+use super::stored::Source;
 use super::tally::Tally;
 use super::{Card, Facets, NoteEntry, VaultId, VaultInfo};
 
@@ -47,6 +48,7 @@ pub struct NoteTable {
     pub(super) graph: NoteGraph,
     /// By [`VaultId`].
     pub(super) tallies: Vector<Tally>,
+    pub(super) source: Source,
 }
 
 impl NoteTable {

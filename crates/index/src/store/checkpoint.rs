@@ -221,8 +221,10 @@ fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
     let graph =
         NoteGraph::from_columns(graph).map_err(|error| damaged(&path, &error.to_string()))?;
     let path = folder.join(NOTES);
-    let notes = NoteTable::read(&mapped(&path, manifest.notes)?, graph)
-        .map_err(|error| damaged(&path, &error.to_string()))?;
+    let bytes = mapped(&path, manifest.notes)?;
+    let notes =
+        NoteTable::read(&bytes, graph).map_err(|error| damaged(&path, &error.to_string()))?;
+    let notes = notes.resting_on(bytes, manifest.notes.crc32);
     Ok(Checkpoint { generation, notes, recipe: manifest.recipe })
 }
 
@@ -266,6 +268,7 @@ fn encoded<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notes::VaultInfo;
 
     #[test]
     fn damage_is_no_other_version() {
@@ -300,5 +303,23 @@ mod tests {
             let error = checkpoints.read(7).unwrap_err();
             assert!(matches!(error, StoreError::Damaged { .. }), "byte {at}: {error}");
         }
+    }
+
+    #[test]
+    fn what_another_program_changed_is_not_written_down_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::new(folder.path().to_owned(), Disk::default());
+        let write =
+            |generation, notes| checkpoints.write(&Checkpoint { generation, notes, recipe: 3 }, 2);
+        write(1, NoteTable::new([VaultInfo::new("vault", "/vault")])).unwrap();
+        let notes = checkpoints.read(1).unwrap().notes;
+        write(2, notes.clone()).unwrap();
+        let path = folder.path().join("gen-1").join(NOTES);
+        let mut file = File::options().write(true).open(path).unwrap();
+        file.write_all(b"!").unwrap();
+        let error = write(3, notes).unwrap_err().to_string();
+        assert!(error.contains("another program"), "{error}");
+        assert_eq!(checkpoints.stored().unwrap(), [1, 2]);
+        assert_eq!(checkpoints.newest().unwrap().unwrap().checkpoint.generation, 2);
     }
 }
