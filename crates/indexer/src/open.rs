@@ -11,7 +11,7 @@ use crate::board::Board;
 use crate::embed;
 use crate::past::Past;
 use crate::vaults::vault_changes;
-use crate::writer::{Parts, reconcile};
+use crate::writer::{Parts, damaged_vectors, reconcile};
 use crate::{IndexError, IndexSettings, Model, VaultSettings, watch};
 
 /// Opens or creates the store and reads back what it holds.
@@ -68,10 +68,7 @@ pub(crate) fn parts(
             let opened = Shelf::open(disk, &settings.store, maker, &notes, settings.vector);
             let (shelf, report) = opened?;
             if report.n_damaged > 0 {
-                let n = report.n_damaged;
-                board.notice(format!(
-                    "{n} vectors were damaged; those still needed were made again."
-                ));
+                board.notice(damaged_vectors(report.n_damaged));
             }
             Some(shelf)
         }

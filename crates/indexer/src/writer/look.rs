@@ -224,6 +224,9 @@ impl Writer {
                 outcome = outcome.and(Err(error));
             }
         }
+        if full {
+            self.check_vectors()?;
+        }
         if compact {
             self.compact()?;
         }

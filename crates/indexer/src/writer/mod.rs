@@ -27,6 +27,7 @@ use weft_model::NotePath;
 use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
+pub(crate) use self::meaning::damaged_vectors;
 pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
 use crate::board::Board;

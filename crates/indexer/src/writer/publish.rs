@@ -167,6 +167,17 @@ impl Writer {
         Ok(())
     }
 
+    /// Lets vectors go that another program changed, tells of it, and lets the model make them anew.
+    pub(super) fn check_vectors(&mut self) -> Result<(), IndexError> {
+        let notes = self.publisher.newest().notes.clone();
+        let found = self.meaning.as_mut().map_or(Ok(None), |meaning| meaning.drop_damaged(&notes));
+        if let Some(line) = found? {
+            self.board.notice(line);
+            self.count();
+        }
+        Ok(())
+    }
+
     pub(super) fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
         self.store.as_mut().map_or(Ok(()), |store| store.issue(generation))
     }
@@ -311,10 +322,12 @@ impl Writer {
         self.checkpoint_done();
         self.past.forget();
         let keyword = self.keyword.compact(before.generation)?;
+        let checked = self.check_vectors();
         let outcome = self.meaning.as_mut().map_or(Ok(()), Meaning::compact);
         // Whatever became of the vectors, the words are others now.
         let vectors = self.meaning.as_mut().map(Meaning::publish);
         self.publisher.publish(Snapshot { keyword, vectors, ..Snapshot::clone(&before) });
+        checked?;
         outcome?;
         self.checkpoint()?;
         if let Some(store) = &self.store {
