@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weft_index::keyword::{KeywordError, KeywordWriter};
+use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{NoteTable, VaultInfo};
 use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError};
 
@@ -11,7 +11,7 @@ use crate::board::Board;
 use crate::embed;
 use crate::past::Past;
 use crate::vaults::vault_changes;
-use crate::writer::{Parts, damaged_vectors, reconcile};
+use crate::writer::{Parts, damaged_vectors, reconcile, words_made_anew};
 use crate::{IndexError, IndexSettings, Model, VaultSettings, watch};
 
 /// Opens or creates the store and reads back what it holds.
@@ -155,9 +155,9 @@ fn open_words(
     let folder: &Path = &store.keyword_folder();
     match KeywordWriter::open_or_create(store.disk(), folder, settings.keyword) {
         Ok((writer, _)) => Ok(writer),
-        Err(error @ (KeywordError::Corrupt { .. } | KeywordError::Incompatible { .. })) => {
+        Err(error) if error.needs_rebuild() => {
             tracing::warn!(%error, "the word index is built anew");
-            board.notice(format!("{error}; the word index was built anew."));
+            board.notice(words_made_anew(&error));
             Ok(KeywordWriter::recreate(store.disk(), folder, settings.keyword)?.0)
         }
         Err(error) => Err(error.into()),

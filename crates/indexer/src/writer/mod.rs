@@ -28,8 +28,8 @@ use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
 pub(crate) use self::meaning::damaged_vectors;
-pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
+pub(crate) use self::publish::{reconcile, words_made_anew};
 use crate::board::Board;
 use crate::embed::Opener;
 use crate::files::Files;
@@ -68,6 +68,8 @@ pub(crate) enum Event {
     Succeeded(Box<Successor>),
     /// A checkpoint was written in the background.
     Written,
+    /// Whoever read the words met what may be damage.
+    WordsInDoubt,
     /// The end: write down what is held.
     Stop,
 }
@@ -100,7 +102,7 @@ pub(crate) struct Writer {
     keyword: KeywordWriter,
     /// Whether the last error was the store's.
     store_failed: bool,
-    /// Whether the word index may hold what no snapshot does.
+    /// Whether the word index may be damaged, or hold what no snapshot does.
     words_in_doubt: bool,
     /// Nothing without a model.
     meaning: Option<Meaning>,
@@ -135,6 +137,11 @@ impl Writer {
             Meaning::start(0, shelf, Arc::clone(embedder), events.clone())
         });
         let newest = publisher.newest().generation;
+        let doubted = events.clone();
+        keyword.when_in_doubt(move || {
+            // A writer that has stopped does not mend.
+            let _ = doubted.send(Event::WordsInDoubt);
+        });
         let mut writer = Self {
             recipe: settings.recipe(embedder.as_deref()),
             files: Files::new(settings.disk.clone(), &settings.store),
@@ -217,6 +224,10 @@ impl Writer {
                     self.note(outcome);
                 }
                 Ok(Event::Written) => self.checkpoint_done(),
+                Ok(Event::WordsInDoubt) => {
+                    let outcome = self.check_words();
+                    self.note(outcome);
+                }
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
