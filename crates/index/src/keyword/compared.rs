@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use tantivy::Index;
@@ -66,7 +66,7 @@ pub(super) fn is_segment_whole(index: &Index, segment: &SegmentMeta) -> bool {
 }
 
 /// Whether a file is as it was written; fails where it is missing or cannot be read.
-fn is_whole(index: &Index, file: &std::path::Path) -> Result<bool, OpenReadError> {
+fn is_whole(index: &Index, file: &Path) -> Result<bool, OpenReadError> {
     // One that is mapped would be read though its name is gone.
     if !index.directory().exists(file)? {
         return Err(OpenReadError::FileDoesNotExist(file.to_owned()));
@@ -77,7 +77,7 @@ fn is_whole(index: &Index, file: &std::path::Path) -> Result<bool, OpenReadError
 }
 
 /// The files of a segment.
-fn files_of(segment: &SegmentMeta) -> impl Iterator<Item = PathBuf> {
+pub(super) fn files_of(segment: &SegmentMeta) -> impl Iterator<Item = PathBuf> {
     let deletions = segment.has_deletes().then_some(SegmentComponent::Delete);
     let always = [
         SegmentComponent::Postings,
@@ -91,7 +91,7 @@ fn files_of(segment: &SegmentMeta) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Nothing of an index in memory.
-fn facts(place: &Place, file: &std::path::Path) -> Option<Facts> {
+fn facts(place: &Place, file: &Path) -> Option<Facts> {
     let metadata = std::fs::metadata(place.0.join(file)).ok()?;
     Some((metadata.len(), metadata.modified().ok()))
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
+use crate::disk::is_misplaced;
+
 /// Why the word index could not be opened, written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum KeywordError {
@@ -187,15 +189,11 @@ impl Place {
 
 /// Whether an error tells of the files rather than the system.
 ///
-/// What the library cannot decode it reports as one of the first three kinds.
+/// What the library cannot decode it reports as one of these kinds.
 fn is_damage(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(
         error.kind(),
-        ErrorKind::InvalidData
-            | ErrorKind::UnexpectedEof
-            | ErrorKind::InvalidInput
-            | ErrorKind::IsADirectory
-            | ErrorKind::NotADirectory
-    )
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
+    ) || is_misplaced(error)
 }

@@ -1,5 +1,6 @@
 //! The write side: one writer per folder, changes in batches, a reader per commit.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use weft_model::NoteId;
 use weft_model::note_set::NoteBits;
 
 use super::LanguageChoice;
-use super::compared::Compared;
+use super::compared::{Compared, files_of};
 use super::directory::IndexFolder;
 use super::doubt::Doubt;
 use super::error::{KeywordError, Place};
@@ -368,6 +369,13 @@ impl KeywordWriter {
         if self.writer.is_some() {
             return Ok(());
         }
+        // A commit that was interrupted has left files under names that the next one may give.
+        if let Some(disk) = &self.disk {
+            let metas = self.index.load_metas().map_err(|error| self.place.tantivy(error))?;
+            let named: HashSet<PathBuf> = metas.segments.iter().flat_map(files_of).collect();
+            // What cannot be removed is in the way of few, and says so.
+            let _ = remove_segments(disk, &self.place.0, |file| named.contains(file));
+        }
         let KeywordSettings { threads, heap_bytes_per_thread, .. } = self.settings;
         let threads = threads.max(1);
         let writer = self
@@ -558,15 +566,28 @@ fn generation_of(
     Ok(generation)
 }
 
-/// Removes what an index leaves in its folder: its two lists of files and the segments, named by 32 hexadecimal digits.
+/// Removes what an index leaves in its folder: its two lists of files, and the segments.
 fn remove_index_files(disk: &Disk, folder: &Path) -> std::io::Result<()> {
+    for list in [LIST_FILE, MANAGED_FILE].map(|list| folder.join(list)) {
+        let remove = if list.is_dir() { Disk::remove_folder } else { Disk::remove_file };
+        remove(disk, &list)?;
+    }
+    remove_segments(disk, folder, |_| false)
+}
+
+/// Removes the files of segments, named by 32 hexadecimal digits, but for those that are to be kept.
+fn remove_segments(
+    disk: &Disk,
+    folder: &Path,
+    is_kept: impl Fn(&Path) -> bool,
+) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let stem = name.split('.').next().unwrap_or_default();
+        let stem = name.to_string_lossy();
+        let stem = stem.split('.').next().unwrap_or_default();
         let is_segment = stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_segment || matches!(&*name, LIST_FILE | MANAGED_FILE) {
+        if is_segment && !is_kept(Path::new(&name)) {
             disk.remove_file(&entry.path())?;
         }
     }

@@ -19,7 +19,7 @@ use crate::vector::{
 };
 
 /// The folder of the store that holds a folder of rows for each model.
-const FOLDER: &str = "vectors";
+pub(super) const FOLDER: &str = "vectors";
 
 /// The file of the rows.
 const ROWS_FILE: &str = "vec.f32";
@@ -121,9 +121,12 @@ impl Shelf {
     ) -> Result<(Self, ShelfReport), StoreError> {
         let model = embedder.identity();
         let folder = root.join(FOLDER).join(digest(model));
+        if folder.is_file() {
+            disk.remove_file(&folder).map_err(StoreError::io("remove", &folder))?;
+        }
         disk.create_folder(&folder).map_err(StoreError::io("create", &folder))?;
         let numbers = numbers(&folder)?;
-        let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).exists());
+        let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).is_file());
         let newest = logged.max();
         let next = numbers.into_iter().max().map_or(0, |number| number + 1);
         let (whole, n_damaged) = match newest {
@@ -547,7 +550,9 @@ fn readable(
         Err(VectorError::Version { found, .. }) => {
             Err(StoreError::FutureVersion { store: folder.to_owned(), found })
         }
-        Err(VectorError::Read { source, .. }) if source.kind() != ErrorKind::NotFound => {
+        Err(VectorError::Read { source, .. })
+            if source.kind() != ErrorKind::NotFound && !disk::is_misplaced(&source) =>
+        {
             Err(StoreError::Io { action: "read", path, source })
         }
         Err(error) => {

@@ -174,6 +174,35 @@ fn damage_is_not_merged_into_a_segment_that_looks_whole() {
 }
 
 #[test]
+fn a_commit_that_was_interrupted_is_in_the_way_of_no_other() {
+    let delete = |mut writer: KeywordWriter, notes: &[u32]| {
+        let deletes: Vec<_> =
+            notes.iter().map(|id| KeywordChange::Delete(NoteId::new(*id))).collect();
+        writer.apply(&deletes).expect("changes");
+        writer.commit(5).expect("a commit").n_notes()
+    };
+    // The library names a file by the number of changes before it.
+    for notes in [&[4][..], &[4, 0], &[4, 0, 1], &[4, 0, 1, 2]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let writer = filled(folder.path());
+        let list = folder.path().join("meta.json");
+        let (before, named) = (std::fs::read(&list).expect("a list"), segments(folder.path()));
+        let kept: Vec<_> = named.iter().map(|path| std::fs::read(path).expect("a file")).collect();
+        assert_eq!(delete(writer, &[4, 0]), 2);
+        // As if it had ended before its list was in place.
+        std::fs::write(&list, before).expect("written");
+        for (path, bytes) in named.iter().zip(kept).filter(|(path, _)| !path.exists()) {
+            std::fs::write(path, bytes).expect("written");
+        }
+        let (disk, settings) = (Disk::default(), KeywordSettings::default());
+        let opened = KeywordWriter::open_or_create(&disk, folder.path(), settings);
+        let (writer, reader) = opened.expect("an index");
+        assert_eq!(reader.n_notes(), 4);
+        assert_eq!(delete(writer, notes), 4 - notes.len());
+    }
+}
+
+#[test]
 fn a_folder_that_is_taken_away_is_begun_anew() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join("words");

@@ -376,7 +376,7 @@ impl Writer {
 }
 
 /// What a person is told of a word index that is not as it had been made.
-pub(crate) fn words_made_anew(error: &KeywordError) -> String {
+pub(crate) fn words_made_anew(error: &impl std::fmt::Display) -> String {
     format!("{error}; the word index was built anew.")
 }
 
