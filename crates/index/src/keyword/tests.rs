@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use weft_model::{NoteId, NoteSet};
 
 use super::*;
-use crate::disk::Disk;
+use crate::disk::{self, Disk, Gate};
 
 /// A note of a test: title and body.
 type Text = (&'static str, &'static str);
@@ -395,6 +398,46 @@ fn a_folder_has_one_writer() {
         KeywordWriter::open_or_create(&Disk::default(), folder.path(), KeywordSettings::default())
             .unwrap();
     assert_eq!(reader.n_notes(), 2);
+}
+
+/// Counts changes, and once it is told to, takes its time over each new file.
+#[derive(Default)]
+struct Slow {
+    is_slow: AtomicBool,
+    n_changes: AtomicUsize,
+}
+
+impl Gate for Slow {
+    fn pass(&self, step: disk::Step, _: &Path) -> std::io::Result<()> {
+        if step == disk::Step::Create && self.is_slow.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.n_changes.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// A merge that outlived its writer removed what the next one, or the next start, still read.
+#[test]
+fn no_merge_outlives_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = Arc::new(Slow::default());
+    let disk = Disk::behind(Arc::clone(&gate) as Arc<dyn Gate>);
+    let settings = KeywordSettings { merge_factor: 2, ..KeywordSettings::default() };
+    let (mut writer, _) = KeywordWriter::open_or_create(&disk, folder.path(), settings).unwrap();
+    for (note, generation) in (0..2).zip(1..) {
+        gate.is_slow.store(note == 1, Ordering::SeqCst);
+        writer.apply(&[KeywordChange::Upsert(document(note, "Fern", "green"))]).unwrap();
+        writer.commit(generation).unwrap();
+    }
+    let n_committed = gate.n_changes.load(Ordering::SeqCst);
+    drop(writer);
+    let n_ended = gate.n_changes.load(Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(n_ended > n_committed, "a merge was under way");
+    assert_eq!(gate.n_changes.load(Ordering::SeqCst), n_ended);
+    let (_, reader) = KeywordWriter::open_or_create(&disk, folder.path(), settings).unwrap();
+    assert_eq!(found_set(&reader, "green"), [0, 1]);
 }
 
 #[test]
