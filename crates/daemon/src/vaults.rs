@@ -248,6 +248,7 @@ fn estimators(
 }
 
 fn vault_settings(vault: &Vault) -> VaultSettings {
-    let root = vault.root.canonicalize().unwrap_or_else(|_| vault.root.clone());
+    // A link stays one: the index sees when it is turned to another folder.
+    let root = std::path::absolute(&vault.root).unwrap_or_else(|_| vault.root.clone());
     VaultSettings { name: vault.name(), root }
 }

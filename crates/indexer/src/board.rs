@@ -1,6 +1,6 @@
 //! What the handle and the writer share besides snapshots.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_index::Snapshot;
@@ -15,6 +15,14 @@ pub(crate) struct Absent {
     pub(crate) state: FileState,
     pub(crate) reason: String,
     pub(crate) facts: FileFacts,
+}
+
+/// How changes of a vault's files are noticed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watching {
+    pub(crate) state: WatchState,
+    /// A line for a person, where that is not as asked for.
+    pub(crate) notice: Option<String>,
 }
 
 /// Is told of each new generation.
@@ -32,7 +40,9 @@ pub(crate) struct Lines {
     pub(crate) status: IndexStatus,
     /// Files that are not in the index, by vault and path; a folder's path ends with `/`.
     pub(crate) absent: BTreeMap<VaultId, BTreeMap<String, Absent>>,
-    pub(crate) watching: BTreeMap<VaultId, WatchState>,
+    pub(crate) watching: BTreeMap<VaultId, Watching>,
+    /// Facts of files that were saved since, and say what they said.
+    pub(crate) reread: HashMap<(VaultId, NotePath), FileFacts>,
     /// Notes that are kept although their files are missing.
     pub(crate) missing: BTreeMap<VaultId, BTreeSet<NotePath>>,
 }
@@ -56,12 +66,9 @@ impl Board {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line for a person, unless it is there.
+    /// Adds a line for a person.
     pub(crate) fn notice(&self, line: String) {
-        let notices = &mut self.lock().status.notices;
-        if !notices.contains(&line) {
-            notices.push(line);
-        }
+        self.lock().status.notices.push(line);
     }
 }
 
@@ -80,6 +87,31 @@ impl Lines {
             move |files| files.range(below.clone()..)
         });
         itself.chain(inside.take_while(move |(other, _)| other.starts_with(&below)))
+    }
+
+    /// Folders of a vault that should have been looked into and could not, each with the reason.
+    pub(crate) fn closed(&self, vault: VaultId) -> BTreeMap<String, String> {
+        let files = self.absent.get(&vault).into_iter().flatten();
+        let is_closed = |(path, file): &(&String, &Absent)| {
+            file.state == FileState::Failed && path.ends_with('/')
+        };
+        files.filter(is_closed).map(|(path, file)| (path.clone(), file.reason.clone())).collect()
+    }
+
+    /// What a person should know of how files are noticed and read.
+    pub(crate) fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
+        let watching = self.watching.values().filter_map(|own| own.notice.clone());
+        let closed = snapshot.notes.vaults().filter_map(|(id, info)| {
+            let closed = self.closed(id);
+            let (first, reason) = closed.first_key_value()?;
+            let others = match closed.len() - 1 {
+                0 => String::new(),
+                n => format!(" (and {n} more)"),
+            };
+            let vault = &info.name;
+            Some(format!("The folder `{first}` of `{vault}`{others} is left out: {reason}."))
+        });
+        watching.chain(closed).collect()
     }
 
     /// Replaces the absent files at or below each of `paths` by `files`.
@@ -120,7 +152,7 @@ impl Lines {
                     n_skipped: n_skipped.count(),
                     n_failed: n_failed.count(),
                     n_missing: info.n_missing,
-                    watching: self.watching.get(&id).copied().unwrap_or_default(),
+                    watching: self.watching.get(&id).map_or(WatchState::Off, |own| own.state),
                 }
             })
             .collect();

@@ -1,20 +1,21 @@
 //! The coverage ledger: what became of each file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weft_index::Snapshot;
-use weft_index::notes::{Issue, VaultId};
+use weft_index::notes::{FileFacts, Issue, VaultId};
 use weft_model::id::without_markdown_extension;
 use weft_model::{Diagnostic, NoteId, NotePath, Severity, fold};
 
 use crate::board::Absent;
 use crate::status::{FileCoverage, FileState};
 
-/// The line of a note; `missing` are those that are kept without a file.
+/// The line of a note; `missing` are those that are kept without a file, `reread` tells of files that were saved since and say the same.
 pub(crate) fn of_note(
     snapshot: &Snapshot,
     id: NoteId,
     missing: &BTreeMap<VaultId, BTreeSet<NotePath>>,
+    reread: &HashMap<(VaultId, NotePath), FileFacts>,
 ) -> Option<FileCoverage> {
     let notes = &snapshot.notes;
     let entry = notes.entry(id)?;
@@ -58,14 +59,16 @@ pub(crate) fn of_note(
         });
     }
     let is_fresh = snapshot.is_fresh(id);
+    let saved = reread.get(&(entry.vault, entry.note.path.clone()));
+    let file = saved.filter(|file| file.hash == entry.file.hash).unwrap_or(&entry.file);
     Some(FileCoverage {
         vault: vault_name(snapshot, entry.vault),
         path: entry.note.path.as_str().to_owned(),
         state: if is_fresh { FileState::Indexed } else { FileState::Pending },
         reason: (!is_fresh).then(|| "its vectors are on their way".to_owned()),
         uri: Some(notes.graph().uri(id).to_string()),
-        hash: Some(entry.file.hash),
-        modified_ns: entry.file.modified_ns,
+        hash: Some(file.hash),
+        modified_ns: file.modified_ns,
         n_chunks: entry.chunks.len(),
         n_links: notes.resolved(id).map_or(0, |own| own.targets.iter().flatten().count()),
         unresolved,

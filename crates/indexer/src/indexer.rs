@@ -82,7 +82,13 @@ impl Indexer {
     /// Where the index stands.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
-        let mut status = self.board.lock().status.clone();
+        let snapshot = self.reader.snapshot();
+        let mut status = {
+            let board = self.board.lock();
+            let mut status = board.status.clone();
+            status.notices.extend(board.notices(&snapshot));
+            status
+        };
         status.notices.extend(status.next.as_ref().map(NextModel::line));
         let missing: Vec<String> =
             status.vaults.iter().filter_map(VaultStatus::missing_notice).collect();
@@ -172,9 +178,12 @@ impl Indexer {
     pub fn coverage(&self) -> Vec<FileCoverage> {
         let snapshot = self.reader.snapshot();
         let ids = snapshot.notes.cards().map(|(id, _)| id);
-        let missing = self.board.lock().missing.clone();
+        let (missing, reread) = {
+            let board = self.board.lock();
+            (board.missing.clone(), board.reread.clone())
+        };
         let mut lines: Vec<FileCoverage> =
-            ids.filter_map(|id| coverage::of_note(&snapshot, id, &missing)).collect();
+            ids.filter_map(|id| coverage::of_note(&snapshot, id, &missing, &reread)).collect();
         for (vault, files) in &self.board.lock().absent {
             let files = files.iter();
             lines.extend(

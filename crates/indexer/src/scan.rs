@@ -482,10 +482,14 @@ fn file_facts(facts: &std::fs::Metadata) -> FileFacts {
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
     });
     #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(facts);
+    let (inode, changed_ns) = {
+        use std::os::unix::fs::MetadataExt as _;
+        let seconds = facts.ctime().saturating_mul(1_000_000_000);
+        (facts.ino(), seconds.saturating_add(facts.ctime_nsec()))
+    };
     #[cfg(not(unix))]
-    let inode = 0;
-    FileFacts { size: facts.len(), modified_ns, inode, ..FileFacts::default() }
+    let (inode, changed_ns) = (0, 0);
+    FileFacts { size: facts.len(), modified_ns, changed_ns, inode, ..FileFacts::default() }
 }
 
 #[cfg(test)]

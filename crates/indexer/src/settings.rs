@@ -19,7 +19,7 @@ use crate::watch::WatchOptions;
 pub struct VaultSettings {
     /// Its name: the prefix of its uris where several vaults are served.
     pub name: String,
-    /// Its folder.
+    /// Its folder, or a link to it: where that leads is seen at each look.
     pub root: PathBuf,
 }
 

@@ -91,6 +91,10 @@ impl Watch {
             WatchMode::Auto if is_silent(root) => return (by(WatchState::Polled), None),
             WatchMode::Auto | WatchMode::Native => {}
         }
+        // One that is gone is missed and asked for again; there is nothing to say of its changes.
+        if !root.is_dir() {
+            return (by(WatchState::Polled), None);
+        }
         match native(root, on_change) {
             Ok(watcher) => (Self { state: WatchState::Announced, _watcher: Some(watcher) }, None),
             Err(error) => {
@@ -139,8 +143,46 @@ fn native(
     // What a link leads to is watched where it lies, if it lies in the vault.
     let config = notify::Config::default().with_follow_symlinks(false);
     let mut watcher = RecommendedWatcher::new(handler, config)?;
-    watcher.watch(root, RecursiveMode::Recursive)?;
+    watch_open(&mut watcher, root)?;
     Ok(watcher)
+}
+
+/// Watches a folder with all below it but the folders that are closed to this user, or went meanwhile: a look tells of those.
+///
+/// Fails where `folder` itself cannot be watched.
+fn watch_open(watcher: &mut RecommendedWatcher, folder: &Path) -> notify::Result<()> {
+    let outcome = watcher.watch(folder, RecursiveMode::Recursive);
+    let is_below = |error: &notify::Error| {
+        is_passed_over(&error.kind) && error.paths.iter().any(|path| path != folder)
+    };
+    // The folder is watched by then, and so is what comes into it; of those in it, what stood before the closed one.
+    match outcome {
+        Err(error) if is_below(&error) => {}
+        outcome => return outcome,
+    }
+    for entry in std::fs::read_dir(folder).map_err(notify::Error::io)?.flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        match is_folder.then(|| watch_open(watcher, &entry.path())) {
+            Some(Err(error)) if !is_passed_over(&error.kind) => return Err(error),
+            Some(Ok(()) | Err(_)) | None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder that cannot be watched for this reason keeps no other from it.
+fn is_passed_over(kind: &notify::ErrorKind) -> bool {
+    match kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => matches!(
+            error.kind(),
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NotFound
+        ),
+        notify::ErrorKind::Generic(_)
+        | notify::ErrorKind::WatchNotFound
+        | notify::ErrorKind::InvalidConfig(_)
+        | notify::ErrorKind::MaxFilesWatch => false,
+    }
 }
 
 const fn is_change(kind: EventKind) -> bool {

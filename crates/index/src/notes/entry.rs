@@ -17,7 +17,7 @@ pub struct VaultId(pub u16);
 pub struct VaultInfo {
     /// Its name: the prefix of its uris where several vaults are served.
     pub name: String,
-    /// The real path of its folder, for people; never opened through this.
+    /// The path of its folder as it is named, which may be a link; for people, never opened through this.
     pub root: String,
     /// Notes of it that are kept although their files are missing, until they are back or somebody says that they are gone for good.
     #[serde(default)]
@@ -38,6 +38,8 @@ pub struct FileFacts {
     pub size: u64,
     /// Modification time, nanoseconds since 1970.
     pub modified_ns: i64,
+    /// When anything of it was last changed, nanoseconds since 1970; nobody can set it. 0 where the system does not tell.
+    pub changed_ns: i64,
     /// Inode, or 0 where there is none.
     pub inode: u64,
     /// Hash of the bytes.
@@ -52,12 +54,13 @@ const SAME_TIME_NS: i64 = 2_000_000_000;
 impl FileFacts {
     /// Whether a file of which the file system now says `now` certainly holds what was read.
     ///
-    /// Size, time and inode must be the same, and the file must have been at rest when it was read: two seconds is the coarsest clock of a file system.
+    /// Size, times and inode must be the same, and the file must have been at rest when it was read: two seconds is the coarsest clock of a file system.
     #[must_use]
-    pub const fn still_hold(&self, now: &Self) -> bool {
-        let same =
-            self.size == now.size && self.modified_ns == now.modified_ns && self.inode == now.inode;
-        same && self.modified_ns.saturating_add(SAME_TIME_NS) < self.read_ns
+    pub fn still_hold(&self, now: &Self) -> bool {
+        let Self { size, modified_ns, changed_ns, inode, hash: _, read_ns } = *self;
+        let same = (size, modified_ns, changed_ns, inode)
+            == (now.size, now.modified_ns, now.changed_ns, now.inode);
+        same && modified_ns.max(changed_ns).saturating_add(SAME_TIME_NS) < read_ns
     }
 }
 

@@ -279,14 +279,15 @@ impl Written {
     }
 }
 
-/// The facts of a note as they are written down: vault, version, and its file's size, time, inode, hash and time of reading.
+/// The facts of a note as they are written down: vault, version, and its file's size, times, inode, hash and time of reading.
 fn facts_of(entry: &NoteEntry) -> Vec<u8> {
-    let FileFacts { size, modified_ns, inode, hash, read_ns } = entry.file;
+    let FileFacts { size, modified_ns, changed_ns, inode, hash, read_ns } = entry.file;
     [
         &entry.vault.0.to_le_bytes()[..],
         &entry.version.to_le_bytes(),
         &size.to_le_bytes(),
         &modified_ns.to_le_bytes(),
+        &changed_ns.to_le_bytes(),
         &inode.to_le_bytes(),
         &hash.0.to_le_bytes(),
         &read_ns.to_le_bytes(),
@@ -302,6 +303,7 @@ fn facts(mut bytes: &[u8]) -> Option<(VaultId, u64, FileFacts)> {
     let file = FileFacts {
         size: u64::from_le_bytes(take(bytes)?),
         modified_ns: i64::from_le_bytes(take(bytes)?),
+        changed_ns: i64::from_le_bytes(take(bytes)?),
         inode: u64::from_le_bytes(take(bytes)?),
         hash: TextHash(u128::from_le_bytes(take(bytes)?)),
         read_ns: i64::from_le_bytes(take(bytes)?),
@@ -353,7 +355,7 @@ mod tests {
         let table = table.edited(&["a/fern.md", "b/fern.md", "c.md"].map(entry)).0;
         let mut written = Vec::new();
         table.write(&mut written).unwrap();
-        let table = NoteTable::read(&written.into(), Some(table.graph.clone())).unwrap();
+        let table = NoteTable::read(&written.into(), table.graph.clone()).unwrap();
         let paths: Vec<&str> = table.cards().map(|(_, card)| card.path).collect();
         assert_eq!(paths, ["a/fern.md", "b/fern.md", "c.md"]);
         assert_eq!(table.near_matches("brackn", 9).len(), 3);

@@ -1,4 +1,3 @@
 //! The searchable state, from outside.
 
 mod notes;
-mod words;

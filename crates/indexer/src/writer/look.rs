@@ -10,7 +10,7 @@ use weft_model::NotePath;
 use super::missing::{Gone, Verdict};
 use super::read::{FileReader, Read};
 use super::{Event, RETRY, Writer};
-use crate::board::Absent;
+use crate::board::{Absent, Watching};
 use crate::scan::{self, Area, Found, Scan, Skipped};
 use crate::status::{FileState, Phase, WatchState};
 use crate::watch::{self, Watch};
@@ -30,6 +30,8 @@ const SETTLE: Duration = Duration::from_secs(2);
 pub(super) struct How {
     /// Reads every file again, also those that seem unchanged.
     pub(super) full: bool,
+    /// Compares what files say, also where their times have not changed: their change was announced.
+    pub(super) announced: bool,
     /// Lets notes of the area go whose files are gone, however many: somebody said so.
     pub(super) lets_go: bool,
 }
@@ -39,7 +41,7 @@ pub(super) struct Watched {
     pub(super) id: VaultId,
     /// As it was named, to tell whether it changed.
     pub(super) settings: VaultSettings,
-    /// Where it really lies; announced paths begin with it.
+    /// Where it really lay when that was last seen; announced paths begin with it.
     pub(super) root: PathBuf,
     pub(super) watch: Watch,
     /// What was announced and not yet looked at, and since when and until when.
@@ -51,7 +53,7 @@ pub(super) struct Watched {
     pub(super) outdated: bool,
     /// Whether a change under one path may show under another.
     entangled: bool,
-    /// The folder that `root` led to.
+    /// Which folder `root` was; nothing while there is none, or nobody has looked.
     identity: Option<(u64, u64)>,
     /// When to see whether it is still there, or to look at all files where nothing is announced.
     poll_at: Option<Instant>,
@@ -61,11 +63,10 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(id: VaultId, settings: VaultSettings, outdated: bool) -> Self {
-        let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
         Self {
             id,
+            root: settings.root.clone(),
             settings,
-            root,
             watch: Watch::default(),
             touched: Area::NOTHING,
             burst: None,
@@ -76,6 +77,16 @@ impl Watched {
             poll_at: None,
             retry_at: None,
         }
+    }
+
+    /// Sees where it lies now, and says whether that is another folder than before: a link was turned, a disk was taken out or put in.
+    fn find(&mut self) -> bool {
+        let named = &self.settings.root;
+        let root = named.canonicalize().unwrap_or_else(|_| named.clone());
+        let identity = watch::identity(&root);
+        let is_other = (&root, identity) != (&self.root, self.identity);
+        (self.root, self.identity) = (root, identity);
+        is_other
     }
 
     /// Takes in that something changed.
@@ -163,38 +174,43 @@ impl Writer {
 
     /// Sees whether a vault is where it was; true where all its files are to be looked at.
     fn poll(&mut self, at: usize) -> bool {
+        let is_other = self.find(at);
         let vault = &mut self.vaults[at];
         vault.poll_at = Some(Instant::now() + self.settings.watch.poll());
-        let identity = watch::identity(&vault.root);
-        let is_other = vault.identity.is_some_and(|known| identity != Some(known));
-        let is_polling = vault.watch.state == WatchState::Polled;
+        // One that is gone is looked at once now, and again when it is back.
+        is_other || vault.watch.state == WatchState::Polled
+    }
+
+    /// Sees where a vault lies, watches it there, and says whether that is another folder than before.
+    fn find(&mut self, at: usize) -> bool {
+        let is_other = self.vaults[at].find();
         if is_other {
-            // Looked at once now, and again when the folder is back.
-            vault.identity = identity;
             self.watch(at);
-        } else if vault.identity.is_none() && identity.is_some() {
-            vault.identity = identity;
-            self.watch(at);
-            return true;
         }
-        is_other || is_polling
+        is_other
+    }
+
+    /// Looks at every file of the vaults that lie elsewhere now, so that nothing is written where they lay.
+    pub(super) fn find_all(&mut self) {
+        for at in 0..self.vaults.len() {
+            if self.find(at) {
+                self.look_again(at, Area::WHOLE);
+            }
+        }
     }
 
     /// Looks at an area; where that fails, tries again later.
     fn look_again(&mut self, at: usize, area: Area) {
         self.begin_to_count();
-        match self.look(at, area, How::default()) {
+        // What is due by time is everything; a part of it was announced.
+        let how = How { announced: !area.is_whole(), ..How::default() };
+        match self.look(at, area, how) {
             Ok(()) => self.forget_error(),
             Err(error) => {
                 self.report(&error);
                 self.vaults[at].retry();
             }
         }
-    }
-
-    /// Lets all files be looked at again after a while.
-    pub(super) fn retry(&mut self) {
-        self.vaults.iter_mut().for_each(Watched::retry);
     }
 
     /// Takes back what was reported, once every vault could be looked at.
@@ -223,15 +239,12 @@ impl Writer {
         let mut outcome = Ok(());
         let Rescan { full, compact } = options;
         for at in 0..self.vaults.len() {
-            if let Err(error) = self.look(at, Area::WHOLE, How { full, lets_go: false }) {
+            let how = How { full, ..How::default() };
+            if let Err(error) = self.look(at, Area::WHOLE, how) {
                 self.report(&error);
                 self.vaults[at].retry();
                 outcome = outcome.and(Err(error));
             }
-        }
-        if full {
-            self.rewrite_words()?;
-            self.check_vectors()?;
         }
         if compact {
             self.compact()?;
@@ -242,18 +255,19 @@ impl Writer {
 
     /// Looks at an area of a vault and publishes what changed in it, if anything did.
     pub(super) fn look(&mut self, at: usize, area: Area, how: How) -> Result<(), IndexError> {
+        let mut area = if self.find(at) { Area::WHOLE } else { area };
         let vault = &mut self.vaults[at];
-        if area.is_whole() {
-            vault.forget_announced();
-        }
         let (id, root) = (vault.id, vault.root.clone());
-        let how = How { full: how.full || vault.outdated, ..how };
-        let mut area = area;
         let mut seen = scan::scan(&root, &self.settings.scan, &area);
         if !area.is_whole() && (vault.entangled || seen.as_ref().is_ok_and(|seen| seen.entangled)) {
             area = Area::WHOLE;
             seen = scan::scan(&root, &self.settings.scan, &area);
         }
+        if area.is_whole() {
+            vault.forget_announced();
+        }
+        let (full, announced) = (how.full || vault.outdated, how.announced && !area.is_whole());
+        let how = How { full, announced, ..how };
         let seen = match seen {
             Ok(seen) => seen,
             Err(source) => {
@@ -263,10 +277,8 @@ impl Writer {
                 return Err(IndexError::Vault { root, reason: source.to_string() });
             }
         };
-        let vault = &mut self.vaults[at];
         if area.is_whole() {
-            vault.entangled = seen.entangled;
-            vault.identity = watch::identity(&root);
+            self.vaults[at].entangled = seen.entangled;
         }
         let Scan { found, skipped, entangled: _, beside } = seen;
         self.files.remove_left_over(&beside);
@@ -286,9 +298,17 @@ impl Writer {
         }
         self.take_in((id, &root), &notes, &changed, gone, &mut absent, (how, &paths))?;
         self.vaults[at].outdated &= !area.is_whole();
-        let mut board = self.board.lock();
-        board.set_absent(id, &paths, absent);
-        board.count(&self.publisher.newest());
+        let (before, after) = {
+            let mut board = self.board.lock();
+            let before = board.closed(id);
+            board.set_absent(id, &paths, absent);
+            board.count(&self.publisher.newest());
+            (before, board.closed(id))
+        };
+        // A folder that was closed is not watched, nor is all that came with it.
+        if before != after {
+            self.watch(at);
+        }
         Ok(())
     }
 
@@ -308,10 +328,10 @@ impl Writer {
             let place = (vault, file.path.clone());
             let card = notes.at(vault, &file.path).and_then(|id| notes.card(id));
             let before = known_absent.and_then(|files| files.get_key_value(file.path.as_str()));
-            let reread = self.reread.get(&place);
+            let reread = board.reread.get(&place);
             let holds = |facts: &FileFacts| facts.still_hold(&file.facts);
             match (card, before) {
-                _ if how.full => changed.push(file),
+                _ if how.full || how.announced => changed.push(file),
                 (Some(card), _) if holds(&card.file) || reread.is_some_and(holds) => {}
                 // What failed may succeed now: a file's facts do not tell who may read it.
                 (None, Some((path, before)))
@@ -358,13 +378,15 @@ impl Writer {
                 let card = notes.at(vault, path).and_then(|id| notes.card(id));
                 card.filter(|_| !how.full).map(|card| card.file.hash)
             };
-            for read in reader.read_all(batch, &known) {
+            let reads = reader.read_all(batch, &known);
+            let mut board = self.board.lock();
+            for read in reads {
                 match read {
                     Read::Note(entry) if same(&entry) => {
-                        self.reread.insert((vault, entry.note.path.clone()), entry.file);
+                        board.reread.insert((vault, entry.note.path.clone()), entry.file);
                     }
                     Read::Note(entry) => {
-                        self.reread.remove(&(vault, entry.note.path.clone()));
+                        board.reread.remove(&(vault, entry.note.path.clone()));
                         let is_new = notes.at(vault, &entry.note.path).is_none();
                         let old = is_new.then(|| gone.take_moved(entry.file.hash)).flatten();
                         changes.push(match old {
@@ -373,7 +395,7 @@ impl Writer {
                         });
                     }
                     Read::Same(path, facts) => {
-                        self.reread.insert((vault, path), facts);
+                        board.reread.insert((vault, path), facts);
                     }
                     Read::Absent(path, file) => {
                         let is_known = notes.at(vault, &path).is_some();
@@ -388,7 +410,8 @@ impl Writer {
                     }
                 }
             }
-            self.board.lock().status.n_files_done += batch.len();
+            board.status.n_files_done += batch.len();
+            drop(board);
             if batches.peek().is_some() {
                 if changes.len() >= self.publisher.newest().notes.n_notes() / 2 {
                     self.publish(&std::mem::take(&mut changes))?;
@@ -400,7 +423,7 @@ impl Writer {
                 gone.judge(how, paths, |n_missing| self.settings.fuse.holds(n_missing, n_notes));
             for (path, file) in dropped {
                 absent.extend(file.map(|file| (path.as_str().to_owned(), file)));
-                self.reread.remove(&(vault, path.clone()));
+                self.board.lock().reread.remove(&(vault, path.clone()));
                 changes.push(Change::Remove(vault, path));
             }
             changes.extend(self.missing_now(vault, kept.len()));
@@ -413,6 +436,8 @@ impl Writer {
     /// Starts watching a vault anew.
     pub(super) fn watch(&mut self, at: usize) {
         let vault = &mut self.vaults[at];
+        // What is announced from now on begins with the folder of now.
+        vault.find();
         let (events, id) = (self.events.clone(), vault.id);
         let on_change = move |touched| {
             // A writer that has stopped need not know.
@@ -427,11 +452,8 @@ impl Writer {
             }
             WatchState::Off => None,
         };
-        let mut board = self.board.lock();
-        board.watching.insert(id, watch.state);
+        self.board.lock().watching.insert(id, Watching { state: watch.state, notice });
         vault.watch = watch;
-        let notices = &mut board.status.notices;
-        notices.extend(notice.filter(|line| !notices.contains(line)));
     }
 }
 

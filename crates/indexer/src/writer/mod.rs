@@ -12,24 +12,21 @@ mod read;
 mod succeed;
 mod write;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::KeywordWriter;
-use weft_index::notes::{FileFacts, VaultId};
+use weft_index::notes::VaultId;
 use weft_index::vector::FrozenGraph;
 use weft_index::{Backup, Publisher, Shelf, Store};
-use weft_model::NotePath;
 
 use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
-pub(crate) use self::meaning::damaged_vectors;
+pub(crate) use self::publish::reconcile;
 use self::publish::{PUBLISH_EVERY, Written};
-pub(crate) use self::publish::{reconcile, words_made_anew};
 use crate::board::Board;
 use crate::embed::Opener;
 use crate::files::Files;
@@ -68,8 +65,6 @@ pub(crate) enum Event {
     Succeeded(Box<Successor>),
     /// A checkpoint was written in the background.
     Written,
-    /// Whoever read the words met what may be damage.
-    WordsInDoubt,
     /// The end: write down what is held.
     Stop,
 }
@@ -98,11 +93,12 @@ pub(crate) struct Parts {
 pub(crate) struct Writer {
     settings: IndexSettings,
     files: Files,
-    store: Option<Store>,
+    /// Goes before the store, whose lock keeps others from its folder as long as words are merged there.
     keyword: KeywordWriter,
+    store: Option<Store>,
     /// Whether the last error was the store's.
     store_failed: bool,
-    /// Whether the word index may be damaged, or hold what no snapshot does.
+    /// Whether the word index may hold what no snapshot does.
     words_in_doubt: bool,
     /// Nothing without a model.
     meaning: Option<Meaning>,
@@ -115,8 +111,6 @@ pub(crate) struct Writer {
     past: Past,
     vaults: Vec<Watched>,
     recipe: u64,
-    /// Facts of files that were touched and say what they said.
-    reread: HashMap<(VaultId, NotePath), FileFacts>,
     written: Written,
     last_published: Instant,
     events: Sender<Event>,
@@ -137,11 +131,6 @@ impl Writer {
             Meaning::start(0, shelf, Arc::clone(embedder), events.clone())
         });
         let newest = publisher.newest().generation;
-        let doubted = events.clone();
-        keyword.when_in_doubt(move || {
-            // A writer that has stopped does not mend.
-            let _ = doubted.send(Event::WordsInDoubt);
-        });
         let mut writer = Self {
             recipe: settings.recipe(embedder.as_deref()),
             files: Files::new(settings.disk.clone(), &settings.store),
@@ -158,7 +147,6 @@ impl Writer {
             board,
             past,
             vaults: Vec::new(),
-            reread: HashMap::new(),
             written: Written::new(written, newest),
             last_published: Instant::now(),
             events,
@@ -224,10 +212,6 @@ impl Writer {
                     self.note(outcome);
                 }
                 Ok(Event::Written) => self.checkpoint_done(),
-                Ok(Event::WordsInDoubt) => {
-                    let outcome = self.check_words();
-                    self.note(outcome);
-                }
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -294,8 +278,8 @@ impl Writer {
             self.vaults.push(known.unwrap_or_else(|| Watched::new(id, vault.clone(), outdated)));
         }
         let is_served = |id: &VaultId| notes.vault(*id).is_some();
-        self.reread.retain(|(id, _), _| is_served(id));
         let mut board = self.board.lock();
+        board.reread.retain(|(id, _), _| is_served(id));
         board.absent.retain(|id, _| is_served(id));
         board.watching.retain(|id, _| is_served(id));
         board.missing.retain(|id, _| is_served(id));

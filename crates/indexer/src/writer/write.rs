@@ -64,6 +64,7 @@ impl Writer {
     ///
     /// What is put meanwhile comes along: many callers cost one generation, as a burst of saved files does.
     pub(super) fn write_with(&mut self, write: Write, reply: Reply, events: &Receiver<Event>) {
+        self.find_all();
         let mut puts: Vec<Put> = Vec::new();
         let mut next = Some((write, reply));
         while let Some((write, reply)) = next.take() {

@@ -1,6 +1,6 @@
 //! Edits, renames, restarts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use weft_engine::{Engine, EngineSettings, SearchMode};
 use weft_index::StoreError;
 use weft_indexer::{
-    FileState, IndexError, Indexer, Rescan, VaultSettings, WatchMode, WatchOptions, WatchState,
+    Content, Expected, FileState, IndexError, Indexer, Rescan, VaultSettings, WatchMode,
+    WatchOptions, WatchState, Write,
 };
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
@@ -144,7 +145,7 @@ fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
     }
 }
 
-fn collect(folder: &std::path::Path, files: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         if entry.path().is_dir() {
             collect(&entry.path(), files);
@@ -236,6 +237,144 @@ fn a_watched_vault_follows_files_and_folders_without_looking_at_the_rest() {
     let digest = indexer.status().digest;
     settle(&indexer);
     assert_eq!(indexer.status().digest, digest, "a look at everything finds nothing new");
+}
+
+/// A vault that is followed by looking, whose files lay unchanged for long enough that their times tell.
+fn at_rest(place: &Place) -> Indexer {
+    std::thread::sleep(Duration::from_millis(2_100));
+    let indexer = Indexer::open(place.settings(), None, None).expect("an index");
+    indexer.flush().expect("a generation");
+    indexer
+}
+
+fn found(indexer: &Indexer, word: &str) -> Vec<String> {
+    let answer = search(indexer, word, SearchMode::Keyword);
+    uris(&answer).into_iter().map(str::to_owned).collect()
+}
+
+/// As rsync and some editors save: size, time and inode were those of the file before.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_saved_under_its_old_time_is_read_again() {
+    let place = Place::new(FILES);
+    let indexer = at_rest(&place);
+    let path = place.vault().join("moss.md");
+    let before = std::fs::metadata(&path).expect("a file");
+    let text = std::fs::read_to_string(&path).expect("a file").replace("green", "brown");
+    std::fs::write(&path, text).expect("a file");
+    let file = std::fs::File::options().write(true).open(&path).expect("a file");
+    file.set_modified(before.modified().expect("a time")).expect("a time");
+    let after = std::fs::metadata(&path).expect("a file");
+    assert_eq!((before.len(), before.modified().ok()), (after.len(), after.modified().ok()));
+    indexer.flush().expect("a look");
+    assert_eq!(found(&indexer, "brown"), ["moss"]);
+}
+
+#[test]
+fn a_file_that_was_saved_unchanged_has_its_new_time() {
+    let place = Place::new(FILES);
+    let indexer = at_rest(&place);
+    let generation = indexer.status().generation;
+    let text = std::fs::read(place.vault().join("moss.md")).expect("a file");
+    place.write("moss.md", &text);
+    indexer.flush().expect("a look");
+    let modified = std::fs::metadata(place.vault().join("moss.md")).and_then(|it| it.modified());
+    let modified = modified.expect("a time").duration_since(std::time::UNIX_EPOCH);
+    let moss = indexer.coverage().into_iter().find(|file| file.path == "moss.md");
+    let told = u128::try_from(moss.expect("a line").modified_ns).ok();
+    assert_eq!(told, modified.ok().map(|time| time.as_nanos()));
+    assert_eq!(indexer.status().generation, generation, "nothing else is new");
+}
+
+/// A vault whose folder is a link keeps to the link, not to where it led.
+#[cfg(unix)]
+#[test]
+fn a_link_that_is_turned_is_followed() {
+    let place = Place::new(FILES);
+    let (old, new) = (place.outside().join("old"), place.outside().join("new"));
+    std::fs::rename(place.vault(), &old).expect("a move");
+    std::fs::create_dir(&new).expect("a folder");
+    std::fs::write(new.join("stone.md"), "polished").expect("a file");
+    let turn = |to: &Path| {
+        let beside = place.outside().join("link");
+        std::os::unix::fs::symlink(to, &beside).expect("a link");
+        std::fs::rename(beside, place.vault()).expect("turned");
+    };
+    turn(&old);
+    for enabled in [true, false] {
+        let mut settings = place.settings();
+        settings.watch =
+            WatchOptions { enabled, debounce_ms: 20, poll_ms: 100, ..WatchOptions::default() };
+        let indexer = Indexer::open(settings, None, None).expect("an index");
+        indexer.flush().expect("a generation");
+        assert_eq!(found(&indexer, "shade"), ["moss"]);
+        turn(&new);
+        let look = || enabled || indexer.flush().is_ok();
+        until("the other folder", || look() && found(&indexer, "polished") == ["stone"]);
+        assert_eq!(found(&indexer, "shade"), [""; 0]);
+        // It is watched where it lies now, and written there.
+        std::fs::write(new.join("pebble.md"), "smooth").expect("a file");
+        until("a new file there", || look() && found(&indexer, "smooth") == ["pebble"]);
+        turn(&old);
+        let (content, expected) = (Content::Whole("flat".into()), Expected::Nothing);
+        let put = Write::Put { vault: None, path: "slate.md".into(), content, expected };
+        indexer.write(put).expect("written");
+        assert_eq!(found(&indexer, "flat"), ["slate"]);
+        assert_eq!(found(&indexer, "shade"), ["moss"], "all of it is there again");
+        assert!(old.join("slate.md").exists() && !new.join("slate.md").exists());
+        for path in [old.join("slate.md"), new.join("pebble.md")] {
+            std::fs::remove_file(path).expect("removed");
+        }
+        // A link that leads nowhere is a folder that is gone.
+        std::fs::remove_file(place.vault()).expect("removed");
+        assert!(matches!(indexer.flush(), Err(IndexError::Vault { .. })));
+        assert_eq!(indexer.status().vaults[0].n_missing, 3 + 1);
+        turn(&old);
+        indexer.flush().expect("it is back");
+        assert_eq!((indexer.status().n_notes, indexer.status().last_error), (3, None));
+    }
+}
+
+/// One that may not be listed took the announcements from all the others.
+#[cfg(unix)]
+#[test]
+fn a_closed_folder_is_left_out_and_the_rest_is_followed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new(FILES);
+    place.write("closed/secret.md", b"secret");
+    place.write("open/deep/lichen.md", b"crusty");
+    place.write("zone/peat.md", b"peaty");
+    let closed = place.vault().join("closed");
+    let set = |mode| {
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    set(0o000);
+    if std::fs::read_dir(&closed).is_ok() {
+        // Nothing is closed to who runs this.
+        return set(0o700);
+    }
+    let mut settings = place.settings();
+    settings.watch = WatchOptions { debounce_ms: 20, ..WatchOptions::default() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    indexer.flush().expect("a generation");
+    let status = indexer.status();
+    assert_eq!((status.n_notes, status.vaults[0].watching), (5, WatchState::Announced));
+    assert!(
+        status.notices[0].starts_with("The folder `closed/` of `vault` is left out"),
+        "{:?}",
+        status.notices
+    );
+    place.write("open/deep/lichen.md", b"flaky");
+    place.write("zone/new/mud.md", b"muddy");
+    until("files beside it", || {
+        found(&indexer, "flaky") == ["lichen"] || found(&indexer, "flaky") == ["open/deep/lichen"]
+    });
+    until("a new folder", || found(&indexer, "muddy") == ["zone/new/mud"]);
+    set(0o700);
+    until("what was opened", || found(&indexer, "secret") == ["closed/secret"]);
+    place.write("closed/secret.md", b"hidden");
+    until("what changes there", || found(&indexer, "hidden") == ["closed/secret"]);
+    assert_eq!(indexer.status().notices, [""; 0]);
 }
 
 #[test]
