@@ -1,285 +1,44 @@
 //! Whatever happens to the files, the index comes to what a fresh one of the final files says.
 //!
-//! A history is a long random sequence of writes, edits, renames, deletions and restarts; each stretch of it ends with a comparison, so it counts as many sequences.
-//! `WEFT_HISTORIES` asks for more histories than a check has time for, `WEFT_HISTORY` for the one with this number alone.
+//! A sequence begins with a vault of its own, and ends with a comparison of everything that can be asked.
+//! A quarter of them stop half way, and go on with files that lay unchanged for a while and need not be read again.
+//! In a third of them few missing notes are enough for the fuse to keep them, until that is confirmed.
+//!
+//! `WEFT_SEQUENCE` asks for the sequence with this number alone, `WEFT_HISTORIES` for this many long ones on disk.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use weft_engine::{Engine, EngineSettings, Filter, SearchMode, SearchRequest};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordSettings;
 use weft_indexer::{
-    Content, Expected, FileCoverage, FuseOptions, IndexSettings, Indexer, Rescan, VaultSettings,
-    WatchOptions, Write,
+    FuseOptions, IndexSettings, Indexer, Rescan, VaultSettings, VaultStatus, WatchOptions,
+    WatchState,
 };
-use weft_testkit::Random;
 
 use crate::fake::{FakeEmbedder, settle};
+use crate::story::Story;
 
-/// Sequences that a check runs: histories, and the stretches of each.
-const N_HISTORIES: u64 = 20;
+/// Sequences that a check runs, and those of them whose changes are announced and not looked for.
+const N_SEQUENCES: u64 = 2_000;
+const N_ANNOUNCED: u64 = 40;
+
+/// Steps of a sequence at most.
+const MOST_STEPS: usize = 40;
+
+/// Comparisons of a long one, and steps between two of them at most.
 const N_STRETCHES: usize = 100;
+const STEPS_OF_STRETCH: usize = 8;
 
-/// Files of a vault at most; below this many, more are written than go.
-const MANY: usize = 24;
+/// How long announced changes may take to be in the index.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where files lie: names that differ in case alone, notes of folders, folders within folders.
-const PATHS: &[&str] = &[
-    "fern.md",
-    "Fern.md",
-    "FERN.markdown",
-    "index.md",
-    "README.md",
-    "bog.md",
-    "bog/index.md",
-    "bog/bog.md",
-    "bog/README.md",
-    "bog/moss.md",
-    "bog/Moss.md",
-    "bog/deep/peat.md",
-    "bog/deep/index.md",
-    "Bog/moss.md",
-    "moss.md",
-    "moss fern.md",
-    "peat#1.md",
-    "étang.md",
-    "e\u{301}tang.md",
-    "fen/fern.md",
-    "fen/__index.md",
-    "fen/deep/moss.md",
-    ".hidden/moss.md",
-    "notes.txt",
-];
-
-const FOLDERS: &[&str] = &["bog", "bog/deep", "fen", "Bog", "marsh"];
-
-/// What links, ids and aliases call each other.
-const NAMES: &[&str] = &[
-    "fern",
-    "Fern",
-    "moss",
-    "Moss",
-    "bog",
-    "bog/moss",
-    "./moss",
-    "../moss",
-    "peat",
-    "peat#1",
-    "quill",
-    "Quill",
-    "reed",
-    "index",
-    "étang",
-    "fen/fern",
-    "deep/peat",
-    "nowhere",
-    "vault:moss",
-    "/moss",
-    "README",
-];
-
-const WORDS: &[&str] = &[
-    "water", "green", "shade", "stone", "soft", "grows", "growing", "light", "root", "spore",
-    "wind", "étang", "moss", "fern", "peat",
-];
-
-struct Story {
-    random: Random,
-    told: String,
-}
-
-impl Story {
-    fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
-        of[self.random.below(of.len())]
-    }
-
-    fn happens(&mut self, one_in: usize) -> bool {
-        self.random.below(one_in) == 0
-    }
-
-    fn tell(&mut self, what: std::fmt::Arguments<'_>) {
-        let _ = writeln!(self.told, "  {what}");
-    }
-
-    /// A note's text: names, tags, properties, links of every kind, and some words.
-    fn text(&mut self) -> String {
-        let mut text = String::new();
-        if self.happens(2) {
-            text.push_str("---\n");
-            for (key, one_in) in [
-                ("uri", 8),
-                ("id", 8),
-                ("title", 4),
-                ("type", 4),
-                ("parent", 5),
-                ("up", 8),
-                ("object", 6),
-                ("source", 8),
-                ("topics", 4),
-                ("order", 5),
-                ("tags", 3),
-            ] {
-                if !self.happens(one_in) {
-                    continue;
-                }
-                let (name, word) = (self.one(NAMES), self.one(WORDS));
-                let _ = match key {
-                    "uri" | "id" => writeln!(text, "{key}: {name}"),
-                    "title" | "type" => writeln!(text, "{key}: {word}"),
-                    "order" => writeln!(text, "order: {}", self.random.below(4)),
-                    "tags" => writeln!(text, "tags: [{word}, {word}/sub]"),
-                    _ => writeln!(text, "{key}: \"[[{name}]]\""),
-                };
-            }
-            if self.happens(3) {
-                let _ = writeln!(text, "aliases: [{}, {}]", self.one(NAMES), self.one(NAMES));
-            }
-            if self.happens(4) {
-                let _ = writeln!(text, "links: [{{type: supports, id: {}}}]", self.one(NAMES));
-            }
-            if self.happens(12) {
-                text.push_str("indexed: false\n");
-            }
-            if self.happens(20) {
-                text.push_str("broken: [\n");
-            }
-            text.push_str("---\n");
-        }
-        if self.happens(2) {
-            let _ = writeln!(text, "# {} {}", self.one(WORDS), self.one(WORDS));
-        }
-        for _ in 0..self.random.below(4) {
-            let (name, word) = (self.one(NAMES), self.one(WORDS));
-            let _ = match self.random.below(6) {
-                0 => writeln!(text, "{word} [[{name}]] {}", self.one(WORDS)),
-                1 => writeln!(text, "{word} [{word}](<{name}.md>)"),
-                2 => writeln!(text, "![[{name}#Part]] #{word}"),
-                3 => writeln!(text, "## {word}\n{word} [[{name}|{word}]]"),
-                _ => writeln!(text, "{word} {} {}", self.one(WORDS), self.one(WORDS)),
-            };
-        }
-        text
-    }
-
-    /// Does one thing to the files, or through the index.
-    fn act(&mut self, root: &Path, indexer: &Indexer) {
-        let files = files(root);
-        let some = |story: &mut Self| files[story.random.below(files.len())].clone();
-        let what = if files.is_empty() { 0 } else { self.random.below(20) };
-        match what {
-            0..=4 if files.len() < MANY => {
-                let (path, text) = (self.one(PATHS), self.text());
-                self.tell(format_args!("write {path:?} {text:?}"));
-                write(&root.join(path), &text);
-            }
-            5..=7 => {
-                let (path, text) = (some(self), self.text());
-                self.tell(format_args!("edit {path:?} {text:?}"));
-                write(&root.join(path), &text);
-            }
-            8 => {
-                let (path, word) = (some(self), self.one(WORDS));
-                self.tell(format_args!("append {path:?} {word}"));
-                let text = std::fs::read_to_string(root.join(&path)).expect("a file");
-                write(&root.join(path), &format!("{text}{word}\n"));
-            }
-            9 | 10 => {
-                let (from, to) = (some(self), self.one(PATHS));
-                self.tell(format_args!("rename {from:?} {to:?}"));
-                rename(root, &from, to);
-            }
-            11 => {
-                let from = some(self);
-                let to = if self.happens(2) { from.to_uppercase() } else { from.to_lowercase() };
-                let to = to.replace(".MD", ".md").replace(".TXT", ".txt");
-                self.tell(format_args!("rename {from:?} {to:?}"));
-                rename(root, &from, &to);
-            }
-            12 => {
-                let (from, to) = (self.one(FOLDERS), self.one(FOLDERS));
-                self.tell(format_args!("rename folder {from:?} {to:?}"));
-                // Into itself, onto another, or from nowhere: then nothing happens.
-                let _ = std::fs::rename(root.join(from), root.join(to));
-            }
-            13 => {
-                let folder = self.one(FOLDERS);
-                self.tell(format_args!("remove folder {folder:?}"));
-                let _ = std::fs::remove_dir_all(root.join(folder));
-            }
-            14 => {
-                let (one, other) = (some(self), some(self));
-                self.tell(format_args!("swap {one:?} {other:?}"));
-                let text = |path: &str| std::fs::read_to_string(root.join(path)).expect("a file");
-                let (first, second) = (text(&one), text(&other));
-                write(&root.join(one), &second);
-                write(&root.join(other), &first);
-            }
-            15 => {
-                let rule = self.one(&["bog\n", "*oss.md\n", "", "fen/deep\n!fern.md\n"]);
-                self.tell(format_args!("rules {rule:?}"));
-                write(&root.join(".weftignore"), rule);
-            }
-            16 => {
-                let (path, text) = (self.one(PATHS), self.text());
-                self.tell(format_args!("put {path:?} {text:?}"));
-                let (path, content) = (path.to_owned(), Content::Whole(text));
-                let expected = Expected::Anything;
-                // What cannot be written there is refused.
-                let _ = indexer.write(Write::Put { vault: None, path, content, expected });
-            }
-            17 => {
-                let name = self.one(NAMES).to_owned();
-                self.tell(format_args!("delete {name:?}"));
-                let _ = indexer.write(Write::Delete { name, expected: Expected::Anything });
-            }
-            18 => {
-                let (name, to) = (self.one(NAMES).to_owned(), self.one(PATHS).to_owned());
-                self.tell(format_args!("move {name:?} {to:?}"));
-                let expected = Expected::Anything;
-                let _ = indexer.write(Write::Move { name, to, expected, rewrite_links: true });
-            }
-            _ => {
-                let path = some(self);
-                self.tell(format_args!("remove {path:?}"));
-                std::fs::remove_file(root.join(path)).expect("removed");
-            }
-        }
-    }
-}
-
-fn write(path: &Path, text: &str) {
-    // A file may stand where a folder would have to be, or the other way round.
-    let _ = std::fs::create_dir_all(path.parent().expect("a folder"));
-    let _ = std::fs::write(path, text);
-}
-
-fn rename(root: &Path, from: &str, to: &str) {
-    let to = root.join(to);
-    let _ = std::fs::create_dir_all(to.parent().expect("a folder"));
-    let _ = std::fs::rename(root.join(from), to);
-}
-
-/// The files of the vault, sorted, rules aside.
-fn files(root: &Path) -> Vec<String> {
-    let mut files = Vec::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if !path.ends_with(".weftignore") {
-                let path = path.strip_prefix(root).expect("below the root");
-                files.push(path.to_str().expect("Unicode").to_owned());
-            }
-        }
-    }
-    files.sort();
-    files
-}
+/// How long a file must lie unchanged so that its size and times tell whether it was changed since.
+const REST: Duration = Duration::from_millis(2_100);
 
 /// Everything that an index says, in a form that knows nothing of slots, rows and generations.
 fn dump(indexer: &Indexer) -> String {
@@ -315,9 +74,8 @@ fn dump(indexer: &Indexer) -> String {
             rows,
         );
     }
-    // A file that was saved without a change keeps the time of the last one.
     for file in indexer.coverage() {
-        let _ = writeln!(out, "{:?}", FileCoverage { modified_ns: 0, ..file });
+        let _ = writeln!(out, "{file:?}");
     }
     let ask = |out: &mut String, query: &str, mode: SearchMode| {
         let request =
@@ -343,8 +101,10 @@ fn dump(indexer: &Indexer) -> String {
         ("pending", status.n_vectors_pending),
     ]
     .into();
-    let _ =
-        writeln!(out, "{counts:?} {:?} {:?} {:x}", status.vaults, status.last_error, status.digest);
+    let _ = writeln!(out, "{counts:?} {:?} {:x}", status.last_error, status.digest);
+    for vault in status.vaults {
+        let _ = writeln!(out, "{:?}", VaultStatus { watching: WatchState::Off, ..vault });
+    }
     out
 }
 
@@ -355,91 +115,244 @@ fn in_memory() -> tempfile::TempDir {
     made.expect("a temporary folder")
 }
 
-fn settings(root: &Path, store: PathBuf) -> IndexSettings {
-    IndexSettings {
-        store,
-        vaults: vec![VaultSettings { name: "vault".into(), root: root.to_owned() }],
-        watch: WatchOptions { enabled: false, ..WatchOptions::default() },
-        keyword: KeywordSettings {
-            heap_bytes_per_thread: 15_000_000,
-            ..KeywordSettings::default()
-        },
-        fuse: FuseOptions { max_share: 1.0, ..FuseOptions::default() },
-        ..IndexSettings::default()
+fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// A vault under way, and the index that follows it.
+struct Life {
+    folder: tempfile::TempDir,
+    story: Story,
+    settings: IndexSettings,
+    embedder: Arc<FakeEmbedder>,
+    indexer: Option<Indexer>,
+}
+
+impl Life {
+    fn new(number: u64, folder: tempfile::TempDir) -> Self {
+        let root = folder.path().join("vault");
+        std::fs::create_dir(&root).expect("a vault");
+        let fuse = if number.is_multiple_of(3) {
+            FuseOptions { max_share: 0.3, min_notes: 2 }
+        } else {
+            FuseOptions { max_share: 1.0, ..FuseOptions::default() }
+        };
+        let settings = IndexSettings {
+            store: folder.path().join("store"),
+            vaults: vec![VaultSettings { name: "vault".into(), root }],
+            watch: WatchOptions { enabled: false, ..WatchOptions::default() },
+            keyword: KeywordSettings {
+                heap_bytes_per_thread: 15_000_000,
+                ..KeywordSettings::default()
+            },
+            fuse,
+            ..IndexSettings::default()
+        };
+        let (story, embedder) = (Story::new(number), FakeEmbedder::new());
+        Self { folder, story, settings, embedder, indexer: None }
     }
-}
 
-fn open(root: &Path, store: PathBuf, embedder: &Arc<FakeEmbedder>) -> Indexer {
-    let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
-    Indexer::open(settings(root, store), Some(embedder), None).expect("an index")
-}
+    fn open(&self, settings: IndexSettings) -> Indexer {
+        let embedder = Arc::clone(&self.embedder) as Arc<dyn Embedder>;
+        Indexer::open(settings, Some(embedder), None).expect("an index")
+    }
 
-/// Runs the history with this number.
-fn run(number: u64, folder: &Path) {
-    let (root, embedder) = (folder.join("vault"), FakeEmbedder::new());
-    std::fs::create_dir(&root).expect("a vault");
-    let mut story = Story { random: Random::new(number), told: String::new() };
-    let mut indexer = open(&root, folder.join("store"), &embedder);
-    for stretch in 0..N_STRETCHES {
-        for _ in 0..=story.random.below(2) {
-            for _ in 0..=story.random.below(3) {
-                story.act(&root, &indexer);
-            }
-            match story.random.below(8) {
-                0 => {
-                    story.tell(format_args!("restart"));
-                    indexer.stop();
-                    indexer = open(&root, folder.join("store"), &embedder);
-                }
-                1 => {
-                    story.tell(format_args!("a full look"));
-                    let full = Rescan { full: true, compact: story.happens(4) };
-                    indexer.rescan(full).expect("a look");
-                }
-                2 | 3 => {
-                    story.tell(format_args!("a look"));
-                    indexer.rescan(Rescan::default()).expect("a look");
-                }
-                _ => {}
-            }
+    fn start(&mut self) {
+        self.indexer = Some(self.open(self.settings.clone()));
+    }
+
+    fn stop(&mut self) {
+        self.indexer.take().into_iter().for_each(Indexer::stop);
+    }
+
+    /// Does one thing to the files, or to the index.
+    fn step(&mut self) {
+        if self.indexer.is_none() {
+            self.start();
         }
-        settle(&indexer);
-        let fresh = open(&root, folder.join("fresh"), &embedder);
+        let Self { story, indexer: Some(indexer), settings, .. } = self else { return };
+        match story.below(14) {
+            0 => {
+                story.tell(format_args!("restart"));
+                self.stop();
+                self.start();
+            }
+            1 => {
+                let full = Rescan { full: true, compact: story.happens(4) };
+                story.tell(format_args!("a full look"));
+                indexer.rescan(full).expect("a look");
+            }
+            2 | 3 if !settings.watch.enabled => {
+                story.tell(format_args!("a look"));
+                indexer.rescan(Rescan::default()).expect("a look");
+            }
+            4 => {
+                story.tell(format_args!("missing notes may go"));
+                indexer.confirm(None).expect("confirmed");
+            }
+            _ => story.act(&settings.vaults[0].root, indexer),
+        }
+    }
+
+    /// What a fresh index of the files says.
+    fn fresh(&self) -> String {
+        let store = self.folder.path().join("fresh");
+        let watch = WatchOptions { enabled: false, ..self.settings.watch.clone() };
+        let fresh =
+            self.open(IndexSettings { store: store.clone(), watch, ..self.settings.clone() });
         settle(&fresh);
-        let (now, wanted) = (dump(&indexer), dump(&fresh));
-        if let Some((now, wanted)) = now.lines().zip(wanted.lines()).find(|(a, b)| a != b) {
-            panic!(
-                "history {number}, stretch {stretch}:\n{}\nthe index says\n{now}\na fresh one says\n{wanted}",
-                story.told
-            );
-        }
-        assert_eq!(now.len(), wanted.len(), "history {number}, stretch {stretch}:\n{}", story.told);
+        let wanted = dump(&fresh);
         fresh.stop();
-        std::fs::remove_dir_all(folder.join("fresh")).expect("removed");
+        std::fs::remove_dir_all(store).expect("removed");
+        wanted
     }
-    indexer.stop();
+
+    /// Compares the index with a fresh one, after a look at every file.
+    fn compare(&mut self) -> Result<(), String> {
+        if self.indexer.is_none() {
+            self.start();
+        }
+        let indexer = self.indexer.as_ref().expect("an index");
+        settle(indexer);
+        indexer.confirm(None).expect("confirmed");
+        settle(indexer);
+        self.differs(&dump(indexer), &self.fresh())
+    }
+
+    /// Where the index says something else than is wanted.
+    fn differs(&self, now: &str, wanted: &str) -> Result<(), String> {
+        if now == wanted {
+            return Ok(());
+        }
+        let mut lines = now.lines().zip(wanted.lines());
+        let (now, wanted) =
+            lines.find(|(a, b)| a != b).unwrap_or(("less", "more, or the other way round"));
+        let told = &self.story.told;
+        Err(format!("{told}the index says\n{now}\na fresh one says\n{wanted}"))
+    }
 }
 
-/// Runs histories on all cores.
-fn run_all(numbers: std::ops::Range<u64>, place: fn() -> tempfile::TempDir) {
+/// A sequence whose changes nobody looks for: they are announced, while others are being read.
+fn announced(number: u64) {
+    let mut life = Life::new(number, in_memory());
+    life.settings.watch = WatchOptions { debounce_ms: 5, ..WatchOptions::default() };
+    life.settings.fuse.max_share = 1.0;
+    life.start();
+    for _ in 0..=life.story.below(MOST_STEPS) {
+        life.step();
+        std::thread::sleep(Duration::from_millis(life.story.below(4) as u64 * 5));
+    }
+    let (indexer, wanted) = (life.indexer.as_ref().expect("an index"), life.fresh());
+    let given_up = Instant::now() + PATIENCE;
+    while let Err(why) = life.differs(&dump(indexer), &wanted) {
+        assert!(Instant::now() < given_up, "sequence {number}, announced:\n{why}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(indexer.status().vaults[0].watching, WatchState::Announced);
+}
+
+/// A sequence, or the beginning of one.
+#[derive(Clone, Copy)]
+struct Sequence {
+    number: u64,
+    /// After how many steps it ends; as many as the number says where that is less.
+    most_steps: usize,
+}
+
+impl Sequence {
+    /// Whether it stops half way, so that files lie unchanged for a while.
+    const fn rests(self) -> bool {
+        self.number.is_multiple_of(4)
+    }
+
+    /// Its first half, where it rests, else nothing of it.
+    fn begin(self) -> (Life, usize) {
+        let mut life = Life::new(self.number, in_memory());
+        let n_steps = (1 + life.story.below(MOST_STEPS)).min(self.most_steps);
+        let n_done = if self.rests() { n_steps / 2 } else { 0 };
+        (0..n_done).for_each(|_| life.step());
+        if self.rests() {
+            life.story.tell(format_args!("a while"));
+            life.stop();
+        }
+        (life, n_steps - n_done)
+    }
+
+    fn end(self, (mut life, n_left): (Life, usize)) -> Result<(), String> {
+        (0..n_left).for_each(|_| life.step());
+        life.compare()
+    }
+
+    fn run(self) -> Result<(), String> {
+        let begun = self.begin();
+        if self.rests() {
+            std::thread::sleep(REST);
+        }
+        self.end(begun)
+    }
+
+    /// Tells the shortest beginning of a sequence that ends where a fresh index does not.
+    fn fail(self, why: &str) -> ! {
+        let Self { number, .. } = self;
+        let shorter = (0..MOST_STEPS).map(|most_steps| Self { most_steps, ..self });
+        let shortest = shorter.filter_map(|sequence| sequence.run().err()).next();
+        let told = shortest.unwrap_or_else(|| format!("only once, and not again:\n{why}"));
+        panic!(
+            "sequence {number}:\n{told}\nrepeat it with WEFT_SEQUENCE={number} cargo test --workspace --test it any_sequence"
+        )
+    }
+}
+
+/// Runs sequences one after the other; those that rest begin before all others, and end after them.
+fn run(numbers: impl Iterator<Item = u64>) {
+    let sequences = numbers.map(|number| Sequence { number, most_steps: MOST_STEPS });
+    let (resting, others): (Vec<Sequence>, Vec<Sequence>) = sequences.partition(|it| it.rests());
+    let begun: Vec<_> = resting.iter().map(|sequence| (*sequence, sequence.begin())).collect();
+    let resting_since = Instant::now();
+    let others = others.into_iter().map(|sequence| (sequence, sequence.begin()));
+    let rested = begun.into_iter().inspect(|_| {
+        std::thread::sleep(REST.saturating_sub(resting_since.elapsed()));
+    });
+    for (sequence, begun) in others.chain(rested) {
+        sequence.end(begun).unwrap_or_else(|why| sequence.fail(&why));
+    }
+}
+
+/// Does work of many numbers on all cores.
+fn share(numbers: std::ops::Range<u64>, work: impl Fn(&mut dyn Iterator<Item = u64>) + Sync) {
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for first in 0..n_threads {
-            let numbers = numbers.clone().skip(first).step_by(n_threads);
-            scope.spawn(move || numbers.for_each(|number| run(number, place().path())));
+            let mut own = numbers.clone().skip(first).step_by(n_threads);
+            let work = &work;
+            scope.spawn(move || work(&mut own));
         }
     });
+}
+
+/// A long sequence on disk, compared again and again.
+fn history(number: u64) {
+    let mut life = Life::new(number, on_disk());
+    for stretch in 0..N_STRETCHES {
+        for _ in 0..=life.story.below(STEPS_OF_STRETCH) {
+            life.step();
+        }
+        life.compare().unwrap_or_else(|why| panic!("history {number}, stretch {stretch}:\n{why}"));
+    }
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a person asks this test for more than a check does")]
 fn any_sequence_leads_to_what_a_fresh_index_says() {
     let asked = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match (asked("WEFT_HISTORY"), asked("WEFT_HISTORIES")) {
-        (Some(number), _) => run(number, in_memory().path()),
-        (None, Some(n_more)) => {
-            run_all(0..n_more, || tempfile::tempdir().expect("a temporary folder"))
-        }
-        (None, None) => run_all(0..N_HISTORIES, in_memory),
+    match (asked("WEFT_SEQUENCE"), asked("WEFT_HISTORIES")) {
+        (Some(number), _) => run(std::iter::once(number)),
+        (None, Some(n)) => share(0..n, |numbers| numbers.for_each(history)),
+        (None, None) => share(0..N_SEQUENCES, |numbers| run(numbers)),
     }
+}
+
+#[test]
+fn announced_changes_lead_to_what_a_fresh_index_says() {
+    share(0..N_ANNOUNCED, |numbers| numbers.for_each(announced));
 }
