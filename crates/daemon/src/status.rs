@@ -41,6 +41,10 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
         EngineError::Keyword(KeywordError::Past { .. }) => {
             of(Code::FailedPrecondition, "PAST_GENERATION", text)
         }
+        EngineError::Keyword(error) if error.needs_rebuild() => {
+            let text = format!("{text}; it is made anew from the notes now, ask again in a moment");
+            of(Code::Unavailable, "KEYWORD_INDEX", text)
+        }
         EngineError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
         EngineError::Vector(_) => of(Code::Internal, "VECTOR_INDEX", text),
         EngineError::Embed(EmbedError::Unavailable { .. }) => {

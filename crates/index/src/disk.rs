@@ -258,6 +258,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Whether a folder lies where a file is looked for, or the other way round.
+pub(crate) fn is_misplaced(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory)
+}
+
 /// `bytes` with their checksum behind them.
 pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
     [bytes, &crc32fast::hash(bytes).to_le_bytes()].concat()

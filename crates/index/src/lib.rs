@@ -20,4 +20,4 @@ pub use allocator::set_up_pools;
 pub use disk::{Disk, Gate, Step};
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
 pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};
-pub use store::{Checkpoint, Checkpoints, Newest, Shelf, ShelfReport, Store, StoreError};
+pub use store::{Checkpoint, Checkpoints, MODEL, Newest, Shelf, ShelfReport, Store, StoreError};

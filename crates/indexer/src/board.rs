@@ -66,9 +66,12 @@ impl Board {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line for a person.
+    /// Adds a line for a person, unless it is there.
     pub(crate) fn notice(&self, line: String) {
-        self.lock().status.notices.push(line);
+        let notices = &mut self.lock().status.notices;
+        if !notices.contains(&line) {
+            notices.push(line);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weft_index::keyword::{KeywordError, KeywordWriter};
+use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{NoteTable, VaultInfo};
 use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError};
 
@@ -11,7 +11,7 @@ use crate::board::Board;
 use crate::embed;
 use crate::past::Past;
 use crate::vaults::vault_changes;
-use crate::writer::{Parts, reconcile};
+use crate::writer::{Parts, damaged_vectors, reconcile, words_made_anew};
 use crate::{IndexError, IndexSettings, Model, VaultSettings, watch};
 
 /// Opens or creates the store and reads back what it holds.
@@ -37,16 +37,16 @@ pub(crate) fn parts(
         let identity = embedder.as_ref().map(|embedder| embedder.identity().clone());
         status.embedder = identity.filter(|identity| !embed::is_unopened(identity));
     }
-    let Restored { mut notes, mut generation, written, outdated } =
+    let Restored { mut notes, mut generation, written, outdated, mended } =
         restore(&store, settings.recipe(embedder.as_deref()), &board)?;
     let changes = vault_changes(&notes, &settings.vaults);
+    // What was mended is written down anew.
+    if mended || (!changes.is_empty() && notes.n_notes() > 0) {
+        generation += 1;
+        store.issue(generation)?;
+    }
     if !changes.is_empty() {
-        let had_notes = notes.n_notes() > 0;
         notes = notes.edited(&changes).0;
-        if had_notes {
-            generation += 1;
-            store.issue(generation)?;
-        }
     }
     for VaultSettings { name, root } in &settings.vaults {
         let vault = notes
@@ -68,16 +68,13 @@ pub(crate) fn parts(
             let opened = Shelf::open(disk, &settings.store, maker, &notes, settings.vector);
             let (shelf, report) = opened?;
             if report.n_damaged > 0 {
-                let n = report.n_damaged;
-                board.notice(format!(
-                    "{n} vectors were damaged; those still needed were made again."
-                ));
+                board.notice(damaged_vectors(report.n_damaged));
             }
             Some(shelf)
         }
         None => None,
     };
-    let mut keyword = open_words(&store, settings, &board)?;
+    let mut keyword = open_words(&store, settings, &notes, &board)?;
     let reader = reconcile(&mut keyword, &notes, generation)?;
     let vectors = shelf.as_ref().map(Shelf::publish);
     let snapshot = Snapshot { generation, notes, keyword: reader, vectors };
@@ -104,6 +101,8 @@ struct Restored {
     written: u64,
     /// Whether its entries were made with another recipe.
     outdated: bool,
+    /// Whether it is another than what is written down, because part of that was damaged.
+    mended: bool,
 }
 
 /// The last checkpoint, if it can be read.
@@ -113,10 +112,11 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
         generation: store.resume(0)?,
         written: 0,
         outdated: false,
+        mended: false,
     };
     match store.checkpoints().newest() {
         Ok(None) => Ok(nothing),
-        Ok(Some(Newest { checkpoint, damaged })) => {
+        Ok(Some(Newest { checkpoint, graph, damaged })) => {
             let generation = checkpoint.generation;
             for (damaged, error) in damaged {
                 tracing::warn!(%error, generation, "an earlier state is opened");
@@ -125,6 +125,11 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
                 ));
                 // Nothing is lost with it. What cannot be removed now is met again at the next start.
                 let _ = store.checkpoints().discard(damaged);
+            }
+            let mended = graph.is_some();
+            if let Some(error) = graph {
+                tracing::warn!(%error, generation, "the graph is made again");
+                board.notice(format!("{error}; it was made again from the notes."));
             }
             let outdated = checkpoint.recipe != recipe;
             if outdated {
@@ -137,9 +142,10 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
                 written: checkpoint.generation,
                 notes: checkpoint.notes,
                 outdated,
+                mended,
             })
         }
-        Err(error @ (StoreError::Damaged { .. } | StoreError::PastVersion { .. })) => {
+        Err(error) if error.is_lost() => {
             tracing::warn!(%error, "the index is built anew");
             board.notice(format!(
                 "{error}; the index was built anew from the files, vectors are kept."
@@ -153,14 +159,26 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
 fn open_words(
     store: &Store,
     settings: &IndexSettings,
+    notes: &NoteTable,
     board: &Board,
 ) -> Result<KeywordWriter, IndexError> {
     let folder: &Path = &store.keyword_folder();
     match KeywordWriter::open_or_create(store.disk(), folder, settings.keyword) {
-        Ok((writer, _)) => Ok(writer),
-        Err(error @ (KeywordError::Corrupt { .. } | KeywordError::Incompatible { .. })) => {
+        Ok((writer, reader)) => {
+            // Notes are written down after their words.
+            if reader.generation() == 0 && notes.n_notes() > 0 {
+                let error = StoreError::Damaged {
+                    path: folder.to_owned(),
+                    reason: "the word index is missing".into(),
+                };
+                tracing::warn!(%error, "the word index is built anew");
+                board.notice(words_made_anew(&error));
+            }
+            Ok(writer)
+        }
+        Err(error) if error.needs_rebuild() => {
             tracing::warn!(%error, "the word index is built anew");
-            board.notice(format!("{error}; the word index was built anew."));
+            board.notice(words_made_anew(&error));
             Ok(KeywordWriter::recreate(store.disk(), folder, settings.keyword)?.0)
         }
         Err(error) => Err(error.into()),

@@ -162,14 +162,18 @@ fn check_store(config: &Config, paths: &Paths) -> Vec<Check> {
     let at = store.display();
     let elsewhere = "free the disk or the folder's rights, or choose another with --store DIR";
     match inspect(&store) {
-        Ok(Some(Newest { checkpoint, damaged })) => {
+        Ok(Some(Newest { checkpoint, graph, damaged })) => {
             let notes = print::counted(checkpoint.notes.n_notes() as u64, "note", "notes");
             let text = format!("{at} holds {notes} in generation {}", checkpoint.generation);
             let damaged = damaged.into_iter().map(|(_, error)| {
                 check(Outcome::Notice, error.to_string())
                     .advise("an earlier generation and the files take its place at the next start")
             });
-            std::iter::once(check(Outcome::Good, text)).chain(damaged).collect()
+            let graph = graph.map(|error| {
+                check(Outcome::Notice, error.to_string())
+                    .advise("the next start makes it again from the notes")
+            });
+            std::iter::once(check(Outcome::Good, text)).chain(damaged).chain(graph).collect()
         }
         // The folder itself is made when it is first needed: what counts is the nearest that is there.
         Ok(None) => match store.ancestors().find(|folder| folder.exists()).map(try_writing) {

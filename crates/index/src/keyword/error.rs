@@ -6,6 +6,8 @@ use std::sync::Arc;
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
+use crate::disk::is_misplaced;
+
 /// Why the word index could not be opened, written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum KeywordError {
@@ -67,6 +69,21 @@ pub enum KeywordError {
     },
 }
 
+impl KeywordError {
+    /// Whether building the index anew helps: what lies there cannot be used as it is.
+    #[must_use]
+    pub const fn needs_rebuild(&self) -> bool {
+        match self {
+            Self::Corrupt { .. } | Self::Incompatible { .. } => true,
+            Self::Locked { .. }
+            | Self::Io { .. }
+            | Self::Failed { .. }
+            | Self::Past { .. }
+            | Self::ForeignQuery { .. } => false,
+        }
+    }
+}
+
 /// Where errors happen: turns what libraries report into what callers can act on.
 #[derive(Clone, Debug)]
 pub(super) struct Place(pub(super) Arc<PathBuf>);
@@ -93,13 +110,8 @@ impl Place {
     }
 
     pub(super) fn io(&self, source: impl Into<Arc<std::io::Error>>) -> KeywordError {
-        use std::io::ErrorKind;
         let source = source.into();
-        // The library reports what it cannot decode as IO of these kinds.
-        if matches!(
-            source.kind(),
-            ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
-        ) {
+        if is_damage(&source) {
             return self.corrupt(source.to_string());
         }
         KeywordError::Io { folder: self.folder(), source }
@@ -175,11 +187,13 @@ impl Place {
     }
 }
 
-/// Whether an error tells of the files rather than the system: the library reports what it cannot decode as these kinds.
+/// Whether an error tells of the files rather than the system.
+///
+/// What the library cannot decode it reports as one of these kinds.
 fn is_damage(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(
         error.kind(),
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
-    )
+    ) || is_misplaced(error)
 }

@@ -9,9 +9,12 @@
 mod admit;
 mod alphabet;
 mod analyzer;
+mod compared;
 mod directory;
+mod doubt;
 mod error;
 mod language;
+mod merges;
 mod names;
 mod phrase;
 mod query;

@@ -65,34 +65,36 @@ impl KeywordReader {
     /// Function words, endings and a parenthesis at a title's end make no difference.
     /// Cost: a look-up for each run of words, and some nanoseconds for each note of the names found.
     pub fn mentions(&self, query: &KeywordQuery) -> Result<Vec<Mention>, KeywordError> {
-        self.check(query)?;
-        let mut tells: HashMap<&str, (usize, f64)> = HashMap::new();
-        for (term_idx, term) in query.terms().iter().enumerate() {
-            for alternative in &term.alternatives {
-                tells.insert(alternative, (term_idx, term.idf));
-            }
-        }
-        let whole: f64 = query.terms().iter().map(|term| term.idf).sum();
-        let mut mentions: Vec<Mention> = Vec::new();
-        for words in &query.spoken {
-            for Called { words, notes } in self.called(&words[..words.len().min(MAX_SPOKEN)])? {
-                let mut told: Vec<(usize, f64)> =
-                    words.iter().filter_map(|word| tells.get(&**word).copied()).collect();
-                told.sort_unstable_by_key(|(term_idx, _)| *term_idx);
-                told.dedup_by_key(|(term_idx, _)| *term_idx);
-                let share = told.iter().map(|(_, idf)| idf).sum::<f64>() / whole;
-                if share > 0.0 {
-                    let share = share.min(1.0);
-                    mentions.extend(notes.into_iter().map(|note| Mention { note, share }));
+        self.read(|| {
+            self.check(query)?;
+            let mut tells: HashMap<&str, (usize, f64)> = HashMap::new();
+            for (term_idx, term) in query.terms().iter().enumerate() {
+                for alternative in &term.alternatives {
+                    tells.insert(alternative, (term_idx, term.idf));
                 }
             }
-        }
-        // Of several names of one note, the one that tells most.
-        mentions.sort_unstable_by(|left, right| {
-            left.note.cmp(&right.note).then(right.share.total_cmp(&left.share))
-        });
-        mentions.dedup_by_key(|mention| mention.note);
-        Ok(mentions)
+            let whole: f64 = query.terms().iter().map(|term| term.idf).sum();
+            let mut mentions: Vec<Mention> = Vec::new();
+            for words in &query.spoken {
+                for Called { words, notes } in self.called(&words[..words.len().min(MAX_SPOKEN)])? {
+                    let mut told: Vec<(usize, f64)> =
+                        words.iter().filter_map(|word| tells.get(&**word).copied()).collect();
+                    told.sort_unstable_by_key(|(term_idx, _)| *term_idx);
+                    told.dedup_by_key(|(term_idx, _)| *term_idx);
+                    let share = told.iter().map(|(_, idf)| idf).sum::<f64>() / whole;
+                    if share > 0.0 {
+                        let share = share.min(1.0);
+                        mentions.extend(notes.into_iter().map(|note| Mention { note, share }));
+                    }
+                }
+            }
+            // Of several names of one note, the one that tells most.
+            mentions.sort_unstable_by(|left, right| {
+                left.note.cmp(&right.note).then(right.share.total_cmp(&left.share))
+            });
+            mentions.dedup_by_key(|mention| mention.note);
+            Ok(mentions)
+        })
     }
 
     /// The runs of words that are names, longest first, each with the notes of that name. No word is in two runs.

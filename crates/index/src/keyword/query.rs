@@ -177,33 +177,35 @@ impl KeywordReader {
     ///
     /// Fails only when the index cannot be read.
     pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<KeywordQuery, KeywordError> {
-        self.check_held()?;
-        let cut = text.floor_char_boundary(MAX_QUERY_BYTES);
-        let mut builder = Builder {
-            reader: self,
-            options,
-            analyzer: Analyzer::new(),
-            languages: self.query_languages(),
-            terms: Vec::new(),
-            by_alternatives: HashMap::new(),
-            phrases: Vec::new(),
-            n_phrases: 0,
-            required: Vec::new(),
-            excluded: Vec::new(),
-            unread: Unread { text: cut < text.len(), ..Unread::default() },
-        };
-        let clauses = clauses(&text[..cut]);
-        let analysed: Vec<(Clause<'_>, Vec<Word>)> =
-            clauses.into_iter().map(|clause| (clause, builder.words(clause.text))).collect();
-        let has_content = analysed
-            .iter()
-            .filter(|(clause, _)| clause.occurrence != Occurrence::MustNot)
-            .any(|(_, words)| words.iter().any(|word| word.kind != TokenKind::Stop));
-        for (clause, words) in &analysed {
-            builder.add(clause, words, has_content)?;
-        }
-        let spoken = builder.spoken(analysed.iter().map(|(clause, _)| clause));
-        builder.finish(spoken)
+        self.read(|| {
+            self.check_held()?;
+            let cut = text.floor_char_boundary(MAX_QUERY_BYTES);
+            let mut builder = Builder {
+                reader: self,
+                options,
+                analyzer: Analyzer::new(),
+                languages: self.query_languages(),
+                terms: Vec::new(),
+                by_alternatives: HashMap::new(),
+                phrases: Vec::new(),
+                n_phrases: 0,
+                required: Vec::new(),
+                excluded: Vec::new(),
+                unread: Unread { text: cut < text.len(), ..Unread::default() },
+            };
+            let clauses = clauses(&text[..cut]);
+            let analysed: Vec<(Clause<'_>, Vec<Word>)> =
+                clauses.into_iter().map(|clause| (clause, builder.words(clause.text))).collect();
+            let has_content = analysed
+                .iter()
+                .filter(|(clause, _)| clause.occurrence != Occurrence::MustNot)
+                .any(|(_, words)| words.iter().any(|word| word.kind != TokenKind::Stop));
+            for (clause, words) in &analysed {
+                builder.add(clause, words, has_content)?;
+            }
+            let spoken = builder.spoken(analysed.iter().map(|(clause, _)| clause));
+            builder.finish(spoken)
+        })
     }
 
     /// The languages a query is read in: those of the notes, or the usual one where there are none.

@@ -8,6 +8,7 @@ use tantivy::Searcher;
 use tantivy::postings::TermInfo;
 use weft_model::NoteId;
 
+use super::doubt::Doubt;
 use super::error::{KeywordError, Place};
 use super::schema::Fields;
 use super::score::Scratch;
@@ -75,6 +76,8 @@ pub(super) struct View {
     pub(super) fallback: Language,
     /// Whether the words are not held any more.
     is_past: bool,
+    place: Place,
+    doubt: Arc<Doubt>,
     /// Room to work in, kept from search to search.
     pub(super) scratch: Mutex<Vec<Scratch>>,
 }
@@ -124,7 +127,7 @@ impl KeywordReader {
         generation: u64,
         (scoring, fallback): (Scoring, Language),
         fields: &Fields,
-        place: &Place,
+        (place, doubt): (&Place, &Arc<Doubt>),
     ) -> Result<Self, KeywordError> {
         let earlier = earlier.map_or(&[][..], |earlier| &earlier.0.segments);
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
@@ -158,6 +161,8 @@ impl KeywordReader {
             scoring,
             fallback,
             is_past: false,
+            place: place.clone(),
+            doubt: Arc::clone(doubt),
             scratch,
         };
         Ok(Self(Arc::new(view)))
@@ -175,9 +180,19 @@ impl KeywordReader {
             scoring: Scoring::default(),
             fallback: Language::English,
             is_past: true,
+            place: Place(Arc::default()),
+            doubt: Arc::default(),
             scratch: Mutex::default(),
         };
         Self(Arc::new(view))
+    }
+
+    /// Reads the files. Damage is an error, however it shows, and the writer hears of it.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce() -> Result<T, KeywordError>,
+    ) -> Result<T, KeywordError> {
+        self.0.doubt.guard(&self.0.place, read)
     }
 
     /// Fails when the words are not held any more.
@@ -208,17 +223,19 @@ impl KeywordReader {
 
     /// Each note with the version it was last handed in as, in no particular order.
     pub fn versions(&self) -> Result<Vec<(NoteId, u64)>, KeywordError> {
-        self.check_held()?;
-        let mut versions = Vec::with_capacity(self.0.n_notes);
-        for segment in &self.0.segments {
-            let column = segment.versions()?;
-            versions.extend(
-                segment
-                    .live_docs()
-                    .map(|doc| (segment.notes[doc as usize], column.first(doc).unwrap_or(0))),
-            );
-        }
-        Ok(versions)
+        self.read(|| {
+            self.check_held()?;
+            let mut versions = Vec::with_capacity(self.0.n_notes);
+            for segment in &self.0.segments {
+                let column = segment.versions()?;
+                versions.extend(
+                    segment
+                        .live_docs()
+                        .map(|doc| (segment.notes[doc as usize], column.first(doc).unwrap_or(0))),
+                );
+            }
+            Ok(versions)
+        })
     }
 
     /// Whether the note is indexed. `O(1)`.
@@ -229,8 +246,10 @@ impl KeywordReader {
 
     /// The language the note was analysed in.
     pub fn language(&self, note: NoteId) -> Result<Option<Language>, KeywordError> {
-        let Some((segment, doc)) = self.0.place_of(note) else { return Ok(None) };
-        segment.language(doc).map(Some)
+        self.read(|| {
+            let Some((segment, doc)) = self.0.place_of(note) else { return Ok(None) };
+            segment.language(doc).map(Some)
+        })
     }
 
     /// The number of words of title, aliases and body, function words left out; nothing for an unknown note. `O(1)`.
@@ -262,67 +281,74 @@ impl KeywordReader {
 
     /// The notes that hold `term`. The first call per segment reads its dictionary, later ones take well under a microsecond.
     pub fn n_notes_with(&self, term: &str) -> Result<u32, KeywordError> {
-        self.check_held()?;
-        let hash = hash(term.as_bytes());
-        self.0.segments.iter().map(|segment| segment.live_frequency_by_hash(hash)).sum()
+        self.read(|| {
+            self.check_held()?;
+            let hash = hash(term.as_bytes());
+            self.0.segments.iter().map(|segment| segment.live_frequency_by_hash(hash)).sum()
+        })
     }
 
     /// The words of `note` that at least two and at most `max_notes` notes hold, in ascending order.
     ///
     /// Function words and parts of compounds are left out. Nothing for an unknown note.
     pub fn rare_terms(&self, note: NoteId, max_notes: u32) -> Result<Vec<OwnTerm>, KeywordError> {
-        self.check_held()?;
-        let Some((segment, doc)) = self.0.place_of(note) else { return Ok(Vec::new()) };
-        let mut own = Vec::new();
-        let mut frequencies = Vec::new();
-        segment.terms_of(doc, |entry| {
-            if entry.is_word {
-                frequencies.push(entry.frequency);
-            }
-        })?;
-        // The least frequent words of a very long note would hardly weigh anything.
-        let least = if frequencies.len() > MAX_OWN_TERMS {
-            *frequencies.select_nth_unstable_by(MAX_OWN_TERMS, |left, right| right.cmp(left)).1 + 1
-        } else {
-            1
-        };
-        let mut failed = None;
-        segment.terms_of(doc, |entry| {
-            if !entry.is_word || entry.frequency < least || failed.is_some() {
-                return;
-            }
-            match self.n_notes_with(entry.term) {
-                Ok(n_notes) if (2..=max_notes).contains(&n_notes) => {
-                    own.push(OwnTerm {
-                        term: entry.term.to_owned(),
-                        frequency: entry.frequency,
-                        n_notes,
-                    });
+        self.read(|| {
+            self.check_held()?;
+            let Some((segment, doc)) = self.0.place_of(note) else { return Ok(Vec::new()) };
+            let mut own = Vec::new();
+            let mut frequencies = Vec::new();
+            segment.terms_of(doc, |entry| {
+                if entry.is_word {
+                    frequencies.push(entry.frequency);
                 }
-                Ok(_) => {}
-                Err(error) => failed = Some(error),
-            }
-        })?;
-        failed.map_or(Ok(own), Err)
+            })?;
+            // The least frequent words of a very long note would hardly weigh anything.
+            let least = if frequencies.len() > MAX_OWN_TERMS {
+                *frequencies.select_nth_unstable_by(MAX_OWN_TERMS, |left, right| right.cmp(left)).1
+                    + 1
+            } else {
+                1
+            };
+            let mut failed = None;
+            segment.terms_of(doc, |entry| {
+                if !entry.is_word || entry.frequency < least || failed.is_some() {
+                    return;
+                }
+                match self.n_notes_with(entry.term) {
+                    Ok(n_notes) if (2..=max_notes).contains(&n_notes) => {
+                        own.push(OwnTerm {
+                            term: entry.term.to_owned(),
+                            frequency: entry.frequency,
+                            n_notes,
+                        });
+                    }
+                    Ok(_) => {}
+                    Err(error) => failed = Some(error),
+                }
+            })?;
+            failed.map_or(Ok(own), Err)
+        })
     }
 
     /// The notes that hold `term` with its frequency in each, in no particular order. `O(notes with the term)`.
     pub fn notes_with(&self, term: &str) -> Result<Vec<(NoteId, u32)>, KeywordError> {
-        self.check_held()?;
-        let mut notes = Vec::new();
-        for segment in &self.0.segments {
-            if let Some(info) = segment.lookup(term)? {
-                segment.each(
-                    &Source { place_idx: None, weight: 1.0, info },
-                    |doc, frequency| {
-                        if segment.is_live(doc) {
-                            notes.push((segment.notes[doc as usize], frequency));
-                        }
-                    },
-                )?;
+        self.read(|| {
+            self.check_held()?;
+            let mut notes = Vec::new();
+            for segment in &self.0.segments {
+                if let Some(info) = segment.lookup(term)? {
+                    segment.each(
+                        &Source { place_idx: None, weight: 1.0, info },
+                        |doc, frequency| {
+                            if segment.is_live(doc) {
+                                notes.push((segment.notes[doc as usize], frequency));
+                            }
+                        },
+                    )?;
+                }
             }
-        }
-        Ok(notes)
+            Ok(notes)
+        })
     }
 
     /// How often each term of `query` occurs in each of `notes`; 0 for unknown notes.
@@ -333,26 +359,28 @@ impl KeywordReader {
         query: &KeywordQuery,
         notes: &[NoteId],
     ) -> Result<TermFrequencies, KeywordError> {
-        self.check(query)?;
-        let n_terms = query.terms().len();
-        let mut counts = vec![0; notes.len() * n_terms];
-        for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
-            let mut frequencies = vec![0.0; docs.len()];
-            for (term_idx, sources) in query.sources(segment_idx).enumerate() {
-                frequencies.fill(0.0);
-                for source in sources.iter().filter(|source| source.place_idx.is_none()) {
-                    self.0.segments[segment_idx].add_frequencies(
-                        source,
-                        &docs,
-                        &mut frequencies,
-                    )?;
-                }
-                for (note_idx, frequency) in note_idxs.iter().zip(&frequencies) {
-                    counts[note_idx * n_terms + term_idx] = whole(*frequency);
+        self.read(|| {
+            self.check(query)?;
+            let n_terms = query.terms().len();
+            let mut counts = vec![0; notes.len() * n_terms];
+            for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
+                let mut frequencies = vec![0.0; docs.len()];
+                for (term_idx, sources) in query.sources(segment_idx).enumerate() {
+                    frequencies.fill(0.0);
+                    for source in sources.iter().filter(|source| source.place_idx.is_none()) {
+                        self.0.segments[segment_idx].add_frequencies(
+                            source,
+                            &docs,
+                            &mut frequencies,
+                        )?;
+                    }
+                    for (note_idx, frequency) in note_idxs.iter().zip(&frequencies) {
+                        counts[note_idx * n_terms + term_idx] = whole(*frequency);
+                    }
                 }
             }
-        }
-        Ok(TermFrequencies { n_terms, counts })
+            Ok(TermFrequencies { n_terms, counts })
+        })
     }
 
     /// Fails when `query` was read by another commit's reader.

@@ -43,32 +43,34 @@ impl KeywordReader {
         k: usize,
         filter: &NoteSet,
     ) -> Result<Vec<KeywordHit>, KeywordError> {
-        self.check(query)?;
-        let mut best = Best::new(k);
-        if k == 0 || query.scored.is_empty() {
-            return Ok(Vec::new());
-        }
-        if let NoteSet::Only(bits) = filter
-            && bits.len() <= MAX_SEEKING_FILTER
-        {
-            let notes: Vec<NoteId> = bits.iter().collect();
-            for (note, score) in notes.iter().zip(self.scores(query, &notes)?) {
-                if score > 0.0 {
-                    best.offer(KeywordHit { note: *note, score });
-                }
+        self.read(|| {
+            self.check(query)?;
+            let mut best = Best::new(k);
+            if k == 0 || query.scored.is_empty() {
+                return Ok(Vec::new());
             }
-            return Ok(best.into_sorted());
-        }
-        let mut scratch =
-            self.0.scratch.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
-        for segment_idx in 0..self.0.segments.len() {
-            // After an error the room is not clean and is not given back.
-            self.search_segment(query, segment_idx, filter, &mut scratch, &mut best)?;
-        }
-        if let Ok(mut pool) = self.0.scratch.lock() {
-            pool.push(scratch);
-        }
-        Ok(best.into_sorted())
+            if let NoteSet::Only(bits) = filter
+                && bits.len() <= MAX_SEEKING_FILTER
+            {
+                let notes: Vec<NoteId> = bits.iter().collect();
+                for (note, score) in notes.iter().zip(self.scores(query, &notes)?) {
+                    if score > 0.0 {
+                        best.offer(KeywordHit { note: *note, score });
+                    }
+                }
+                return Ok(best.into_sorted());
+            }
+            let mut scratch =
+                self.0.scratch.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
+            for segment_idx in 0..self.0.segments.len() {
+                // After an error the room is not clean and is not given back.
+                self.search_segment(query, segment_idx, filter, &mut scratch, &mut best)?;
+            }
+            if let Ok(mut pool) = self.0.scratch.lock() {
+                pool.push(scratch);
+            }
+            Ok(best.into_sorted())
+        })
     }
 
     fn search_segment(
@@ -143,31 +145,38 @@ impl KeywordReader {
     ///
     /// Cost: a seek per term and note, for notes near each other less.
     pub fn scores(&self, query: &KeywordQuery, notes: &[NoteId]) -> Result<Vec<f64>, KeywordError> {
-        self.check(query)?;
-        let mut scores = vec![0.0; notes.len()];
-        let discount = self.0.discount();
-        for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
-            let segment = &*self.0.segments[segment_idx];
-            let mut sums = vec![0.0; docs.len()];
-            let mut frequencies = vec![0.0; docs.len()];
-            for scored in &query.scored {
-                frequencies.fill(0.0);
-                scored.matcher.add_frequencies(segment, segment_idx, &docs, &mut frequencies)?;
-                for (at, frequency) in frequencies.iter().enumerate() {
-                    let gain = scored.weight
-                        * discount.saturation(*frequency, segment.lengths[docs[at] as usize]);
-                    if gain > 0.0 {
-                        sums[at] += gain;
+        self.read(|| {
+            self.check(query)?;
+            let mut scores = vec![0.0; notes.len()];
+            let discount = self.0.discount();
+            for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
+                let segment = &*self.0.segments[segment_idx];
+                let mut sums = vec![0.0; docs.len()];
+                let mut frequencies = vec![0.0; docs.len()];
+                for scored in &query.scored {
+                    frequencies.fill(0.0);
+                    scored.matcher.add_frequencies(
+                        segment,
+                        segment_idx,
+                        &docs,
+                        &mut frequencies,
+                    )?;
+                    for (at, frequency) in frequencies.iter().enumerate() {
+                        let gain = scored.weight
+                            * discount.saturation(*frequency, segment.lengths[docs[at] as usize]);
+                        if gain > 0.0 {
+                            sums[at] += gain;
+                        }
+                    }
+                }
+                for (note_idx, sum) in note_idxs.iter().zip(sums) {
+                    if query.admitted.contains(notes[*note_idx]) {
+                        scores[*note_idx] = sum;
                     }
                 }
             }
-            for (note_idx, sum) in note_idxs.iter().zip(sums) {
-                if query.admitted.contains(notes[*note_idx]) {
-                    scores[*note_idx] = sum;
-                }
-            }
-        }
-        Ok(scores)
+            Ok(scores)
+        })
     }
 }
 

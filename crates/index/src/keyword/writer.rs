@@ -1,12 +1,13 @@
 //! The write side: one writer per folder, changes in batches, a reader per commit.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{Directory, DirectoryLock, Lock, RamDirectory};
-use tantivy::indexer::LogMergePolicy;
+use tantivy::indexer::NoMergePolicy;
 use tantivy::{
     Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
 };
@@ -14,8 +15,11 @@ use weft_model::NoteId;
 use weft_model::note_set::NoteBits;
 
 use super::LanguageChoice;
+use super::compared::{Compared, files_of};
 use super::directory::IndexFolder;
+use super::doubt::Doubt;
 use super::error::{KeywordError, Place};
+use super::merges::Merges;
 use super::reader::{KeywordReader, Scoring};
 use super::schema::{Encoder, FORMAT, Fields, KeywordDocument, schema, tokenizers};
 use crate::disk::Disk;
@@ -29,16 +33,6 @@ const LIST_FILE: &str = "meta.json";
 
 /// The file that says which files are the index's own.
 pub(super) const MANAGED_FILE: &str = ".managed.json";
-
-/// Notes of a segment below which all count as alike in size when it comes to merging.
-///
-/// Here every save is a commit, and deletes what a small segment holds: such segments are merged at nearly every save, which should cost milliseconds also where notes are long.
-const SMALL_SEGMENT_NOTES: u32 = 16;
-
-/// How many times as large as another, as a power of two, a segment may be and still count as alike in size.
-///
-/// Wide levels are few, and so are segments: from 16 notes to 16,000 there are five.
-const LEVEL_LOG_SIZE: f64 = 2.0;
 
 /// Notes per thread that are analysed before they are handed on.
 const NOTES_PER_ROUND: usize = 128;
@@ -92,11 +86,15 @@ pub enum KeywordChange<'n> {
 ///
 /// Changes become visible, and durable, with [`commit`](Self::commit).
 pub struct KeywordWriter {
+    /// Nothing in memory.
+    disk: Option<Disk>,
     index: Index,
     source: IndexReader,
     fields: Fields,
     settings: KeywordSettings,
     place: Place,
+    doubt: Arc<Doubt>,
+    compared: Compared,
     reader: KeywordReader,
     /// Made at the first change: it brings threads with it.
     writer: Option<IndexWriter>,
@@ -106,7 +104,7 @@ pub struct KeywordWriter {
     reader_lags: bool,
     encoders: Vec<Encoder>,
     /// Held as long as the writer lives.
-    _lock: DirectoryLock,
+    lock: Option<DirectoryLock>,
 }
 
 impl std::fmt::Debug for KeywordWriter {
@@ -129,14 +127,12 @@ impl KeywordWriter {
         folder: &Path,
         settings: KeywordSettings,
     ) -> Result<(Self, KeywordReader), KeywordError> {
-        let place = Place(Arc::new(folder.to_path_buf()));
-        disk.create_folder(folder).map_err(|error| place.io(error))?;
-        Self::open(IndexFolder::open(disk, folder, &place)?, settings, place)
+        Self::open(Some(disk.clone()), Place(Arc::new(folder.to_path_buf())), settings, false)
     }
 
     /// The same with an index that lives in memory and is gone with its writer and readers.
     pub fn in_memory(settings: KeywordSettings) -> Result<(Self, KeywordReader), KeywordError> {
-        Self::open(RamDirectory::create(), settings, Place(Arc::new(PathBuf::from("memory"))))
+        Self::open(None, Place(Arc::new(PathBuf::from("memory"))), settings, false)
     }
 
     /// Throws away what lies in `folder` and begins an empty index there.
@@ -147,76 +143,73 @@ impl KeywordWriter {
         folder: &Path,
         settings: KeywordSettings,
     ) -> Result<(Self, KeywordReader), KeywordError> {
-        let place = Place(Arc::new(folder.to_path_buf()));
-        if folder.exists() {
-            let _lock = lock(&IndexFolder::open(disk, folder, &place)?, &place)?;
-            remove_index_files(disk, folder).map_err(|error| place.io(error))?;
-        }
-        Self::open_or_create(disk, folder, settings)
+        Self::open(Some(disk.clone()), Place(Arc::new(folder.to_path_buf())), settings, true)
     }
 
     fn open(
-        directory: impl Directory,
-        settings: KeywordSettings,
+        disk: Option<Disk>,
         place: Place,
+        settings: KeywordSettings,
+        anew: bool,
     ) -> Result<(Self, KeywordReader), KeywordError> {
-        let failed = |error| place.tantivy(error);
-        let lock = lock(&directory, &place)?;
-        let (schema, fields) = schema();
-        let exists = Index::exists(&directory).map_err(|error: OpenReadError| place.read(error))?;
-        let mut index = if exists {
-            Index::open(directory)
-        } else {
-            Index::create(directory, schema.clone(), IndexSettings::default())
-        }
-        .map_err(failed)?;
-        index.set_tokenizers(tokenizers());
-        let metas = index.load_metas().map_err(failed)?;
-        let generation = match &metas.payload {
-            Some(payload) => generation_of(payload, settings.language, &place)?,
-            None if metas.segments.is_empty() => 0,
-            None => return Err(place.corrupt("its last commit does not say what it is")),
-        };
-        if index.schema() != schema {
-            return Err(place.incompatible("another schema", analysis_of(settings.language)));
-        }
-        verify(&index, &place)?;
-        let source = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(0);
-        let source: IndexReader = source.try_into().map_err(failed)?;
-        let reader_settings = (settings.scoring, settings.language.fallback());
-        let reader = KeywordReader::open(
-            &source.searcher(),
-            None,
-            generation,
-            reader_settings,
-            &fields,
-            &place,
-        )?;
+        let doubt = Arc::default();
+        let (fields, opened) = Opened::new(disk.as_ref(), &place, &settings, &doubt, anew)?;
+        let Opened { lock, index, source, compared, reader } = opened;
         let writer = Self {
+            disk,
             index,
             source,
             fields,
             settings,
             place,
+            doubt,
+            compared,
             reader: reader.clone(),
             writer: None,
             pending: NoteBits::default(),
             reader_lags: false,
             encoders: Vec::new(),
-            _lock: lock,
+            lock: Some(lock),
         };
         Ok((writer, reader))
+    }
+
+    /// Throws away what lies in the folder, whatever it is, and begins an empty index there; earlier readers stay what they are.
+    ///
+    /// After an error there may be no index any more: this is to be tried again.
+    pub fn begin_anew(&mut self) -> Result<(), KeywordError> {
+        self.end();
+        (self.pending, self.reader_lags) = (NoteBits::default(), true);
+        // Its file may be gone with the folder.
+        self.lock = None;
+        let (disk, doubt) = (self.disk.as_ref(), &self.doubt);
+        let (fields, opened) = Opened::new(disk, &self.place, &self.settings, doubt, true)?;
+        let Opened { lock, index, source, compared, reader } = opened;
+        (self.index, self.source, self.fields) = (index, source, fields);
+        (self.compared, self.reader, self.lock) = (compared, reader, Some(lock));
+        self.reader_lags = false;
+        Ok(())
+    }
+
+    /// Tells `listener`, on whatever thread, when reading or merging meets what may be damage: then the files are to be [examined](Self::examine).
+    pub fn when_in_doubt(&self, listener: impl Fn() + Send + Sync + 'static) {
+        self.doubt.listen(listener);
+    }
+
+    /// Compares every file of the last commit with its checksum. `O(bytes)`, at the speed of reading.
+    ///
+    /// Fails with [`KeywordError::Corrupt`] where one is not what was written; [`begin_anew`](Self::begin_anew) would help.
+    pub fn examine(&mut self) -> Result<(), KeywordError> {
+        self.doubt.settle();
+        self.compared = Compared::default();
+        self.compared.compare(&self.index, &self.place)
     }
 
     /// Takes in changes, in order; a later change of a note overrides an earlier one.
     ///
     /// Nothing is visible before the next commit. After an error everything since the last commit is forgotten.
     pub fn apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
-        let outcome = self.try_apply(changes);
-        self.forget_unless(outcome)
+        self.guarded(|writer| writer.try_apply(changes))
     }
 
     fn try_apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
@@ -237,14 +230,19 @@ impl KeywordWriter {
     /// Makes everything applied so far visible and durable as `generation`, and gives the reader that sees it.
     ///
     /// Cost: mostly waiting for the disk.
+    /// Fails with [`KeywordError::Corrupt`] where another program changed the files of an earlier commit.
     /// After an error everything since the last commit is forgotten; if the commit itself came about, the next one shows it too.
     pub fn commit(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
-        let outcome = self.try_commit(generation);
-        self.forget_unless(outcome)
+        self.guarded(|writer| writer.try_commit(generation))
     }
 
-    /// Forgets everything since the last commit where something failed.
-    fn forget_unless<T>(&mut self, outcome: Result<T, KeywordError>) -> Result<T, KeywordError> {
+    /// Does something; forgets everything since the last commit where it failed.
+    fn guarded<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, KeywordError>,
+    ) -> Result<T, KeywordError> {
+        let (doubt, place) = (Arc::clone(&self.doubt), self.place.clone());
+        let outcome = doubt.guard(&place, || work(self));
         if outcome.is_err() {
             self.end();
             self.pending = NoteBits::default();
@@ -255,6 +253,8 @@ impl KeywordWriter {
     }
 
     fn try_commit(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        // The library reads every segment for deletions, on a thread where a panic over damage ends the process.
+        self.compared.compare(&self.index, &self.place)?;
         self.start()?;
         let payload = format!("{generation} {}", analysis_of(self.settings.language));
         if let Some(writer) = &mut self.writer {
@@ -269,13 +269,14 @@ impl KeywordWriter {
 
     /// Commits as `generation`, merges everything into one segment and removes the files of the past, so that no deleted text is left on disk.
     ///
-    /// Waits for merges under way. Where files cannot be removed while they are read, the text is gone once all earlier readers are.
+    /// Waits for merges under way, and compares every file with its checksum before it is copied.
+    /// Where files cannot be removed while they are read, the text is gone once all earlier readers are.
     pub fn compact(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
-        let outcome = self.try_compact(generation);
-        self.forget_unless(outcome)
+        self.guarded(|writer| writer.try_compact(generation))
     }
 
     fn try_compact(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
+        self.examine()?;
         self.try_commit(generation)?;
         let failed = |error| self.place.tantivy(error);
         // A segment that is being merged in the background cannot be merged by us.
@@ -344,7 +345,7 @@ impl KeywordWriter {
             generation,
             settings,
             &self.fields,
-            &self.place,
+            (&self.place, &self.doubt),
         )?;
         self.reader = reader.clone();
         self.reader_lags = false;
@@ -354,16 +355,17 @@ impl KeywordWriter {
     /// The reader of the last commit, read anew where an error may have left it behind.
     pub fn refresh(&mut self) -> Result<KeywordReader, KeywordError> {
         if self.reader_lags {
-            self.reload(self.reader.0.generation)?;
+            let generation = self.reader.0.generation;
+            self.guarded(|writer| writer.reload(generation))?;
         }
         Ok(self.reader.clone())
     }
 
     /// Lets the library's writer go, once the merges under way are done: one that outlived it would still remove what it believes merged away, under the eyes of the next.
     fn end(&mut self) {
-        if let Some(writer) = self.writer.take()
-            && let Err(error) = writer.wait_merging_threads()
-        {
+        let Some(writer) = self.writer.take() else { return };
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        if let Err(error) = writer.wait_merging_threads() {
             tracing::warn!(%error, "a merge of the word index was not finished");
         }
     }
@@ -372,13 +374,20 @@ impl KeywordWriter {
         if self.writer.is_some() {
             return Ok(());
         }
+        // A commit that was interrupted has left files under names that the next one may give.
+        if let Some(disk) = &self.disk {
+            let metas = self.index.load_metas().map_err(|error| self.place.tantivy(error))?;
+            let named: HashSet<PathBuf> = metas.segments.iter().flat_map(files_of).collect();
+            // What cannot be removed is in the way of few, and says so.
+            let _ = remove_segments(disk, &self.place.0, |file| named.contains(file));
+        }
         let KeywordSettings { threads, heap_bytes_per_thread, .. } = self.settings;
         let threads = threads.max(1);
         let writer = self
             .index
             .writer_with_num_threads(threads, threads * heap_bytes_per_thread)
             .map_err(|error| self.place.tantivy(error))?;
-        writer.set_merge_policy(Box::new(merges(&self.settings)));
+        writer.set_merge_policy(Box::new(Merges::new(&self.settings, &self.index, &self.doubt)));
         self.writer = Some(writer);
         Ok(())
     }
@@ -450,26 +459,88 @@ impl Drop for KeywordWriter {
     }
 }
 
-/// Which segments are merged: neighbours in size, where they are many or one of them has lost many notes.
-fn merges(settings: &KeywordSettings) -> LogMergePolicy {
-    let KeywordSettings { merge_factor, max_deleted_share, .. } = settings;
-    let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments((*merge_factor).max(2));
-    policy.set_del_docs_ratio_before_merge(max_deleted_share.clamp(f32::MIN_POSITIVE, 1.0));
-    policy.set_min_layer_size(SMALL_SEGMENT_NOTES);
-    policy.set_level_log_size(LEVEL_LOG_SIZE);
-    policy
+/// An index as it was found, or begun.
+struct Opened {
+    lock: DirectoryLock,
+    index: Index,
+    source: IndexReader,
+    compared: Compared,
+    reader: KeywordReader,
 }
 
-/// Reads every file before anything is decoded: damage is found here, and not as a panic or a wrong answer.
-fn verify(index: &Index, place: &Place) -> Result<(), KeywordError> {
-    let damaged = index.validate_checksum().map_err(|error| place.tantivy(error))?;
-    if damaged.is_empty() {
-        return Ok(());
+impl Opened {
+    /// Opens what lies in `place`, on `disk` or in memory, or begins an empty index where nothing does; `anew`, whatever does.
+    fn new(
+        disk: Option<&Disk>,
+        place: &Place,
+        settings: &KeywordSettings,
+        doubt: &Arc<Doubt>,
+        anew: bool,
+    ) -> Result<(Fields, Self), KeywordError> {
+        let failed = |error| place.tantivy(error);
+        let (directory, lock): (Box<dyn Directory>, _) = match disk {
+            Some(disk) => {
+                let folder: &Path = &place.0;
+                if folder.is_file() && !anew {
+                    return Err(place.corrupt("a file lies in its place"));
+                }
+                let begin = || {
+                    if folder.is_file() {
+                        disk.remove_file(folder)?;
+                    }
+                    disk.create_folder(folder)
+                };
+                begin().map_err(|error| place.io(error))?;
+                let files = IndexFolder::open(disk, folder, place)?;
+                let lock = lock(&files, place)?;
+                if anew {
+                    remove_index_files(disk, folder).map_err(|error| place.io(error))?;
+                }
+                (Box::new(files), lock)
+            }
+            None => {
+                let files = RamDirectory::create();
+                let lock = lock(&files, place)?;
+                (Box::new(files), lock)
+            }
+        };
+        let (schema, fields) = schema();
+        let exists =
+            Index::exists(&*directory).map_err(|error: OpenReadError| place.read(error))?;
+        let mut index = if exists {
+            Index::open(directory)
+        } else {
+            Index::create(directory, schema.clone(), IndexSettings::default())
+        }
+        .map_err(failed)?;
+        index.set_tokenizers(tokenizers());
+        let metas = index.load_metas().map_err(failed)?;
+        let generation = match &metas.payload {
+            Some(payload) => generation_of(payload, settings.language, place)?,
+            None if metas.segments.is_empty() => 0,
+            None => return Err(place.corrupt("its last commit does not say what it is")),
+        };
+        if index.schema() != schema {
+            return Err(place.incompatible("another schema", analysis_of(settings.language)));
+        }
+        // Before anything is decoded: damage is found here, and not as a panic or a wrong answer.
+        let mut compared = Compared::default();
+        compared.compare(&index, place)?;
+        let source = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(0);
+        let source: IndexReader = source.try_into().map_err(failed)?;
+        let reader = KeywordReader::open(
+            &source.searcher(),
+            None,
+            generation,
+            (settings.scoring, settings.language.fallback()),
+            &fields,
+            (place, doubt),
+        )?;
+        Ok((fields, Self { lock, index, source, compared, reader }))
     }
-    let mut names: Vec<String> = damaged.iter().map(|file| file.display().to_string()).collect();
-    names.sort();
-    Err(place.corrupt(format!("wrong checksum: {}", names.join(", "))))
 }
 
 fn lock(directory: &impl Directory, place: &Place) -> Result<DirectoryLock, KeywordError> {
@@ -506,50 +577,30 @@ fn generation_of(
     Ok(generation)
 }
 
-/// Removes what an index leaves in its folder: its two lists of files and the segments, named by 32 hexadecimal digits.
+/// Removes what an index leaves in its folder: its two lists of files, and the segments.
 fn remove_index_files(disk: &Disk, folder: &Path) -> std::io::Result<()> {
+    for list in [LIST_FILE, MANAGED_FILE].map(|list| folder.join(list)) {
+        let remove = if list.is_dir() { Disk::remove_folder } else { Disk::remove_file };
+        remove(disk, &list)?;
+    }
+    remove_segments(disk, folder, |_| false)
+}
+
+/// Removes the files of segments, named by 32 hexadecimal digits, but for those that are to be kept.
+fn remove_segments(
+    disk: &Disk,
+    folder: &Path,
+    is_kept: impl Fn(&Path) -> bool,
+) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let stem = name.split('.').next().unwrap_or_default();
+        let stem = name.to_string_lossy();
+        let stem = stem.split('.').next().unwrap_or_default();
         let is_segment = stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_segment || matches!(&*name, LIST_FILE | MANAGED_FILE) {
+        if is_segment && !is_kept(Path::new(&name)) {
             disk.remove_file(&entry.path())?;
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use tantivy::index::SegmentId;
-    use tantivy::indexer::MergePolicy as _;
-
-    use super::*;
-
-    #[test]
-    fn a_save_rewrites_no_more_than_a_few_notes() {
-        let cases: [(&str, &[u32], &[u32]); 7] = [
-            ("few saves", &[949, 1, 1, 1], &[]),
-            ("many saves beside all notes", &[949, 1, 1, 1, 1], &[1, 1, 1, 1]),
-            ("many beside what they were merged to", &[949, 60, 9, 1, 1], &[60, 9, 1, 1]),
-            ("few beside what is large by now", &[949, 70, 9, 1, 1], &[]),
-            ("what was merged of many", &[949, 70, 70, 70, 70], &[70, 70, 70, 70]),
-            ("all of a size", &[949, 300, 300, 300], &[949, 300, 300, 300]),
-            ("a large vault", &[20_000, 4_000, 900, 200, 60, 1, 1], &[]),
-        ];
-        let index = Index::create_in_ram(schema().0);
-        for (name, sizes, expected) in cases {
-            let metas: Vec<_> = sizes
-                .iter()
-                .map(|n| index.new_segment_meta(SegmentId::generate_random(), *n))
-                .collect();
-            let found = merges(&KeywordSettings::default()).compute_merge_candidates(&metas);
-            let size =
-                |id: &SegmentId| metas.iter().find(|meta| meta.id() == *id).unwrap().max_doc();
-            let found: Vec<u32> = found.iter().flat_map(|merge| merge.0.iter().map(size)).collect();
-            assert_eq!(found, expected, "{name}");
-        }
-    }
 }

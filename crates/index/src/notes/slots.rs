@@ -355,7 +355,7 @@ mod tests {
         let table = table.edited(&["a/fern.md", "b/fern.md", "c.md"].map(entry)).0;
         let mut written = Vec::new();
         table.write(&mut written).unwrap();
-        let table = NoteTable::read(&written.into(), table.graph.clone()).unwrap();
+        let table = NoteTable::read(&written.into(), Some(table.graph.clone())).unwrap();
         let paths: Vec<&str> = table.cards().map(|(_, card)| card.path).collect();
         assert_eq!(paths, ["a/fern.md", "b/fern.md", "c.md"]);
         assert_eq!(table.near_matches("brackn", 9).len(), 3);

@@ -87,8 +87,9 @@ impl NoteTable {
 
     /// The table that was written down, with its graph: the same slots, no link resolved again, and no note read before it is asked for.
     ///
+    /// Without a graph it is made again of what the notes say, for which each of them is read.
     /// Looks at the shape of `bytes`; the content is trusted, checksums are the store's matter. `O(slots)`, and small.
-    pub fn read(bytes: &Bytes, graph: NoteGraph) -> Result<Self, Unfit> {
+    pub fn read(bytes: &Bytes, graph: Option<NoteGraph>) -> Result<Self, Unfit> {
         let unfit = |what| Unfit { what };
         let columns = columns::read::<N_COLUMNS>(bytes).ok_or(unfit("a column is cut"))?;
         let mut columns = columns.into_iter();
@@ -101,12 +102,14 @@ impl NoteTable {
         let slots = Slots::of(slots);
         let (mut known, mut free) = (NoteBits::default(), Vector::new());
         for (at, id) in (0..slots.len()).zip((0..).map(NoteId::new)) {
-            match (slots.is_free(at), graph.contains(id)) {
-                (true, false) => free.push_back(id),
-                (false, true) => drop(known.insert(id)),
-                (true, true) | (false, false) => {
-                    return Err(unfit("notes and graph do not name the same slots"));
-                }
+            let is_free = slots.is_free(at);
+            if graph.as_ref().is_some_and(|graph| graph.contains(id) == is_free) {
+                return Err(unfit("notes and graph do not name the same slots"));
+            }
+            if is_free {
+                free.push_back(id);
+            } else {
+                known.insert(id);
             }
         }
         let mut table = Self {
@@ -114,7 +117,6 @@ impl NoteTable {
             tallies: tallies.into_iter().collect(),
             free,
             slots,
-            graph,
             ..Self::default()
         };
         for directory in table.directories() {
@@ -122,6 +124,7 @@ impl NoteTable {
             *directory =
                 Directory::of(names, notes, &known).ok_or(unfit("a name leads nowhere"))?;
         }
+        table.graph = graph.unwrap_or_else(|| NoteGraph::build(table.graph_of_all()));
         Ok(table)
     }
 

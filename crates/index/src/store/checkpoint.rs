@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use weft_graph::{GraphColumns, NoteGraph};
 
-use super::{FORMAT_VERSION, Held, StoreError, number};
+use super::{CURRENT, FORMAT_VERSION, Held, StoreError, number};
 use crate::disk::{self, Disk, FileSum, Outlet};
 use crate::map::Map;
 use crate::notes::NoteTable;
@@ -30,6 +30,8 @@ pub struct Checkpoint {
 pub struct Newest {
     /// It.
     pub checkpoint: Checkpoint,
+    /// Why its graph could not be read and was made again of its notes; nothing where it could.
+    pub graph: Option<StoreError>,
     /// Newer ones that cannot be read, by generation, and why.
     pub damaged: Vec<(u64, StoreError)>,
 }
@@ -85,16 +87,23 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Removes all checkpoints but that of `generation` and the newest others, `keep` in all.
+    /// Removes all checkpoints but that of `generation` and the newest others, `keep` in all; one that cannot be read takes no place.
     pub fn keep(&self, generation: u64, keep: usize) -> Result<(), StoreError> {
         let others = self.stored()?.into_iter().rev().filter(|other| *other != generation);
-        others.skip(keep.saturating_sub(1)).try_for_each(|other| self.discard(other))
+        let is_lost = |other: &u64| {
+            let lost = manifest(&self.root, *other).err();
+            lost.is_some_and(|error| error.is_lost())
+        };
+        let (lost, whole): (Vec<u64>, Vec<u64>) = others.partition(is_lost);
+        let dropped = whole.into_iter().skip(keep.saturating_sub(1)).chain(lost);
+        dropped.into_iter().try_for_each(|other| self.discard(other))
     }
 
-    /// Removes the checkpoint of a generation.
+    /// Removes the checkpoint of a generation, or whatever lies in its place.
     pub fn discard(&self, generation: u64) -> Result<(), StoreError> {
-        let folder = folder(&self.root, generation);
-        self.disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))
+        let path = folder(&self.root, generation);
+        let remove = if path.is_file() { Disk::remove_file } else { Disk::remove_folder };
+        remove(&self.disk, &path).map_err(StoreError::io("remove", &path))
     }
 
     /// The checkpoint to go on from; nothing in a new store.
@@ -107,15 +116,13 @@ impl Checkpoints {
             Err(StoreError::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
-        let current = named.filter(|named| stored.contains(named)).or(stored.last().copied());
-        let others = stored.into_iter().rev().filter(|generation| Some(*generation) != current);
+        let others = stored.into_iter().rev().filter(|generation| Some(*generation) != named);
         let mut damaged = Vec::new();
-        for generation in current.into_iter().chain(others) {
-            match self.read(generation) {
-                Ok(checkpoint) => return Ok(Some(Newest { checkpoint, damaged })),
-                Err(error @ (StoreError::Damaged { .. } | StoreError::PastVersion { .. })) => {
-                    damaged.push((generation, error));
-                }
+        // One that is named and not there was taken away.
+        for generation in named.into_iter().chain(others) {
+            match read(&self.root, generation) {
+                Ok((checkpoint, graph)) => return Ok(Some(Newest { checkpoint, graph, damaged })),
+                Err(error) if error.is_lost() => damaged.push((generation, error)),
                 Err(error) => return Err(error),
             }
         }
@@ -126,7 +133,7 @@ impl Checkpoints {
     ///
     /// Fails with [`StoreError::Damaged`] where it is not stored or not whole.
     pub fn read(&self, generation: u64) -> Result<Checkpoint, StoreError> {
-        read(&self.root, generation)
+        read(&self.root, generation).map(|(checkpoint, _)| checkpoint)
     }
 
     /// The files of a stored generation, held open.
@@ -145,6 +152,7 @@ impl Checkpoints {
             .map_err(StoreError::io("read", &self.root))?
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("gen-")?.parse().ok())
+            .filter(|generation| *generation <= number::GREATEST)
             .collect();
         stored.sort_unstable();
         Ok(stored)
@@ -182,9 +190,6 @@ const NOTES: &str = "notes.col";
 const GRAPH: &str = "graph.rmp";
 const MANIFEST: &str = "manifest.rmp";
 
-/// The file that names the generation to open.
-const CURRENT: &str = "CURRENT";
-
 /// The folder of a generation that is being written.
 pub(super) const STAGED_FOLDER: &str = "gen-new";
 
@@ -192,14 +197,13 @@ fn folder(root: &Path, generation: u64) -> PathBuf {
     root.join(format!("gen-{generation}"))
 }
 
-/// The checkpoint of `generation`.
-fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
-    let folder = folder(root, generation);
-    let path = folder.join(MANIFEST);
-    let damaged = |path: &Path, reason: &str| StoreError::Damaged {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    };
+fn damaged(path: &Path, reason: &str) -> StoreError {
+    StoreError::Damaged { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+/// What the folder of `generation` is to hold.
+fn manifest(root: &Path, generation: u64) -> Result<Manifest, StoreError> {
+    let path = folder(root, generation).join(MANIFEST);
     let bytes = bytes_of(&path)?;
     let bytes = disk::unsealed(&bytes).ok_or_else(|| damaged(&path, "its checksum differs"))?;
     // The format stands first, so that it can be read whatever follows.
@@ -216,43 +220,52 @@ fn read(root: &Path, generation: u64) -> Result<Checkpoint, StoreError> {
     if manifest.generation != generation {
         return Err(damaged(&path, "it belongs to another generation"));
     }
-    let path = folder.join(GRAPH);
-    let graph: GraphColumns = decoded(&path, &mapped(&path, manifest.graph)?)?;
-    let graph =
-        NoteGraph::from_columns(graph).map_err(|error| damaged(&path, &error.to_string()))?;
+    Ok(manifest)
+}
+
+/// The checkpoint of `generation`, and why its graph had to be made again of its notes, where it had.
+fn read(root: &Path, generation: u64) -> Result<(Checkpoint, Option<StoreError>), StoreError> {
+    let Manifest { generation, recipe, notes, graph } = manifest(root, generation)?;
+    let folder = folder(root, generation);
+    let (graph, lost) = match read_graph(&folder.join(GRAPH), graph) {
+        Ok(graph) => (Some(graph), None),
+        Err(error) if error.is_lost() => (None, Some(error)),
+        Err(error) => return Err(error),
+    };
     let path = folder.join(NOTES);
-    let bytes = mapped(&path, manifest.notes)?;
+    let (bytes, crc32) = (mapped(&path, notes)?, notes.crc32);
     let notes =
         NoteTable::read(&bytes, graph).map_err(|error| damaged(&path, &error.to_string()))?;
-    let notes = notes.resting_on(bytes, manifest.notes.crc32);
-    Ok(Checkpoint { generation, notes, recipe: manifest.recipe })
+    let notes = notes.resting_on(bytes, crc32);
+    Ok((Checkpoint { generation, notes, recipe }, lost))
+}
+
+fn read_graph(path: &Path, sum: FileSum) -> Result<NoteGraph, StoreError> {
+    let columns: GraphColumns = decoded(path, &mapped(path, sum)?)?;
+    NoteGraph::from_columns(columns).map_err(|error| damaged(path, &error.to_string()))
 }
 
 /// The bytes of the file at `path`, which are as they were written: they stay in it, and are read where they are looked at.
 fn mapped(path: &Path, sum: FileSum) -> Result<Bytes, StoreError> {
-    let damaged =
-        |reason: &str| StoreError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
     let read = |error: io::Error| {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
-        if is_missing { damaged("it is missing") } else { StoreError::io("read", path)(error) }
+        if is_missing { damaged(path, "it is missing") } else { StoreError::unread(path)(error) }
     };
     let file = File::open(path).map_err(read)?;
     let n_bytes = file.metadata().map_err(read)?.len();
     let length = usize::try_from(n_bytes).ok().filter(|n| *n > 0 && n_bytes == sum.n_bytes);
-    let length = length.ok_or_else(|| damaged("its length differs"))?;
+    let length = length.ok_or_else(|| damaged(path, "its length differs"))?;
     let bytes = Bytes::from_owner(Map::new(&file, 0, length).map_err(read)?);
     if crc32fast::hash(&bytes) == sum.crc32 {
         Ok(bytes)
     } else {
-        Err(damaged("its checksum differs"))
+        Err(damaged(path, "its checksum differs"))
     }
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, StoreError> {
-    disk::read(path).map_err(StoreError::io("read", path))?.ok_or_else(|| StoreError::Damaged {
-        path: path.to_owned(),
-        reason: "it is missing".to_owned(),
-    })
+    let bytes = disk::read(path).map_err(StoreError::unread(path))?;
+    bytes.ok_or_else(|| damaged(path, "it is missing"))
 }
 
 fn decoded<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {

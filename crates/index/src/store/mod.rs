@@ -51,6 +51,12 @@ const ISSUED: &str = "ISSUED";
 /// The file that says what is about to be done outside of the store.
 const INTENDED: &str = "INTENDED";
 
+/// The file that names the generation to open.
+const CURRENT: &str = "CURRENT";
+
+/// The file that says whose vectors serve.
+pub const MODEL: &str = "model.json";
+
 /// An open store. While it lives no other process can open the same folder.
 #[derive(Debug)]
 pub struct Store {
@@ -131,6 +137,29 @@ impl StoreError {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
     }
+
+    /// Whether something that was written down cannot be used any more, and is to be made again: it is damaged, or of an earlier release.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        match self {
+            Self::Damaged { .. } | Self::PastVersion { .. } => true,
+            Self::Locked { .. }
+            | Self::FutureVersion { .. }
+            | Self::Io { .. }
+            | Self::NotEmpty { .. }
+            | Self::NoBackup { .. }
+            | Self::Vector(_) => false,
+        }
+    }
+
+    /// Why a file of the store cannot be read: damage where a folder lies in its place, or a file in that of its folder.
+    fn unread(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| match disk::is_misplaced(&source) {
+            true => Self::Damaged { path, reason: source.to_string() },
+            false => Self::Io { action: "read", path, source },
+        }
+    }
 }
 
 /// What the store at `root` would be opened with; nothing where there is none, or none that holds a generation.
@@ -141,6 +170,19 @@ pub fn inspect(root: &Path) -> Result<Option<Newest>, StoreError> {
         return Ok(None);
     }
     Store::open(&Disk::default(), root, None)?.checkpoints().newest()
+}
+
+/// Takes away what lies where a file, or a folder, of another kind belongs.
+fn clear(disk: &Disk, root: &Path) -> Result<(), StoreError> {
+    let files = [CURRENT, ISSUED, INTENDED, MODEL].map(|file| root.join(file));
+    for path in files.iter().filter(|path| path.is_dir()) {
+        disk.remove_folder(path).map_err(StoreError::io("remove", path))?;
+    }
+    let vectors = root.join(shelf::FOLDER);
+    if vectors.is_file() {
+        disk.remove_file(&vectors).map_err(StoreError::io("remove", &vectors))?;
+    }
+    Ok(())
 }
 
 impl Store {
@@ -176,6 +218,7 @@ impl Store {
             lock.write_all(address.unwrap_or_default().as_bytes())
         };
         write(&mut lock).map_err(StoreError::io("write", &path))?;
+        clear(disk, root)?;
         let issued = match number::read(&root.join(ISSUED)) {
             Ok(issued) => issued,
             Err(StoreError::Damaged { .. }) => None,
@@ -225,7 +268,7 @@ impl Store {
     /// What the last run was about to do and is not known to have done; nothing where it cannot be told any more.
     pub fn intended(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.root.join(INTENDED);
-        let bytes = disk::read(&path).map_err(StoreError::io("read", &path))?;
+        let bytes = disk::read(&path).map_err(StoreError::unread(&path))?;
         Ok(bytes.and_then(|bytes| Some(disk::unsealed(&bytes)?.to_vec())))
     }
 

@@ -1,7 +1,7 @@
 //! The shelf: vectors by the hash of their text, kept across restarts, renames and edits.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{ErrorKind, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::embedder::{Embedder, ModelIdentity};
 use crate::notes::NoteTable;
 use crate::snapshot::Vectors;
 use crate::vector::{
-    FrozenGraph, RowId, RowMap, VectorError, VectorFile, VectorParams, VectorWriter,
+    FrozenGraph, RowId, RowMap, VectorError, VectorFile, VectorIndex, VectorParams, VectorWriter,
 };
 
 /// The folder of the store that holds a folder of rows for each model.
-const FOLDER: &str = "vectors";
+pub(super) const FOLDER: &str = "vectors";
 
 /// The file of the rows.
 const ROWS_FILE: &str = "vec.f32";
@@ -49,12 +49,12 @@ pub struct Shelf {
     n_waiting: usize,
     /// The text of every row.
     texts: Vec<TextHash>,
+    /// The checksum of every row, as it was when the row was made: it goes wherever the row is copied to.
+    sums: Vec<u32>,
     /// A row that holds the vector of a text; rows of deleted notes too, until compaction.
     by_text: HashMap<TextHash, RowId>,
     /// Rows that are durable.
     n_logged: usize,
-    /// The rows that are not.
-    unlogged: Vec<LogEntry>,
     embedder: Arc<dyn Embedder>,
 }
 
@@ -74,11 +74,16 @@ impl Home {
     }
 
     /// Adds to the log, behind its first `n_logged` entries, whatever an attempt that failed has left there.
-    fn log(&mut self, n_logged: usize, entries: &[LogEntry]) -> Result<(), StoreError> {
+    fn log(
+        &mut self,
+        n_logged: usize,
+        entries: impl Iterator<Item = LogEntry>,
+    ) -> Result<(), StoreError> {
+        let bytes = bytes_of(entries);
         let path = self.path(LOG_FILE);
         let mut write = || {
             self.log.seek(SeekFrom::Start((n_logged * ENTRY_BYTES) as u64))?;
-            self.disk.write_all(&mut self.log, &path, &bytes_of(entries))?;
+            self.disk.write_all(&mut self.log, &path, &bytes)?;
             self.disk.sync(&self.log, &path)
         };
         write().map_err(StoreError::io("write", &path))
@@ -116,9 +121,12 @@ impl Shelf {
     ) -> Result<(Self, ShelfReport), StoreError> {
         let model = embedder.identity();
         let folder = root.join(FOLDER).join(digest(model));
+        if folder.is_file() {
+            disk.remove_file(&folder).map_err(StoreError::io("remove", &folder))?;
+        }
         disk.create_folder(&folder).map_err(StoreError::io("create", &folder))?;
         let numbers = numbers(&folder)?;
-        let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).exists());
+        let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).is_file());
         let newest = logged.max();
         let next = numbers.into_iter().max().map_or(0, |number| number + 1);
         let (whole, n_damaged) = match newest {
@@ -128,17 +136,17 @@ impl Shelf {
         let number = match (newest, whole) {
             (Some(number), Some(_)) if n_damaged == 0 => number,
             (newest, whole) => {
-                let (writer, texts) = match newest.zip(whole) {
-                    Some((number, Rows { owners, texts })) => {
+                let (writer, entries) = match newest.zip(whole) {
+                    Some((number, Rows { owners, entries })) => {
                         let path = in_folder(&folder, number, ROWS_FILE);
-                        let (dimension, n_rows) = (model.dimension, texts.len());
+                        let (dimension, n_rows) = (model.dimension, entries.len());
                         let rows =
                             VectorWriter::open(disk, &path, dimension, n_rows, owners, params);
-                        (rows?, texts)
+                        (rows?, entries)
                     }
                     None => (VectorWriter::in_memory(model.dimension, params)?, Vec::new()),
                 };
-                rewrite(disk, &folder, next, &writer, &texts)?;
+                rewrite(disk, &folder, next, &writer, entries)?;
                 next
             }
         };
@@ -169,8 +177,7 @@ impl Shelf {
     ) -> Result<Self, StoreError> {
         let dimension = embedder.identity().dimension;
         let log_path = in_folder(folder, number, LOG_FILE);
-        let texts: Vec<TextHash> =
-            entries_at(&log_path)?.into_iter().map(|(text, _)| text).collect();
+        let (texts, sums): (Vec<TextHash>, Vec<u32>) = entries_at(&log_path)?.into_iter().unzip();
         // Of each text the first row, and a chain of all from the last on, to be given out one after the other.
         let mut by_text: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
         let mut spare: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
@@ -206,7 +213,7 @@ impl Shelf {
         let n_logged = texts.len();
         let home = Home { disk: disk.clone(), folder: folder.to_owned(), number, log };
         let shelf = Self::over(writer, Some(home), embedder);
-        Ok(Self { rows, n_waiting, texts, by_text, n_logged, ..shelf })
+        Ok(Self { rows, n_waiting, texts, sums, by_text, n_logged, ..shelf })
     }
 
     /// Makes searches walk the graph that was kept, if it fits; one that does not is built again when it is worth it.
@@ -228,9 +235,9 @@ impl Shelf {
             rows: imbl::HashMap::new(),
             n_waiting: 0,
             texts: Vec::new(),
+            sums: Vec::new(),
             by_text: HashMap::new(),
             n_logged: 0,
-            unlogged: Vec::new(),
             embedder,
         }
     }
@@ -261,12 +268,14 @@ impl Shelf {
         if rows.contains(&None) {
             let index = self.writer.publish();
             for (row, text) in rows.iter_mut().zip(texts).filter(|(row, _)| row.is_none()) {
-                let known = self.by_text.get(text).and_then(|known| index.vector(*known));
-                if let Some(vector) = known {
-                    match self.add(note, *text, vector) {
-                        Ok(added) => *row = Some(added),
-                        Err(error) => outcome = Err(error),
-                    }
+                let Some(known) = self.by_text.get(text).copied() else { continue };
+                let Some(vector) = self.whole(&index, known) else {
+                    self.by_text.remove(text);
+                    continue;
+                };
+                match self.add(note, *text, vector) {
+                    Ok(added) => *row = Some(added),
+                    Err(error) => outcome = Err(error),
                 }
             }
         }
@@ -315,32 +324,63 @@ impl Shelf {
     fn add(&mut self, note: NoteId, text: TextHash, vector: &[f32]) -> Result<RowId, StoreError> {
         let row = self.writer.append(&[(note, vector)])?[0];
         self.texts.push(text);
+        self.sums.push(checksum(text, vector));
         self.by_text.entry(text).or_insert(row);
-        self.unlogged.push((text, checksum(text, vector)));
         Ok(row)
+    }
+
+    /// The vector of a row, if it is as it was made.
+    fn whole<'i>(&self, index: &'i VectorIndex, row: RowId) -> Option<&'i [f32]> {
+        let (text, sum) = (*self.texts.get(row.index())?, *self.sums.get(row.index())?);
+        index.vector(row).filter(|vector| checksum(text, vector) == sum)
+    }
+
+    /// Lets the rows go that another program changed since they were made, and tells how many; their chunks wait for a vector.
+    ///
+    /// Reads every row that somebody owns.
+    pub fn drop_damaged(&mut self) -> Result<usize, StoreError> {
+        let index = self.writer.publish();
+        let owned = self.rows.values().flatten().flatten().copied();
+        let damaged: HashSet<RowId> =
+            owned.filter(|row| self.whole(&index, *row).is_none()).collect();
+        if damaged.is_empty() {
+            return Ok(0);
+        }
+        self.writer.delete(&damaged.iter().copied().collect::<Vec<_>>())?;
+        self.by_text.retain(|_, row| !damaged.contains(row));
+        for (_, rows) in self.rows.iter_mut() {
+            for place in rows.iter_mut() {
+                *place = place.filter(|row| !damaged.contains(row));
+            }
+        }
+        self.n_waiting += damaged.len();
+        Ok(damaged.len())
     }
 
     /// Makes every row so far durable.
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        let Some(home) = self.home.as_mut().filter(|_| !self.unlogged.is_empty()) else {
+        let n_rows = self.texts.len();
+        let Some(home) = self.home.as_mut().filter(|_| self.n_logged < n_rows) else {
             return Ok(());
         };
         self.writer.sync()?;
-        home.log(self.n_logged, &self.unlogged)?;
-        self.n_logged += self.unlogged.len();
-        self.unlogged.clear();
+        let unlogged = entries(&self.texts[self.n_logged..], &self.sums[self.n_logged..]);
+        home.log(self.n_logged, unlogged)?;
+        self.n_logged = n_rows;
         Ok(())
     }
 
     /// Takes rows that nobody owns off the disk; those that stay get other numbers, and no graph.
     ///
+    /// A row that another program changed stays known as such: it keeps the checksum of what was made.
     /// After an error everything is as it was.
     pub fn compact(&mut self) -> Result<(), StoreError> {
         let map = match &mut self.home {
             Some(home) => {
                 let number = home.number + 1;
                 let (disk, folder) = (&home.disk, &home.folder);
-                let (writer, map, log) = rewrite(disk, folder, number, &self.writer, &self.texts)?;
+                let entries = entries(&self.texts, &self.sums);
+                let (writer, map, log) = rewrite(disk, folder, number, &self.writer, entries)?;
                 (self.writer, home.number, home.log) = (writer, number, log);
                 keep_number(disk, folder, number);
                 map
@@ -351,18 +391,18 @@ impl Shelf {
                 map
             }
         };
-        let texts = std::mem::take(&mut self.texts);
+        let (texts, sums) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.sums));
         self.by_text.clear();
-        for (text, row) in texts.into_iter().zip(&map).filter_map(|(text, to)| Some((text, (*to)?)))
-        {
+        for ((text, sum), to) in texts.into_iter().zip(sums).zip(&map) {
+            let Some(row) = *to else { continue };
             self.texts.push(text);
+            self.sums.push(sum);
             self.by_text.entry(text).or_insert(row);
         }
         let moved = |row: &Option<RowId>| row.and_then(|row| map[row.index()]);
         for (_, rows) in self.rows.iter_mut() {
             *rows = rows.iter().map(moved).collect();
         }
-        self.unlogged.clear();
         self.n_logged = self.texts.len();
         Ok(())
     }
@@ -451,28 +491,25 @@ fn keep_number(disk: &Disk, folder: &Path, number: u64) {
     }
 }
 
-/// Writes the living rows of `rows`, whose texts are `texts`, into the folder `number`, which counts from then on.
+/// Writes the living rows of `rows`, which were logged as `entries`, into the folder `number`, which counts from then on.
+///
+/// Their checksums are those they had: what another program changed is not taken for whole because it was copied.
 fn rewrite(
     disk: &Disk,
     folder: &Path,
     number: u64,
     rows: &VectorWriter,
-    texts: &[TextHash],
+    entries: impl IntoIterator<Item = LogEntry>,
 ) -> Result<(VectorWriter, RowMap, File), StoreError> {
     let home = folder.join(number.to_string());
     let write = || {
         disk.remove_folder(&home).map_err(StoreError::io("remove", &home))?;
         disk.create_folder(&home).map_err(StoreError::io("create", &home))?;
         let (written, map) = rows.compact(Some((disk, &home.join(ROWS_FILE))))?;
-        let index = written.publish();
-        let kept = texts.iter().zip(&map).filter_map(|(text, to)| {
-            let vector = index.vector((*to)?)?;
-            Some((*text, checksum(*text, vector)))
-        });
+        let kept = entries.into_iter().zip(&map).filter_map(|(entry, to)| to.map(|_| entry));
         let log = home.join(LOG_FILE);
         disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
-        disk.replace(&log, &bytes_of(&kept.collect::<Vec<_>>()))
-            .map_err(StoreError::io("write", &log))?;
+        disk.replace(&log, &bytes_of(kept)).map_err(StoreError::io("write", &log))?;
         let file = File::options().read(true).write(true).open(&log);
         Ok((written, map, file.map_err(StoreError::io("open", &log))?))
     };
@@ -480,10 +517,10 @@ fn rewrite(
     write().inspect_err(|_| drop(disk.remove_folder(&home)))
 }
 
-/// The text of each row, and an owner for those that are as they were written.
+/// What the log says of each row, and an owner for those that are as they were written.
 struct Rows {
     owners: Vec<Option<NoteId>>,
-    texts: Vec<TextHash>,
+    entries: Vec<LogEntry>,
 }
 
 /// The rows of the folder `number`, and how many are not as they were written; no rows where none can be told.
@@ -506,15 +543,16 @@ fn readable(
         let owners: Vec<Option<NoteId>> =
             entries.iter().zip(0..).map(|row| is_whole(row).then_some(NoteId::new(0))).collect();
         let n_whole = owners.iter().flatten().count();
-        let texts = entries.iter().map(|(text, _)| *text).collect();
-        Ok((Rows { owners, texts }, n_whole))
+        Ok((Rows { owners, entries: std::mem::take(&mut entries) }, n_whole))
     };
     match whole() {
         Ok((rows, n_whole)) => Ok((Some(rows), n_entries - n_whole)),
         Err(VectorError::Version { found, .. }) => {
             Err(StoreError::FutureVersion { store: folder.to_owned(), found })
         }
-        Err(VectorError::Read { source, .. }) if source.kind() != ErrorKind::NotFound => {
+        Err(VectorError::Read { source, .. })
+            if source.kind() != ErrorKind::NotFound && !disk::is_misplaced(&source) =>
+        {
             Err(StoreError::Io { action: "read", path, source })
         }
         Err(error) => {
@@ -543,9 +581,14 @@ fn checksum(text: TextHash, vector: &[f32]) -> u32 {
     hasher.finalize()
 }
 
-fn bytes_of(entries: &[LogEntry]) -> Vec<u8> {
-    let entry = |(text, sum): &LogEntry| text.0.to_le_bytes().into_iter().chain(sum.to_le_bytes());
-    entries.iter().flat_map(entry).collect()
+/// What the log says of rows of these texts and checksums.
+fn entries(texts: &[TextHash], sums: &[u32]) -> impl Iterator<Item = LogEntry> {
+    texts.iter().copied().zip(sums.iter().copied())
+}
+
+fn bytes_of(entries: impl Iterator<Item = LogEntry>) -> Vec<u8> {
+    let entry = |(text, sum): LogEntry| text.0.to_le_bytes().into_iter().chain(sum.to_le_bytes());
+    entries.flat_map(entry).collect()
 }
 
 /// The entries of a log; one that was cut in the middle is none.

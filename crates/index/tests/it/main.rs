@@ -1,3 +1,4 @@
 //! The searchable state, from outside.
 
 mod notes;
+mod words;

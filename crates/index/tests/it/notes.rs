@@ -507,7 +507,7 @@ fn written_notes_that_were_changed_are_refused_or_can_be_asked() {
     let table = table.edited(&[remove("c.md")]).0;
     let mut good = Vec::new();
     table.write(&mut good).expect("there is room");
-    let read = |bytes: Vec<u8>| NoteTable::read(&bytes.into(), table.graph().clone());
+    let read = |bytes: Vec<u8>| NoteTable::read(&bytes.into(), Some(table.graph().clone()));
     assert_eq!(dump(&read(good.clone()).expect("what was written")), dump(&table));
     for n_bytes in 0..good.len() {
         assert!(read(good[..n_bytes].to_vec()).is_err(), "{n_bytes} bytes");
@@ -686,8 +686,11 @@ proptest! {
             let mut written = Vec::new();
             now.write(&mut written).expect("there is room");
             let graph = NoteGraph::from_columns(now.graph().columns()).expect("what was stored");
-            let reopened = NoteTable::read(&written.into(), graph).expect("what was stored");
+            let written = written.into();
+            let reopened = NoteTable::read(&written, Some(graph)).expect("what was stored");
             prop_assert_eq!(dump(&reopened), dump(&now));
+            let mended = NoteTable::read(&written, None).expect("a graph of what was stored");
+            prop_assert_eq!(dump(&mended), dump(&now));
             if files.notes.len().is_multiple_of(2) {
                 now = reopened;
             }

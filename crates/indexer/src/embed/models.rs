@@ -11,9 +11,6 @@ use super::tokens::TextTokenizer;
 use super::{EmbeddingSettings, OpenError, Opened, bundled, open_known};
 use crate::succession::Model;
 
-/// The file of a store that says whose vectors serve.
-const FILE: &str = "model.json";
-
 /// Opens a model, or says why it cannot be had yet.
 pub type Opener = Box<dyn FnMut() -> Result<Model, String> + Send>;
 
@@ -43,7 +40,7 @@ pub(crate) fn remember(disk: &Disk, store: &Path, model: &Model) -> std::io::Res
 }
 
 fn path(store: &Path) -> PathBuf {
-    store.join(FILE)
+    store.join(weft_index::MODEL)
 }
 
 impl Record {

@@ -213,6 +213,11 @@ impl Writer {
         }
     }
 
+    /// Lets all files be looked at again after a while.
+    pub(super) fn retry(&mut self) {
+        self.vaults.iter_mut().for_each(Watched::retry);
+    }
+
     /// Takes back what was reported, once every vault could be looked at.
     pub(super) fn forget_error(&mut self) {
         if self.vaults.iter().all(|vault| vault.retry_at.is_none()) {
@@ -245,6 +250,10 @@ impl Writer {
                 self.vaults[at].retry();
                 outcome = outcome.and(Err(error));
             }
+        }
+        if full {
+            self.rewrite_words()?;
+            self.check_vectors()?;
         }
         if compact {
             self.compact()?;

@@ -177,6 +177,19 @@ impl Meaning {
         Ok(())
     }
 
+    /// Lets vectors go that another program changed, for the model to make them anew; gives a line for a person where there were any.
+    pub(super) fn drop_damaged(&mut self, notes: &NoteTable) -> Result<Option<String>, StoreError> {
+        let n_damaged = self.shelf.drop_damaged()?;
+        if n_damaged == 0 {
+            return Ok(None);
+        }
+        self.unpublished = true;
+        self.arrange_all(notes)?;
+        // What lies there damaged is not found, and told of, a second time.
+        self.compact()?;
+        Ok(Some(damaged_vectors(n_damaged)))
+    }
+
     /// Takes vectors that nobody needs off the disk. After an error everything is as it was.
     pub(super) fn compact(&mut self) -> Result<(), StoreError> {
         self.shelf.sync()?;
@@ -186,4 +199,9 @@ impl Meaning {
         }
         Ok(())
     }
+}
+
+/// What a person is told of vectors that were not as they had been made.
+pub(crate) fn damaged_vectors(n: usize) -> String {
+    format!("{n} vectors were damaged; those still needed were made again.")
 }

@@ -25,8 +25,9 @@ use weft_index::{Backup, Publisher, Shelf, Store};
 use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
-pub(crate) use self::publish::reconcile;
+pub(crate) use self::meaning::damaged_vectors;
 use self::publish::{PUBLISH_EVERY, Written};
+pub(crate) use self::publish::{reconcile, words_made_anew};
 use crate::board::Board;
 use crate::embed::Opener;
 use crate::files::Files;
@@ -65,6 +66,8 @@ pub(crate) enum Event {
     Succeeded(Box<Successor>),
     /// A checkpoint was written in the background.
     Written,
+    /// Whoever read the words met what may be damage.
+    WordsInDoubt,
     /// The end: write down what is held.
     Stop,
 }
@@ -98,7 +101,7 @@ pub(crate) struct Writer {
     store: Option<Store>,
     /// Whether the last error was the store's.
     store_failed: bool,
-    /// Whether the word index may hold what no snapshot does.
+    /// Whether the word index may be damaged, or hold what no snapshot does.
     words_in_doubt: bool,
     /// Nothing without a model.
     meaning: Option<Meaning>,
@@ -131,6 +134,11 @@ impl Writer {
             Meaning::start(0, shelf, Arc::clone(embedder), events.clone())
         });
         let newest = publisher.newest().generation;
+        let doubted = events.clone();
+        keyword.when_in_doubt(move || {
+            // A writer that has stopped does not mend.
+            let _ = doubted.send(Event::WordsInDoubt);
+        });
         let mut writer = Self {
             recipe: settings.recipe(embedder.as_deref()),
             files: Files::new(settings.disk.clone(), &settings.store),
@@ -212,6 +220,10 @@ impl Writer {
                     self.note(outcome);
                 }
                 Ok(Event::Written) => self.checkpoint_done(),
+                Ok(Event::WordsInDoubt) => {
+                    let outcome = self.check_words();
+                    self.note(outcome);
+                }
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -96,21 +96,16 @@ impl Written {
 impl Writer {
     /// Brings every part of the index in line with `changes` and publishes the next generation; nothing when nothing changed.
     pub(super) fn publish(&mut self, changes: &[Change]) -> Result<(), IndexError> {
-        if changes.is_empty() {
+        if changes.is_empty() && !self.words_in_doubt {
             return Ok(());
         }
         let before = self.publisher.newest();
         let generation = before.generation + 1;
         let (notes, delta) = before.notes.edited(changes);
         self.issue(generation)?;
-        let keyword = match self.index_words(&before.notes, &notes, &delta, generation) {
-            Ok(reader) => reader,
-            Err(error) => {
-                // What was taken in and not published is sorted out before the next attempt.
-                self.words_in_doubt = true;
-                return Err(error.into());
-            }
-        };
+        let keyword = self.with_words(&before.notes, generation, |keyword| {
+            index_words(keyword, &notes, &delta, generation)
+        })?;
         if let Some(meaning) = &mut self.meaning
             && let Err(error) = meaning.arrange(&notes, &delta)
         {
@@ -123,33 +118,68 @@ impl Writer {
         Ok(())
     }
 
-    fn index_words(
+    /// Does something with the words, which hold what `notes` does; where their files are damaged, they are made anew first.
+    ///
+    /// After an error they may hold what no snapshot does, which is sorted out before the next attempt.
+    fn with_words<T>(
         &mut self,
-        before: &NoteTable,
         notes: &NoteTable,
-        delta: &Delta,
         generation: u64,
-    ) -> Result<KeywordReader, KeywordError> {
-        self.settle_words(before, generation)?;
-        let entries: Vec<(NoteId, &Arc<NoteEntry>)> =
-            delta.upserted.iter().filter_map(|id| Some((*id, notes.entry(*id)?))).collect();
-        let upserts = entries.iter().map(|(id, entry)| KeywordChange::Upsert(document(*id, entry)));
-        let deletes = delta.removed.iter().map(|id| KeywordChange::Delete(*id));
-        let changes: Vec<KeywordChange<'_>> = deletes.chain(upserts).collect();
-        if changes.is_empty() {
-            return Ok(self.keyword.reader().clone());
+        work: impl Fn(&mut KeywordWriter) -> Result<T, KeywordError>,
+    ) -> Result<T, KeywordError> {
+        self.settle_words(notes, generation)?;
+        let outcome = work(&mut self.keyword);
+        if outcome.is_ok() {
+            return outcome;
         }
-        self.keyword.apply(&changes)?;
-        self.keyword.commit(generation)
+        self.words_in_doubt = true;
+        if !self.keyword.examine().is_err_and(|error| error.needs_rebuild()) {
+            return outcome;
+        }
+        self.settle_words(notes, generation)?;
+        work(&mut self.keyword).inspect_err(|_| self.words_in_doubt = true)
     }
 
-    /// Makes the word index hold what the newest snapshot does, where an error may have come between.
+    /// Makes the word index whole, and hold what `notes` does, where there is doubt about that.
     fn settle_words(&mut self, notes: &NoteTable, generation: u64) -> Result<(), KeywordError> {
-        if self.words_in_doubt {
-            reconcile(&mut self.keyword, notes, generation)?;
-            self.words_in_doubt = false;
+        if !self.words_in_doubt {
+            return Ok(());
         }
+        match self.keyword.examine() {
+            Ok(()) => {}
+            Err(error) if error.needs_rebuild() => {
+                tracing::warn!(%error, "the word index is built anew");
+                self.board.notice(words_made_anew(&error));
+                self.begin_words()?;
+            }
+            Err(error) => return Err(error),
+        }
+        reconcile(&mut self.keyword, notes, generation)?;
+        self.words_in_doubt = false;
         Ok(())
+    }
+
+    /// Looks at the words' files, since reading them failed, and makes them anew where they are damaged.
+    pub(super) fn check_words(&mut self) -> Result<(), IndexError> {
+        if self.keyword.examine().is_ok() {
+            return Ok(());
+        }
+        self.words_in_doubt = true;
+        self.publish(&[]).inspect_err(|_| self.retry())
+    }
+
+    /// Makes the words anew from the notes, whatever lies there.
+    pub(super) fn rewrite_words(&mut self) -> Result<(), IndexError> {
+        self.words_in_doubt = true;
+        self.begin_words()?;
+        self.publish(&[])
+    }
+
+    /// Throws the words' files away; answers come from what is in memory until others are made.
+    fn begin_words(&mut self) -> Result<(), KeywordError> {
+        // Earlier states would go on reading them.
+        self.past.forget();
+        self.keyword.begin_anew()
     }
 
     /// Publishes vectors that came.
@@ -164,6 +194,17 @@ impl Writer {
         meaning.sync()?;
         let vectors = Some(meaning.publish());
         self.show(Snapshot { generation, vectors, ..Snapshot::clone(&before) });
+        Ok(())
+    }
+
+    /// Lets vectors go that another program changed, tells of it, and lets the model make them anew.
+    pub(super) fn check_vectors(&mut self) -> Result<(), IndexError> {
+        let notes = self.publisher.newest().notes.clone();
+        let found = self.meaning.as_mut().map_or(Ok(None), |meaning| meaning.drop_damaged(&notes));
+        if let Some(line) = found? {
+            self.board.notice(line);
+            self.count();
+        }
         Ok(())
     }
 
@@ -307,14 +348,17 @@ impl Writer {
         // What is published may not change under its number.
         self.publish_vectors()?;
         let before = self.publisher.newest();
-        self.settle_words(&before.notes, before.generation)?;
         self.checkpoint_done();
         self.past.forget();
-        let keyword = self.keyword.compact(before.generation)?;
+        let keyword = self.with_words(&before.notes, before.generation, |keyword| {
+            keyword.compact(before.generation)
+        })?;
+        let checked = self.check_vectors();
         let outcome = self.meaning.as_mut().map_or(Ok(()), Meaning::compact);
         // Whatever became of the vectors, the words are others now.
         let vectors = self.meaning.as_mut().map(Meaning::publish);
         self.publisher.publish(Snapshot { keyword, vectors, ..Snapshot::clone(&before) });
+        checked?;
         outcome?;
         self.checkpoint()?;
         if let Some(store) = &self.store {
@@ -329,6 +373,30 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// What a person is told of a word index that is not as it had been made.
+pub(crate) fn words_made_anew(error: &impl std::fmt::Display) -> String {
+    format!("{error}; the word index was built anew.")
+}
+
+/// Makes the word index of the notes before hold `notes`, which differ by `delta`.
+fn index_words(
+    keyword: &mut KeywordWriter,
+    notes: &NoteTable,
+    delta: &Delta,
+    generation: u64,
+) -> Result<KeywordReader, KeywordError> {
+    let entries: Vec<(NoteId, &Arc<NoteEntry>)> =
+        delta.upserted.iter().filter_map(|id| Some((*id, notes.entry(*id)?))).collect();
+    let upserts = entries.iter().map(|(id, entry)| KeywordChange::Upsert(document(*id, entry)));
+    let deletes = delta.removed.iter().map(|id| KeywordChange::Delete(*id));
+    let changes: Vec<KeywordChange<'_>> = deletes.chain(upserts).collect();
+    if changes.is_empty() {
+        return Ok(keyword.reader().clone());
+    }
+    keyword.apply(&changes)?;
+    keyword.commit(generation)
 }
 
 /// Makes the word index hold exactly the notes of the table; touches only what differs.

@@ -147,6 +147,143 @@ fn damage_is_told_of_once() {
 }
 
 #[test]
+fn what_is_taken_away_or_misplaced_is_made_again_and_told_of_once() {
+    type Damage = fn(&Path);
+    let remove: Damage = |at| match at.is_dir() {
+        true => std::fs::remove_dir_all(at).expect("removed"),
+        false => std::fs::remove_file(at).expect("removed"),
+    };
+    let turn: Damage = |at| {
+        if at.is_dir() {
+            std::fs::remove_dir_all(at).expect("removed");
+            std::fs::write(at, "a file").expect("written");
+        } else {
+            std::fs::remove_file(at).expect("removed");
+            std::fs::create_dir_all(at.join("folder")).expect("made");
+        }
+    };
+    let remove_all: Damage = |at| {
+        let store = at.parent().expect("the store");
+        let folders = std::fs::read_dir(store).expect("a folder").flatten();
+        let folders = folders.filter(|entry| entry.file_name().to_string_lossy().contains("gen-"));
+        folders.for_each(|entry| std::fs::remove_dir_all(entry.path()).expect("removed"));
+    };
+    // What is damaged, how, and the one thing that is told of it.
+    let cases: [(&str, Damage, Option<&str>); 18] = [
+        ("keyword", remove, Some("the word index is missing")),
+        ("keyword", turn, Some("a file lies in its place")),
+        ("keyword/meta.json", remove, Some("the word index is missing")),
+        ("keyword/meta.json", turn, Some("the word index was built anew")),
+        ("gen", remove, Some("it is missing")),
+        ("gen", turn, Some("the index goes on from generation")),
+        ("gen", remove_all, Some("the index was built anew from the files")),
+        ("gen/graph.rmp", remove, Some("it was made again from the notes")),
+        ("gen/graph.rmp", turn, Some("it was made again from the notes")),
+        ("gen/notes.col", turn, Some("the index goes on from generation")),
+        ("gen/manifest.rmp", remove, Some("the index goes on from generation")),
+        ("CURRENT", turn, None),
+        ("ISSUED", turn, None),
+        ("INTENDED", turn, None),
+        ("model.json", turn, None),
+        ("vectors", turn, None),
+        ("rows.log", turn, None),
+        ("vec.f32", turn, Some("vectors were damaged")),
+    ];
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    // So that there is an earlier state.
+    place.write("fern.md", b"# Fern\nA [[moss]] of the shade, again.\n");
+    settle(&indexer);
+    let newest = indexer.status().generation;
+    let said = |indexer: &Indexer| {
+        let graph = indexer.reader().snapshot().notes.graph().columns();
+        let hits = uris(&search(indexer, "soft shade", SearchMode::Hybrid)).join(" ");
+        (indexer.status().digest, indexer.status().n_unresolved, format!("{graph:?}"), hits)
+    };
+    let whole = said(&indexer);
+    indexer.stop();
+    let kept = place.outside().join("kept");
+    copy(&place.store(), &kept);
+    for (what, damage, line) in cases {
+        std::fs::remove_dir_all(place.store()).expect("removed");
+        copy(&kept, &place.store());
+        let path = match what.strip_prefix("gen") {
+            Some(file) => place.store().join(format!("gen-{newest}{file}")),
+            None if what.starts_with("keyword") || what == "vectors" => place.store().join(what),
+            None if what.contains('.') && what != "model.json" => find(&place.store(), what),
+            None => place.store().join(what),
+        };
+        if !path.exists() {
+            std::fs::write(&path, "").expect("written");
+        }
+        damage(&path);
+        let indexer = place.open(&embedder);
+        let notices = indexer.status().notices;
+        let is_told = |line: &str| notices.len() == 1 && notices[0].contains(line);
+        assert!(line.map_or(notices.is_empty(), is_told), "{what}: {notices:?}");
+        settle(&indexer);
+        assert_eq!(said(&indexer), whole, "{what}");
+        assert_eq!(indexer.status().last_error, None, "{what}");
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        assert_eq!(indexer.status().notices, [""; 0], "{what}");
+        assert_eq!(said(&indexer), whole, "{what}");
+    }
+}
+
+/// Copies a folder with all it holds.
+fn copy(from: &Path, to: &Path) {
+    for path in files(from) {
+        let to = to.join(path.strip_prefix(from).expect("below it"));
+        std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+        std::fs::copy(&path, to).expect("a copy");
+    }
+}
+
+#[test]
+fn a_graph_is_made_again_from_the_notes_without_their_files() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let graph = indexer.reader().snapshot().notes.graph().columns();
+    let status = indexer.status();
+    indexer.stop();
+    std::fs::remove_file(find(&place.store(), "graph.rmp")).expect("removed");
+    std::fs::rename(place.vault(), place.outside().join("away")).expect("a move");
+    let indexer = place.open(&embedder);
+    assert_eq!(indexer.reader().snapshot().notes.graph().columns(), graph);
+    assert_eq!(indexer.status().digest, status.digest);
+    assert!(indexer.status().generation > status.generation, "it is written down anew");
+}
+
+#[test]
+fn numbers_that_no_run_can_have_written_count_for_nothing() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let before = settle(&place.open(&embedder));
+    let number = u64::MAX;
+    // With the checksum that belongs to it.
+    let sealed = format!("{number} 2144df1c\n");
+    std::fs::write(place.store().join("ISSUED"), sealed).expect("written");
+    for name in [format!("gen-{number}"), format!("gen-{}", before + 999)] {
+        std::fs::create_dir(place.store().join(&name)).expect("a folder");
+        std::fs::write(place.store().join(name).join("manifest.rmp"), "none").expect("written");
+    }
+    let indexer = place.open(&embedder);
+    let generation = settle(&indexer);
+    assert!((before + 999..before + (1 << 21)).contains(&generation), "{generation}");
+    place.write("fern.md", b"# Fern\nalone\n");
+    let next = settle(&indexer);
+    assert!(next > generation);
+    assert_eq!(indexer.status().stored_generations, [generation, next], "two are kept");
+    let earlier = indexer.at(generation).expect("an earlier state");
+    assert_eq!(earlier.generation, generation);
+}
+
+#[test]
 fn a_backup_of_a_living_index_is_one_generation_of_it() {
     let place = Place::new(FILES);
     let embedder = FakeEmbedder::new();

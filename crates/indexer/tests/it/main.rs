@@ -7,6 +7,7 @@ mod fuse;
 mod hostile;
 mod living;
 mod looks;
+mod meddled;
 mod models;
 mod notebooks;
 mod sequences;

@@ -1,0 +1,97 @@
+//! Which files are known to be as they were written: each carries a checksum, and what was compared is compared again when somebody has touched it.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tantivy::Index;
+use tantivy::directory::Directory as _;
+use tantivy::directory::error::OpenReadError;
+use tantivy::index::{SegmentComponent, SegmentMeta};
+
+use super::error::{KeywordError, Place};
+
+/// What the file system says of a file: its length, and when it was last written to.
+type Facts = (u64, Option<SystemTime>);
+
+/// The files that were compared with their checksums, and what the file system said of them then.
+#[derive(Debug, Default)]
+pub(super) struct Compared(HashMap<PathBuf, Option<Facts>>);
+
+impl Compared {
+    /// Compares the files of the last commit that are new, or that were touched since they were last compared.
+    ///
+    /// Costs a question to the file system for each file, and the reading of those that are compared.
+    /// Fails with [`KeywordError::Corrupt`] where one is missing or is not as it was written.
+    pub(super) fn compare(&mut self, index: &Index, place: &Place) -> Result<(), KeywordError> {
+        let listed = || -> Result<Vec<PathBuf>, KeywordError> {
+            let metas = index.load_metas().map_err(|error| place.tantivy(error))?;
+            Ok(metas.segments.iter().flat_map(files_of).collect())
+        };
+        loop {
+            let files = listed()?;
+            let outcome = self.compare_each(&files, index, place);
+            // Segments are merged in the background, and then their files go.
+            if outcome.is_ok() || listed()? == files {
+                return outcome;
+            }
+        }
+    }
+
+    fn compare_each(
+        &mut self,
+        files: &[PathBuf],
+        index: &Index,
+        place: &Place,
+    ) -> Result<(), KeywordError> {
+        let before = std::mem::take(&mut self.0);
+        for file in files {
+            // Asked before it is read, so that what is changed meanwhile is compared again.
+            let now = facts(place, file);
+            if before.get(file) != Some(&now)
+                && !is_whole(index, file).map_err(|error| place.read(error))?
+            {
+                return Err(place.corrupt(format!("wrong checksum: {}", file.display())));
+            }
+            self.0.insert(file.clone(), now);
+        }
+        Ok(())
+    }
+}
+
+/// Whether all files of a segment are as they were written. Reads them.
+pub(super) fn is_segment_whole(index: &Index, segment: &SegmentMeta) -> bool {
+    files_of(segment).all(|file| is_whole(index, &file).unwrap_or(false))
+}
+
+/// Whether a file is as it was written; fails where it is missing or cannot be read.
+fn is_whole(index: &Index, file: &Path) -> Result<bool, OpenReadError> {
+    // One that is mapped would be read though its name is gone.
+    if !index.directory().exists(file)? {
+        return Err(OpenReadError::FileDoesNotExist(file.to_owned()));
+    }
+    // The library panics over a file that is too short to say its checksum.
+    let compare = AssertUnwindSafe(|| index.directory().validate_checksum(file));
+    catch_unwind(compare).unwrap_or(Ok(false))
+}
+
+/// The files of a segment.
+pub(super) fn files_of(segment: &SegmentMeta) -> impl Iterator<Item = PathBuf> {
+    let deletions = segment.has_deletes().then_some(SegmentComponent::Delete);
+    let always = [
+        SegmentComponent::Postings,
+        SegmentComponent::Positions,
+        SegmentComponent::Terms,
+        SegmentComponent::Store,
+        SegmentComponent::FastFields,
+        SegmentComponent::FieldNorms,
+    ];
+    always.into_iter().chain(deletions).map(|component| segment.relative_path(component))
+}
+
+/// Nothing of an index in memory.
+fn facts(place: &Place, file: &Path) -> Option<Facts> {
+    let metadata = std::fs::metadata(place.0.join(file)).ok()?;
+    Some((metadata.len(), metadata.modified().ok()))
+}

@@ -1,0 +1,233 @@
+//! A word index whose files another program changes while it is open.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use weft_index::Disk;
+use weft_index::keyword::{
+    KeywordChange, KeywordDocument, KeywordError, KeywordReader, KeywordSettings, KeywordWriter,
+    QueryOptions,
+};
+use weft_model::{NoteId, NoteSet};
+
+/// Places of each file at which it is changed; at all of them, the same holds.
+const PLACES: usize = 12;
+
+fn note<'n>(id: u32, title: &'n str, body: &'n str) -> KeywordChange<'n> {
+    KeywordChange::Upsert(KeywordDocument {
+        note: NoteId::new(id),
+        version: u64::from(id),
+        title,
+        aliases: Vec::new(),
+        headings: Vec::new(),
+        tags: Vec::new(),
+        body,
+    })
+}
+
+/// An index of a few notes in one segment, with one of them deleted, so that there is a file of every kind.
+fn filled(folder: &Path) -> KeywordWriter {
+    let settings =
+        KeywordSettings { heap_bytes_per_thread: 15 << 20, ..KeywordSettings::default() };
+    let opened = KeywordWriter::open_or_create(&Disk::default(), folder, settings);
+    let (mut writer, _) = opened.expect("an index");
+    refill(&mut writer);
+    writer.apply(&[KeywordChange::Delete(NoteId::new(3))]).expect("a change");
+    writer.commit(4).expect("a commit");
+    writer
+}
+
+fn refill(writer: &mut KeywordWriter) {
+    let changes = [
+        note(0, "Fern", "green in the shade"),
+        note(1, "Moss", "green green and soft"),
+        note(2, "Stone", "hard, grey, mossy"),
+        note(3, "Gone", "soon"),
+        note(4, "Lichen", "on a grey stone"),
+    ];
+    writer.apply(&changes).expect("changes");
+    writer.commit(3).expect("a commit");
+}
+
+/// What asking everything gives; an error where some of it cannot be read.
+fn asked(reader: &KeywordReader) -> Result<Vec<NoteId>, KeywordError> {
+    let mut found = Vec::new();
+    for text in ["green", "+grey -moss", "\"grey stone\"", "fern shade"] {
+        let query = reader.parse(text, &QueryOptions::default())?;
+        found.extend(reader.search(&query, 9, &NoteSet::All)?.iter().map(|hit| hit.note));
+        found.extend(reader.mentions(&query)?.iter().map(|mention| mention.note));
+    }
+    for id in (0..5).map(NoteId::new) {
+        reader.rare_terms(id, 9)?;
+        reader.language(id)?;
+    }
+    reader.notes_with("green")?;
+    reader.n_notes_with("green")?;
+    reader.versions()?;
+    Ok(found)
+}
+
+/// The files of segments.
+fn segments(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+    let is_segment = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.len() >= 32);
+    let mut paths: Vec<PathBuf> = entries.filter(is_segment).collect();
+    paths.sort_by_key(|path| path.extension().map(ToOwned::to_owned));
+    paths
+}
+
+/// Puts bytes into a file where it lies; where `is_secret`, the file system says nothing of it.
+fn put(path: &Path, bytes: &[u8], is_secret: bool) {
+    let modified = std::fs::metadata(path).and_then(|facts| facts.modified()).expect("facts");
+    let file = std::fs::File::options().write(true).open(path).expect("a file");
+    std::io::Write::write_all(&mut &file, bytes).expect("written");
+    let time = if is_secret { modified } else { modified + Duration::from_secs(1) };
+    file.set_modified(time).expect("a time");
+}
+
+#[test]
+fn whatever_byte_another_program_changes_is_an_error_and_mended() {
+    let whole = {
+        let folder = tempfile::tempdir().expect("a folder");
+        asked(filled(folder.path()).reader()).expect("an answer")
+    };
+    assert!(!whole.is_empty());
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer = filled(folder.path());
+    let n_doubts = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&n_doubts);
+    writer.when_in_doubt(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let kinds: Vec<_> = segments(folder.path())
+        .iter()
+        .map(|path| path.extension().map(ToOwned::to_owned))
+        .collect();
+    assert_eq!(kinds.len(), 7, "{kinds:?}");
+    let mut n_felt = 0;
+    for (kind, extension) in kinds.iter().enumerate() {
+        // The library's own line at the end names its version and the checksum.
+        let bytes = std::fs::read(&segments(folder.path())[kind]).expect("a file");
+        let n_bytes = bytes.windows(10).position(|part| part == b"{\"version\"").expect("its end");
+        for at in (0..n_bytes).step_by(n_bytes / PLACES) {
+            let name = format!("byte {at} of {extension:?}");
+            let path = &segments(folder.path())[kind];
+            let mut bytes = std::fs::read(path).expect("a file");
+            bytes[at] ^= 1 << (at % 8);
+            put(path, &bytes, false);
+            n_doubts.store(0, Ordering::SeqCst);
+            let felt = match asked(writer.reader()) {
+                Err(error) if error.needs_rebuild() => 1,
+                Err(error) => panic!("{name}: {error}"),
+                Ok(_) => 0,
+            };
+            assert_eq!(n_doubts.load(Ordering::SeqCst), felt, "{name}");
+            n_felt += felt;
+            // A change reads every segment for what it replaces.
+            writer.apply(&[note(1, "Moss", "green")]).expect(&name);
+            let error = writer.commit(5).expect_err(&name);
+            assert!(matches!(error, KeywordError::Corrupt { .. }), "{name}: {error}");
+            writer.examine().expect_err(&name);
+            writer.begin_anew().expect(&name);
+            assert_eq!(writer.reader().n_notes(), 0, "{name}");
+            refill(&mut writer);
+            writer.apply(&[KeywordChange::Delete(NoteId::new(3))]).expect("a change");
+            writer.commit(4).expect("a commit");
+            writer.examine().expect(&name);
+            assert_eq!(asked(writer.reader()).expect(&name), whole, "{name}");
+        }
+    }
+    assert!(n_felt > 0, "some damage shows when it is read");
+}
+
+#[test]
+fn damage_is_not_merged_into_a_segment_that_looks_whole() {
+    for compacts in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer = filled(folder.path());
+        let n_doubts = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&n_doubts);
+        writer.when_in_doubt(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        let is_store = |path: &PathBuf| path.extension() == Some("store".as_ref());
+        let store = segments(folder.path()).into_iter().find(is_store).expect("a file");
+        let mut bytes = std::fs::read(&store).expect("a file");
+        bytes[0] ^= 1;
+        put(&store, &bytes, true);
+        if compacts {
+            let error = writer.compact(9).expect_err("damage");
+            assert!(matches!(error, KeywordError::Corrupt { .. }), "{error}");
+            continue;
+        }
+        for n in 5..12 {
+            writer.apply(&[note(n, "Another", "with its own segment")]).expect("a change");
+            writer.commit(u64::from(n)).expect("nobody has noticed");
+        }
+        assert!(n_doubts.load(Ordering::SeqCst) > 0);
+        assert!(store.exists());
+        let error = writer.examine().expect_err("it is still known as damaged");
+        assert!(error.to_string().contains(&*store.file_name().expect("a name").to_string_lossy()));
+    }
+}
+
+#[test]
+fn a_commit_that_was_interrupted_is_in_the_way_of_no_other() {
+    let delete = |mut writer: KeywordWriter, notes: &[u32]| {
+        let deletes: Vec<_> =
+            notes.iter().map(|id| KeywordChange::Delete(NoteId::new(*id))).collect();
+        writer.apply(&deletes).expect("changes");
+        writer.commit(5).expect("a commit").n_notes()
+    };
+    // The library names a file by the number of changes before it.
+    for notes in [&[4][..], &[4, 0], &[4, 0, 1], &[4, 0, 1, 2]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let writer = filled(folder.path());
+        let list = folder.path().join("meta.json");
+        let (before, named) = (std::fs::read(&list).expect("a list"), segments(folder.path()));
+        let kept: Vec<_> = named.iter().map(|path| std::fs::read(path).expect("a file")).collect();
+        assert_eq!(delete(writer, &[4, 0]), 2);
+        // As if it had ended before its list was in place.
+        std::fs::write(&list, before).expect("written");
+        for (path, bytes) in named.iter().zip(kept).filter(|(path, _)| !path.exists()) {
+            std::fs::write(path, bytes).expect("written");
+        }
+        let (disk, settings) = (Disk::default(), KeywordSettings::default());
+        let opened = KeywordWriter::open_or_create(&disk, folder.path(), settings);
+        let (writer, reader) = opened.expect("an index");
+        assert_eq!(reader.n_notes(), 4);
+        assert_eq!(delete(writer, notes), 4 - notes.len());
+    }
+}
+
+#[test]
+fn a_folder_that_is_taken_away_is_begun_anew() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join("words");
+    let mut writer = filled(&folder);
+    let whole = asked(writer.reader()).expect("an answer");
+    type Damage = fn(&Path);
+    let cases: [(&str, Damage); 4] = [
+        ("the folder", |at| std::fs::remove_dir_all(at).expect("removed")),
+        ("its list", |at| std::fs::remove_file(at.join("meta.json")).expect("removed")),
+        ("a file in its place", |at| {
+            std::fs::remove_dir_all(at).expect("removed");
+            std::fs::write(at, "no folder").expect("written");
+        }),
+        ("a segment", |at| std::fs::remove_file(&segments(at)[0]).expect("removed")),
+    ];
+    for (name, damage) in cases {
+        damage(&folder);
+        assert_eq!(asked(writer.reader()).expect(name), whole, "{name}: it is still held");
+        writer.apply(&[note(1, "Moss", "green")]).and_then(|()| writer.commit(5)).expect_err(name);
+        let error = writer.examine().expect_err(name);
+        assert!(matches!(error, KeywordError::Corrupt { .. }), "{name}: {error}");
+        writer.begin_anew().expect(name);
+        refill(&mut writer);
+        writer.apply(&[KeywordChange::Delete(NoteId::new(3))]).expect(name);
+        writer.commit(4).expect(name);
+        assert_eq!(asked(writer.reader()).expect(name), whole, "{name}");
+    }
+}

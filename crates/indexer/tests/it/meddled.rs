@@ -1,0 +1,200 @@
+//! A store whose files another program changes while the index runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
+use weft_indexer::{Indexer, Rescan};
+
+use crate::durable::files;
+use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+
+const FILES: &[(&str, &[u8])] = &[
+    ("fern.md", b"# Fern\nA [[moss]] of the shade.\n"),
+    ("moss.md", b"# Moss\nGreen and soft, by the [[stone]].\n"),
+    ("stone.md", b"# Stone\nHard and grey.\n"),
+];
+
+const FULL: Rescan = Rescan { full: true, compact: false };
+const COMPACT: Rescan = Rescan { full: false, compact: true };
+
+/// The files of the store that end like this.
+fn ending(place: &Place, end: &str) -> Vec<PathBuf> {
+    let is_meant = |path: &PathBuf| path.to_string_lossy().ends_with(end);
+    files(&place.store()).into_iter().filter(is_meant).collect()
+}
+
+/// Changes a byte of a file where it lies, as another program would.
+fn flip(path: &Path, at: usize) {
+    use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+    let mut file = std::fs::File::options().read(true).write(true).open(path).expect("a file");
+    let mut byte = [0];
+    file.seek(SeekFrom::Start(at as u64)).expect("a place");
+    file.read_exact(&mut byte).expect("a byte");
+    file.seek(SeekFrom::Start(at as u64)).expect("a place");
+    file.write_all(&[byte[0] ^ 1]).expect("written");
+}
+
+/// What is found by word and by meaning.
+fn found(indexer: &Indexer) -> Vec<Vec<String>> {
+    let asked = ["shade", "soft", "grey", "hard moss"];
+    let modes = [SearchMode::Keyword, SearchMode::Vector];
+    let queries = asked.into_iter().flat_map(|query| modes.map(|mode| (query, mode)));
+    let uris_of = |(query, mode)| {
+        let answer = search(indexer, query, mode);
+        uris(&answer).into_iter().map(str::to_owned).collect()
+    };
+    queries.map(uris_of).collect()
+}
+
+#[test]
+fn vectors_that_another_program_changed_are_made_again_and_told_of_once() {
+    for (name, rescan) in [("compaction", COMPACT), ("a full look", FULL)] {
+        let place = Place::new(FILES);
+        let embedder = FakeEmbedder::new();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        let (answers, n_embedded) = (found(&indexer), embedder.n_documents.load(Ordering::SeqCst));
+        for path in ending(&place, "vec.f32") {
+            // In the first row.
+            flip(&path, 64 + 40);
+        }
+        indexer.rescan(rescan).expect(name);
+        settle(&indexer);
+        assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded + 1, "{name}");
+        assert_eq!(found(&indexer), answers, "{name}");
+        let notices = indexer.status().notices;
+        assert!(notices.len() == 1 && notices[0].contains("damaged"), "{name}: {notices:?}");
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        assert_eq!(found(&indexer), answers, "{name}");
+        assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded + 1, "{name}");
+        assert_eq!(indexer.status().notices, [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_vector_that_another_program_changed_is_not_copied() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+    place.write("again/stone.md", FILES[2].1);
+    settle(&indexer);
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "it is copied");
+    for path in ending(&place, "vec.f32") {
+        (0..4).for_each(|row| flip(&path, 64 + row * 128 + 40));
+    }
+    place.write("once more/stone.md", FILES[2].1);
+    settle(&indexer);
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded + 1, "it is made");
+}
+
+/// Waits until the index is at rest and says nothing of an error.
+fn mended(indexer: &Indexer, name: &str) {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        settle(indexer);
+        let status = indexer.status();
+        if status.last_error.is_none() && status.notices.len() == 1 {
+            return;
+        }
+        assert!(Instant::now() < end, "{name}: {:?}, {:?}", status.last_error, status.notices);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn words_that_another_program_changed_are_made_anew_while_the_index_runs() {
+    type Occasion = fn(&Place, &Indexer);
+    let edit: Occasion = |place, indexer| {
+        place.write("fern.md", b"# Fern\nA [[moss]] of the shade, again.\n");
+        indexer.flush().expect("it is mended first");
+    };
+    let ask: Occasion = |_, indexer| {
+        let engine = Engine::new(indexer.reader(), EngineSettings::default());
+        let request = |query: &str| SearchRequest {
+            query: query.into(),
+            limit: 10,
+            mode: SearchMode::Keyword,
+            ..SearchRequest::default()
+        };
+        let asked = ["soft", "grey", "hard moss", "\"by the stone\""];
+        let broken =
+            asked.map(|query| engine.search(&request(query))).into_iter().find_map(Result::err);
+        let error = broken.expect("damage shows").to_string();
+        assert!(error.contains("damaged"), "{error}");
+    };
+    let compact: Occasion = |_, indexer| {
+        indexer.rescan(COMPACT).expect("it is mended first");
+    };
+    let look: Occasion = |_, indexer| {
+        indexer.rescan(FULL).expect("it is made anew");
+    };
+    let cases = [
+        ("an edit", edit, 1, ".term"),
+        ("an edit over lengths", edit, 1, ".fieldnorm"),
+        ("an edit over columns", edit, 1, ".fast"),
+        ("a question", ask, 1, ".term"),
+        ("compaction", compact, 1, ".store"),
+        ("a full look", look, 0, ".store"),
+    ];
+    for (name, occasion, n_notices, kind) in cases {
+        let place = Place::new(FILES);
+        let embedder = FakeEmbedder::new();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        let (answers, n_embedded) = (found(&indexer), embedder.n_documents.load(Ordering::SeqCst));
+        for path in ending(&place, kind) {
+            let bytes = std::fs::read(&path).expect("a file");
+            let end = bytes.windows(10).position(|part| part == b"{\"version\"").expect("its end");
+            (0..end).for_each(|at| flip(&path, at));
+        }
+        occasion(&place, &indexer);
+        if n_notices == 1 {
+            mended(&indexer, name);
+            assert!(indexer.status().notices[0].contains("built anew"), "{name}");
+        }
+        assert_eq!(indexer.status().notices.len(), n_notices, "{name}");
+        assert_eq!(found(&indexer), answers, "{name}");
+        place.write("fern.md", FILES[0].1);
+        settle(&indexer);
+        let n_more = embedder.n_documents.load(Ordering::SeqCst) - n_embedded;
+        assert!(n_more <= 1, "{name}: {n_more} texts embedded");
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        assert_eq!(indexer.status().notices, [""; 0], "{name}");
+        assert_eq!(found(&indexer), answers, "{name}");
+    }
+}
+
+#[test]
+fn words_that_are_taken_away_are_made_anew_while_the_index_runs() {
+    type Damage = fn(&Path);
+    let cases: [(&str, Damage); 3] = [
+        ("the folder", |at| std::fs::remove_dir_all(at).expect("removed")),
+        ("its list", |at| std::fs::remove_file(at.join("meta.json")).expect("removed")),
+        ("a file in its place", |at| {
+            std::fs::remove_dir_all(at).expect("removed");
+            std::fs::write(at, "no folder").expect("written");
+        }),
+    ];
+    for (name, damage) in cases {
+        let place = Place::new(FILES);
+        let embedder = FakeEmbedder::new();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        let answers = found(&indexer);
+        damage(&place.store().join("keyword"));
+        assert_eq!(found(&indexer), answers, "{name}: it is still held");
+        place.write("fern.md", b"# Fern\nA [[moss]] of the shade, again.\n");
+        indexer.flush().expect(name);
+        mended(&indexer, name);
+        assert_eq!(found(&indexer), answers, "{name}");
+        indexer.stop();
+        assert_eq!(place.open(&embedder).status().notices, [""; 0], "{name}");
+    }
+}
