@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -255,6 +256,26 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// What the file system says of a file: whoever changes it changes this, unless he means to hide it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    n_bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Facts {
+    /// Nothing where there is no such file.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self { n_bytes: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// Whether a file has lost bytes since: where it is mapped, reading those ends the process.
+    pub(crate) fn is_cut(before: Option<Self>, now: Option<Self>) -> bool {
+        before.zip(now).is_some_and(|(before, now)| now.n_bytes < before.n_bytes)
     }
 }
 

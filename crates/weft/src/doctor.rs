@@ -200,6 +200,7 @@ fn check_store(config: &Config, paths: &Paths) -> Vec<Check> {
         // These say themselves what to do.
         Err(
             error @ (StoreError::FutureVersion { .. }
+            | StoreError::Changed { .. }
             | StoreError::NotEmpty { .. }
             | StoreError::NoBackup { .. }
             | StoreError::Vector(_)),

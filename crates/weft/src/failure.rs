@@ -129,6 +129,7 @@ impl From<StoreError> for Failure {
             | StoreError::PastVersion { .. }
             | StoreError::Io { .. }
             | StoreError::Damaged { .. }
+            | StoreError::Changed { .. }
             | StoreError::Vector(_) => Self::other(message),
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use tantivy::Index;
 use tantivy::directory::Directory as _;
@@ -11,11 +10,9 @@ use tantivy::directory::error::OpenReadError;
 use tantivy::index::{SegmentComponent, SegmentMeta};
 
 use super::error::{KeywordError, Place};
+use crate::disk::Facts;
 
-/// What the file system says of a file: its length, and when it was last written to.
-type Facts = (u64, Option<SystemTime>);
-
-/// The files that were compared with their checksums, and what the file system said of them then.
+/// The files that were compared with their checksums, and what the file system said of them then; of those in memory, nothing.
 #[derive(Debug, Default)]
 pub(super) struct Compared(HashMap<PathBuf, Option<Facts>>);
 
@@ -48,10 +45,12 @@ impl Compared {
         let before = std::mem::take(&mut self.0);
         for file in files {
             // Asked before it is read, so that what is changed meanwhile is compared again.
-            let now = facts(place, file);
-            if before.get(file) != Some(&now)
-                && !is_whole(index, file).map_err(|error| place.read(error))?
-            {
+            let now = Facts::of(&place.0.join(file));
+            let known = before.get(file).copied();
+            if Facts::is_cut(known.flatten(), now) {
+                return Err(place.corrupt(format!("it was cut: {}", file.display())));
+            }
+            if known != Some(now) && !is_whole(index, file).map_err(|error| place.read(error))? {
                 return Err(place.corrupt(format!("wrong checksum: {}", file.display())));
             }
             self.0.insert(file.clone(), now);
@@ -88,10 +87,4 @@ pub(super) fn files_of(segment: &SegmentMeta) -> impl Iterator<Item = PathBuf> {
         SegmentComponent::FieldNorms,
     ];
     always.into_iter().chain(deletions).map(|component| segment.relative_path(component))
-}
-
-/// Nothing of an index in memory.
-fn facts(place: &Place, file: &Path) -> Option<Facts> {
-    let metadata = std::fs::metadata(place.0.join(file)).ok()?;
-    Some((metadata.len(), metadata.modified().ok()))
 }

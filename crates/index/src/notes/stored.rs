@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,6 +19,8 @@ use super::places::Places;
 use super::slots::{Part, Slots, Written};
 use super::{NoteTable, Tally, VaultInfo};
 use crate::columns::{self, ColumnsWriter};
+use crate::disk::Facts;
+use crate::store::StoreError;
 
 /// Directories of a table.
 const N_DIRECTORIES: usize = 9;
@@ -28,25 +31,16 @@ const N_COLUMNS: usize = 1 + Part::ALL.len() + 2 * N_DIRECTORIES;
 /// The file that a table rests on, with its checksum; of a table in memory, nothing.
 #[derive(Clone, Default)]
 pub(super) struct Source {
+    path: PathBuf,
+    /// What the file system said of it before it was read.
+    facts: Option<Facts>,
     bytes: Bytes,
     crc32: u32,
 }
 
-impl Source {
-    /// Fails where another program changed the file since it was opened: what is copied from it would be taken for whole.
-    fn check(&self) -> io::Result<()> {
-        let Self { bytes, crc32 } = self;
-        if crc32fast::hash(bytes) == *crc32 {
-            return Ok(());
-        }
-        let reason = "the notes written down before were changed by another program; started anew, the index is built from the files";
-        Err(io::Error::new(io::ErrorKind::InvalidData, reason))
-    }
-}
-
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Source({} bytes)", self.bytes.len())
+        write!(f, "Source({}, {} bytes)", self.path.display(), self.bytes.len())
     }
 }
 
@@ -60,10 +54,8 @@ pub struct Unfit {
 impl NoteTable {
     /// Writes this table down, all but its graph, which has [columns](NoteGraph::columns) of its own.
     ///
-    /// Of what is not in memory nothing comes into it; notes that were written down before are copied as they are.
-    /// Fails where the file they are copied from is not what it was.
+    /// Of what is not in memory nothing comes into it; notes that were written down before are copied as they are, see [`check`](Self::check).
     pub fn write(&self, out: impl Write) -> io::Result<()> {
-        self.source.check()?;
         let mut out = ColumnsWriter::new(out);
         let vaults: Vec<Option<&VaultInfo>> = self.vaults.iter().map(Option::as_deref).collect();
         let tallies: Vec<&Tally> = self.tallies.iter().collect();
@@ -128,9 +120,38 @@ impl NoteTable {
         Ok(table)
     }
 
-    /// This table, which rests on a file of these bytes and this checksum.
-    pub(crate) fn resting_on(self, bytes: Bytes, crc32: u32) -> Self {
-        Self { source: Source { bytes, crc32 }, ..self }
+    /// This table, which rests on the file at `path`, of these bytes and this checksum.
+    pub(crate) fn resting_on(
+        self,
+        path: PathBuf,
+        facts: Option<Facts>,
+        bytes: Bytes,
+        crc32: u32,
+    ) -> Self {
+        Self { source: Source { path, facts, bytes, crc32 }, ..self }
+    }
+
+    /// Fails with [`StoreError::Changed`] where another program changed the file that this table rests on since it was opened: nothing of it is to be trusted then.
+    ///
+    /// Reads the file, at the speed of reading.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let Source { path, facts, bytes, crc32 } = &self.source;
+        if !Facts::is_cut(*facts, Facts::of(path)) && crc32fast::hash(bytes) == *crc32 {
+            return Ok(());
+        }
+        Err(StoreError::Changed { path: path.clone() })
+    }
+
+    /// The same where somebody touched that file; otherwise costs a question to the file system.
+    pub fn check_if_touched(&self) -> Result<(), StoreError> {
+        let Source { path, facts, .. } = &self.source;
+        if *facts == Facts::of(path) { Ok(()) } else { self.check() }
+    }
+
+    /// An empty table over the same vaults.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self { vaults: self.vaults.clone(), ..Self::default() }
     }
 
     /// The directories, in the order in which they are written down.

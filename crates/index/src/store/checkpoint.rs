@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use weft_graph::{GraphColumns, NoteGraph};
 
 use super::{CURRENT, FORMAT_VERSION, Held, StoreError, number};
-use crate::disk::{self, Disk, FileSum, Outlet};
+use crate::disk::{self, Disk, Facts, FileSum, Outlet};
 use crate::map::Map;
 use crate::notes::NoteTable;
 
@@ -49,9 +49,12 @@ impl Checkpoints {
     }
 
     /// Writes `checkpoint` down durably and makes it the one to open; older ones go, `keep` of them in all stay.
+    ///
+    /// Fails with [`StoreError::Changed`] where another program changed the file that its notes are copied from.
     pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
         let Self { root, disk } = self;
         let Checkpoint { generation, notes, recipe } = checkpoint;
+        notes.check()?;
         let staged = root.join(STAGED_FOLDER);
         disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
         disk.create_folder(&staged).map_err(StoreError::io("create", &staged))?;
@@ -233,10 +236,12 @@ fn read(root: &Path, generation: u64) -> Result<(Checkpoint, Option<StoreError>)
         Err(error) => return Err(error),
     };
     let path = folder.join(NOTES);
+    // Asked before it is read, so that what is changed meanwhile counts as touched.
+    let facts = Facts::of(&path);
     let (bytes, crc32) = (mapped(&path, notes)?, notes.crc32);
     let notes =
         NoteTable::read(&bytes, graph).map_err(|error| damaged(&path, &error.to_string()))?;
-    let notes = notes.resting_on(bytes, crc32);
+    let notes = notes.resting_on(path, facts, bytes, crc32);
     Ok((Checkpoint { generation, notes, recipe }, lost))
 }
 

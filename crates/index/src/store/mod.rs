@@ -112,6 +112,12 @@ pub enum StoreError {
         /// How it shows.
         reason: String,
     },
+    /// A file that is in use is not what was written any more.
+    #[error("{} was changed by another program", path.display())]
+    Changed {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A folder where something is to be written holds something.
     #[error("{} is not empty, and nothing in it is overwritten", folder.display())]
     NotEmpty {
@@ -146,6 +152,7 @@ impl StoreError {
             Self::Locked { .. }
             | Self::FutureVersion { .. }
             | Self::Io { .. }
+            | Self::Changed { .. }
             | Self::NotEmpty { .. }
             | Self::NoBackup { .. }
             | Self::Vector(_) => false,

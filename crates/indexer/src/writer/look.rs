@@ -243,6 +243,9 @@ impl Writer {
         self.board.lock().status.phase = Phase::Scanning;
         let mut outcome = Ok(());
         let Rescan { full, compact } = options;
+        if full {
+            self.check_notes(true)?;
+        }
         for at in 0..self.vaults.len() {
             let how = How { full, ..How::default() };
             if let Err(error) = self.look(at, Area::WHOLE, how) {
@@ -264,6 +267,7 @@ impl Writer {
 
     /// Looks at an area of a vault and publishes what changed in it, if anything did.
     pub(super) fn look(&mut self, at: usize, area: Area, how: How) -> Result<(), IndexError> {
+        self.check_notes(false)?;
         let mut area = if self.find(at) { Area::WHOLE } else { area };
         let vault = &mut self.vaults[at];
         let (id, root) = (vault.id, vault.root.clone());
@@ -291,7 +295,7 @@ impl Writer {
         }
         let Scan { found, skipped, entangled: _, beside } = seen;
         self.files.remove_left_over(&beside);
-        let notes = self.publisher.newest().notes.clone();
+        let notes = self.notes();
         let paths = area.paths();
         let gone = Gone::new(self.gone(id, &notes, &paths, &found), &skipped);
         let mut absent: BTreeMap<String, Absent> = skipped.into_iter().map(kept_out).collect();
@@ -422,7 +426,7 @@ impl Writer {
             board.status.n_files_done += batch.len();
             drop(board);
             if batches.peek().is_some() {
-                if changes.len() >= self.publisher.newest().notes.n_notes() / 2 {
+                if changes.len() >= self.notes().n_notes() / 2 {
                     self.publish(&std::mem::take(&mut changes))?;
                 }
                 continue;

@@ -112,7 +112,7 @@ impl Writer {
 
     /// The change that says how many notes of a vault are missing, where that is news.
     pub(super) fn missing_now(&self, vault: VaultId, n_missing: usize) -> Option<Change> {
-        let notes = self.publisher.newest().notes.clone();
+        let notes = self.notes();
         let info = notes.vault(vault).filter(|info| info.n_missing != n_missing)?;
         if info.n_missing == 0 {
             tracing::warn!(
@@ -139,7 +139,7 @@ impl Writer {
     /// The folder of a vault is gone: every note is missing, and kept however few there are, unless somebody said that they may go.
     pub(super) fn miss_all(&mut self, at: usize, how: How) -> Result<(), IndexError> {
         let vault = self.vaults[at].id;
-        let notes = self.publisher.newest().notes.clone();
+        let notes = self.notes();
         let all: BTreeSet<NotePath> =
             notes.at_or_below(vault, "").map(|(_, card)| NotePath::new(card.path)).collect();
         let (kept, dropped) =

@@ -9,6 +9,7 @@ mod meaning;
 mod missing;
 mod publish;
 mod read;
+mod remake;
 mod succeed;
 mod write;
 
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::KeywordWriter;
-use weft_index::notes::VaultId;
+use weft_index::notes::{NoteTable, VaultId};
 use weft_index::vector::FrozenGraph;
 use weft_index::{Backup, Publisher, Shelf, Store};
 
@@ -103,6 +104,8 @@ pub(crate) struct Writer {
     store_failed: bool,
     /// Whether the word index may be damaged, or hold what no snapshot does.
     words_in_doubt: bool,
+    /// Notes that are being made anew in place of those that are published; changes are made to them.
+    anew: Option<NoteTable>,
     /// Nothing without a model.
     meaning: Option<Meaning>,
     embedder: Option<Arc<dyn Embedder>>,
@@ -147,6 +150,7 @@ impl Writer {
             keyword,
             store_failed: false,
             words_in_doubt: false,
+            anew: None,
             meaning,
             embedder,
             next,
@@ -247,7 +251,8 @@ impl Writer {
 
     fn finish(mut self) {
         self.succession = None;
-        let outcome = self.publish_vectors().and_then(|()| self.checkpoint());
+        // Notes that another program changed are made again at the next start, which is sooner than before this end.
+        let outcome = self.publish_vectors().and_then(|()| self.write_down());
         self.note(outcome);
         let generation = self.generation();
         if let Some(store) = &mut self.store

@@ -96,9 +96,15 @@ impl Written {
 impl Writer {
     /// Brings every part of the index in line with `changes` and publishes the next generation; nothing when nothing changed.
     pub(super) fn publish(&mut self, changes: &[Change]) -> Result<(), IndexError> {
+        if let Some(notes) = &mut self.anew {
+            // Words and vectors follow when every file was looked at.
+            *notes = notes.edited(changes).0;
+            return Ok(());
+        }
         if changes.is_empty() && !self.words_in_doubt {
             return Ok(());
         }
+        self.check_notes(false)?;
         let before = self.publisher.newest();
         let generation = before.generation + 1;
         let (notes, delta) = before.notes.edited(changes);
@@ -141,7 +147,11 @@ impl Writer {
     }
 
     /// Makes the word index whole, and hold what `notes` does, where there is doubt about that.
-    fn settle_words(&mut self, notes: &NoteTable, generation: u64) -> Result<(), KeywordError> {
+    pub(super) fn settle_words(
+        &mut self,
+        notes: &NoteTable,
+        generation: u64,
+    ) -> Result<(), KeywordError> {
         if !self.words_in_doubt {
             return Ok(());
         }
@@ -269,12 +279,30 @@ impl Writer {
                 reason: "writing it down stopped suddenly; this is a defect".into(),
             })
         });
-        let outcome = outcome.map(|notes| self.has_written(&snapshot, notes));
-        self.note_checkpoint(outcome.map_err(IndexError::from));
+        let outcome = match outcome {
+            Ok(notes) => {
+                self.has_written(&snapshot, notes);
+                Ok(())
+            }
+            Err(error @ StoreError::Changed { .. }) => self.remake_notes(&error),
+            Err(error) => Err(error.into()),
+        };
+        self.note_checkpoint(outcome);
     }
 
     /// Writes down what is published, unless it is, and waits for it.
     pub(super) fn checkpoint(&mut self) -> Result<(), IndexError> {
+        match self.write_down() {
+            Err(IndexError::Store(error @ StoreError::Changed { .. })) => {
+                self.remake_notes(&error)?;
+                self.write_down()
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The same; fails where another program changed the file of the notes.
+    pub(super) fn write_down(&mut self) -> Result<(), IndexError> {
         self.checkpoint_done();
         if let Some(work) = self.prepare_checkpoint()? {
             let notes = work.run()?;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
-use weft_indexer::{Indexer, Rescan};
+use weft_indexer::{IndexError, IndexStatus, Indexer, Rescan};
 
 use crate::durable::files;
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
@@ -196,5 +196,84 @@ fn words_that_are_taken_away_are_made_anew_while_the_index_runs() {
         assert_eq!(found(&indexer), answers, "{name}");
         indexer.stop();
         assert_eq!(place.open(&embedder).status().notices, [""; 0], "{name}");
+    }
+}
+
+/// Changes bytes of a file where it lies; where `is_secret`, the file system says nothing of it.
+fn spoil(path: &Path, places: impl Iterator<Item = usize>, is_secret: bool) {
+    let modified = std::fs::metadata(path).and_then(|facts| facts.modified()).expect("facts");
+    places.for_each(|at| flip(path, at));
+    let time = if is_secret { modified } else { modified + Duration::from_secs(1) };
+    let file = std::fs::File::options().write(true).open(path).expect("a file");
+    file.set_modified(time).expect("a time");
+}
+
+#[test]
+fn notes_that_another_program_changed_are_made_again_while_the_index_runs() {
+    type Occasion = fn(&Indexer) -> Result<u64, IndexError>;
+    let flush: Occasion = Indexer::flush;
+    let look: Occasion = |indexer| indexer.rescan(Rescan::default());
+    let full: Occasion = |indexer| indexer.rescan(FULL);
+    let compact: Occasion = |indexer| indexer.rescan(COMPACT);
+    // What leads to it, whether the file system tells, whether an earlier generation is whole, and whether a note is edited before.
+    let cases: [(&str, Occasion, bool, bool, bool); 7] = [
+        ("an edit", flush, false, true, true),
+        ("an edit, from the files alone", flush, false, false, true),
+        ("a look", look, false, true, false),
+        ("a full look, in secret", full, true, true, false),
+        ("an edit, in secret", flush, true, true, true),
+        ("an edit, in secret, from the files alone", flush, true, false, true),
+        ("compaction after an edit, in secret", compact, true, true, true),
+    ];
+    for (name, occasion, is_secret, is_earlier_whole, is_edited) in cases {
+        let place = Place::new(FILES);
+        let embedder = FakeEmbedder::new();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        place.write("lichen.md", b"# Lichen\nCrusty, on a [[stone]].\n");
+        settle(&indexer);
+        let mut stored = ending(&place, "notes.col");
+        assert_eq!(stored.len(), 2, "{name}");
+        if is_earlier_whole {
+            stored.remove(0);
+        }
+        if is_edited {
+            place.write("fern.md", b"# Fern\nA [[moss]] of the shade, again.\n");
+        }
+        for path in stored {
+            let bytes = std::fs::read(&path).expect("a file");
+            // In secret, only what a note says: it is read before the file is compared.
+            let body = bytes.windows(4).position(|part| part == b"Hard").expect("a note");
+            let places = if is_secret { body..body + 1 } else { 0..bytes.len() };
+            spoil(&path, places, is_secret);
+        }
+        occasion(&indexer).expect(name);
+        mended(&indexer, name);
+        assert!(indexer.status().notices[0].contains("changed by another program"), "{name}");
+        let anew = Place::new(FILES);
+        for path in ["fern.md", "lichen.md"] {
+            anew.write(path, &std::fs::read(place.vault().join(path)).expect("a file"));
+        }
+        let anew = anew.open(&FakeEmbedder::new());
+        settle(&anew);
+        let said = |indexer: &Indexer| {
+            let IndexStatus { digest, n_links, n_unresolved, n_chunks, .. } = indexer.status();
+            let body = |uri: &str| {
+                let snapshot = indexer.reader().snapshot();
+                let id = snapshot.notes.find(uri).note.expect("a note");
+                snapshot.notes.entry(id).expect("a note").body.to_string()
+            };
+            (digest, n_links, n_unresolved, n_chunks, found(indexer), body("stone"))
+        };
+        assert_eq!(said(&indexer), said(&anew), "{name}");
+        let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+        // One that is on its way to the model just then may go there twice.
+        let n_more = n_embedded - 4;
+        assert!(n_more <= 2 * usize::from(is_edited), "{name}: {n_more} texts embedded");
+        let generation = indexer.status().generation;
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        assert_eq!((indexer.status().generation, indexer.status().notices), (generation, vec![]));
+        assert_eq!(said(&indexer), said(&anew), "{name}");
     }
 }
