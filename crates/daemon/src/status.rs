@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -115,7 +116,9 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
 /// Whether a disk without room is what stands behind an error.
 fn is_full(error: &(dyn Error + 'static)) -> bool {
     let io = |error: &(dyn Error + 'static)| {
-        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        // The word index shares what its library was told.
+        let shared = || error.downcast_ref::<Arc<io::Error>>().map(AsRef::as_ref);
+        let kind = error.downcast_ref::<io::Error>().or_else(shared).map(io::Error::kind);
         matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     };
     std::iter::successors(Some(error), |&error| error.source()).any(io)
@@ -352,12 +355,15 @@ mod tests {
             let write = WriteError::Io { path: "moss.md".into(), source: kind.into() };
             let source = kind.into();
             let index = StoreError::Io { action: "write", path: "store".into(), source };
-            [of_write(&write), of_index(&index.into())].map(|status| status.code())
+            let source = Arc::new(kind.into());
+            let words = KeywordError::Io { folder: "store/keyword".into(), source };
+            [of_write(&write), of_index(&index.into()), of_index(&words.into())]
+                .map(|status| status.code())
         };
-        let full = [Code::ResourceExhausted; 2];
+        let full = [Code::ResourceExhausted; 3];
         assert_eq!(refused(io::ErrorKind::StorageFull), full);
         assert_eq!(refused(io::ErrorKind::QuotaExceeded), full);
-        let other = [Code::FailedPrecondition, Code::Internal];
+        let other = [Code::FailedPrecondition, Code::Internal, Code::Internal];
         assert_eq!(refused(io::ErrorKind::PermissionDenied), other);
     }
 

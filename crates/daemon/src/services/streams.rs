@@ -159,12 +159,49 @@ impl Services {
 }
 
 /// Whether two answers show the same: scores alone change with every note of the vault, and nobody would see why.
+///
+/// That the vector of some note is on its way is told with what else changes; that none is any more, at once.
 fn same_hits(before: &SearchAnswer, now: &SearchAnswer) -> bool {
     let shown = |hit: &Hit| {
         let Hit { uri, path, title, fresh, snippets, .. } = hit;
         (uri.clone(), path.clone(), title.clone(), *fresh, snippets.clone())
     };
-    let SearchAnswer { hits, generation: _, truncated, degraded, capped, explanation: _ } = before;
-    (truncated, degraded, capped) == (&now.truncated, &now.degraded, &now.capped)
+    let ((lines, pending), (lines_now, pending_now)) = (before.left_out(), now.left_out());
+    let SearchAnswer { hits, generation: _, truncated, degraded: _, capped, explanation: _ } =
+        before;
+    (truncated, lines, capped) == (&now.truncated, lines_now, &now.capped)
+        && pending <= pending_now
         && hits.iter().map(shown).eq(now.hits.iter().map(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every save of any note brought two answers to everybody who followed a question by meaning.
+    #[test]
+    fn an_answer_is_told_again_where_it_shows_something_else() {
+        let answer = |degraded: &[&str]| SearchAnswer {
+            hits: Vec::new(),
+            generation: 1,
+            truncated: false,
+            degraded: degraded.iter().map(|line| (*line).to_owned()).collect(),
+            capped: Vec::new(),
+            explanation: None,
+        };
+        let (pending, fewer) =
+            ("vector: 7 passages have no vector yet", "vector: 1 passage has no vector yet");
+        let away = "vector: the model is away";
+        for (name, before, now, expected) in [
+            ("nothing new", &[][..], &[][..], true),
+            ("another note is saved", &[], &[pending], true),
+            ("fewer are on their way", &[pending], &[fewer], true),
+            ("all came", &[fewer], &[], false),
+            ("the model went away", &[], &[away], false),
+            ("it went away while some were on their way", &[pending], &[pending, away], false),
+            ("it is back", &[away], &[fewer], false),
+        ] {
+            assert_eq!(same_hits(&answer(before), &answer(now)), expected, "{name}");
+        }
+    }
 }

@@ -161,6 +161,9 @@ pub struct Hit {
     pub best_chunk: Option<Span>,
 }
 
+/// How the line ends that tells of vectors on their way.
+pub(super) const NO_VECTOR_YET: &str = "no vector yet";
+
 /// Found notes, best first, ties by the lower uri.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchAnswer {
@@ -176,4 +179,15 @@ pub struct SearchAnswer {
     pub capped: Vec<Uri>,
     /// How the answer came about, where that was asked.
     pub explanation: Option<Explanation>,
+}
+
+impl SearchAnswer {
+    /// The lines of what was left out, and whether vectors were on their way, which is told apart: that passes with every saved note, whichever it is.
+    #[must_use]
+    pub fn left_out(&self) -> (Vec<&str>, bool) {
+        let lines = self.degraded.iter().map(String::as_str);
+        let (pending, lasting): (Vec<&str>, Vec<&str>) =
+            lines.partition(|line| line.ends_with(NO_VECTOR_YET));
+        (lasting, !pending.is_empty())
+    }
 }

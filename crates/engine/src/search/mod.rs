@@ -23,6 +23,7 @@ use weft_model::{NoteId, Span};
 
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile};
+use answer::NO_VECTOR_YET;
 pub use answer::{
     Connection, Hit, Origin, Raw, SearchAnswer, SearchMode, SearchRequest, Via, Without,
 };
@@ -214,7 +215,8 @@ impl Engine {
             && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
         let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
         if with_vectors && n_waiting > 0 {
-            degraded.push(format!("vector: {n_waiting} passages have no vector yet"));
+            let passages = if n_waiting == 1 { "passage has" } else { "passages have" };
+            degraded.push(format!("vector: {n_waiting} {passages} {NO_VECTOR_YET}"));
         }
         let vector = if with_vectors {
             self.query_vector(snapshot, &wanted, *mode, degraded)?

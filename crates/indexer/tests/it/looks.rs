@@ -53,7 +53,7 @@ fn an_answer_says_that_vectors_are_missing_until_they_are_there() {
     place.write("moss.md", b"# Moss\nshade too");
     indexer.flush().expect("words and links");
     let degraded = |mode| search(&indexer, "shade", mode).degraded;
-    assert_eq!(degraded(SearchMode::Hybrid), ["vector: 1 passages have no vector yet"]);
+    assert_eq!(degraded(SearchMode::Hybrid), ["vector: 1 passage has no vector yet"]);
     assert!(degraded(SearchMode::Keyword).is_empty());
     std::fs::remove_file(place.vault().join("moss.md")).expect("removed");
     indexer.flush().expect("a deletion");

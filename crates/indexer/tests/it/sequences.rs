@@ -268,7 +268,9 @@ impl Sequence {
     /// Its first half, where it rests, else nothing of it.
     fn begin(self) -> (Life, usize) {
         let mut life = Life::new(self.number, in_memory());
-        let n_steps = (1 + life.story.below(MOST_STEPS)).min(self.most_steps);
+        // Short ones are many: what fails most often fails soon.
+        let most = 1 + life.story.below(MOST_STEPS);
+        let n_steps = (1 + life.story.below(most)).min(self.most_steps);
         let n_done = if self.rests() { n_steps / 2 } else { 0 };
         (0..n_done).for_each(|_| life.step());
         if self.rests() {

@@ -78,6 +78,9 @@ fn state(status: &StatusResponse) -> String {
                 .unwrap_or_default();
             format!("understanding passages, {:.0}/s{left}", status.vectors_per_second)
         }
+        Phase::Ready if status.last_error.is_some() => {
+            "behind: what failed is told below, and tried again".to_owned()
+        }
         Phase::Ready => "up to date".to_owned(),
         Phase::Unspecified => "unknown".to_owned(),
     }
