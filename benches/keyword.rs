@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::{SIZES, note, run, text, word};
 use weft_index::keyword::{
-    KeywordChange, KeywordDocument, KeywordReader, KeywordSettings, KeywordWriter, QueryOptions,
+    KeywordDocument, KeywordReader, KeywordSettings, KeywordWriter, QueryOptions,
 };
 use weft_model::NoteSet;
 use weft_testkit::Random;
@@ -32,22 +32,17 @@ fn bodies(n_notes: usize) -> Vec<String> {
 fn indexed(bodies: &[String]) -> KeywordReader {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
-    let changes: Vec<KeywordChange<'_>> = bodies
-        .iter()
-        .enumerate()
-        .map(|(at, body)| {
-            KeywordChange::Upsert(KeywordDocument {
-                note: note(at),
-                version: 1,
-                title: "",
-                aliases: Vec::new(),
-                headings: Vec::new(),
-                tags: Vec::new(),
-                body,
-            })
-        })
-        .collect();
-    writer.apply(&changes).expect("memory takes everything");
+    for (at, body) in bodies.iter().enumerate() {
+        let document = KeywordDocument {
+            version: 1,
+            title: "",
+            aliases: Vec::new(),
+            headings: Vec::new(),
+            tags: Vec::new(),
+            body,
+        };
+        writer.upsert(note(at), &document).expect("memory takes everything");
+    }
     writer.commit(1).expect("memory takes everything")
 }
 

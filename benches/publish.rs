@@ -6,7 +6,7 @@
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{document, entry, file, notes, words};
 use weft_benches::{run, sizes, word};
-use weft_index::keyword::{KeywordChange, KeywordWriter, QueryOptions};
+use weft_index::keyword::{KeywordWriter, QueryOptions};
 use weft_index::notes::Change;
 use weft_index::{Publisher, Snapshot};
 use weft_model::NoteSet;
@@ -42,12 +42,10 @@ impl Written {
         let (path, text) = file(&mut self.random, at, self.n_notes);
         let change = Change::Upsert(entry((path, text + planted), generation));
         let (notes, delta) = before.notes.edited(&[change]);
-        let changes: Vec<KeywordChange<'_>> = delta
-            .upserted
-            .iter()
-            .filter_map(|id| Some(KeywordChange::Upsert(document(*id, notes.entry(*id)?))))
-            .collect();
-        self.keyword.apply(&changes).expect("memory takes everything");
+        for note in delta.upserted {
+            let entry = notes.entry(note).expect("it was put there");
+            self.keyword.upsert(note, &document(entry)).expect("memory takes everything");
+        }
         let keyword = self.keyword.commit(generation).expect("memory takes everything");
         self.publisher.publish(Snapshot { generation, notes, keyword, vectors: None });
     }

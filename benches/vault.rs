@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter};
+use weft_index::keyword::{KeywordDocument, KeywordSettings, KeywordWriter};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{Publisher, Reader, Snapshot, Vectors};
@@ -104,18 +104,17 @@ pub fn entry((path, text): (NotePath, String), version: u64) -> Arc<NoteEntry> {
 pub fn words(notes: &NoteTable) -> KeywordWriter {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
-    let documents: Vec<KeywordChange<'_>> =
-        notes.by_path().map(|(note, entry)| KeywordChange::Upsert(document(note, entry))).collect();
-    writer.apply(&documents).expect("memory takes everything");
+    for (note, entry) in notes.by_path() {
+        writer.upsert(note, &document(entry)).expect("memory takes everything");
+    }
     writer.commit(1).expect("memory takes everything");
     writer
 }
 
 /// What the word index takes of a note.
 #[must_use]
-pub fn document(note: NoteId, entry: &NoteEntry) -> KeywordDocument<'_> {
+pub fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
     KeywordDocument {
-        note,
         version: entry.version,
         title: &entry.note.title,
         aliases: entry.note.aliases.iter().map(String::as_str).collect(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use weft_index::Disk;
-use weft_index::keyword::{KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter};
+use weft_index::keyword::{KeywordDocument, KeywordSettings, KeywordWriter};
 use weft_model::NoteId;
 
 /// The system's allocator, and the bytes it has given out and not taken back.
@@ -55,8 +55,7 @@ fn held_after(writer: &mut KeywordWriter, edits: std::ops::Range<u64>) -> usize 
     for edit in edits {
         let note = NoteId::new(u32::try_from(edit).expect("few edits") % NOTES);
         let body = if edit % 2 == 0 { "soft and green" } else { "hard and grey" };
-        let note = KeywordDocument {
-            note,
+        let document = KeywordDocument {
             version: edit,
             title: "Moss",
             aliases: Vec::new(),
@@ -64,7 +63,7 @@ fn held_after(writer: &mut KeywordWriter, edits: std::ops::Range<u64>) -> usize 
             tags: Vec::new(),
             body,
         };
-        writer.apply(&[KeywordChange::Upsert(note)]).expect("taken in");
+        writer.upsert(note, &document).expect("taken in");
         writer.commit(edit).expect("a reader");
     }
     drop(writer.compact(last).expect("a reader"));

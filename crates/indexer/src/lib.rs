@@ -24,6 +24,7 @@ pub mod embed;
 mod files;
 mod fuse;
 mod hash;
+mod in_order;
 mod indexer;
 mod moving;
 mod offsets;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_engine::{Engine, EngineSettings, Filter, Hit, SearchAnswer, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::keyword::{
-    KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter, Language, LanguageChoice,
+    KeywordDocument, KeywordSettings, KeywordWriter, Language, LanguageChoice,
 };
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
@@ -105,21 +105,17 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
     let language = LanguageChoice::Fixed(Language::English);
     let (mut words, _) = KeywordWriter::in_memory(KeywordSettings { language, ..keyword })
         .expect("memory takes everything");
-    let documents: Vec<KeywordChange<'_>> = notes
-        .by_path()
-        .map(|(note, entry)| {
-            KeywordChange::Upsert(KeywordDocument {
-                note,
-                version: 1,
-                title: &entry.note.title,
-                aliases: entry.note.aliases.iter().map(String::as_str).collect(),
-                headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
-                tags: entry.note.tags.iter().map(String::as_str).collect(),
-                body: &entry.body,
-            })
-        })
-        .collect();
-    words.apply(&documents).expect("memory takes everything");
+    for (note, entry) in notes.by_path() {
+        let document = KeywordDocument {
+            version: 1,
+            title: &entry.note.title,
+            aliases: entry.note.aliases.iter().map(String::as_str).collect(),
+            headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
+            tags: entry.note.tags.iter().map(String::as_str).collect(),
+            body: &entry.body,
+        };
+        words.upsert(note, &document).expect("memory takes everything");
+    }
     let keyword = words.commit(1).expect("memory takes everything");
 
     let vectors = embedder.as_ref().map(|embedder| {

@@ -126,9 +126,7 @@ impl KeywordReader {
 
 #[cfg(test)]
 mod tests {
-    use crate::keyword::{
-        KeywordChange, KeywordDocument, KeywordSettings, KeywordWriter, QueryOptions,
-    };
+    use crate::keyword::{KeywordDocument, KeywordSettings, KeywordWriter, QueryOptions};
 
     use super::*;
 
@@ -148,21 +146,17 @@ mod tests {
 
     fn reader() -> KeywordReader {
         let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
-        let changes: Vec<_> = (0..)
-            .zip(NOTES)
-            .map(|(note, (title, aliases))| {
-                KeywordChange::Upsert(KeywordDocument {
-                    note: NoteId::new(note),
-                    version: 1,
-                    title,
-                    aliases: aliases.to_vec(),
-                    headings: Vec::new(),
-                    tags: Vec::new(),
-                    body: "This note tells of bodies that go around the sun and of what they are.",
-                })
-            })
-            .collect();
-        writer.apply(&changes).unwrap();
+        for (note, (title, aliases)) in (0..).map(NoteId::new).zip(NOTES) {
+            let document = KeywordDocument {
+                version: 1,
+                title,
+                aliases: aliases.to_vec(),
+                headings: Vec::new(),
+                tags: Vec::new(),
+                body: "This note tells of bodies that go around the sun and of what they are.",
+            };
+            writer.upsert(note, &document).unwrap();
+        }
         writer.commit(1).unwrap()
     }
 

@@ -32,8 +32,6 @@ pub(super) const N_PROMINENT: usize = 4;
 /// A note as the word index takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordDocument<'n> {
-    /// The note's slot. A note indexed before under it is replaced.
-    pub note: NoteId,
     /// When the text last changed, in the caller's counting; handed back by [`versions`](super::KeywordReader::versions).
     pub version: u64,
     /// The title.
@@ -100,11 +98,28 @@ pub(super) fn tokenizers() -> TokenizerManager {
 }
 
 /// Turns notes into what the index takes.
-#[derive(Debug, Default)]
-pub(super) struct Encoder {
+///
+/// What comes out depends on the note and the choice of language alone; what an encoder keeps are shortcuts, so each thread has its own.
+#[derive(Debug)]
+pub struct KeywordEncoder {
+    fields: Fields,
+    choice: LanguageChoice,
     analyzer: Analyzer,
     counts: HashMap<Box<str>, Count, RandomState>,
     text: TermText,
+}
+
+/// A note as a [`KeywordEncoder`] made it ready, without its slot.
+#[derive(Debug)]
+pub struct EncodedNote(TantivyDocument);
+
+impl EncodedNote {
+    /// The index's document for the note in this slot.
+    pub(super) fn document(self, fields: &Fields, note: NoteId) -> TantivyDocument {
+        let Self(mut document) = self;
+        document.add_u64(fields.note, u64::from(note.get()));
+        document
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,15 +128,18 @@ struct Count {
     is_word: bool,
 }
 
-impl Encoder {
-    /// The index's document for a note.
-    pub(super) fn document(
-        &mut self,
-        fields: &Fields,
-        note: &KeywordDocument<'_>,
-        choice: LanguageChoice,
-    ) -> TantivyDocument {
-        let language = choice.of(note.title, note.body);
+impl KeywordEncoder {
+    /// An encoder that has seen nothing yet, for indexes of this choice.
+    pub(super) fn new(choice: LanguageChoice) -> Self {
+        let (_, fields) = schema();
+        let (analyzer, counts, text) = Default::default();
+        Self { fields, choice, analyzer, counts, text }
+    }
+
+    /// Makes a note ready for the index. `O(its text)`: nearly all of the work of indexing it.
+    pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
+        let fields = &self.fields;
+        let language = self.choice.of(note.title, note.body);
         let mut length = 0_u64;
         self.counts.clear();
         self.text.clear();
@@ -146,7 +164,6 @@ impl Encoder {
             self.text.end_part();
         }
         let mut document = TantivyDocument::new();
-        document.add_u64(fields.note, u64::from(note.note.get()));
         document.add_u64(fields.version, note.version);
         document.add_u64(fields.length, length);
         document.add_u64(fields.language, language.code());
@@ -171,7 +188,7 @@ impl Encoder {
         if !self.text.encoded.is_empty() {
             document.add_text(fields.names, &self.text.encoded);
         }
-        document
+        EncodedNote(document)
     }
 
     /// The note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
@@ -229,7 +246,7 @@ pub(super) struct ListedTerm<'t> {
     pub(super) is_word: bool,
 }
 
-/// Hands every entry of a list that [`Encoder`] wrote to `sink`; returns false where it is damaged.
+/// Hands every entry of a list that [`KeywordEncoder`] wrote to `sink`; returns false where it is damaged.
 pub(super) fn read_term_list(mut bytes: &[u8], mut sink: impl FnMut(ListedTerm<'_>)) -> bool {
     let mut term = Vec::new();
     while !bytes.is_empty() {
@@ -335,10 +352,9 @@ impl TokenStream for EncodedTokens<'_> {
 mod tests {
     use super::*;
 
-    fn encoded(note: &KeywordDocument<'_>) -> Encoder {
-        let mut encoder = Encoder::default();
-        let (_, fields) = schema();
-        let _document = encoder.document(&fields, note, LanguageChoice::default());
+    fn encoded(note: &KeywordDocument<'_>) -> KeywordEncoder {
+        let mut encoder = KeywordEncoder::new(LanguageChoice::default());
+        encoder.encode(note);
         encoder
     }
 
@@ -348,7 +364,6 @@ mod tests {
             title: "fern fernery",
             body: "the fern of fooBar",
             tags: vec!["fern", "shade"],
-            note: NoteId::new(0),
             version: 1,
             aliases: Vec::new(),
             headings: Vec::new(),

@@ -15,18 +15,21 @@ use crate::disk::{self, Disk, Gate};
 /// A note of a test: title and body.
 type Text = (&'static str, &'static str);
 
-fn document<'n>(note: u32, title: &'n str, body: &'n str) -> KeywordDocument<'n> {
+fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
     let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
-    KeywordDocument { note: NoteId::new(note), version: 1, title, aliases, headings, tags, body }
+    KeywordDocument { version: 1, title, aliases, headings, tags, body }
+}
+
+/// Takes these notes in, from slot 0 on.
+fn take_in<'n>(writer: &mut KeywordWriter, notes: impl IntoIterator<Item = KeywordDocument<'n>>) {
+    for (note, document) in (0..).map(NoteId::new).zip(notes) {
+        writer.upsert(note, &document).unwrap();
+    }
 }
 
 fn indexed(settings: KeywordSettings, notes: &[Text]) -> KeywordReader {
     let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
-    let changes: Vec<_> = (0..)
-        .zip(notes)
-        .map(|(note, (title, body))| KeywordChange::Upsert(document(note, title, body)))
-        .collect();
-    writer.apply(&changes).unwrap();
+    take_in(&mut writer, notes.iter().map(|(title, body)| document(title, body)));
     writer.commit(1).unwrap()
 }
 
@@ -181,16 +184,14 @@ fn two_languages_live_in_one_index() {
 #[test]
 fn prominent_places_weigh_more() {
     let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
-    let plain = document(0, "a1", "fern b1 c1 d1 e1 f1 g1");
-    let title = document(1, "fern", "a1 b1 c1 d1 e1 f1 g1");
+    let plain = document("a1", "fern b1 c1 d1 e1 f1 g1");
+    let title = document("fern", "a1 b1 c1 d1 e1 f1 g1");
     let heading =
-        KeywordDocument { headings: vec!["fern"], ..document(2, "a1", "fern b1 c1 d1 e1 f1 g1") };
-    let tagged = KeywordDocument {
-        tags: vec!["plants/fern"],
-        ..document(3, "a1", "b1 c1 d1 e1 f1 g1 h1 i1")
-    };
-    let alias = KeywordDocument { aliases: vec!["fern"], ..document(4, "a1", "b1 c1 d1 e1 f1 g1") };
-    writer.apply(&[plain, title, heading, tagged, alias].map(KeywordChange::Upsert)).unwrap();
+        KeywordDocument { headings: vec!["fern"], ..document("a1", "fern b1 c1 d1 e1 f1 g1") };
+    let tagged =
+        KeywordDocument { tags: vec!["plants/fern"], ..document("a1", "b1 c1 d1 e1 f1 g1 h1 i1") };
+    let alias = KeywordDocument { aliases: vec!["fern"], ..document("a1", "b1 c1 d1 e1 f1 g1") };
+    take_in(&mut writer, [plain, title, heading, tagged, alias]);
     let reader = writer.commit(1).unwrap();
     assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);
     assert_eq!(found(&reader, "plants"), [3], "a tag is found");
@@ -306,18 +307,14 @@ fn an_index_reopens_as_it_was() {
     assert_eq!((empty.generation(), empty.n_notes()), (0, 0));
     assert!(found(&empty, "green").is_empty());
     for (generation, (title, body)) in (1..).zip(notes) {
-        let note = KeywordDocument {
-            version: generation * 10,
-            ..document(u32::try_from(generation).unwrap(), title, body)
-        };
-        writer.apply(&[KeywordChange::Upsert(note)]).unwrap();
+        let note = NoteId::new(u32::try_from(generation).unwrap());
+        let text = KeywordDocument { version: generation * 10, ..document(title, body) };
+        writer.upsert(note, &text).unwrap();
         writer.commit(generation).unwrap();
     }
-    writer
-        .apply(&[KeywordChange::Delete(NoteId::new(3)), KeywordChange::Delete(NoteId::new(77))])
-        .unwrap();
+    [3, 77].into_iter().for_each(|note| writer.delete(NoteId::new(note)).unwrap());
     let before = writer.commit(9).unwrap();
-    writer.apply(&[KeywordChange::Delete(NoteId::new(1))]).unwrap();
+    writer.delete(NoteId::new(1)).unwrap();
     drop(writer);
     let (_, after) =
         KeywordWriter::open_or_create(&Disk::default(), folder.path(), KeywordSettings::default())
@@ -342,11 +339,7 @@ fn filled(folder: &Path) -> KeywordWriter {
     let (mut writer, _) =
         KeywordWriter::open_or_create(&Disk::default(), folder, KeywordSettings::default())
             .unwrap();
-    let changes = [
-        KeywordChange::Upsert(document(0, "Fern", "uniquesecret")),
-        KeywordChange::Upsert(document(1, "Moss", "green")),
-    ];
-    writer.apply(&changes).unwrap();
+    take_in(&mut writer, [document("Fern", "uniquesecret"), document("Moss", "green")]);
     writer.commit(3).unwrap();
     writer
 }
@@ -367,13 +360,13 @@ fn compacting_removes_deleted_text_from_disk() {
         })
     };
     assert!(holds_secret());
-    writer.apply(&[KeywordChange::Delete(NoteId::new(0))]).unwrap();
+    writer.delete(NoteId::new(0)).unwrap();
     writer.commit(4).unwrap();
     let reader = writer.compact(4).unwrap();
     assert!(!holds_secret());
     assert_eq!((reader.generation(), reader.n_notes()), (4, 1));
     assert_eq!(found(&reader, "green"), [1]);
-    writer.apply(&[KeywordChange::Delete(NoteId::new(1))]).unwrap();
+    writer.delete(NoteId::new(1)).unwrap();
     assert_eq!(writer.compact(5).unwrap().generation(), 5);
     drop(writer);
     let (_, reader) =
@@ -427,7 +420,7 @@ fn no_merge_outlives_its_writer() {
     let (mut writer, _) = KeywordWriter::open_or_create(&disk, folder.path(), settings).unwrap();
     for (note, generation) in (0..2).zip(1..) {
         gate.is_slow.store(note == 1, Ordering::SeqCst);
-        writer.apply(&[KeywordChange::Upsert(document(note, "Fern", "green"))]).unwrap();
+        writer.upsert(NoteId::new(note), &document("Fern", "green")).unwrap();
         writer.commit(generation).unwrap();
     }
     let n_committed = gate.n_changes.load(Ordering::SeqCst);
@@ -575,11 +568,11 @@ proptest! {
         for step in &steps {
             match step {
                 Step::Upsert(note, title, body) => {
-                    writer.apply(&[KeywordChange::Upsert(document(*note, title, body))]).unwrap();
+                    writer.upsert(NoteId::new(*note), &document(title, body)).unwrap();
                     live.insert(*note, (title, body));
                 }
                 Step::Delete(note) => {
-                    writer.apply(&[KeywordChange::Delete(NoteId::new(*note))]).unwrap();
+                    writer.delete(NoteId::new(*note)).unwrap();
                     live.remove(note);
                 }
                 // Answers are asked for now and then, so that what readers keep is carried over.
@@ -589,9 +582,9 @@ proptest! {
         }
         let edited = writer.commit(8).unwrap();
         let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
-        let changes: Vec<_> =
-            live.iter().map(|(note, (title, body))| KeywordChange::Upsert(document(*note, title, body))).collect();
-        writer.apply(&changes).unwrap();
+        for (note, (title, body)) in &live {
+            writer.upsert(NoteId::new(*note), &document(title, body)).unwrap();
+        }
         let fresh = writer.commit(8).unwrap();
 
         let all: Vec<NoteId> = (0..14).map(NoteId::new).collect();
@@ -630,11 +623,7 @@ fn a_filter_beyond_seeking_applies_inside_the_search() {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings { threads: 2, ..KeywordSettings::default() })
             .unwrap();
-    let changes: Vec<_> = (0..)
-        .zip(&bodies)
-        .map(|(note, body)| KeywordChange::Upsert(document(note, "", body)))
-        .collect();
-    writer.apply(&changes).unwrap();
+    take_in(&mut writer, bodies.iter().map(|body| document("", body)));
     let reader = writer.commit(1).unwrap();
     let query = reader.parse("fern", &QueryOptions::default()).unwrap();
     let filter: NoteSet = (0..1500).filter(|note| note % 7 != 6).map(NoteId::new).collect();

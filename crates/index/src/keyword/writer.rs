@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{Directory, DirectoryLock, Lock, RamDirectory};
 use tantivy::indexer::NoMergePolicy;
-use tantivy::{
-    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
-};
+use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Term};
 use weft_model::NoteId;
 use weft_model::note_set::NoteBits;
 
@@ -21,7 +19,9 @@ use super::doubt::Doubt;
 use super::error::{KeywordError, Place};
 use super::merges::Merges;
 use super::reader::{KeywordReader, Scoring};
-use super::schema::{Encoder, FORMAT, Fields, KeywordDocument, schema, tokenizers};
+use super::schema::{
+    EncodedNote, FORMAT, Fields, KeywordDocument, KeywordEncoder, schema, tokenizers,
+};
 use crate::disk::Disk;
 use crate::store::Held;
 
@@ -34,12 +34,6 @@ const LIST_FILE: &str = "meta.json";
 /// The file that says which files are the index's own.
 pub(super) const MANAGED_FILE: &str = ".managed.json";
 
-/// Notes per thread that are analysed before they are handed on.
-const NOTES_PER_ROUND: usize = 128;
-
-/// Fewer notes than this are analysed on the caller's thread.
-const MIN_NOTES_FOR_THREADS: usize = 32;
-
 /// How the word index is built and read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -48,7 +42,7 @@ pub struct KeywordSettings {
     pub language: LanguageChoice,
     /// How matches are weighed.
     pub scoring: Scoring,
-    /// Threads that write postings, 1 to 8; many notes at once are analysed on all cores before.
+    /// Threads that write postings, 1 to 8.
     pub threads: usize,
     /// Bytes of postings a writing thread gathers before it writes a segment; at least 15 MB.
     ///
@@ -73,15 +67,6 @@ impl Default for KeywordSettings {
     }
 }
 
-/// One change to the word index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeywordChange<'n> {
-    /// Adds a note, or replaces what its slot held.
-    Upsert(KeywordDocument<'n>),
-    /// Removes a note; an unknown one is no error.
-    Delete(NoteId),
-}
-
 /// Writes the word index of one folder.
 ///
 /// Changes become visible, and durable, with [`commit`](Self::commit).
@@ -102,7 +87,7 @@ pub struct KeywordWriter {
     pending: NoteBits,
     /// Whether the last commit may hold more than the reader knows.
     reader_lags: bool,
-    encoders: Vec<Encoder>,
+    encoder: KeywordEncoder,
     /// Held as long as the writer lives.
     lock: Option<DirectoryLock>,
 }
@@ -168,7 +153,7 @@ impl KeywordWriter {
             writer: None,
             pending: NoteBits::default(),
             reader_lags: false,
-            encoders: Vec::new(),
+            encoder: KeywordEncoder::new(settings.language),
             lock: Some(lock),
         };
         Ok((writer, reader))
@@ -205,29 +190,54 @@ impl KeywordWriter {
         self.compared.compare(&self.index, &self.place)
     }
 
-    /// Takes in changes, in order; a later change of a note overrides an earlier one.
-    ///
-    /// Nothing is visible before the next commit. After an error everything since the last commit is forgotten.
-    pub fn apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
-        self.guarded(|writer| writer.try_apply(changes))
+    /// An encoder for notes of this index, to make them ready on another thread.
+    #[must_use]
+    pub fn encoder(&self) -> KeywordEncoder {
+        KeywordEncoder::new(self.settings.language)
     }
 
-    fn try_apply(&mut self, changes: &[KeywordChange<'_>]) -> Result<(), KeywordError> {
-        if changes.is_empty() {
-            return Ok(());
-        }
+    /// Takes a note in, in place of what its slot held.
+    ///
+    /// Nothing is visible before the next commit; later calls override earlier ones.
+    /// After an error everything since the last commit is forgotten.
+    pub fn upsert(
+        &mut self,
+        note: NoteId,
+        document: &KeywordDocument<'_>,
+    ) -> Result<(), KeywordError> {
+        let encoded = self.encoder.encode(document);
+        self.upsert_encoded(note, encoded)
+    }
+
+    /// [`upsert`](Self::upsert) of a note that was made ready. `O(1)`: postings are written behind.
+    pub fn upsert_encoded(
+        &mut self,
+        note: NoteId,
+        encoded: EncodedNote,
+    ) -> Result<(), KeywordError> {
+        self.guarded(|writer| writer.change(note, Some(encoded)))
+    }
+
+    /// Takes a note out; an unknown one is no error. Visible and forgotten like [`upsert`](Self::upsert).
+    pub fn delete(&mut self, note: NoteId) -> Result<(), KeywordError> {
+        self.guarded(|writer| writer.change(note, None))
+    }
+
+    fn change(&mut self, note: NoteId, encoded: Option<EncodedNote>) -> Result<(), KeywordError> {
         self.start()?;
-        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-        for round in changes.chunks(NOTES_PER_ROUND * n_threads) {
-            let documents = self.documents(round, n_threads);
-            for (change, document) in round.iter().zip(documents) {
-                self.change(change, document)?;
-            }
+        let Some(writer) = &self.writer else { return Ok(()) };
+        if self.reader_lags || self.reader.contains(note) || self.pending.contains(note) {
+            writer.delete_term(Term::from_field_u64(self.fields.note, u64::from(note.get())));
+        }
+        if let Some(encoded) = encoded {
+            let document = encoded.document(&self.fields, note);
+            writer.add_document(document).map_err(|error| self.place.tantivy(error))?;
+            self.pending.insert(note);
         }
         Ok(())
     }
 
-    /// Makes everything applied so far visible and durable as `generation`, and gives the reader that sees it.
+    /// Makes everything taken in so far visible and durable as `generation`, and gives the reader that sees it.
     ///
     /// Cost: mostly waiting for the disk.
     /// Fails with [`KeywordError::Corrupt`] where another program changed the files of an earlier commit.
@@ -389,66 +399,6 @@ impl KeywordWriter {
             .map_err(|error| self.place.tantivy(error))?;
         writer.set_merge_policy(Box::new(Merges::new(&self.settings, &self.index, &self.doubt)));
         self.writer = Some(writer);
-        Ok(())
-    }
-
-    /// The documents of the upserts among `changes`, analysed on several threads where that pays.
-    fn documents(
-        &mut self,
-        changes: &[KeywordChange<'_>],
-        n_threads: usize,
-    ) -> Vec<Option<TantivyDocument>> {
-        let n_threads = if changes.len() < MIN_NOTES_FOR_THREADS { 1 } else { n_threads };
-        self.encoders.resize_with(n_threads.max(self.encoders.len()), Encoder::default);
-        let (fields, choice) = (&self.fields, self.settings.language);
-        let document = |encoder: &mut Encoder, change: &KeywordChange<'_>| match change {
-            KeywordChange::Upsert(note) => Some(encoder.document(fields, note, choice)),
-            KeywordChange::Delete(_) => None,
-        };
-        let n_each = changes.len().div_ceil(n_threads);
-        std::thread::scope(|scope| {
-            let mut shares = changes.chunks(n_each).zip(&mut self.encoders);
-            let first = shares.next();
-            let others: Vec<_> = shares
-                .map(|(share, encoder)| {
-                    scope.spawn(move || {
-                        share.iter().map(|change| document(encoder, change)).collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            let mut documents: Vec<_> = first
-                .into_iter()
-                .flat_map(|(share, encoder)| {
-                    share.iter().map(|change| document(encoder, change)).collect::<Vec<_>>()
-                })
-                .collect();
-            for other in others {
-                match other.join() {
-                    Ok(share) => documents.extend(share),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            documents
-        })
-    }
-
-    fn change(
-        &mut self,
-        change: &KeywordChange<'_>,
-        document: Option<TantivyDocument>,
-    ) -> Result<(), KeywordError> {
-        let Some(writer) = &self.writer else { return Ok(()) };
-        let note = match change {
-            KeywordChange::Upsert(note) => note.note,
-            KeywordChange::Delete(note) => *note,
-        };
-        if self.reader_lags || self.reader.contains(note) || self.pending.contains(note) {
-            writer.delete_term(Term::from_field_u64(self.fields.note, u64::from(note.get())));
-        }
-        if let Some(document) = document {
-            writer.add_document(document).map_err(|error| self.place.tantivy(error))?;
-            self.pending.insert(note);
-        }
         Ok(())
     }
 }

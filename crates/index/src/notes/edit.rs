@@ -51,17 +51,21 @@ impl NoteTable {
     /// Cost: the changed notes, the notes that asked for a name that changed, and the lists of the graph they touch.
     #[must_use]
     pub fn edited(&self, changes: &[Change]) -> (Self, Delta) {
-        let mut edit = Edit { table: self.clone(), ..Edit::default() };
+        let mut edit = Edit::of(self);
         for change in changes {
             edit.apply(change);
         }
-        edit.finish(self)
+        edit.finish()
     }
 }
 
-/// A batch on its way through: the table so far and what is still to be brought in line.
-#[derive(Default)]
-struct Edit {
+/// A batch of changes on its way through.
+///
+/// Each may come as soon as it is known; links and uris are brought in line at the end, all at once.
+#[derive(Debug, Default)]
+pub struct Edit {
+    before: NoteTable,
+    /// The table so far.
     table: NoteTable,
     upserted: BTreeSet<NoteId>,
     removed: BTreeSet<NoteId>,
@@ -80,18 +84,42 @@ struct Edit {
 }
 
 impl Edit {
-    fn apply(&mut self, change: &Change) {
+    /// A batch that changes nothing yet.
+    #[must_use]
+    pub fn of(notes: &NoteTable) -> Self {
+        Self { before: notes.clone(), table: notes.clone(), ..Self::default() }
+    }
+
+    /// The table before the batch.
+    #[must_use]
+    pub const fn before(&self) -> &NoteTable {
+        &self.before
+    }
+
+    /// Whether notes came, changed or went so far.
+    #[must_use]
+    pub fn changes_notes(&self) -> bool {
+        !self.upserted.is_empty() || !self.removed.is_empty()
+    }
+
+    /// Slots that no longer hold the note they held, so far.
+    pub fn removed(&self) -> impl Iterator<Item = NoteId> {
+        self.removed.iter().copied()
+    }
+
+    /// Takes a change in, and gives the slot of the note that it puts somewhere.
+    pub fn apply(&mut self, change: &Change) -> Option<NoteId> {
         match change {
             Change::Upsert(entry) => {
                 let slot = self.table.at(entry.vault, &entry.note.path);
-                self.put(slot, entry);
+                return Some(self.put(slot, entry));
             }
             Change::Move(from, entry) => {
                 if let Some(other) = self.table.at(entry.vault, &entry.note.path) {
                     self.remove(other);
                 }
                 let slot = self.table.at(entry.vault, from);
-                self.put(slot, entry);
+                return Some(self.put(slot, entry));
             }
             Change::Remove(vault, path) => {
                 if let Some(id) = self.table.at(*vault, path) {
@@ -100,6 +128,7 @@ impl Edit {
             }
             Change::Vault(vault, info) => self.set_vault(*vault, info.as_ref()),
         }
+        None
     }
 
     fn set_vault(&mut self, vault: VaultId, info: Option<&VaultInfo>) {
@@ -145,7 +174,7 @@ impl Edit {
         self.nodes.extend(placeholders.map(|(_, id)| id));
     }
 
-    fn put(&mut self, slot: Option<NoteId>, entry: &Arc<NoteEntry>) {
+    fn put(&mut self, slot: Option<NoteId>, entry: &Arc<NoteEntry>) -> NoteId {
         let old = slot.and_then(|id| self.table.slots.get(id.index()).cloned());
         let id = match (slot, old) {
             // Nobody else can notice an edit that leaves the note's names alone.
@@ -178,6 +207,7 @@ impl Edit {
         self.upserted.insert(id);
         self.removed.remove(&id);
         self.nodes.insert(id);
+        id
     }
 
     /// Tells the table the names under which a note is to be found; its uri follows when all claims are known.
@@ -260,7 +290,9 @@ impl Edit {
         self.nodes.insert(id);
     }
 
-    fn finish(mut self, before: &NoteTable) -> (NoteTable, Delta) {
+    /// The table after the batch, and what that did to the slots.
+    #[must_use]
+    pub fn finish(mut self) -> (NoteTable, Delta) {
         self.give_out_uris();
         let mut to_resolve = self.upserted.clone();
         for key in &self.keys {
@@ -275,12 +307,12 @@ impl Edit {
         }
         self.name_placeholders();
         self.place_below_folders();
-        self.place_what_was_left(before);
+        self.place_what_was_left();
         self.reclaim();
         for id in &self.nodes {
-            self.table.count(*id, Some(before));
+            self.table.count(*id, Some(&self.before));
         }
-        self.table.graph = self.graph(before);
+        self.table.graph = self.graph();
         self.table.directories().into_iter().for_each(Directory::fold);
         let delta = Delta {
             upserted: self.upserted.into_iter().collect(),
@@ -289,12 +321,13 @@ impl Edit {
         (self.table, delta)
     }
 
-    fn graph(&self, before: &NoteTable) -> NoteGraph {
+    fn graph(&self) -> NoteGraph {
+        let graph = &self.before.graph;
         // A graph of which much changes is built at once, which costs far less than editing every list.
-        if self.nodes.len() > before.graph.n_nodes() / 2 {
+        if self.nodes.len() > graph.n_nodes() / 2 {
             return NoteGraph::build(self.table.graph_of_all());
         }
-        before.graph.edited(self.nodes.iter().map(|id| (*id, self.table.spec(*id))))
+        graph.edited(self.nodes.iter().map(|id| (*id, self.table.spec(*id))))
     }
 
     /// Gives every note around the touched claims its uri: the lowest path has the uri it wants, others fall back to their path.
@@ -374,10 +407,11 @@ impl Edit {
     }
 
     /// A note that went leaves nobody below it or about it: its slot will hold another.
-    fn place_what_was_left(&mut self, before: &NoteTable) {
+    fn place_what_was_left(&mut self) {
+        let graph = &self.before.graph;
         for id in &self.removed {
-            self.nodes.extend(before.graph.children(*id));
-            self.nodes.extend(before.graph.referrings(*id));
+            self.nodes.extend(graph.children(*id));
+            self.nodes.extend(graph.referrings(*id));
         }
     }
 

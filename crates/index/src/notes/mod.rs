@@ -22,7 +22,7 @@ mod texts;
 mod uris;
 
 pub use card::{Card, Facets};
-pub use edit::{Change, Delta};
+pub use edit::{Change, Delta, Edit};
 pub use entry::{Body, FileFacts, NoteEntry, VaultId, VaultInfo};
 pub use issues::Issue;
 pub use resolve::Resolution;

@@ -7,24 +7,28 @@ use std::time::Duration;
 
 use weft_index::Disk;
 use weft_index::keyword::{
-    KeywordChange, KeywordDocument, KeywordError, KeywordReader, KeywordSettings, KeywordWriter,
-    QueryOptions,
+    KeywordDocument, KeywordError, KeywordReader, KeywordSettings, KeywordWriter, QueryOptions,
 };
 use weft_model::{NoteId, NoteSet};
 
 /// Places of each file at which it is changed; at all of them, the same holds.
 const PLACES: usize = 12;
 
-fn note<'n>(id: u32, title: &'n str, body: &'n str) -> KeywordChange<'n> {
-    KeywordChange::Upsert(KeywordDocument {
-        note: NoteId::new(id),
+fn put_note(
+    writer: &mut KeywordWriter,
+    id: u32,
+    title: &str,
+    body: &str,
+) -> Result<(), KeywordError> {
+    let document = KeywordDocument {
         version: u64::from(id),
         title,
         aliases: Vec::new(),
         headings: Vec::new(),
         tags: Vec::new(),
         body,
-    })
+    };
+    writer.upsert(NoteId::new(id), &document)
 }
 
 /// An index of a few notes in one segment, with one of them deleted, so that there is a file of every kind.
@@ -34,20 +38,21 @@ fn filled(folder: &Path) -> KeywordWriter {
     let opened = KeywordWriter::open_or_create(&Disk::default(), folder, settings);
     let (mut writer, _) = opened.expect("an index");
     refill(&mut writer);
-    writer.apply(&[KeywordChange::Delete(NoteId::new(3))]).expect("a change");
+    writer.delete(NoteId::new(3)).expect("a change");
     writer.commit(4).expect("a commit");
     writer
 }
 
 fn refill(writer: &mut KeywordWriter) {
-    let changes = [
-        note(0, "Fern", "green in the shade"),
-        note(1, "Moss", "green green and soft"),
-        note(2, "Stone", "hard, grey, mossy"),
-        note(3, "Gone", "soon"),
-        note(4, "Lichen", "on a grey stone"),
-    ];
-    writer.apply(&changes).expect("changes");
+    for (id, title, body) in [
+        (0, "Fern", "green in the shade"),
+        (1, "Moss", "green green and soft"),
+        (2, "Stone", "hard, grey, mossy"),
+        (3, "Gone", "soon"),
+        (4, "Lichen", "on a grey stone"),
+    ] {
+        put_note(writer, id, title, body).expect("a change");
+    }
     writer.commit(3).expect("a commit");
 }
 
@@ -126,14 +131,14 @@ fn whatever_byte_another_program_changes_is_an_error_and_mended() {
             assert_eq!(n_doubts.load(Ordering::SeqCst), felt, "{name}");
             n_felt += felt;
             // A change reads every segment for what it replaces.
-            writer.apply(&[note(1, "Moss", "green")]).expect(&name);
+            put_note(&mut writer, 1, "Moss", "green").expect("a change");
             let error = writer.commit(5).expect_err(&name);
             assert!(matches!(error, KeywordError::Corrupt { .. }), "{name}: {error}");
             writer.examine().expect_err(&name);
             writer.begin_anew().expect(&name);
             assert_eq!(writer.reader().n_notes(), 0, "{name}");
             refill(&mut writer);
-            writer.apply(&[KeywordChange::Delete(NoteId::new(3))]).expect("a change");
+            writer.delete(NoteId::new(3)).expect("a change");
             writer.commit(4).expect("a commit");
             writer.examine().expect(&name);
             assert_eq!(asked(writer.reader()).expect(&name), whole, "{name}");
@@ -163,7 +168,7 @@ fn damage_is_not_merged_into_a_segment_that_looks_whole() {
             continue;
         }
         for n in 5..12 {
-            writer.apply(&[note(n, "Another", "with its own segment")]).expect("a change");
+            put_note(&mut writer, n, "Another", "with its own segment").expect("a change");
             writer.commit(u64::from(n)).expect("nobody has noticed");
         }
         assert!(n_doubts.load(Ordering::SeqCst) > 0);
@@ -176,9 +181,7 @@ fn damage_is_not_merged_into_a_segment_that_looks_whole() {
 #[test]
 fn a_commit_that_was_interrupted_is_in_the_way_of_no_other() {
     let delete = |mut writer: KeywordWriter, notes: &[u32]| {
-        let deletes: Vec<_> =
-            notes.iter().map(|id| KeywordChange::Delete(NoteId::new(*id))).collect();
-        writer.apply(&deletes).expect("changes");
+        notes.iter().for_each(|id| writer.delete(NoteId::new(*id)).expect("a change"));
         writer.commit(5).expect("a commit").n_notes()
     };
     // The library names a file by the number of changes before it.
@@ -221,12 +224,13 @@ fn a_folder_that_is_taken_away_is_begun_anew() {
     for (name, damage) in cases {
         damage(&folder);
         assert_eq!(asked(writer.reader()).expect(name), whole, "{name}: it is still held");
-        writer.apply(&[note(1, "Moss", "green")]).and_then(|()| writer.commit(5)).expect_err(name);
+        let changed = put_note(&mut writer, 1, "Moss", "green");
+        changed.and_then(|()| writer.commit(5)).expect_err(name);
         let error = writer.examine().expect_err(name);
         assert!(matches!(error, KeywordError::Corrupt { .. }), "{name}: {error}");
         writer.begin_anew().expect(name);
         refill(&mut writer);
-        writer.apply(&[KeywordChange::Delete(NoteId::new(3))]).expect(name);
+        writer.delete(NoteId::new(3)).expect(name);
         writer.commit(4).expect(name);
         assert_eq!(asked(writer.reader()).expect(name), whole, "{name}");
     }

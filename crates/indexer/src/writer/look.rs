@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId};
-use weft_model::NotePath;
+use weft_index::notes::{Change, FileFacts, NoteTable, VaultId};
 
 use super::missing::{Gone, Verdict};
+use super::publish::{self, Batch};
 use super::read::{FileReader, Read};
 use super::{Event, RETRY, Writer};
 use crate::board::{Absent, Watching};
+use crate::in_order::in_order;
 use crate::scan::{self, Area, Found, Scan, Skipped};
 use crate::status::{FileState, Phase, WatchState};
 use crate::watch::{self, Watch};
 use crate::{IndexError, Rescan, VaultSettings};
 
-/// Files read and parsed before their notes are published.
-const FILES_PER_BATCH: usize = 4096;
+/// Changes that are published before a look is over, at least.
+const CHANGES_PER_BATCH: usize = 8192;
 
 /// A burst of changes is read after this many times the quiet that ends one, even if it goes on.
 const MAX_BURST: u32 = 4;
@@ -358,9 +359,10 @@ impl Writer {
         changed
     }
 
-    /// Reads changed files of some paths, a batch at a time, and publishes what they say; notes whose files are gone leave with the last, unless they are kept.
+    /// Reads changed files of some paths and publishes what they say; notes whose files are gone leave with the last, unless they are kept.
     ///
-    /// Links of new notes may touch the whole table, so what is published grows with it: all publications together then cost a few times the last one.
+    /// Files are read ahead on all cores while what they said is taken in and published.
+    /// Links of new notes may touch the whole table, so what is published grows with it: all publications together then cost twice the last one.
     /// A file with the content of one that is gone is that one, moved.
     fn take_in(
         &mut self,
@@ -371,79 +373,74 @@ impl Writer {
         absent: &mut BTreeMap<String, Absent>,
         (how, paths): (How, &[String]),
     ) -> Result<(), IndexError> {
-        // Another recipe is to be written down even where it makes the same of every file.
-        let outdated = self.vaults.iter().any(|known| known.id == vault && known.outdated);
-        let same = |entry: &NoteEntry| {
-            let old = notes.at(vault, &entry.note.path).and_then(|id| notes.entry(id));
-            !outdated && old.is_some_and(|old| old.says_as(entry))
+        let reader = FileReader {
+            vault,
+            root,
+            parse: self.settings.parse,
+            chunks: self.settings.chunks,
+            embedder: self.embedder.clone(),
+            notes,
+            full: how.full,
+            // Another recipe is to be written down even where it makes the same of every file.
+            outdated: self.vaults.iter().any(|known| known.id == vault && known.outdated),
         };
-        let mut batches = changed.chunks(FILES_PER_BATCH).peekable();
-        let mut changes: Vec<Change> = Vec::new();
-        loop {
-            let batch = batches.next().unwrap_or_default();
-            let reader = FileReader {
-                vault,
-                root,
-                settings: &self.settings,
-                embedder: self.embedder.as_deref(),
-            };
-            let known = |path: &NotePath| {
-                let card = notes.at(vault, path).and_then(|id| notes.card(id));
-                card.filter(|_| !how.full).map(|card| card.file.hash)
-            };
-            let reads = reader.read_all(batch, &known);
-            let mut board = self.board.lock();
-            for read in reads {
-                match read {
-                    Read::Note(entry) if same(&entry) => {
-                        board.reread.insert((vault, entry.note.path.clone()), entry.file);
-                    }
-                    Read::Note(entry) => {
-                        board.reread.remove(&(vault, entry.note.path.clone()));
-                        let is_new = notes.at(vault, &entry.note.path).is_none();
-                        let old = is_new.then(|| gone.take_moved(entry.file.hash)).flatten();
-                        changes.push(match old {
-                            Some(old) => Change::Move(old, entry),
-                            None => Change::Upsert(entry),
-                        });
-                    }
-                    Read::Same(path, facts) => {
-                        board.reread.insert((vault, path), facts);
-                    }
-                    Read::Absent(path, file) => {
-                        let is_known = notes.at(vault, &path).is_some();
-                        if is_known && file.state == FileState::Failed {
-                            gone.unreadable(path, file);
-                            continue;
-                        }
-                        if is_known {
-                            changes.push(Change::Remove(vault, path.clone()));
-                        }
-                        absent.insert(path.as_str().to_owned(), file);
-                    }
-                }
-            }
-            board.status.n_files_done += batch.len();
-            drop(board);
-            if batches.peek().is_some() {
-                if changes.len() >= self.notes().n_notes() / 2 {
-                    self.publish(&std::mem::take(&mut changes))?;
-                }
-                continue;
-            }
-            let n_notes = notes.tally(vault).n_notes;
-            let Verdict { kept, dropped } =
-                gone.judge(how, paths, |n_missing| self.settings.fuse.holds(n_missing, n_notes));
-            for (path, file) in dropped {
-                absent.extend(file.map(|file| (path.as_str().to_owned(), file)));
-                self.board.lock().reread.remove(&(vault, path.clone()));
-                changes.push(Change::Remove(vault, path));
-            }
-            changes.extend(self.missing_now(vault, kept.len()));
-            self.publish(&changes)?;
-            self.show_missing(vault, kept);
-            return Ok(());
+        let mut encoders = std::mem::take(&mut self.encoders);
+        if encoders.is_empty() {
+            // A look within a look, at notes that are made anew.
+            encoders = publish::encoders(&self.keyword);
         }
+        let mut batch = Batch::default();
+        let n_bytes = |file: &&Found| file.facts.size;
+        let read = |encoder: &mut _, file: &&Found| reader.read(file, encoder);
+        let outcome = in_order(changed, &mut encoders, n_bytes, read, |file, read| {
+            self.board.lock().status.n_files_done += 1;
+            match read.unwrap_or_else(|| Read::defect(file)) {
+                Read::Note(entry, words) => {
+                    self.board.lock().reread.remove(&(vault, entry.note.path.clone()));
+                    let is_new = notes.at(vault, &entry.note.path).is_none();
+                    let old = is_new.then(|| gone.take_moved(entry.file.hash)).flatten();
+                    let change = match old {
+                        Some(old) => Change::Move(old, entry),
+                        None => Change::Upsert(entry),
+                    };
+                    self.change(&mut batch, &change, Some(words))?;
+                }
+                Read::Same(path, facts) => {
+                    self.board.lock().reread.insert((vault, path), facts);
+                }
+                Read::Absent(path, file) => {
+                    let is_known = notes.at(vault, &path).is_some();
+                    if is_known && file.state == FileState::Failed {
+                        gone.unreadable(path, file);
+                        return Ok(());
+                    }
+                    if is_known {
+                        self.change(&mut batch, &Change::Remove(vault, path.clone()), None)?;
+                    }
+                    absent.insert(path.as_str().to_owned(), file);
+                }
+            }
+            if batch.len() >= CHANGES_PER_BATCH.max(self.publisher.newest().notes.n_notes()) {
+                self.publish_batch(std::mem::take(&mut batch))?;
+            }
+            Ok::<(), IndexError>(())
+        });
+        self.encoders = encoders;
+        outcome?;
+        let n_notes = notes.tally(vault).n_notes;
+        let Verdict { kept, dropped } =
+            gone.judge(how, paths, |n_missing| self.settings.fuse.holds(n_missing, n_notes));
+        for (path, file) in dropped {
+            absent.extend(file.map(|file| (path.as_str().to_owned(), file)));
+            self.board.lock().reread.remove(&(vault, path.clone()));
+            self.change(&mut batch, &Change::Remove(vault, path), None)?;
+        }
+        if let Some(change) = self.missing_now(vault, kept.len()) {
+            self.change(&mut batch, &change, None)?;
+        }
+        self.publish_batch(batch)?;
+        self.show_missing(vault, kept);
+        Ok(())
     }
 
     /// Starts watching a vault anew.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use weft_index::embedder::{EmbedError, Embedder};
-use weft_index::keyword::KeywordWriter;
+use weft_index::keyword::{KeywordEncoder, KeywordWriter};
 use weft_index::notes::{NoteTable, VaultId};
 use weft_index::vector::FrozenGraph;
 use weft_index::{Backup, Publisher, Shelf, Store};
@@ -27,7 +27,7 @@ use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
 pub(crate) use self::meaning::damaged_vectors;
-use self::publish::{PUBLISH_EVERY, Written};
+use self::publish::{PUBLISH_EVERY, Written, encoders};
 pub(crate) use self::publish::{reconcile, words_made_anew};
 use crate::board::Board;
 use crate::embed::Opener;
@@ -99,6 +99,8 @@ pub(crate) struct Writer {
     files: Files,
     /// Goes before the store, whose lock keeps others from its folder as long as words are merged there.
     keyword: KeywordWriter,
+    /// What makes words ready for it, one for each core.
+    encoders: Vec<KeywordEncoder>,
     store: Option<Store>,
     /// Whether the last error was the store's.
     store_failed: bool,
@@ -147,6 +149,7 @@ impl Writer {
             files: Files::new(settings.disk.clone(), &settings.store),
             settings,
             store,
+            encoders: encoders(&keyword),
             keyword,
             store_failed: false,
             words_in_doubt: false,

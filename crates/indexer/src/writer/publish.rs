@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use weft_index::keyword::{KeywordChange, KeywordError, KeywordReader, KeywordWriter};
-use weft_index::notes::{Change, Delta, NoteEntry, NoteTable};
+use weft_index::keyword::{
+    EncodedNote, KeywordEncoder, KeywordError, KeywordReader, KeywordWriter,
+};
+use weft_index::notes::{Change, Delta, Edit, NoteTable};
 use weft_index::{Backup, Checkpoint, Checkpoints, Snapshot, StoreError};
 use weft_model::{NoteBits, NoteId};
 
@@ -14,6 +16,7 @@ use super::read::document;
 use super::{Event, Writer};
 use crate::IndexError;
 use crate::board::Board;
+use crate::in_order::in_order;
 
 /// How long new vectors may wait to be published while more are coming.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -93,25 +96,82 @@ impl Written {
     }
 }
 
+/// Changes on their way into the next generation.
+#[derive(Default)]
+pub(super) struct Batch {
+    edit: Edit,
+    n_changes: usize,
+    /// Why words of it could not be taken in.
+    failed: Option<KeywordError>,
+}
+
+impl Batch {
+    /// How many changes there are.
+    pub(super) const fn len(&self) -> usize {
+        self.n_changes
+    }
+}
+
 impl Writer {
-    /// Brings every part of the index in line with `changes` and publishes the next generation; nothing when nothing changed.
-    pub(super) fn publish(&mut self, changes: &[Change]) -> Result<(), IndexError> {
-        if let Some(notes) = &mut self.anew {
-            // Words and vectors follow when every file was looked at.
-            *notes = notes.edited(changes).0;
-            return Ok(());
+    /// Adds a change to a batch, whose first one begins it; a note that comes or changes brings its words, ready.
+    ///
+    /// Until the batch is published nobody else may publish. After an error nothing can be done with it.
+    pub(super) fn change(
+        &mut self,
+        batch: &mut Batch,
+        change: &Change,
+        words: Option<EncodedNote>,
+    ) -> Result<(), IndexError> {
+        if batch.n_changes == 0 {
+            self.begin(batch)?;
         }
-        if changes.is_empty() && !self.words_in_doubt {
-            return Ok(());
+        batch.n_changes += 1;
+        let note = batch.edit.apply(change);
+        // Words of notes that are made anew follow when every file was looked at.
+        if let (Some(note), Some(words), None, None) = (note, words, &self.anew, &batch.failed) {
+            batch.failed = self.keyword.upsert_encoded(note, words).err();
         }
+        Ok(())
+    }
+
+    /// Begins a batch upon the notes of now, once these and the words are whole.
+    fn begin(&mut self, batch: &mut Batch) -> Result<(), IndexError> {
         self.check_notes(false)?;
-        let before = self.publisher.newest();
-        let generation = before.generation + 1;
-        let (notes, delta) = before.notes.edited(changes);
-        self.issue(generation)?;
-        let keyword = self.with_words(&before.notes, generation, |keyword| {
-            index_words(keyword, &notes, &delta, generation)
-        })?;
+        batch.edit = Edit::of(&self.notes());
+        if self.anew.is_none() {
+            let generation = self.generation() + 1;
+            self.issue(generation)?;
+            self.settle_words(batch.edit.before(), generation)?;
+        }
+        Ok(())
+    }
+
+    /// Publishes `changes`, none of which brings words, as the next generation; nothing when there are none.
+    pub(super) fn publish(&mut self, changes: &[Change]) -> Result<(), IndexError> {
+        let mut batch = Batch::default();
+        changes.iter().try_for_each(|change| self.change(&mut batch, change, None))?;
+        self.publish_batch(batch)
+    }
+
+    /// Brings every part of the index in line with a batch and publishes the next generation; nothing when nothing changed.
+    pub(super) fn publish_batch(&mut self, mut batch: Batch) -> Result<(), IndexError> {
+        if batch.n_changes == 0 {
+            if self.anew.is_some() || !self.words_in_doubt {
+                return Ok(());
+            }
+            self.begin(&mut batch)?;
+        }
+        if self.anew.is_some() {
+            // Words and vectors follow when every file was looked at.
+            self.anew = Some(batch.edit.finish().0);
+            return Ok(());
+        }
+        let generation = self.generation() + 1;
+        let (committed, (notes, delta)) = self.commit_words(batch, generation);
+        let keyword = match committed {
+            Ok(keyword) => keyword,
+            Err(error) => self.recover_words(error, &notes, generation)?,
+        };
         if let Some(meaning) = &mut self.meaning
             && let Err(error) = meaning.arrange(&notes, &delta)
         {
@@ -124,26 +184,49 @@ impl Writer {
         Ok(())
     }
 
-    /// Does something with the words, which hold what `notes` does; where their files are damaged, they are made anew first.
+    /// Commits the words of a batch, and meanwhile brings names and links in line with it.
+    fn commit_words(
+        &mut self,
+        batch: Batch,
+        generation: u64,
+    ) -> (Result<KeywordReader, KeywordError>, (NoteTable, Delta)) {
+        let Batch { edit, n_changes: _, failed } = batch;
+        let keyword = &mut self.keyword;
+        if let Some(error) = failed {
+            return (Err(error), edit.finish());
+        }
+        if !edit.changes_notes() {
+            return (Ok(keyword.reader().clone()), edit.finish());
+        }
+        let removed: Vec<NoteId> = edit.removed().collect();
+        std::thread::scope(|scope| {
+            let commit = scope.spawn(move || {
+                removed.into_iter().try_for_each(|id| keyword.delete(id))?;
+                keyword.commit(generation)
+            });
+            let finished = edit.finish();
+            match commit.join() {
+                Ok(committed) => (committed, finished),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    /// The words of `notes` made anew, where something failed because their files are damaged; else the error.
     ///
     /// After an error they may hold what no snapshot does, which is sorted out before the next attempt.
-    fn with_words<T>(
+    fn recover_words(
         &mut self,
+        error: KeywordError,
         notes: &NoteTable,
         generation: u64,
-        work: impl Fn(&mut KeywordWriter) -> Result<T, KeywordError>,
-    ) -> Result<T, KeywordError> {
-        self.settle_words(notes, generation)?;
-        let outcome = work(&mut self.keyword);
-        if outcome.is_ok() {
-            return outcome;
-        }
+    ) -> Result<KeywordReader, KeywordError> {
         self.words_in_doubt = true;
         if !self.keyword.examine().is_err_and(|error| error.needs_rebuild()) {
-            return outcome;
+            return Err(error);
         }
         self.settle_words(notes, generation)?;
-        work(&mut self.keyword).inspect_err(|_| self.words_in_doubt = true)
+        Ok(self.keyword.reader().clone())
     }
 
     /// Makes the word index whole, and hold what `notes` does, where there is doubt about that.
@@ -225,10 +308,15 @@ impl Writer {
     pub(super) fn show(&mut self, snapshot: Snapshot) {
         let generation = snapshot.generation;
         tracing::debug!(generation, digest = %format_args!("{:032x}", snapshot.notes.total().digest), "published");
-        self.publisher.publish(snapshot);
+        {
+            // Who has seen an answer of the new state must not be told the numbers of the old one.
+            let mut board = self.board.lock();
+            self.publisher.publish(snapshot);
+            board.count(&self.publisher.newest());
+        }
+        self.show_backlog();
         self.last_published = Instant::now();
         self.written.changed();
-        self.count();
         self.board.published(generation);
     }
 
@@ -378,9 +466,12 @@ impl Writer {
         let before = self.publisher.newest();
         self.checkpoint_done();
         self.past.forget();
-        let keyword = self.with_words(&before.notes, before.generation, |keyword| {
-            keyword.compact(before.generation)
-        })?;
+        self.settle_words(&before.notes, before.generation)?;
+        let keyword = match self.keyword.compact(before.generation) {
+            Ok(keyword) => keyword,
+            // What is made anew holds nothing of the past.
+            Err(error) => self.recover_words(error, &before.notes, before.generation)?,
+        };
         let checked = self.check_vectors();
         let outcome = self.meaning.as_mut().map_or(Ok(()), Meaning::compact);
         // Whatever became of the vectors, the words are others now.
@@ -408,25 +499,6 @@ pub(crate) fn words_made_anew(error: &impl std::fmt::Display) -> String {
     format!("{error}; the word index was built anew.")
 }
 
-/// Makes the word index of the notes before hold `notes`, which differ by `delta`.
-fn index_words(
-    keyword: &mut KeywordWriter,
-    notes: &NoteTable,
-    delta: &Delta,
-    generation: u64,
-) -> Result<KeywordReader, KeywordError> {
-    let entries: Vec<(NoteId, &Arc<NoteEntry>)> =
-        delta.upserted.iter().filter_map(|id| Some((*id, notes.entry(*id)?))).collect();
-    let upserts = entries.iter().map(|(id, entry)| KeywordChange::Upsert(document(*id, entry)));
-    let deletes = delta.removed.iter().map(|id| KeywordChange::Delete(*id));
-    let changes: Vec<KeywordChange<'_>> = deletes.chain(upserts).collect();
-    if changes.is_empty() {
-        return Ok(keyword.reader().clone());
-    }
-    keyword.apply(&changes)?;
-    keyword.commit(generation)
-}
-
 /// Makes the word index hold exactly the notes of the table; touches only what differs.
 pub(crate) fn reconcile(
     keyword: &mut KeywordWriter,
@@ -435,20 +507,32 @@ pub(crate) fn reconcile(
 ) -> Result<KeywordReader, KeywordError> {
     let reader = keyword.refresh()?;
     let mut held = NoteBits::default();
-    let mut changes = Vec::new();
+    let mut surplus = Vec::new();
     for (id, version) in reader.versions()? {
         if notes.card(id).is_some_and(|card| card.version == version) {
             held.insert(id);
         } else {
-            changes.push(KeywordChange::Delete(id));
+            surplus.push(id);
         }
     }
     let missing = notes.cards().map(|(id, _)| id).filter(|id| !held.contains(*id));
-    let missing = missing.filter_map(|id| Some((id, notes.entry(id)?)));
-    changes.extend(missing.map(|(id, entry)| KeywordChange::Upsert(document(id, entry))));
-    if changes.is_empty() {
+    let missing: Vec<NoteId> = missing.collect();
+    if surplus.is_empty() && missing.is_empty() {
         return Ok(reader);
     }
-    keyword.apply(&changes)?;
+    surplus.into_iter().try_for_each(|id| keyword.delete(id))?;
+    let encode = |encoder: &mut KeywordEncoder, id: &NoteId| {
+        notes.entry(*id).map(|entry| encoder.encode(&document(entry)))
+    };
+    let n_bytes = |id: &NoteId| notes.card(*id).map_or(0, |card| card.file.size);
+    in_order(&missing, &mut encoders(keyword), n_bytes, encode, |id, words| {
+        words.flatten().map_or(Ok(()), |words| keyword.upsert_encoded(*id, words))
+    })?;
     keyword.commit(generation)
+}
+
+/// An encoder for each core.
+pub(super) fn encoders(keyword: &KeywordWriter) -> Vec<KeywordEncoder> {
+    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..n_cores).map(|_| keyword.encoder()).collect()
 }

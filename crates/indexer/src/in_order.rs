@@ -1,0 +1,166 @@
+//! Work on many items at once, whose results come one after the other.
+
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::sync_channel;
+
+/// Items that a thread works on before it hands over what came of them: fewer where all are few, and of large ones.
+const ITEMS_PER_ROUND: RangeInclusive<usize> = 8..=128;
+const BYTES_PER_ROUND: u64 = 512 << 10;
+
+/// Rounds that each thread should have before it pays to have another.
+const ROUNDS_PER_THREAD: usize = 8;
+
+/// Rounds that a thread may be ahead of whoever takes the results.
+const ROUNDS_AHEAD: usize = 4;
+
+/// Gives each item, and what `work` makes of it, to `take`, in order and as soon as it is there; stops at the first error.
+///
+/// Each of the `tools` is used by a thread of its own; a single one, or few items, are worked on by the caller.
+/// Threads run ahead of `take` by some hundred items, fewer by what `weigh` says of their bytes, so there is never more than that in memory.
+/// An item at which `work` panicked comes with nothing; what its tool knows then must still be of use.
+pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
+    items: &'i [Item],
+    tools: &mut [Tool],
+    weigh: impl Fn(&Item) -> u64,
+    work: impl Fn(&mut Tool, &Item) -> Made + Sync,
+    mut take: impl FnMut(&'i Item, Option<Made>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    // Whatever a defect leaves behind in a tool costs time at most.
+    let work =
+        |tool: &mut Tool, item: &Item| catch_unwind(AssertUnwindSafe(|| work(tool, item))).ok();
+    let share = items.len() / (tools.len().max(1) * ROUNDS_PER_THREAD);
+    let rounds = rounds(items, share, weigh);
+    let n_threads = tools.len().min(rounds.len());
+    if let (0 | 1, Some(tool)) = (n_threads, tools.first_mut()) {
+        return items.iter().try_for_each(|item| take(item, work(tool, item)));
+    }
+    std::thread::scope(|scope| {
+        let (rounds, work) = (&*rounds, &work);
+        let mut lanes = Vec::new();
+        for (lane, tool) in tools.iter_mut().take(n_threads).enumerate() {
+            let (made, comes) = sync_channel(ROUNDS_AHEAD);
+            lanes.push(comes);
+            scope.spawn(move || {
+                for round in rounds.iter().skip(lane).step_by(n_threads) {
+                    let results: Vec<Option<Made>> =
+                        round.iter().map(|item| work(tool, item)).collect();
+                    if made.send(results).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        let outcome = rounds.iter().zip(lanes.iter().cycle()).try_for_each(|(round, lane)| {
+            let mut results = lane.recv().unwrap_or_default().into_iter();
+            round.iter().try_for_each(|item| take(item, results.next().flatten()))
+        });
+        // Nobody waits for room any more.
+        drop(lanes);
+        outcome
+    })
+}
+
+/// Cuts items into rounds of `share` items, if it is within bounds, and of no more bytes than a round may have or one item has.
+fn rounds<Item>(items: &[Item], share: usize, weigh: impl Fn(&Item) -> u64) -> Vec<&[Item]> {
+    let most = share.clamp(*ITEMS_PER_ROUND.start(), *ITEMS_PER_ROUND.end());
+    let (mut rounds, mut rest) = (Vec::new(), items);
+    while !rest.is_empty() {
+        let mut n_bytes = 0_u64;
+        let mut fits = |item: &Item| {
+            n_bytes = n_bytes.saturating_add(weigh(item));
+            n_bytes <= BYTES_PER_ROUND
+        };
+        let n_items = rest.iter().take(most).map_while(|item| fits(item).then_some(())).count();
+        let (round, after) = rest.split_at(n_items.max(1));
+        rounds.push(round);
+        rest = after;
+    }
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_with_what_the_tools_know() {
+        for n_items in [0, 1, 7, 8, 9, 100, 1000] {
+            for n_tools in [1, 2, 3, 8] {
+                let items: Vec<usize> = (0..n_items).collect();
+                let mut tools = vec![0_usize; n_tools];
+                let mut taken = Vec::new();
+                let work = |tool: &mut usize, item: &usize| {
+                    *tool += 1;
+                    item * 2
+                };
+                let outcome = in_order(
+                    &items,
+                    &mut tools,
+                    |_| 1,
+                    work,
+                    |item, made| {
+                        taken.push((*item, made));
+                        Ok::<(), Infallible>(())
+                    },
+                );
+                assert_eq!(outcome, Ok(()));
+                let expected: Vec<_> = items.iter().map(|item| (*item, Some(item * 2))).collect();
+                assert_eq!(taken, expected, "{n_items} items, {n_tools} tools");
+                assert_eq!(tools.iter().sum::<usize>(), n_items);
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_work_and_a_panic_costs_one_item() {
+        let items: Vec<usize> = (0..1000).collect();
+        let mut n_taken = 0;
+        let outcome = in_order(
+            &items,
+            &mut [(), ()],
+            |_| 1,
+            |(), item| *item,
+            |item, _| {
+                n_taken += 1;
+                if *item == 100 { Err(*item) } else { Ok(()) }
+            },
+        );
+        assert_eq!((outcome, n_taken), (Err(100), 101));
+
+        for n_tools in [1, 2] {
+            let work = |(): &mut (), item: &usize| {
+                assert_ne!(*item, 20, "a defect");
+                *item
+            };
+            let mut lost = Vec::new();
+            let outcome = in_order(
+                &items,
+                &mut vec![(); n_tools],
+                |_| 1,
+                work,
+                |item, made| {
+                    if made != Some(*item) {
+                        lost.push(*item);
+                    }
+                    Ok::<(), Infallible>(())
+                },
+            );
+            assert_eq!((outcome, lost), (Ok(()), vec![20]));
+        }
+    }
+
+    #[test]
+    fn rounds_are_bounded_by_number_and_bytes() {
+        let lengths = |bytes: &[u64], share| -> Vec<usize> {
+            rounds(bytes, share, |bytes| *bytes).into_iter().map(<[u64]>::len).collect()
+        };
+        assert_eq!(lengths(&[0; 20], 0), [8, 8, 4]);
+        assert_eq!(lengths(&[0; 300], 1000), [128, 128, 44]);
+        let most = BYTES_PER_ROUND;
+        assert_eq!(lengths(&[most / 2, most / 2, 1, most + 1, 1, most], 9), [2, 1, 1, 1, 1]);
+        assert_eq!(lengths(&[], 9), [0; 0]);
+    }
+}
