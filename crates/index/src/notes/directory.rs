@@ -25,6 +25,22 @@ pub(super) struct Directory {
     /// Where it differs from the base: whether the pair is there.
     edits: OrdMap<(Arc<[u8]>, NoteId), bool>,
     n_pairs: usize,
+    /// What does not count yet, in the order in which it came.
+    staged: Vec<Staged>,
+}
+
+/// A pair that is to be there, or not.
+#[derive(Clone, Debug)]
+struct Staged {
+    name: Vec<u8>,
+    note: NoteId,
+    is_there: bool,
+}
+
+impl Staged {
+    fn pair(&self) -> (&[u8], NoteId) {
+        (&self.name, self.note)
+    }
 }
 
 /// The notes of one name, ascending.
@@ -46,6 +62,31 @@ impl Directory {
         self.set(name, note, false);
     }
 
+    /// Lets `name` lead to `note`, or no longer, from the next [`settle`](Self::settle) on, until when nothing may be asked.
+    pub(super) fn stage(&mut self, name: Vec<u8>, note: NoteId, is_there: bool) {
+        self.staged.push(Staged { name, note, is_there });
+    }
+
+    /// Lets everything count that was staged; many changes at once cost far less than each alone.
+    pub(super) fn settle(&mut self) {
+        let mut staged = std::mem::take(&mut self.staged);
+        if !self.is_many(staged.len()) {
+            for Staged { name, note, is_there } in staged {
+                self.set(&name, note, is_there);
+            }
+            return;
+        }
+        // Of several changes of one pair the last counts.
+        staged.sort_by(|a, b| a.pair().cmp(&b.pair()));
+        staged.dedup_by(|later, kept| {
+            let is_same = later.pair() == kept.pair();
+            kept.is_there = if is_same { later.is_there } else { kept.is_there };
+            is_same
+        });
+        let edits = staged.iter().map(|staged| (staged.pair(), staged.is_there));
+        *self = Self::over(Base::of(edited(self.from(&[]), edits)));
+    }
+
     fn set(&mut self, name: &[u8], note: NoteId, is_there: bool) {
         let in_base = self.base.holds(name, note);
         let pair = (Arc::from(name), note);
@@ -63,16 +104,33 @@ impl Directory {
 
     /// The notes that `name` leads to.
     pub(super) fn at(&self, name: &[u8]) -> Notes {
-        if self.edits.is_empty() {
-            return self.base.at(self.base.names.partition_point(|other| other < name), name);
+        debug_assert!(self.staged.is_empty());
+        let mut notes = self.base.at(name);
+        for ((other, note), is_there) in self.edits_from(name) {
+            if **other != *name {
+                break;
+            }
+            match (notes.binary_search(note), *is_there) {
+                (Err(at), true) => notes.insert(at, *note),
+                (Ok(at), false) => drop(notes.remove(at)),
+                (Ok(_), true) | (Err(_), false) => {}
+            }
         }
-        let from = self.from(name);
-        from.take_while(|(other, _)| *other == name).map(|(_, note)| note).collect()
+        notes
     }
 
     /// The first note that `name` leads to.
     pub(super) fn first(&self, name: &[u8]) -> Option<NoteId> {
-        self.from(name).next().filter(|(other, _)| *other == name).map(|(_, note)| note)
+        self.at(name).first().copied()
+    }
+
+    /// The edits of `name` and of those behind it.
+    fn edits_from<'d>(
+        &'d self,
+        name: &[u8],
+    ) -> impl Iterator<Item = (&'d (Arc<[u8]>, NoteId), &'d bool)> + use<'d> {
+        let first = (!self.edits.is_empty()).then(|| (Arc::from(name), NoteId::new(0)));
+        first.into_iter().flat_map(|first| self.edits.range(first..))
     }
 
     /// The pairs whose names begin with `start`, in order.
@@ -90,36 +148,24 @@ impl Directory {
         &'d self,
         start: &[u8],
     ) -> impl Iterator<Item = (&'d [u8], NoteId)> + use<'d> {
-        let mut base = self.base.from(start).peekable();
-        let is_edited = !self.edits.is_empty();
-        let first = is_edited.then(|| (Arc::from(start), NoteId::new(0)));
-        let edits = first.into_iter().flat_map(|first| self.edits.range(first..));
-        let mut edits =
-            edits.map(|((name, note), is_there)| ((&**name, *note), *is_there)).peekable();
-        std::iter::from_fn(move || {
-            loop {
-                let edit = edits.peek().map(|(pair, _)| *pair);
-                match (base.peek().copied(), edit) {
-                    (None, None) => return None,
-                    (Some(pair), edit) if edit.is_none_or(|edit| pair < edit) => {
-                        return base.next();
-                    }
-                    (pair, edit) => {
-                        base.next_if(|_| pair == edit);
-                        if let Some((pair, true)) = edits.next() {
-                            return Some(pair);
-                        }
-                    }
-                }
-            }
-        })
+        debug_assert!(self.staged.is_empty());
+        let edits = self.edits_from(start);
+        edited(
+            self.base.from(start),
+            edits.map(|((name, note), is_there)| ((&**name, *note), *is_there)),
+        )
     }
 
     /// Folds the edits into the base when they have grown. `O(pairs)` when it does, else `O(1)`.
     pub(super) fn fold(&mut self) {
-        if self.edits.len() > self.base.n_pairs() / FOLD_ONE_IN + FOLD_FROM {
+        if self.is_many(self.edits.len()) {
             *self = Self::over(self.folded());
         }
+    }
+
+    /// Whether so many edits cost more than a new base.
+    const fn is_many(&self, n_edits: usize) -> bool {
+        n_edits > self.base.n_pairs() / FOLD_ONE_IN + FOLD_FROM
     }
 
     /// The directory of these columns, which [`columns`](Self::columns) gave; nothing where they do not fit together or name a slot that is not `known`.
@@ -138,26 +184,41 @@ impl Directory {
     }
 
     fn over(base: Base) -> Self {
-        Self { n_pairs: base.n_pairs(), base, edits: OrdMap::new() }
+        Self { n_pairs: base.n_pairs(), base, ..Self::default() }
     }
 
     /// All pairs as a base.
     fn folded(&self) -> Base {
-        if self.edits.is_empty() {
-            return self.base.clone();
-        }
-        let (mut names, mut notes) = (ColumnBuilder::default(), ColumnBuilder::default());
-        let mut pairs = self.from(&[]).peekable();
-        while let Some((name, note)) = pairs.next() {
-            notes.extend(&note.get().to_le_bytes());
-            if pairs.peek().is_none_or(|(next, _)| *next != name) {
-                names.extend(name);
-                names.end();
-                notes.end();
+        if self.edits.is_empty() { self.base.clone() } else { Base::of(self.from(&[])) }
+    }
+}
+
+/// A pair of a [`Directory`].
+type Pair<'d> = (&'d [u8], NoteId);
+
+/// Pairs in order, after edits in order: whether each pair is there.
+fn edited<'d>(
+    pairs: impl Iterator<Item = Pair<'d>>,
+    edits: impl Iterator<Item = (Pair<'d>, bool)>,
+) -> impl Iterator<Item = Pair<'d>> {
+    let (mut pairs, mut edits) = (pairs.peekable(), edits.peekable());
+    std::iter::from_fn(move || {
+        loop {
+            let edit = edits.peek().map(|(pair, _)| *pair);
+            match (pairs.peek().copied(), edit) {
+                (None, None) => return None,
+                (Some(pair), edit) if edit.is_none_or(|edit| pair < edit) => {
+                    return pairs.next();
+                }
+                (pair, edit) => {
+                    pairs.next_if(|_| pair == edit);
+                    if let Some((pair, true)) = edits.next() {
+                        return Some(pair);
+                    }
+                }
             }
         }
-        Base { names: names.finish(), notes: notes.finish() }
-    }
+    })
 }
 
 #[derive(Clone, Debug, Default)]
@@ -169,6 +230,21 @@ struct Base {
 }
 
 impl Base {
+    /// Of these pairs, which are in order.
+    fn of<'d>(pairs: impl Iterator<Item = Pair<'d>>) -> Self {
+        let (mut names, mut notes) = (ColumnBuilder::default(), ColumnBuilder::default());
+        let mut pairs = pairs.peekable();
+        while let Some((name, note)) = pairs.next() {
+            notes.extend(&note.get().to_le_bytes());
+            if pairs.peek().is_none_or(|(next, _)| *next != name) {
+                names.extend(name);
+                names.end();
+                notes.end();
+            }
+        }
+        Self { names: names.finish(), notes: notes.finish() }
+    }
+
     const fn n_pairs(&self) -> usize {
         self.notes.n_bytes() / ID
     }
@@ -178,8 +254,9 @@ impl Base {
         ids.iter().map(|id| NoteId::new(u32::from_le_bytes(*id)))
     }
 
-    /// The notes of name `at`, if that is `name`.
-    fn at(&self, at: usize, name: &[u8]) -> Notes {
+    /// The notes of `name`.
+    fn at(&self, name: &[u8]) -> Notes {
+        let at = self.names.partition_point(|other| other < name);
         if self.names.get(at) == name { self.ids(at).collect() } else { Notes::new() }
     }
 
@@ -239,12 +316,18 @@ mod tests {
     proptest! {
         #[test]
         fn a_directory_is_an_ordered_set_however_often_it_is_folded(
-            edits in prop::collection::vec((names(), 0..4_u32, any::<bool>(), any::<bool>()), 0..60),
+            edits in prop::collection::vec((names(), 0..4_u32, any::<bool>(), any::<bool>(), any::<bool>()), 0..60),
         ) {
             let (mut directory, mut set) = (Directory::default(), BTreeSet::new());
-            for (name, note, is_there, is_folded) in edits {
+            for (name, note, is_there, is_folded, is_staged) in edits {
                 let (name, note) = (name.as_bytes(), NoteId::new(note));
-                directory.set(name, note, is_there);
+                if is_staged {
+                    directory.stage(name.to_vec(), note, !is_there);
+                    directory.stage(name.to_vec(), note, is_there);
+                    directory.settle();
+                } else {
+                    directory.set(name, note, is_there);
+                }
                 let _ = if is_there { set.insert((name, note)) } else { set.remove(&(name, note)) };
                 if is_folded {
                     directory = Directory::over(directory.folded());
@@ -273,5 +356,22 @@ mod tests {
         }
         assert!(directory.base.n_pairs() > 3_000 && directory.edits.len() < 2_000);
         assert_eq!(directory.len(), 5_000);
+
+        // The same, all at once: each comes, every other one goes again, and some were never there.
+        let mut directory = Directory::default();
+        directory.insert(b"b", NoteId::new(7));
+        for note in (0..5_000).map(NoteId::new) {
+            directory.stage(b"a".to_vec(), note, true);
+            directory.stage(b"c".to_vec(), note, false);
+        }
+        (0..5_000).step_by(2).for_each(|note| {
+            directory.stage(b"a".to_vec(), NoteId::new(note), false);
+        });
+        directory.settle();
+        let odd =
+            (0..5_000).filter(|note| note % 2 == 1).map(|note| (&b"a"[..], NoteId::new(note)));
+        let expected: Vec<_> = odd.chain([(&b"b"[..], NoteId::new(7))]).collect();
+        assert_eq!(directory.from(&[]).collect::<Vec<_>>(), expected);
+        assert_eq!((directory.len(), directory.edits.len()), (2_501, 0));
     }
 }

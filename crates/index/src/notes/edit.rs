@@ -219,7 +219,7 @@ impl Edit {
             self.table.names.answer(&key, id);
             self.keys.insert(key);
         }
-        self.table.claims.insert(&claim(entry), id);
+        self.table.claims.stage(claim(entry), id, true);
         self.touch_place(entry);
     }
 
@@ -253,7 +253,7 @@ impl Edit {
             self.table.names.silence(&key, id);
             self.keys.insert(key);
         }
-        self.table.claims.remove(&claim(&entry), id);
+        self.table.claims.stage(claim(&entry), id, false);
         self.touch_place(&entry);
         self.unlink(id, &entry, &resolved);
     }
@@ -269,7 +269,7 @@ impl Edit {
     }
 
     fn release_uri(&mut self, id: NoteId, entry: &NoteEntry, uri: &Uri) {
-        self.table.by_uri.remove(uri.as_str().as_bytes(), id);
+        self.table.by_uri.stage(uri.as_str().into(), id, false);
         if let Some(key) = self.table.local_uri(id).map(|local| key(entry.vault, local)) {
             self.table.names.silence(&key, id);
             self.keys.insert(key);
@@ -293,7 +293,9 @@ impl Edit {
     /// The table after the batch, and what that did to the slots.
     #[must_use]
     pub fn finish(mut self) -> (NoteTable, Delta) {
+        self.settle();
         self.give_out_uris();
+        self.settle();
         let mut to_resolve = self.upserted.clone();
         for key in &self.keys {
             let vault = self.table.vault(key.0).map(|info| info.name.as_str());
@@ -319,6 +321,11 @@ impl Edit {
             removed: self.removed.into_iter().collect(),
         };
         (self.table, delta)
+    }
+
+    /// Lets every name count that came or went.
+    fn settle(&mut self) {
+        self.table.directories().into_iter().for_each(Directory::settle);
     }
 
     fn graph(&self) -> NoteGraph {
@@ -353,7 +360,7 @@ impl Edit {
                 let resolved = Resolved { uri: uri.clone(), ..Arc::unwrap_or_clone(resolved) };
                 self.table.slots.set(id.index(), Slot::Note(entry, Arc::new(resolved)));
             }
-            self.table.by_uri.insert(uri.as_str().as_bytes(), id);
+            self.table.by_uri.stage(uri.as_str().into(), id, true);
             self.nodes.insert(id);
         }
     }

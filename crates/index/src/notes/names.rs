@@ -19,6 +19,7 @@ pub(super) fn key(vault: VaultId, name: &str) -> Key {
 ///
 /// A target is looked up under the whole of it and under last segments; a note answers under its uri, its `id`, its last path segment and its aliases.
 /// So whatever a link can resolve to is among the answers to its keys, and a change of names re-resolves only those who asked.
+/// What is told counts once the directories are settled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub(super) answers: Directory,
@@ -38,11 +39,11 @@ pub(super) enum Asked {
 
 impl Names {
     pub(super) fn answer(&mut self, key: &Key, note: NoteId) {
-        self.answers.insert(&name(key), note);
+        self.answers.stage(name(key), note, true);
     }
 
     pub(super) fn silence(&mut self, key: &Key, note: NoteId) {
-        self.answers.remove(&name(key), note);
+        self.answers.stage(name(key), note, false);
     }
 
     /// The notes that answer to `key`, in no order that means anything.
@@ -51,16 +52,19 @@ impl Names {
     }
 
     pub(super) fn ask(&mut self, asked: &Asked, note: NoteId) {
-        match asked {
-            Asked::Here(key) => self.asked.insert(&name(key), note),
-            Asked::Abroad(vault, text) => self.asked_abroad.insert(&abroad(vault, text), note),
-        }
+        self.set_asked(asked, note, true);
     }
 
     pub(super) fn unask(&mut self, asked: &Asked, note: NoteId) {
+        self.set_asked(asked, note, false);
+    }
+
+    fn set_asked(&mut self, asked: &Asked, note: NoteId, is_asked: bool) {
         match asked {
-            Asked::Here(key) => self.asked.remove(&name(key), note),
-            Asked::Abroad(vault, text) => self.asked_abroad.remove(&abroad(vault, text), note),
+            Asked::Here(key) => self.asked.stage(name(key), note, is_asked),
+            Asked::Abroad(vault, text) => {
+                self.asked_abroad.stage(abroad(vault, text), note, is_asked);
+            }
         }
     }
 

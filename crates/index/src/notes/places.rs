@@ -6,16 +6,18 @@ use super::VaultId;
 use super::directory::{Directory, Notes, within};
 
 /// The notes by their folded paths without extension, so that those at a path and those below a folder stand together however they are spelled.
+///
+/// What is put there, or taken, counts once the directory is settled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places(pub(super) Directory);
 
 impl Places {
     pub(super) fn put(&mut self, vault: VaultId, path: &NotePath, note: NoteId) {
-        self.0.insert(&within(vault, &fold(path.without_extension())), note);
+        self.0.stage(within(vault, &fold(path.without_extension())), note, true);
     }
 
     pub(super) fn take(&mut self, vault: VaultId, path: &NotePath, note: NoteId) {
-        self.0.remove(&within(vault, &fold(path.without_extension())), note);
+        self.0.stage(within(vault, &fold(path.without_extension())), note, false);
     }
 
     /// The notes whose path without extension reads `folded`, in no order.
