@@ -274,7 +274,17 @@ impl Iterator for Words<'_> {
         let mut previous = first;
         let mut is_compound = false;
         let mut has_inner_capital = false;
-        while let Some(c) = char_at(self.text, self.at) {
+        loop {
+            // Most of most texts.
+            if alphabet == Some(Alphabet::Latin) {
+                let run = self.text.as_bytes()[self.at..].iter();
+                let run = run.take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'));
+                if let Some((at, last)) = run.enumerate().last() {
+                    self.at += at + 1;
+                    previous = char::from(*last);
+                }
+            }
+            let Some(c) = char_at(self.text, self.at) else { break };
             let n_bytes = match Class::of(c) {
                 Class::Extend => c.len_utf8(),
                 _ if is_pictograph => break,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use foldhash::fast::RandomState;
 use rust_stemmers::Algorithm;
 use serde::{Deserialize, Serialize};
 
@@ -211,9 +212,9 @@ const MIN_LETTERS: usize = 20;
 const DECISIVE_WORDS: u32 = 6;
 
 fn detect(title: &str, body: &str, fallback: Language) -> Language {
-    let sample: String =
-        title.chars().chain([' ']).chain(body.chars()).take(SAMPLE_CHARS).collect();
-    let Some((alphabet, n_letters)) = main_alphabet(&sample) else {
+    let title = first_chars(title, SAMPLE_CHARS);
+    let sample = [title, first_chars(body, SAMPLE_CHARS.saturating_sub(title.chars().count() + 1))];
+    let Some((alphabet, n_letters)) = main_alphabet(sample) else {
         return fallback;
     };
     let unsure = fallback.of_word(alphabet);
@@ -221,9 +222,10 @@ fn detect(title: &str, body: &str, fallback: Language) -> Language {
         Alphabet::Latin | Alphabet::Cyrillic | Alphabet::Arabic if n_letters < MIN_LETTERS => {
             unsure
         }
-        Alphabet::Latin | Alphabet::Cyrillic | Alphabet::Arabic => by_function_words(&sample)
+        Alphabet::Latin | Alphabet::Cyrillic | Alphabet::Arabic => by_function_words(sample)
             .or_else(|| {
-                let found = whatlang::detect(&sample).filter(whatlang::Info::is_reliable)?;
+                let found =
+                    whatlang::detect(&sample.join(" ")).filter(whatlang::Info::is_reliable)?;
                 Some(named(found.lang(), alphabet))
                     .filter(|language| language.alphabet() == Some(alphabet))
             })
@@ -240,23 +242,28 @@ fn detect(title: &str, body: &str, fallback: Language) -> Language {
     }
 }
 
-/// The alphabet of most letters of `text`, and how many they are.
-fn main_alphabet(text: &str) -> Option<(Alphabet, usize)> {
+fn first_chars(text: &str, n_chars: usize) -> &str {
+    text.char_indices().nth(n_chars).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The alphabet of most letters of two texts, and how many they are.
+fn main_alphabet(texts: [&str; 2]) -> Option<(Alphabet, usize)> {
     let mut counts = [0_usize; Alphabet::ALL.len()];
-    for alphabet in text.chars().filter_map(Alphabet::of_letter) {
+    let chars = texts.into_iter().flat_map(str::chars);
+    for alphabet in chars.filter_map(Alphabet::of_letter) {
         counts[alphabet as usize] += 1;
     }
     let most = Alphabet::ALL.into_iter().rev().max_by_key(|alphabet| counts[*alphabet as usize])?;
     Some((most, counts[most as usize])).filter(|(_, n_letters)| *n_letters > 0)
 }
 
-/// The language whose function words stand out in `text`, if one does.
+/// The language whose function words stand out in two texts, if one does.
 ///
 /// Quicker than counting letter sequences by a factor of twenty, and enough for nearly all prose of some length.
-fn by_function_words(text: &str) -> Option<Language> {
-    static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32>> = OnceLock::new();
+fn by_function_words(texts: [&str; 2]) -> Option<Language> {
+    static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32, RandomState>> = OnceLock::new();
     let languages_of = LANGUAGES_OF.get_or_init(|| {
-        let mut map = HashMap::new();
+        let mut map = HashMap::default();
         for language in Language::ALL {
             // Single letters are more often list marks and variables than words.
             for word in stop_words(language).iter().filter(|word| word.chars().nth(1).is_some()) {
@@ -267,9 +274,15 @@ fn by_function_words(text: &str) -> Option<Language> {
     });
     let mut counts = [0_u32; Language::ALL.len()];
     let mut lower = String::new();
-    for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
+    let words = texts.into_iter().flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
+    for word in words.filter(|word| !word.is_empty()) {
         lower.clear();
-        lower.extend(word.chars().flat_map(char::to_lowercase));
+        if word.is_ascii() {
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+        } else {
+            lower.extend(word.chars().flat_map(char::to_lowercase));
+        }
         let mut languages = languages_of.get(lower.as_str()).copied().unwrap_or(0);
         while languages != 0 {
             counts[languages.trailing_zeros() as usize] += 1;

@@ -26,6 +26,9 @@ const FIELD_GAP: u32 = 16;
 /// The name under which the index looks up [`Encoded`].
 const TOKENIZER: &str = "weft";
 
+/// Terms that an encoder remembers from note to note.
+const MAX_REMEMBERED: usize = 1 << 15;
+
 /// Prominent places of a note. Their order is that of [`Fields::prominent`].
 pub(super) const N_PROMINENT: usize = 4;
 
@@ -105,7 +108,7 @@ pub struct KeywordEncoder {
     fields: Fields,
     choice: LanguageChoice,
     analyzer: Analyzer,
-    counts: HashMap<Box<str>, Count, RandomState>,
+    counts: Counts,
     text: TermText,
 }
 
@@ -122,12 +125,6 @@ impl EncodedNote {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    frequency: u32,
-    is_word: bool,
-}
-
 impl KeywordEncoder {
     /// An encoder that has seen nothing yet, for indexes of this choice.
     pub(super) fn new(choice: LanguageChoice) -> Self {
@@ -141,7 +138,7 @@ impl KeywordEncoder {
         let fields = &self.fields;
         let language = self.choice.of(note.title, note.body);
         let mut length = 0_u64;
-        self.counts.clear();
+        self.counts.begin();
         self.text.clear();
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
         {
@@ -149,16 +146,16 @@ impl KeywordEncoder {
                 let is_word = token.kind == TokenKind::Word;
                 length += u64::from(is_word);
                 self.text.push(token.term, token.position);
-                count(&mut self.counts, token.term, is_word);
+                self.counts.add(token.term, is_word);
             });
             self.text.end_part();
         }
         // A tag is found like any other word of the note, but is not counted again where the text has it.
         for tag in &note.tags {
             self.analyzer.analyze(tag, language, |token| {
-                if !self.counts.contains_key(token.term) {
+                if !self.counts.contains(token.term) {
                     self.text.push(token.term, token.position);
-                    count(&mut self.counts, token.term, token.kind == TokenKind::Word);
+                    self.counts.add(token.term, token.kind == TokenKind::Word);
                 }
             });
             self.text.end_part();
@@ -168,7 +165,7 @@ impl KeywordEncoder {
         document.add_u64(fields.length, length);
         document.add_u64(fields.language, language.code());
         document.add_text(fields.text, &self.text.encoded);
-        document.add_bytes(fields.terms, &self.term_list());
+        document.add_bytes(fields.terms, &self.counts.list());
         let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
         for (field, texts) in fields.prominent.iter().zip(prominent) {
             self.text.clear();
@@ -190,22 +187,88 @@ impl KeywordEncoder {
         }
         EncodedNote(document)
     }
+}
+
+/// How often which terms occur in a note.
+///
+/// Terms of the notes before it are remembered, for most come again: then nothing is allocated for them.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Where each term stands.
+    places: HashMap<Box<str>, u32, RandomState>,
+    terms: Vec<Counted>,
+    /// Where those of this note stand.
+    own: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Counted {
+    term: Box<str>,
+    beginning: u64,
+    /// 0 where this note does not hold it.
+    frequency: u32,
+    is_word: bool,
+}
+
+impl Counts {
+    /// Begins to count the terms of another note.
+    fn begin(&mut self) {
+        for at in self.own.drain(..) {
+            self.terms[at as usize].frequency = 0;
+        }
+        if self.terms.len() > MAX_REMEMBERED {
+            self.places.clear();
+            self.terms.clear();
+        }
+    }
+
+    fn add(&mut self, term: &str, is_word: bool) {
+        let at = match self.places.get(term) {
+            Some(at) => *at,
+            None => {
+                let at = u32::try_from(self.terms.len()).expect("a note has fewer than 2^32 terms");
+                self.places.insert(term.into(), at);
+                let beginning = beginning(term);
+                self.terms.push(Counted {
+                    term: term.into(),
+                    beginning,
+                    frequency: 0,
+                    is_word: false,
+                });
+                at
+            }
+        };
+        let counted = &mut self.terms[at as usize];
+        if counted.frequency == 0 {
+            self.own.push(at);
+            counted.is_word = false;
+        }
+        counted.frequency += 1;
+        counted.is_word |= is_word;
+    }
+
+    fn contains(&self, term: &str) -> bool {
+        self.places.get(term).is_some_and(|at| self.terms[*at as usize].frequency > 0)
+    }
 
     /// The note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
-    fn term_list(&self) -> Vec<u8> {
-        let mut terms: Vec<(u64, &str, Count)> =
-            self.counts.iter().map(|(term, count)| (beginning(term), &**term, *count)).collect();
-        terms.sort_unstable_by_key(|(beginning, term, _)| (*beginning, *term));
-        let mut bytes = Vec::with_capacity(terms.len() * 8);
+    fn list(&mut self) -> Vec<u8> {
+        let Self { terms, own, .. } = self;
+        let counted = |at: u32| &terms[at as usize];
+        own.sort_unstable_by(|a, b| {
+            let (a, b) = (counted(*a), counted(*b));
+            a.beginning.cmp(&b.beginning).then_with(|| a.term.cmp(&b.term))
+        });
+        let mut bytes = Vec::with_capacity(own.len() * 8);
         let mut previous: &[u8] = b"";
-        for (_, term, count) in terms {
+        for Counted { term, frequency, is_word, .. } in own.iter().map(|at| counted(*at)) {
             let term = term.as_bytes();
             let n_shared =
                 previous.iter().zip(term).take_while(|(left, right)| left == right).count();
             push_number(n_shared as u64, &mut bytes);
             push_number((term.len() - n_shared) as u64, &mut bytes);
             bytes.extend(&term[n_shared..]);
-            push_number(u64::from(count.frequency) << 1 | u64::from(count.is_word), &mut bytes);
+            push_number(u64::from(*frequency) << 1 | u64::from(*is_word), &mut bytes);
             previous = term;
         }
         bytes
@@ -218,15 +281,6 @@ fn beginning(term: &str) -> u64 {
     let n = term.len().min(bytes.len());
     bytes[..n].copy_from_slice(&term.as_bytes()[..n]);
     u64::from_be_bytes(bytes)
-}
-
-fn count(counts: &mut HashMap<Box<str>, Count, RandomState>, term: &str, is_word: bool) {
-    let count = match counts.get_mut(term) {
-        Some(count) => count,
-        None => counts.entry(term.into()).or_default(),
-    };
-    count.frequency += 1;
-    count.is_word |= is_word;
 }
 
 /// Appends `number` in seven-bit groups, lowest first.
@@ -368,7 +422,7 @@ mod tests {
             aliases: Vec::new(),
             headings: Vec::new(),
         };
-        let bytes = encoded(&note).term_list();
+        let bytes = encoded(&note).counts.list();
         let mut read = Vec::new();
         assert!(read_term_list(&bytes, |entry| read.push((
             entry.term.to_owned(),
