@@ -18,6 +18,7 @@ impl Analyzers {
         let taken = idle().pop();
         let mut analyzer = taken.unwrap_or_default();
         let done = work(&mut analyzer);
+        analyzer.rest();
         idle().push(analyzer);
         done
     }

@@ -18,11 +18,8 @@ const MAX_TERM_CHARS: usize = 64;
 /// Parts of one compound that become terms of their own.
 const MAX_PARTS: usize = 16;
 
-/// Words whose analysis is remembered, per language.
-const MAX_REMEMBERED: usize = 1 << 14;
-
-/// Longest word (in bytes) whose analysis is remembered.
-const MAX_REMEMBERED_BYTES: usize = 32;
+/// Terms that are remembered from text to text, with the words that became them.
+const MAX_REMEMBERED: usize = 1 << 15;
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +39,8 @@ pub enum TokenKind {
 pub struct Token<'t> {
     /// The form under which it is indexed.
     pub term: &'t str,
+    /// The analyzer's number of the term: terms are equal where their numbers are, until the analyzer [rests](Analyzer::rest).
+    pub number: u32,
     /// The first byte in the analysed text.
     pub start: usize,
     /// The byte after the last.
@@ -60,15 +59,13 @@ pub struct Token<'t> {
 /// - Scripts without spaces, and Korean, give pairs of neighbouring characters, and each character besides.
 /// - Words end at the border of two scripts.
 /// - `foo_bar`, `fooBar` and `FooBar` give `foobar`, then their parts; `v1.2` and `1,000` stay whole; `C++` and `C#` keep their signs.
+///
+/// It remembers every word it meets until it [rests](Self::rest).
+#[derive(Default)]
 pub struct Analyzer {
     rules: [Option<Rules>; Language::ALL.len()],
+    terms: Terms,
     lower: String,
-}
-
-impl Default for Analyzer {
-    fn default() -> Self {
-        Self { rules: [const { None }; Language::ALL.len()], lower: String::new() }
-    }
 }
 
 impl std::fmt::Debug for Analyzer {
@@ -82,6 +79,19 @@ impl Analyzer {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Forgets what it knows where that has grown beyond use; terms are numbered anew then. To be called between texts.
+    pub fn rest(&mut self) {
+        if self.terms.texts.len() > MAX_REMEMBERED {
+            self.terms = Terms::default();
+            self.rules.iter_mut().flatten().for_each(|rules| rules.known = Known::default());
+        }
+    }
+
+    /// The term of a number that a token had since the last rest.
+    pub(super) fn term(&self, number: u32) -> &str {
+        &self.terms.texts[number as usize]
     }
 
     /// Hands every token of `text` to `sink`, in the order of their positions. `O(text)`.
@@ -121,29 +131,33 @@ impl Analyzer {
         let rules = self.rules[language as usize].get_or_insert_with(|| Rules::new(language));
         let raw = cut(&text[word.start..word.end]);
         let (start, end) = (word.start, word.end);
+        let (terms, lower) = (&mut self.terms, &mut self.lower);
         if !word.is_compound {
-            let Entry { term, is_stop } = rules.entry(raw, alphabet, &mut self.lower);
+            let Entry { number, is_stop } = rules.entry(raw, alphabet, terms, lower);
+            let term = terms.text(number);
             if term.is_empty() {
                 return position;
             }
-            let kind = if *is_stop { TokenKind::Stop } else { TokenKind::Word };
-            sink(Token { term, start, end, position, kind });
+            let kind = if is_stop { TokenKind::Stop } else { TokenKind::Word };
+            sink(Token { term, number, start, end, position, kind });
             return position + 1;
         }
         let joined: String = raw.chars().filter(|c| !matches!(c, '_' | ',')).collect();
-        let Entry { term, .. } = rules.entry(&joined, alphabet, &mut self.lower);
-        sink(Token { term, start, end, position, kind: TokenKind::Word });
+        let Entry { number, .. } = rules.entry(&joined, alphabet, terms, lower);
+        let term = terms.text(number);
+        sink(Token { term, number, start, end, position, kind: TokenKind::Word });
         let mut next = position + 1;
         if Parts::new(raw).nth(1).is_none() {
             return next;
         }
         for (part_start, part_end) in Parts::new(raw).take(MAX_PARTS) {
             let part = &raw[part_start..part_end];
-            let Entry { term, .. } = rules.entry(part, alphabet, &mut self.lower);
+            let Entry { number, .. } = rules.entry(part, alphabet, terms, lower);
             // A single letter or digit tells nothing.
             if part.chars().nth(1).is_some() {
                 let (start, end) = (start + part_start, start + part_end);
-                sink(Token { term, start, end, position: next, kind: TokenKind::Part });
+                let term = terms.text(number);
+                sink(Token { term, number, start, end, position: next, kind: TokenKind::Part });
             }
             next += 1;
         }
@@ -163,17 +177,20 @@ impl Analyzer {
         let mut unit = units.next();
         while let Some((start, end)) = unit {
             let next = units.next();
-            let term = &mut self.lower;
+            let (terms, term) = (&mut self.terms, &mut self.lower);
             term.clear();
             push_lower(&text[start..end], term);
             let n_single = term.len();
             if let Some((next_start, next_end)) = next {
                 push_lower(&text[next_start..next_end], term);
-                sink(Token { term, start, end: next_end, position, kind: TokenKind::Word });
+                let (number, end, kind) = (terms.number(term), next_end, TokenKind::Word);
+                sink(Token { term, number, start, end, position, kind });
                 single = TokenKind::Character;
             }
-            if n_single > 0 {
-                sink(Token { term: &term[..n_single], start, end, position, kind: single });
+            let term = &term[..n_single];
+            if !term.is_empty() {
+                let number = terms.number(term);
+                sink(Token { term, number, start, end, position, kind: single });
             }
             position += 1;
             unit = next;
@@ -182,18 +199,40 @@ impl Analyzer {
     }
 }
 
+/// Terms by number, each once.
+#[derive(Default)]
+struct Terms {
+    numbers: HashMap<Box<str>, u32, RandomState>,
+    texts: Vec<Box<str>>,
+}
+
+impl Terms {
+    fn number(&mut self, term: &str) -> u32 {
+        if let Some(number) = self.numbers.get(term) {
+            return *number;
+        }
+        let number = u32::try_from(self.texts.len()).expect("a text has fewer than 2^32 terms");
+        self.numbers.insert(term.into(), number);
+        self.texts.push(term.into());
+        number
+    }
+
+    fn text(&self, number: u32) -> &str {
+        &self.texts[number as usize]
+    }
+}
+
 /// What one language makes of words, with the answers it gave.
 struct Rules {
     stemmer: Option<Stemmer>,
     stop_words: &'static [&'static str],
-    /// Looked up for every word of every text, so its hash must be quick.
-    known: HashMap<Box<str>, usize, RandomState>,
-    entries: Vec<Entry>,
+    known: Known,
 }
 
-#[derive(Default)]
+/// What a word becomes.
+#[derive(Clone, Copy)]
 struct Entry {
-    term: String,
+    number: u32,
     is_stop: bool,
 }
 
@@ -202,15 +241,20 @@ impl Rules {
         Self {
             stemmer: language.algorithm().map(Stemmer::create),
             stop_words: stop_words(language),
-            known: HashMap::default(),
-            entries: vec![Entry::default()],
+            known: Known::default(),
         }
     }
 
-    /// The term of `raw`; `lower` is room to work in.
-    fn entry(&mut self, raw: &str, alphabet: Alphabet, lower: &mut String) -> &Entry {
-        if let Some(&at) = self.known.get(raw) {
-            return &self.entries[at];
+    /// What `raw` becomes; `lower` is room to work in.
+    fn entry(
+        &mut self,
+        raw: &str,
+        alphabet: Alphabet,
+        terms: &mut Terms,
+        lower: &mut String,
+    ) -> Entry {
+        if let Some(entry) = self.known.get(raw) {
+            return entry;
         }
         lower.clear();
         push_lower(raw, lower);
@@ -223,18 +267,59 @@ impl Rules {
             Some(stemmer) => push_folded(&stemmer.stem(lower), alphabet, &mut term),
             None => push_folded(lower, alphabet, &mut term),
         }
-        let entry = Entry { term, is_stop };
-        if raw.len() > MAX_REMEMBERED_BYTES {
-            self.entries[0] = entry;
-            return &self.entries[0];
+        let entry = Entry { number: terms.number(&term), is_stop };
+        self.known.insert(raw, entry);
+        entry
+    }
+}
+
+/// What words became, by their bytes. Looked up for every word of every text, so it must be quick.
+#[derive(Default)]
+struct Known {
+    short: HashMap<ShortWord, Entry, RandomState>,
+    long: HashMap<Box<str>, Entry, RandomState>,
+}
+
+impl Known {
+    fn get(&self, word: &str) -> Option<Entry> {
+        match ShortWord::of(word.as_bytes()) {
+            Some(word) => self.short.get(&word).copied(),
+            None => self.long.get(word).copied(),
         }
-        if self.entries.len() > MAX_REMEMBERED {
-            self.known.clear();
-            self.entries.truncate(1);
-        }
-        self.known.insert(raw.into(), self.entries.len());
-        self.entries.push(entry);
-        &self.entries[self.entries.len() - 1]
+    }
+
+    fn insert(&mut self, word: &str, entry: Entry) {
+        match ShortWord::of(word.as_bytes()) {
+            Some(word) => self.short.insert(word, entry),
+            None => self.long.insert(word.into(), entry),
+        };
+    }
+}
+
+/// A word of at most 16 bytes: how many, the first and the last of them. Compared as numbers, where it stands.
+#[derive(PartialEq, Eq, Hash)]
+struct ShortWord(usize, u64, u64);
+
+impl ShortWord {
+    fn of(word: &[u8]) -> Option<Self> {
+        let n_bytes = word.len();
+        let (first, last) = match n_bytes {
+            0..4 => {
+                // Three bytes are the first, the middle and the last; of fewer some are the same.
+                let byte = |at: usize| u64::from(word.get(at).copied().unwrap_or_default());
+                (byte(0), byte(n_bytes / 2) << 8 | byte(n_bytes.saturating_sub(1)))
+            }
+            4..8 => {
+                let (first, last) = (word.first_chunk()?, word.last_chunk()?);
+                (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+            }
+            8..=16 => {
+                let (first, last) = (word.first_chunk()?, word.last_chunk()?);
+                (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+            }
+            _ => return None,
+        };
+        Some(Self(n_bytes, first, last))
     }
 }
 
@@ -557,6 +642,52 @@ mod tests {
             .map(|(name, language, text, _)| (name, shown(text, language)))
             .collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn equal_terms_have_one_number_until_the_analyzer_rests() {
+        let mut analyzer = Analyzer::new();
+        let mut numbers = |text: &str| {
+            let mut numbers = Vec::new();
+            analyzer.rest();
+            analyzer.analyze(text, Language::English, |token| numbers.push(token.number));
+            assert!(
+                numbers.iter().all(|number| !analyzer.term(*number).is_empty()),
+                "each has a term"
+            );
+            numbers
+        };
+        let ferns = numbers("fern Ferns FERN 蕨蕨蕨 moss");
+        assert_eq!(ferns, [0, 0, 0, 1, 2, 1, 2, 2, 3]);
+        assert_eq!(numbers("moss fern"), [3, 0], "it remembers");
+        let many: String = (0..=MAX_REMEMBERED).map(|n| format!("x{n} ")).collect();
+        numbers(&many);
+        assert_eq!(numbers("moss fern"), [0, 1], "not for ever");
+    }
+
+    #[test]
+    fn short_words_are_told_apart() {
+        let letters = ["a", "b", "ab"];
+        let mut words: Vec<String> = letters.map(String::from).to_vec();
+        while words.last().is_some_and(|word| word.len() < 18) {
+            let longer: Vec<String> =
+                letters.map(|end| words[words.len() - 1].clone() + end).to_vec();
+            words.extend(longer);
+            words.push("a".repeat(words.len() % 20));
+        }
+        words.sort();
+        words.dedup();
+        for one in &words {
+            for other in &words {
+                let (short, short_other) =
+                    (ShortWord::of(one.as_bytes()), ShortWord::of(other.as_bytes()));
+                assert_eq!(short.is_some(), one.len() <= 16);
+                assert!(
+                    short.is_none() || (short == short_other) == (one == other),
+                    "{one} {other}"
+                );
+            }
+        }
     }
 
     #[test]

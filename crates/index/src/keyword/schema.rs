@@ -4,9 +4,6 @@
 //! `names` holds each name of a note as one term.
 //! `terms` is the note's own list of terms, read back when the note is ranked from or replaced.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
 use tantivy::TantivyDocument;
 use tantivy::schema::{
     BytesOptions, FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
@@ -25,9 +22,6 @@ const FIELD_GAP: u32 = 16;
 
 /// The name under which the index looks up [`Encoded`].
 const TOKENIZER: &str = "weft";
-
-/// Terms that an encoder remembers from note to note.
-const MAX_REMEMBERED: usize = 1 << 15;
 
 /// Prominent places of a note. Their order is that of [`Fields::prominent`].
 pub(super) const N_PROMINENT: usize = 4;
@@ -138,7 +132,8 @@ impl KeywordEncoder {
         let fields = &self.fields;
         let language = self.choice.of(note.title, note.body);
         let mut length = 0_u64;
-        self.counts.begin();
+        self.counts.clear();
+        self.analyzer.rest();
         self.text.clear();
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
         {
@@ -146,16 +141,16 @@ impl KeywordEncoder {
                 let is_word = token.kind == TokenKind::Word;
                 length += u64::from(is_word);
                 self.text.push(token.term, token.position);
-                self.counts.add(token.term, is_word);
+                self.counts.add(token.number, is_word);
             });
             self.text.end_part();
         }
         // A tag is found like any other word of the note, but is not counted again where the text has it.
         for tag in &note.tags {
             self.analyzer.analyze(tag, language, |token| {
-                if !self.counts.contains(token.term) {
+                if !self.counts.contains(token.number) {
                     self.text.push(token.term, token.position);
-                    self.counts.add(token.term, token.kind == TokenKind::Word);
+                    self.counts.add(token.number, token.kind == TokenKind::Word);
                 }
             });
             self.text.end_part();
@@ -165,7 +160,7 @@ impl KeywordEncoder {
         document.add_u64(fields.length, length);
         document.add_u64(fields.language, language.code());
         document.add_text(fields.text, &self.text.encoded);
-        document.add_bytes(fields.terms, &self.counts.list());
+        document.add_bytes(fields.terms, &self.counts.list(&self.analyzer));
         let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
         for (field, texts) in fields.prominent.iter().zip(prominent) {
             self.text.clear();
@@ -189,86 +184,62 @@ impl KeywordEncoder {
     }
 }
 
-/// How often which terms occur in a note.
-///
-/// Terms of the notes before it are remembered, for most come again: then nothing is allocated for them.
+/// How often which terms occur in a note, by the analyzer's numbers.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Where each term stands.
-    places: HashMap<Box<str>, u32, RandomState>,
-    terms: Vec<Counted>,
-    /// Where those of this note stand.
+    counts: Vec<Count>,
+    /// The terms of the note.
     own: Vec<u32>,
 }
 
-#[derive(Debug)]
-struct Counted {
-    term: Box<str>,
-    beginning: u64,
-    /// 0 where this note does not hold it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
     frequency: u32,
     is_word: bool,
 }
 
 impl Counts {
-    /// Begins to count the terms of another note.
-    fn begin(&mut self) {
-        for at in self.own.drain(..) {
-            self.terms[at as usize].frequency = 0;
-        }
-        if self.terms.len() > MAX_REMEMBERED {
-            self.places.clear();
-            self.terms.clear();
+    fn clear(&mut self) {
+        for number in self.own.drain(..) {
+            self.counts[number as usize] = Count::default();
         }
     }
 
-    fn add(&mut self, term: &str, is_word: bool) {
-        let at = match self.places.get(term) {
-            Some(at) => *at,
-            None => {
-                let at = u32::try_from(self.terms.len()).expect("a note has fewer than 2^32 terms");
-                self.places.insert(term.into(), at);
-                let beginning = beginning(term);
-                self.terms.push(Counted {
-                    term: term.into(),
-                    beginning,
-                    frequency: 0,
-                    is_word: false,
-                });
-                at
-            }
-        };
-        let counted = &mut self.terms[at as usize];
-        if counted.frequency == 0 {
-            self.own.push(at);
-            counted.is_word = false;
+    fn add(&mut self, number: u32, is_word: bool) {
+        let at = number as usize;
+        if at >= self.counts.len() {
+            self.counts.resize(at + 1, Count::default());
         }
-        counted.frequency += 1;
-        counted.is_word |= is_word;
+        let count = &mut self.counts[at];
+        if count.frequency == 0 {
+            self.own.push(number);
+        }
+        count.frequency += 1;
+        count.is_word |= is_word;
     }
 
-    fn contains(&self, term: &str) -> bool {
-        self.places.get(term).is_some_and(|at| self.terms[*at as usize].frequency > 0)
+    fn contains(&self, number: u32) -> bool {
+        self.counts.get(number as usize).is_some_and(|count| count.frequency > 0)
     }
 
     /// The note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
-    fn list(&mut self) -> Vec<u8> {
-        let Self { terms, own, .. } = self;
-        let counted = |at: u32| &terms[at as usize];
-        own.sort_unstable_by(|a, b| {
-            let (a, b) = (counted(*a), counted(*b));
-            a.beginning.cmp(&b.beginning).then_with(|| a.term.cmp(&b.term))
+    fn list(&self, analyzer: &Analyzer) -> Vec<u8> {
+        let term = |number: u32| analyzer.term(number);
+        let mut terms: Vec<(u64, u32)> =
+            self.own.iter().map(|number| (beginning(term(*number)), *number)).collect();
+        terms.sort_unstable_by(|(a_begins, a), (b_begins, b)| {
+            a_begins.cmp(b_begins).then_with(|| term(*a).cmp(term(*b)))
         });
-        let mut bytes = Vec::with_capacity(own.len() * 8);
+        let mut bytes = Vec::with_capacity(terms.len() * 8);
         let mut previous: &[u8] = b"";
-        for Counted { term, frequency, is_word, .. } in own.iter().map(|at| counted(*at)) {
-            let term = term.as_bytes();
+        for (_, number) in terms {
+            let (term, count) = (term(number).as_bytes(), self.counts[number as usize]);
             let n_shared =
                 previous.iter().zip(term).take_while(|(left, right)| left == right).count();
             push_number(n_shared as u64, &mut bytes);
             push_number((term.len() - n_shared) as u64, &mut bytes);
             bytes.extend(&term[n_shared..]);
-            push_number(u64::from(*frequency) << 1 | u64::from(*is_word), &mut bytes);
+            push_number(u64::from(count.frequency) << 1 | u64::from(count.is_word), &mut bytes);
             previous = term;
         }
         bytes
@@ -422,7 +393,8 @@ mod tests {
             aliases: Vec::new(),
             headings: Vec::new(),
         };
-        let bytes = encoded(&note).counts.list();
+        let encoder = encoded(&note);
+        let bytes = encoder.counts.list(&encoder.analyzer);
         let mut read = Vec::new();
         assert!(read_term_list(&bytes, |entry| read.push((
             entry.term.to_owned(),
