@@ -15,11 +15,14 @@ pub(super) fn decode<'b>(bytes: &'b [u8], diagnostics: &mut Vec<Diagnostic>) -> 
         [0xFF, 0xFE, rest @ ..] => Cow::Owned(utf_16(rest, u16::from_le_bytes, diagnostics)),
         [0xFE, 0xFF, rest @ ..] => Cow::Owned(utf_16(rest, u16::from_be_bytes, diagnostics)),
         [0xEF, 0xBB, 0xBF, rest @ ..] | rest => {
-            let text = String::from_utf8_lossy(rest);
-            if let Cow::Owned(text) = &text {
-                diagnostics.push(not_unicode("UTF-8", text));
+            // Nearly always; what replaces bytes is slow to find that it need not.
+            if let Ok(text) = str::from_utf8(rest) {
+                Cow::Borrowed(text)
+            } else {
+                let text = String::from_utf8_lossy(rest);
+                diagnostics.push(not_unicode("UTF-8", &text));
+                text
             }
-            text
         }
     };
     if text.contains('\0') {
