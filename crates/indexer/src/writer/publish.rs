@@ -261,11 +261,15 @@ impl Writer {
         self.publish(&[]).inspect_err(|_| self.retry())
     }
 
-    /// Makes the words anew from the notes, whatever lies there.
+    /// Makes the words anew from the notes, whatever lies there; the answers stay what they are.
     pub(super) fn rewrite_words(&mut self) -> Result<(), IndexError> {
+        let before = self.publisher.newest();
         self.words_in_doubt = true;
         self.begin_words()?;
-        self.publish(&[])
+        self.settle_words(&before.notes, before.generation)?;
+        let keyword = self.keyword.reader().clone();
+        self.publisher.publish(Snapshot { keyword, ..Snapshot::clone(&before) });
+        Ok(())
     }
 
     /// Throws the words' files away; answers come from what is in memory until others are made.
