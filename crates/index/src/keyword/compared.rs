@@ -17,18 +17,23 @@ use crate::disk::Facts;
 pub(super) struct Compared(HashMap<PathBuf, Option<Facts>>);
 
 impl Compared {
-    /// Compares the files of the last commit that are new, or that were touched since they were last compared.
+    /// Compares the files of the last commit that are new, or that were touched since they were last compared; all of them where that is asked.
     ///
     /// Costs a question to the file system for each file, and the reading of those that are compared.
     /// Fails with [`KeywordError::Corrupt`] where one is missing or is not as it was written.
-    pub(super) fn compare(&mut self, index: &Index, place: &Place) -> Result<(), KeywordError> {
+    pub(super) fn compare(
+        &mut self,
+        index: &Index,
+        place: &Place,
+        all: bool,
+    ) -> Result<(), KeywordError> {
         let listed = || -> Result<Vec<PathBuf>, KeywordError> {
             let metas = index.load_metas().map_err(|error| place.tantivy(error))?;
             Ok(metas.segments.iter().flat_map(files_of).collect())
         };
         loop {
             let files = listed()?;
-            let outcome = self.compare_each(&files, index, place);
+            let outcome = self.compare_each(&files, index, place, all);
             // Segments are merged in the background, and then their files go.
             if outcome.is_ok() || listed()? == files {
                 return outcome;
@@ -41,20 +46,24 @@ impl Compared {
         files: &[PathBuf],
         index: &Index,
         place: &Place,
+        all: bool,
     ) -> Result<(), KeywordError> {
-        let before = std::mem::take(&mut self.0);
+        let mut compared = HashMap::with_capacity(files.len());
         for file in files {
             // Asked before it is read, so that what is changed meanwhile is compared again.
             let now = Facts::of(&place.0.join(file));
-            let known = before.get(file).copied();
+            let known = self.0.get(file).copied();
+            // Reading it would end the process where it is mapped.
             if Facts::is_cut(known.flatten(), now) {
                 return Err(place.corrupt(format!("it was cut: {}", file.display())));
             }
-            if known != Some(now) && !is_whole(index, file).map_err(|error| place.read(error))? {
+            let is_due = all || known != Some(now);
+            if is_due && !is_whole(index, file).map_err(|error| place.read(error))? {
                 return Err(place.corrupt(format!("wrong checksum: {}", file.display())));
             }
-            self.0.insert(file.clone(), now);
+            compared.insert(file.clone(), now);
         }
+        self.0 = compared;
         Ok(())
     }
 }

@@ -181,13 +181,19 @@ impl KeywordWriter {
         self.doubt.listen(listener);
     }
 
+    /// Compares the files of the last commit that were touched since they were last compared; otherwise costs a question to the file system for each file.
+    ///
+    /// Fails as [`examine`](Self::examine) does.
+    pub fn examine_touched(&mut self) -> Result<(), KeywordError> {
+        self.compared.compare(&self.index, &self.place, false)
+    }
+
     /// Compares every file of the last commit with its checksum. `O(bytes)`, at the speed of reading.
     ///
     /// Fails with [`KeywordError::Corrupt`] where one is not what was written; [`begin_anew`](Self::begin_anew) would help.
     pub fn examine(&mut self) -> Result<(), KeywordError> {
         self.doubt.settle();
-        self.compared = Compared::default();
-        self.compared.compare(&self.index, &self.place)
+        self.compared.compare(&self.index, &self.place, true)
     }
 
     /// An encoder for notes of this index, to make them ready on another thread.
@@ -264,7 +270,7 @@ impl KeywordWriter {
 
     fn try_commit(&mut self, generation: u64) -> Result<KeywordReader, KeywordError> {
         // The library reads every segment for deletions, on a thread where a panic over damage ends the process.
-        self.compared.compare(&self.index, &self.place)?;
+        self.examine_touched()?;
         self.start()?;
         let payload = format!("{generation} {}", analysis_of(self.settings.language));
         if let Some(writer) = &mut self.writer {
@@ -475,7 +481,7 @@ impl Opened {
         }
         // Before anything is decoded: damage is found here, and not as a panic or a wrong answer.
         let mut compared = Compared::default();
-        compared.compare(&index, place)?;
+        compared.compare(&index, place, true)?;
         let source = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)

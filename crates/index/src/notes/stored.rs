@@ -142,10 +142,14 @@ impl NoteTable {
         Err(StoreError::Changed { path: path.clone() })
     }
 
-    /// The same where somebody touched that file; otherwise costs a question to the file system.
-    pub fn check_if_touched(&self) -> Result<(), StoreError> {
+    /// The same where somebody touched that file, and says whether; otherwise costs a question to the file system.
+    pub fn check_touched(&self) -> Result<bool, StoreError> {
         let Source { path, facts, .. } = &self.source;
-        if *facts == Facts::of(path) { Ok(()) } else { self.check() }
+        let is_touched = *facts != Facts::of(path);
+        if is_touched {
+            self.check()?;
+        }
+        Ok(is_touched)
     }
 
     /// An empty table over the same vaults.

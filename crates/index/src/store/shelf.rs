@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weft_model::{NoteId, TextHash};
 
 use super::{Held, StoreError};
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, Facts};
 use crate::embedder::{Embedder, ModelIdentity};
 use crate::notes::NoteTable;
 use crate::snapshot::Vectors;
@@ -66,11 +66,30 @@ struct Home {
     /// Which of the folders in it holds the rows.
     number: u64,
     log: File,
+    /// What the file system said of the rows' file when it was last written to.
+    facts: Option<Facts>,
+    /// Whether somebody else touched it before it was written to.
+    is_touched: bool,
 }
 
 impl Home {
     fn path(&self, file: &str) -> PathBuf {
         self.folder.join(self.number.to_string()).join(file)
+    }
+
+    /// Whether somebody else touched the rows' file, or took it away.
+    fn is_touched(&self) -> bool {
+        self.is_touched || self.facts != Facts::of(&self.path(ROWS_FILE))
+    }
+
+    /// Whether the rows' file has lost bytes.
+    fn is_cut(&self) -> bool {
+        Facts::is_cut(self.facts, Facts::of(&self.path(ROWS_FILE)))
+    }
+
+    /// Takes it that the rows' file is as it is meant to be.
+    fn settle(&mut self) {
+        (self.facts, self.is_touched) = (Facts::of(&self.path(ROWS_FILE)), false);
     }
 
     /// Adds to the log, behind its first `n_logged` entries, whatever an attempt that failed has left there.
@@ -211,7 +230,9 @@ impl Shelf {
         let log = File::options().read(true).write(true).open(&log_path);
         let log = log.map_err(StoreError::io("open", &log_path))?;
         let n_logged = texts.len();
-        let home = Home { disk: disk.clone(), folder: folder.to_owned(), number, log };
+        let (disk, folder) = (disk.clone(), folder.to_owned());
+        let mut home = Home { disk, folder, number, log, facts: None, is_touched: false };
+        home.settle();
         let shelf = Self::over(writer, Some(home), embedder);
         Ok(Self { rows, n_waiting, texts, sums, by_text, n_logged, ..shelf })
     }
@@ -322,7 +343,13 @@ impl Shelf {
     }
 
     fn add(&mut self, note: NoteId, text: TextHash, vector: &[f32]) -> Result<RowId, StoreError> {
-        let row = self.writer.append(&[(note, vector)])?[0];
+        let is_touched = self.home.as_ref().is_some_and(Home::is_touched);
+        let added = self.writer.append(&[(note, vector)]);
+        if let Some(home) = &mut self.home {
+            home.settle();
+            home.is_touched = is_touched;
+        }
+        let row = added?[0];
         self.texts.push(text);
         self.sums.push(checksum(text, vector));
         self.by_text.entry(text).or_insert(row);
@@ -335,14 +362,33 @@ impl Shelf {
         index.vector(row).filter(|vector| checksum(text, vector) == sum)
     }
 
+    /// Whether somebody else touched the file of the rows, or took it away. Costs a question to the file system.
+    #[must_use]
+    pub fn is_touched(&self) -> bool {
+        self.home.as_ref().is_some_and(Home::is_touched)
+    }
+
+    /// Whether somebody took the file of the rows away, which are still held.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.home.as_ref().is_some_and(|home| !home.path(ROWS_FILE).exists())
+    }
+
     /// Lets the rows go that another program changed since they were made, and tells how many; their chunks wait for a vector.
     ///
-    /// Reads every row that somebody owns.
+    /// Reads every row that somebody owns; of a file that was cut none, which would end the process.
     pub fn drop_damaged(&mut self) -> Result<usize, StoreError> {
+        let is_cut = self.home.as_ref().is_some_and(Home::is_cut);
+        if is_cut {
+            self.by_text.clear();
+        }
+        if let Some(home) = &mut self.home {
+            home.settle();
+        }
         let index = self.writer.publish();
         let owned = self.rows.values().flatten().flatten().copied();
         let damaged: HashSet<RowId> =
-            owned.filter(|row| self.whole(&index, *row).is_none()).collect();
+            owned.filter(|row| is_cut || self.whole(&index, *row).is_none()).collect();
         if damaged.is_empty() {
             return Ok(0);
         }
@@ -383,6 +429,7 @@ impl Shelf {
                 let (writer, map, log) = rewrite(disk, folder, number, &self.writer, entries)?;
                 (self.writer, home.number, home.log) = (writer, number, log);
                 keep_number(disk, folder, number);
+                home.settle();
                 map
             }
             None => {

@@ -179,6 +179,24 @@ fn damage_is_not_merged_into_a_segment_that_looks_whole() {
 }
 
 #[test]
+fn files_that_were_cut_are_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer = filled(folder.path());
+    writer.examine_touched().expect("whole files");
+    for path in segments(folder.path()) {
+        let file = std::fs::File::options().write(true).open(path).expect("a file");
+        // Whoever reads a page that was mapped and is gone ends the process.
+        file.set_len(0).expect("cut");
+    }
+    put_note(&mut writer, 1, "Moss", "green").expect("a change");
+    let error = writer.commit(5).expect_err("they are cut");
+    assert!(error.to_string().contains("it was cut"), "{error}");
+    writer.examine().expect_err("they are still cut");
+    writer.begin_anew().expect("an empty index");
+    assert_eq!(writer.reader().n_notes(), 0);
+}
+
+#[test]
 fn a_commit_that_was_interrupted_is_in_the_way_of_no_other() {
     let delete = |mut writer: KeywordWriter, notes: &[u32]| {
         notes.iter().for_each(|id| writer.delete(NoteId::new(*id)).expect("a change"));

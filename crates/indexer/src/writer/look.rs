@@ -162,9 +162,13 @@ impl Writer {
     /// Looks at what is due in the vaults.
     pub(super) fn tend_vaults(&mut self) {
         let now = Instant::now();
+        let is_due = |vault: &Watched| vault.poll_at.is_some_and(|due| due <= now);
+        if self.vaults.iter().any(is_due) {
+            self.tend_store();
+        }
         for at in 0..self.vaults.len() {
             let mut area = self.vaults[at].take_due(now, self.settings.watch.debounce());
-            if self.vaults[at].poll_at.is_some_and(|due| due <= now) && self.poll(at) {
+            if is_due(&self.vaults[at]) && self.poll(at) {
                 area = Area::WHOLE;
             }
             if !area.is_nothing() {
@@ -257,7 +261,7 @@ impl Writer {
         }
         if full {
             self.rewrite_words()?;
-            self.check_vectors()?;
+            self.check_vectors(true)?;
         }
         if compact {
             self.compact()?;

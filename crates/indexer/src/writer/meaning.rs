@@ -177,10 +177,22 @@ impl Meaning {
         Ok(())
     }
 
-    /// Lets vectors go that another program changed, for the model to make them anew; gives a line for a person where there were any.
-    pub(super) fn drop_damaged(&mut self, notes: &NoteTable) -> Result<Option<String>, StoreError> {
+    /// Lets vectors go that another program changed, for the model to make them anew, and gives a line for a person where there were any; looks for them where their file was touched, or `always`.
+    pub(super) fn drop_damaged(
+        &mut self,
+        notes: &NoteTable,
+        always: bool,
+    ) -> Result<Option<String>, StoreError> {
+        if !always && !self.shelf.is_touched() {
+            return Ok(None);
+        }
         let n_damaged = self.shelf.drop_damaged()?;
         if n_damaged == 0 {
+            if self.shelf.is_gone() {
+                // They are still held: they are written anew.
+                self.compact()?;
+                self.unpublished = true;
+            }
             return Ok(None);
         }
         self.unpublished = true;

@@ -228,7 +228,7 @@ impl Writer {
                 }
                 Ok(Event::Written) => self.checkpoint_done(),
                 Ok(Event::WordsInDoubt) => {
-                    let outcome = self.check_words();
+                    let outcome = self.check_words(true);
                     self.note(outcome);
                 }
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,

@@ -90,6 +90,14 @@ impl Written {
         Some(if is_idle { rested.min(latest) } else { latest })
     }
 
+    /// Takes it that what was written down may be gone.
+    pub(super) fn lose(&mut self) {
+        if self.generation != 0 {
+            (self.generation, self.at) = (0, None);
+            self.changed();
+        }
+    }
+
     fn changed(&mut self) {
         self.last_change = Instant::now();
         self.dirty_since.get_or_insert(self.last_change);
@@ -252,9 +260,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Looks at the words' files, since reading them failed, and makes them anew where they are damaged.
-    pub(super) fn check_words(&mut self) -> Result<(), IndexError> {
-        if self.keyword.examine().is_ok() {
+    /// Makes the words anew where their files are not what they were; reads those that were touched, or `always` all.
+    pub(super) fn check_words(&mut self, always: bool) -> Result<(), IndexError> {
+        let keyword = &mut self.keyword;
+        let looked = if always { keyword.examine() } else { keyword.examine_touched() };
+        if looked.is_ok() {
             return Ok(());
         }
         self.words_in_doubt = true;
@@ -294,10 +304,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets vectors go that another program changed, tells of it, and lets the model make them anew.
-    pub(super) fn check_vectors(&mut self) -> Result<(), IndexError> {
+    /// Lets vectors go that another program changed, tells of it, and lets the model make them anew; looks for them where their file was touched, or `always`.
+    pub(super) fn check_vectors(&mut self, always: bool) -> Result<(), IndexError> {
         let notes = self.publisher.newest().notes.clone();
-        let found = self.meaning.as_mut().map_or(Ok(None), |meaning| meaning.drop_damaged(&notes));
+        let meaning = self.meaning.as_mut();
+        let found = meaning.map_or(Ok(None), |meaning| meaning.drop_damaged(&notes, always));
         if let Some(line) = found? {
             self.board.notice(line);
             self.count();
@@ -476,7 +487,7 @@ impl Writer {
             // What is made anew holds nothing of the past.
             Err(error) => self.recover_words(error, &before.notes, before.generation)?,
         };
-        let checked = self.check_vectors();
+        let checked = self.check_vectors(true);
         let outcome = self.meaning.as_mut().map_or(Ok(()), Meaning::compact);
         // Whatever became of the vectors, the words are others now.
         let vectors = self.meaning.as_mut().map(Meaning::publish);

@@ -1,4 +1,4 @@
-//! The notes made anew, where another program changed the file that they rest on.
+//! The store made whole under a running index: what another program changed, above all the notes.
 
 use weft_index::notes::{NoteTable, VaultId};
 use weft_index::{Newest, Snapshot, StoreError};
@@ -23,10 +23,22 @@ impl Writer {
             return Ok(());
         }
         let notes = &self.publisher.newest().notes;
-        match if always { notes.check() } else { notes.check_if_touched() } {
-            Err(error @ StoreError::Changed { .. }) => self.remake_notes(&error),
-            outcome => Ok(outcome?),
+        match if always { notes.check().map(|()| false) } else { notes.check_touched() } {
+            // There may be another file in its place by now, or none.
+            Ok(true) => self.written.lose(),
+            Ok(false) => {}
+            Err(error @ StoreError::Changed { .. }) => return self.remake_notes(&error),
+            Err(error) => return Err(error.into()),
         }
+        Ok(())
+    }
+
+    /// Sees whether another program touched the files that answers are read from, and makes anew what is damaged.
+    pub(super) fn tend_store(&mut self) {
+        let notes = self.check_notes(false);
+        let words = self.check_words(false);
+        let vectors = self.check_vectors(false);
+        self.note(notes.and(words).and(vectors));
     }
 
     /// Makes the notes anew from the last whole generation and the files, and publishes them; until then the present ones answer.

@@ -1,11 +1,13 @@
 //! A store whose files another program changes while the index runs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
-use weft_indexer::{IndexError, IndexStatus, Indexer, Rescan};
+use weft_index::embedder::Embedder;
+use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, Rescan, WatchOptions};
 
 use crate::durable::files;
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
@@ -23,17 +25,6 @@ const COMPACT: Rescan = Rescan { full: false, compact: true };
 fn ending(place: &Place, end: &str) -> Vec<PathBuf> {
     let is_meant = |path: &PathBuf| path.to_string_lossy().ends_with(end);
     files(&place.store()).into_iter().filter(is_meant).collect()
-}
-
-/// Changes a byte of a file where it lies, as another program would.
-fn flip(path: &Path, at: usize) {
-    use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-    let mut file = std::fs::File::options().read(true).write(true).open(path).expect("a file");
-    let mut byte = [0];
-    file.seek(SeekFrom::Start(at as u64)).expect("a place");
-    file.read_exact(&mut byte).expect("a byte");
-    file.seek(SeekFrom::Start(at as u64)).expect("a place");
-    file.write_all(&[byte[0] ^ 1]).expect("written");
 }
 
 /// What is found by word and by meaning.
@@ -58,7 +49,7 @@ fn vectors_that_another_program_changed_are_made_again_and_told_of_once() {
         let (answers, n_embedded) = (found(&indexer), embedder.n_documents.load(Ordering::SeqCst));
         for path in ending(&place, "vec.f32") {
             // In the first row.
-            flip(&path, 64 + 40);
+            spoil(&path, 64 + 40..64 + 41, false);
         }
         indexer.rescan(rescan).expect(name);
         settle(&indexer);
@@ -86,7 +77,7 @@ fn a_vector_that_another_program_changed_is_not_copied() {
     settle(&indexer);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "it is copied");
     for path in ending(&place, "vec.f32") {
-        (0..4).for_each(|row| flip(&path, 64 + row * 128 + 40));
+        spoil(&path, (0..4).map(|row| 64 + row * 128 + 40), false);
     }
     place.write("once more/stone.md", FILES[2].1);
     settle(&indexer);
@@ -151,7 +142,7 @@ fn words_that_another_program_changed_are_made_anew_while_the_index_runs() {
         for path in ending(&place, kind) {
             let bytes = std::fs::read(&path).expect("a file");
             let end = bytes.windows(10).position(|part| part == b"{\"version\"").expect("its end");
-            (0..end).for_each(|at| flip(&path, at));
+            spoil(&path, 0..end, false);
         }
         occasion(&place, &indexer);
         if n_notices == 1 {
@@ -199,12 +190,14 @@ fn words_that_are_taken_away_are_made_anew_while_the_index_runs() {
     }
 }
 
-/// Changes bytes of a file where it lies; where `is_secret`, the file system says nothing of it.
+/// Changes bytes of a file where it lies, at once; where `is_secret`, the file system says nothing of it.
 fn spoil(path: &Path, places: impl Iterator<Item = usize>, is_secret: bool) {
     let modified = std::fs::metadata(path).and_then(|facts| facts.modified()).expect("facts");
-    places.for_each(|at| flip(path, at));
-    let time = if is_secret { modified } else { modified + Duration::from_secs(1) };
+    let mut bytes = std::fs::read(path).expect("a file");
+    places.for_each(|at| bytes[at] ^= 1);
     let file = std::fs::File::options().write(true).open(path).expect("a file");
+    std::io::Write::write_all(&mut &file, &bytes).expect("written");
+    let time = if is_secret { modified } else { modified + Duration::from_secs(1) };
     file.set_modified(time).expect("a time");
 }
 
@@ -275,5 +268,71 @@ fn notes_that_another_program_changed_are_made_again_while_the_index_runs() {
         let indexer = place.open(&embedder);
         assert_eq!((indexer.status().generation, indexer.status().notices), (generation, vec![]));
         assert_eq!(said(&indexer), said(&anew), "{name}");
+    }
+}
+
+#[test]
+fn what_another_program_does_to_the_store_is_noticed_though_nobody_asks_or_edits() {
+    type Damage = fn(&Path);
+    let spoil_all: Damage = |at| {
+        let bytes = std::fs::read(at).expect("a file");
+        // A vector may be damaged anywhere in its row.
+        let start = if at.ends_with("vec.f32") { 64 } else { 0 };
+        spoil(at, (start..bytes.len()).step_by(40), false);
+    };
+    // At once: what is made anew meanwhile would go as well.
+    let remove: Damage = |at| {
+        let store = at.ancestors().find(|folder| folder.ends_with("store")).expect("the store");
+        let folder = at.parent().expect("a folder");
+        std::fs::rename(folder, store.with_file_name("away")).expect("taken away");
+    };
+    // Whoever reads what was cut ends the process.
+    let cut: Damage = |at| {
+        let file = std::fs::File::options().write(true).open(at).expect("a file");
+        file.set_len(0).expect("cut");
+    };
+    // What is told of it; where all of it is still held, nothing is, and it is written anew.
+    let cases: [(&str, Damage, Option<&str>); 8] = [
+        (".idx", spoil_all, Some("the word index was built anew")),
+        (".idx", remove, Some("the word index was built anew")),
+        ("notes.col", spoil_all, Some("changed by another program")),
+        ("notes.col", cut, Some("changed by another program")),
+        ("notes.col", remove, None),
+        ("vec.f32", spoil_all, Some("vectors were damaged")),
+        ("vec.f32", cut, Some("vectors were damaged")),
+        ("vec.f32", remove, None),
+    ];
+    for (what, damage, line) in cases {
+        let place = Place::new(FILES);
+        let watch = WatchOptions { poll_ms: 20, ..WatchOptions::default() };
+        let settings = IndexSettings { watch, ..place.settings() };
+        let embedder = FakeEmbedder::new();
+        let maker = Arc::clone(&embedder) as Arc<dyn Embedder>;
+        let indexer = Indexer::open(settings, Some(maker), None).expect("an index");
+        settle(&indexer);
+        let answers = found(&indexer);
+        let path = ending(&place, what).pop().expect("a file");
+        damage(&path);
+        let end = Instant::now() + Duration::from_secs(20);
+        let is_mended = || {
+            let notices = indexer.status().notices;
+            match line {
+                Some(line) => notices.iter().any(|notice| notice.contains(line)),
+                None => !ending(&place, what).is_empty(),
+            }
+        };
+        while !is_mended() {
+            assert!(Instant::now() < end, "{what}: {:?}", indexer.status());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        settle(&indexer);
+        assert_eq!(found(&indexer), answers, "{what}");
+        assert_eq!(indexer.status().notices.len(), usize::from(line.is_some()), "{what}");
+        let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        assert_eq!((found(&indexer), indexer.status().notices), (answers, vec![]), "{what}");
+        assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "{what}");
     }
 }
