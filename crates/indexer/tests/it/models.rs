@@ -215,7 +215,7 @@ fn away_at_the_start_in_the_middle_and_at_a_query(runner: Runner) {
     indexer.flush().expect("a generation");
     until(&indexer, |status| status.unavailable.is_some());
     let degraded = hybrid().degraded;
-    assert!(degraded.iter().any(|line| line.contains("1 passages have no vector")), "{degraded:?}");
+    assert!(degraded.iter().any(|line| line.contains("1 passage has no vector")), "{degraded:?}");
     assert!(degraded.iter().any(|line| line.contains("cannot be reached")), "{degraded:?}");
     let endpoint = Endpoint::start_at(address, well);
     let status = until(&indexer, |_| hybrid().degraded.is_empty());
