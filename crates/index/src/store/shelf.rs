@@ -169,15 +169,7 @@ impl Shelf {
                 next
             }
         };
-        let described = rmp_serde::to_vec(model).map_err(|error| StoreError::Damaged {
-            path: folder.clone(),
-            reason: error.to_string(),
-        })?;
-        let described_at = folder.join(MODEL_FILE);
-        if disk::read(&described_at).ok().flatten().as_ref() != Some(&described) {
-            disk.replace(&described_at, &described)
-                .map_err(StoreError::io("write", &described_at))?;
-        }
+        describe(disk, &folder, model)?;
         let mut shelf = Self::reopen(disk, &folder, number, embedder, notes, params)?;
         shelf.load_graph();
         keep_number(disk, &folder, number);
@@ -425,6 +417,8 @@ impl Shelf {
             Some(home) => {
                 let number = home.number + 1;
                 let (disk, folder) = (&home.disk, &home.folder);
+                // Another program may have taken the whole folder away.
+                describe(disk, folder, self.embedder.identity())?;
                 let entries = entries(&self.texts, &self.sums);
                 let (writer, map, log) = rewrite(disk, folder, number, &self.writer, entries)?;
                 (self.writer, home.number, home.log) = (writer, number, log);
@@ -513,6 +507,21 @@ pub(super) fn keep(disk: &Disk, root: &Path, models: &[&ModelIdentity]) -> Resul
         }
     }
     Ok(())
+}
+
+/// Says in a model's folder whose it is.
+fn describe(disk: &Disk, folder: &Path, model: &ModelIdentity) -> Result<(), StoreError> {
+    let path = folder.join(MODEL_FILE);
+    let described = rmp_serde::to_vec(model)
+        .map_err(|error| StoreError::Damaged { path: path.clone(), reason: error.to_string() })?;
+    if disk::read(&path).ok().flatten().as_ref() == Some(&described) {
+        return Ok(());
+    }
+    let write = || {
+        disk.create_folder(folder)?;
+        disk.replace(&path, &described)
+    };
+    write().map_err(StoreError::io("write", &path))
 }
 
 fn in_folder(folder: &Path, number: u64, file: &str) -> PathBuf {

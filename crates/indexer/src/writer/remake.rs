@@ -71,6 +71,8 @@ impl Writer {
         ));
         let keyword = self.keyword.reader().clone();
         self.show(Snapshot { generation, notes, keyword, vectors });
+        // What is written down may be damaged, all of it.
+        self.written.lose();
         Ok(arranged.unwrap_or(Ok(()))?)
     }
 

@@ -328,6 +328,7 @@ fn what_another_program_does_to_the_store_is_noticed_though_nobody_asks_or_edits
         settle(&indexer);
         assert_eq!(found(&indexer), answers, "{what}");
         assert_eq!(indexer.status().notices.len(), usize::from(line.is_some()), "{what}");
+        indexer.backup().expect("files of everything");
         let n_embedded = embedder.n_documents.load(Ordering::SeqCst);
         indexer.stop();
         let indexer = place.open(&embedder);
