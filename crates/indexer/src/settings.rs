@@ -11,7 +11,7 @@ use crate::chunk::ChunkLimits;
 use crate::fuse::FuseOptions;
 use crate::hash::digest_of;
 use crate::parse::ParseOptions;
-use crate::scan::ScanOptions;
+use crate::scan::{ScanError, ScanOptions};
 use crate::watch::WatchOptions;
 
 /// A folder of notes to serve.
@@ -126,6 +126,20 @@ pub enum IndexError {
     /// The writer is gone.
     #[error("the indexer has stopped")]
     Stopped,
+}
+
+impl IndexError {
+    /// A vault cannot be looked through; its folder is named once.
+    pub(crate) fn vault(root: PathBuf, error: &ScanError) -> Self {
+        let reason = match error {
+            ScanError::Read { path, source } if *path == root => source.to_string(),
+            ScanError::Read { .. }
+            | ScanError::Glob { .. }
+            | ScanError::Outside { .. }
+            | ScanError::NoFile { .. } => error.to_string(),
+        };
+        Self::Vault { root, reason }
+    }
 }
 
 fn listed(stored: &[u64]) -> String {

@@ -464,6 +464,28 @@ mod tests {
         }
     }
 
+    /// A vault whose folder is a link would be another one after the link was turned.
+    #[cfg(unix)]
+    #[test]
+    fn a_vault_is_called_as_its_folder_is_written() {
+        use crate::config::settings::Vault;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("2026")).unwrap();
+        std::os::unix::fs::symlink(at("2026"), at("notes")).unwrap();
+        for (root, expected) in [
+            (at("2026"), "2026"),
+            (at("notes"), "notes"),
+            (at("notes/."), "notes"),
+            (at("2026/../2026/.."), folder.path().file_name().unwrap().to_str().unwrap()),
+            (at("gone"), "gone"),
+            (at("gone/.."), "vault"),
+        ] {
+            assert_eq!(Vault { name: None, root: root.clone() }.name(), expected, "{root:?}");
+        }
+        assert_eq!(Vault { name: Some("mine".into()), root: at("notes") }.name(), "mine");
+    }
+
     #[test]
     fn later_layers_win_and_are_named() {
         let config = load(

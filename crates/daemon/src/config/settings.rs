@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
@@ -206,14 +206,13 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// The name given, or the folder's: the real one's, or, while there is none, as it is written, so that a vault keeps its name while its disk is out.
+    /// The name given, or the folder's as it is written, so that a vault keeps its name while its disk is out, or a link to it is turned; of `.` and `..`, the real one's.
     #[must_use]
     pub fn name(&self) -> String {
-        let folder = || {
-            let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-            Some(real.file_name()?.to_str()?.to_owned())
-        };
-        self.name.clone().or_else(folder).unwrap_or_else(|| "vault".to_owned())
+        let of = |folder: &Path| Some(folder.file_name()?.to_str()?.to_owned());
+        let real = || of(&self.root.canonicalize().ok()?);
+        let name = self.name.clone().or_else(|| of(&self.root)).or_else(real);
+        name.unwrap_or_else(|| "vault".to_owned())
     }
 }
 

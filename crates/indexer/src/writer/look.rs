@@ -292,7 +292,7 @@ impl Writer {
                 if watch::identity(&root).is_none() {
                     self.miss_all(at, how)?;
                 }
-                return Err(IndexError::Vault { root, reason: source.to_string() });
+                return Err(IndexError::vault(root, &source));
             }
         };
         if area.is_whole() {

@@ -334,9 +334,12 @@ impl Writer {
     }
 
     fn report(&mut self, error: &IndexError) {
-        tracing::error!(%error, "indexing met an error and goes on");
         self.store_failed = matches!(error, IndexError::Store(_) | IndexError::Keyword(_));
-        self.board.lock().status.last_error = Some(error.to_string());
+        let last = self.board.lock().status.last_error.replace(error.to_string());
+        // What is tried every few seconds is not told each time.
+        if last != Some(error.to_string()) {
+            tracing::error!(%error, "indexing met an error and goes on");
+        }
     }
 
     fn note(&mut self, outcome: Result<(), IndexError>) {

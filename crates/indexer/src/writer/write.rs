@@ -426,8 +426,7 @@ impl Writer {
     }
 
     fn unreadable(&self, at: usize, error: &scan::ScanError) -> WriteError {
-        let (root, reason) = (self.vaults[at].root.clone(), error.to_string());
-        IndexError::Vault { root, reason }.into()
+        IndexError::vault(self.vaults[at].root.clone(), error).into()
     }
 }
 
