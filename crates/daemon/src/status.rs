@@ -368,6 +368,20 @@ mod tests {
     }
 
     #[test]
+    fn who_meets_damaged_words_is_told_to_ask_again() {
+        let folder = || "store/keyword".into();
+        let damaged = KeywordError::Corrupt { folder: folder(), detail: "x.term".into() };
+        let failed = KeywordError::Failed { folder: folder(), detail: "a defect".into() };
+        for (error, code, says) in
+            [(damaged, Code::Unavailable, "ask again"), (failed, Code::Internal, "a defect")]
+        {
+            let status = of_engine(&EngineError::Keyword(error));
+            assert_eq!(status.code(), code);
+            assert!(status.message().contains(says), "{status}");
+        }
+    }
+
+    #[test]
     fn near_matches_and_fields_travel_as_details() {
         let near = vec![Uri::new("moss"), Uri::new("mess")];
         let status = of_engine(&EngineError::UnknownNote { name: "mosss".into(), near });
