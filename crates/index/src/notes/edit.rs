@@ -1,14 +1,14 @@
 //! The one operation on a table: applying a batch of changes.
 
-use std::collections::{BTreeSet, HashMap as StdMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_graph::NoteGraph;
 use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri};
 
 use super::directory::{Directory, within};
+use super::meanings::Meaning;
 use super::names::{Key, asked, key, own_keys, same_names};
-use super::resolve::From;
 use super::slots::Slot;
 use super::uris::{claim, unmarked, wanted_uri};
 use super::{NoteEntry, NoteTable, Resolved, VaultId, VaultInfo};
@@ -304,8 +304,10 @@ impl Edit {
         for name in &self.vault_names {
             to_resolve.extend(self.table.names.askers_of_vault(name));
         }
-        for id in to_resolve {
-            self.resolve(id);
+        let to_resolve: Vec<NoteId> = to_resolve.into_iter().collect();
+        let meanings = self.table.meanings_of_all(&to_resolve);
+        for (id, meanings) in to_resolve.into_iter().zip(meanings) {
+            self.resolve(id, meanings);
         }
         self.name_placeholders();
         self.place_below_folders();
@@ -365,32 +367,29 @@ impl Edit {
         }
     }
 
-    fn resolve(&mut self, id: NoteId) {
+    /// Gives the links of a note their targets: what they mean, or placeholders.
+    fn resolve(&mut self, id: NoteId, meanings: Vec<Meaning>) {
         let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned() else {
             return;
         };
         self.forget_targets(id, &entry, &resolved);
-        let from = From { vault: entry.vault, folder: entry.note.path.folder() };
         // A note often links to the same target many times.
-        let mut known: StdMap<&Target, (Option<NoteId>, bool)> = StdMap::new();
-        let mut targets = Vec::with_capacity(entry.note.links.len());
+        let mut places: HashMap<&Target, NoteId> = HashMap::new();
+        let mut targets = Vec::with_capacity(meanings.len());
         let mut ambiguous = Vec::new();
-        for (link, at) in entry.note.links.iter().zip(0..) {
-            let (target, several) = *known.entry(&link.target).or_insert_with(|| {
-                let found = self.table.resolution(&link.target, &[from]);
-                let several = found.is_ambiguous();
-                let target = found.note.or_else(|| match link.target.syntax {
-                    TargetSyntax::Tentative => None,
-                    TargetSyntax::Wikilink | TargetSyntax::Markdown | TargetSyntax::Listed => {
+        for ((link, meaning), at) in entry.note.links.iter().zip(meanings).zip(0..) {
+            let target = meaning.note.or_else(|| match link.target.syntax {
+                TargetSyntax::Tentative => None,
+                TargetSyntax::Wikilink | TargetSyntax::Markdown | TargetSyntax::Listed => {
+                    Some(*places.entry(&link.target).or_insert_with(|| {
                         let place = self.table.placeholder(&entry, id, &link.target);
                         self.nodes.insert(place);
-                        Some(place)
-                    }
-                });
-                (target, several)
+                        place
+                    }))
+                }
             });
             targets.push(target);
-            if several {
+            if meaning.is_ambiguous {
                 ambiguous.push(at);
             }
         }

@@ -10,6 +10,7 @@ mod entry;
 mod find;
 mod hierarchy;
 mod issues;
+mod meanings;
 mod names;
 mod placeholder;
 mod places;
