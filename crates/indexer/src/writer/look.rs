@@ -326,6 +326,8 @@ impl Writer {
         // A folder that was closed is not watched, nor is all that came with it.
         if before != after {
             self.watch(at);
+            // What changed since this look, and before the watch, was announced to nobody.
+            self.vaults[at].look_now();
         }
         Ok(())
     }
