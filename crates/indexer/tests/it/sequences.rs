@@ -121,11 +121,12 @@ fn on_disk() -> tempfile::TempDir {
 
 /// A vault under way, and the index that follows it.
 struct Life {
-    folder: tempfile::TempDir,
+    /// Ends before its folder goes, or it would write itself down there once more.
+    indexer: Option<Indexer>,
     story: Story,
     settings: IndexSettings,
     embedder: Arc<FakeEmbedder>,
-    indexer: Option<Indexer>,
+    folder: tempfile::TempDir,
 }
 
 impl Life {
@@ -149,7 +150,7 @@ impl Life {
             ..IndexSettings::default()
         };
         let (story, embedder) = (Story::new(number), FakeEmbedder::new());
-        Self { folder, story, settings, embedder, indexer: None }
+        Self { indexer: None, story, settings, embedder, folder }
     }
 
     fn open(&self, settings: IndexSettings) -> Indexer {
