@@ -18,8 +18,11 @@ const MAX_TERM_CHARS: usize = 64;
 /// Parts of one compound that become terms of their own.
 const MAX_PARTS: usize = 16;
 
-/// Terms that are remembered from text to text, with the words that became them.
+/// Terms, and words of one language, that are remembered from text to text.
 const MAX_REMEMBERED: usize = 1 << 15;
+
+/// Longest word (in bytes) that is remembered.
+const MAX_REMEMBERED_BYTES: usize = 32;
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +63,7 @@ pub struct Token<'t> {
 /// - Words end at the border of two scripts.
 /// - `foo_bar`, `fooBar` and `FooBar` give `foobar`, then their parts; `v1.2` and `1,000` stay whole; `C++` and `C#` keep their signs.
 ///
-/// It remembers every word it meets until it [rests](Self::rest).
+/// It remembers the words it meets until it [rests](Self::rest).
 #[derive(Default)]
 pub struct Analyzer {
     rules: [Option<Rules>; Language::ALL.len()],
@@ -83,7 +86,8 @@ impl Analyzer {
 
     /// Forgets what it knows where that has grown beyond use; terms are numbered anew then. To be called between texts.
     pub fn rest(&mut self) {
-        if self.terms.texts.len() > MAX_REMEMBERED {
+        let n_words = self.rules.iter().flatten().map(|rules| rules.known.len()).max();
+        if self.terms.texts.len().max(n_words.unwrap_or(0)) > MAX_REMEMBERED {
             self.terms = Terms::default();
             self.rules.iter_mut().flatten().for_each(|rules| rules.known = Known::default());
         }
@@ -281,6 +285,10 @@ struct Known {
 }
 
 impl Known {
+    fn len(&self) -> usize {
+        self.short.len() + self.long.len()
+    }
+
     fn get(&self, word: &str) -> Option<Entry> {
         match ShortWord::of(word.as_bytes()) {
             Some(word) => self.short.get(&word).copied(),
@@ -291,7 +299,8 @@ impl Known {
     fn insert(&mut self, word: &str, entry: Entry) {
         match ShortWord::of(word.as_bytes()) {
             Some(word) => self.short.insert(word, entry),
-            None => self.long.insert(word.into(), entry),
+            None if word.len() <= MAX_REMEMBERED_BYTES => self.long.insert(word.into(), entry),
+            None => None,
         };
     }
 }
@@ -663,6 +672,17 @@ mod tests {
         let many: String = (0..=MAX_REMEMBERED).map(|n| format!("x{n} ")).collect();
         numbers(&many);
         assert_eq!(numbers("moss fern"), [0, 1], "not for ever");
+        // One term, written in many ways.
+        let spelled = |n: usize| -> String {
+            (0..16)
+                .map(|bit| if n >> bit & 1 == 1 { 'é' } else { 'e' })
+                .chain("x ".chars())
+                .collect()
+        };
+        let many: String = (0..=MAX_REMEMBERED).map(spelled).collect();
+        assert!(numbers(&many).iter().all(|number| *number == 2));
+        assert_eq!(numbers("fern"), [0], "nor for many spellings");
+        assert_eq!(numbers("moss"), [1]);
     }
 
     #[test]
