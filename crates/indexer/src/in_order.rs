@@ -11,13 +11,13 @@ const BYTES_PER_ROUND: u64 = 512 << 10;
 /// Rounds that each thread should have before it pays to have another.
 const ROUNDS_PER_THREAD: usize = 8;
 
-/// Rounds that a thread may be ahead of whoever takes the results.
-const ROUNDS_AHEAD: usize = 4;
+/// Rounds that all threads may be ahead of whoever takes the results; each may be one ahead, however many there are.
+const ROUNDS_AHEAD: usize = 8;
 
 /// Gives each item, and what `work` makes of it, to `take`, in order and as soon as it is there; stops at the first error.
 ///
 /// Each of the `tools` is used by a thread of its own; a single one, or few items, are worked on by the caller.
-/// Threads run ahead of `take` by some hundred items, fewer by what `weigh` says of their bytes, so there is never more than that in memory.
+/// Threads run ahead of `take` by a few rounds, and `weigh` says what bytes a round has: what is in memory does not grow with the items, but with the threads and the largest items.
 /// An item at which `work` panicked comes with nothing; what its tool knows then must still be of use.
 pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
     items: &'i [Item],
@@ -39,7 +39,7 @@ pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
         let (rounds, work) = (&*rounds, &work);
         let mut lanes = Vec::new();
         for (lane, tool) in tools.iter_mut().take(n_threads).enumerate() {
-            let (made, comes) = sync_channel(ROUNDS_AHEAD);
+            let (made, comes) = sync_channel((ROUNDS_AHEAD / n_threads).max(1));
             lanes.push(comes);
             scope.spawn(move || {
                 for round in rounds.iter().skip(lane).step_by(n_threads) {

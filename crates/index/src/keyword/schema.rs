@@ -29,7 +29,7 @@ pub(super) const N_PROMINENT: usize = 4;
 /// A note as the word index takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordDocument<'n> {
-    /// When the text last changed, in the caller's counting; handed back by [`versions`](super::KeywordReader::versions).
+    /// Tells this text of this note from every other, in the caller's way; handed back by [`versions`](super::KeywordReader::versions).
     pub version: u64,
     /// The title.
     pub title: &'n str,

@@ -104,7 +104,7 @@ pub struct NoteEntry {
     pub file: FileFacts,
     /// What reading it brought up.
     pub diagnostics: Vec<Diagnostic>,
-    /// The generation in which its text last changed.
+    /// Tells this text of this note from every other.
     pub version: u64,
 }
 

@@ -32,7 +32,7 @@ const N_COLUMNS: usize = 1 + Part::ALL.len() + 2 * N_DIRECTORIES;
 #[derive(Clone, Default)]
 pub(super) struct Source {
     path: PathBuf,
-    /// What the file system said of it before it was read.
+    /// What the file system said of it before it was last read.
     facts: Option<Facts>,
     bytes: Bytes,
     crc32: u32,
@@ -142,14 +142,15 @@ impl NoteTable {
         Err(StoreError::Changed { path: path.clone() })
     }
 
-    /// The same where somebody touched that file, and says whether; otherwise costs a question to the file system.
-    pub fn check_touched(&self) -> Result<bool, StoreError> {
-        let Source { path, facts, .. } = &self.source;
-        let is_touched = *facts != Facts::of(path);
-        if is_touched {
-            self.check()?;
+    /// The same where somebody touched that file, and gives the table that knows of it, so that one touch is looked into once; otherwise costs a question to the file system.
+    pub fn check_touched(&self) -> Result<Option<Self>, StoreError> {
+        let now = Facts::of(&self.source.path);
+        if self.source.facts == now {
+            return Ok(None);
         }
-        Ok(is_touched)
+        self.check()?;
+        let source = Source { facts: now, ..self.source.clone() };
+        Ok(Some(Self { source, ..self.clone() }))
     }
 
     /// An empty table over the same vaults.

@@ -390,11 +390,8 @@ impl Writer {
             // Another recipe is to be written down even where it makes the same of every file.
             outdated: self.vaults.iter().any(|known| known.id == vault && known.outdated),
         };
-        let mut encoders = std::mem::take(&mut self.encoders);
-        if encoders.is_empty() {
-            // A look within a look, at notes that are made anew.
-            encoders = publish::encoders(&self.keyword);
-        }
+        let known = self.encoder.take().into_iter().collect();
+        let mut encoders = publish::encoders(&self.keyword, known);
         let mut batch = Batch::default();
         let n_bytes = |file: &&Found| file.facts.size;
         let read = |encoder: &mut _, file: &&Found| reader.read(file, encoder);
@@ -431,7 +428,7 @@ impl Writer {
             }
             Ok::<(), IndexError>(())
         });
-        self.encoders = encoders;
+        self.encoder = encoders.into_iter().next();
         outcome?;
         let n_notes = notes.tally(vault).n_notes;
         let Verdict { kept, dropped } =

@@ -27,7 +27,7 @@ use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
 pub(crate) use self::meaning::damaged_vectors;
-use self::publish::{PUBLISH_EVERY, Written, encoders};
+use self::publish::{PUBLISH_EVERY, Written};
 pub(crate) use self::publish::{reconcile, words_made_anew};
 use crate::board::Board;
 use crate::embed::Opener;
@@ -99,8 +99,8 @@ pub(crate) struct Writer {
     files: Files,
     /// Goes before the store, whose lock keeps others from its folder as long as words are merged there.
     keyword: KeywordWriter,
-    /// What makes words ready for it, one for each core.
-    encoders: Vec<KeywordEncoder>,
+    /// What makes the words of single notes ready for it, and remembers those of notes before; nothing while it is in use.
+    encoder: Option<KeywordEncoder>,
     store: Option<Store>,
     /// Whether the last error was the store's.
     store_failed: bool,
@@ -149,7 +149,7 @@ impl Writer {
             files: Files::new(settings.disk.clone(), &settings.store),
             settings,
             store,
-            encoders: encoders(&keyword),
+            encoder: None,
             keyword,
             store_failed: false,
             words_in_doubt: false,
@@ -254,7 +254,7 @@ impl Writer {
 
     fn finish(mut self) {
         self.succession = None;
-        // Notes that another program changed are made again at the next start, which is sooner than before this end.
+        // Notes that another program changed are made again at the next start at the latest.
         let outcome = self.publish_vectors().and_then(|()| self.write_down());
         self.note(outcome);
         let generation = self.generation();

@@ -207,17 +207,18 @@ impl Writer {
             return (Ok(keyword.reader().clone()), edit.finish());
         }
         let removed: Vec<NoteId> = edit.removed().collect();
-        std::thread::scope(|scope| {
-            let commit = scope.spawn(move || {
-                removed.into_iter().try_for_each(|id| keyword.delete(id))?;
-                keyword.commit(generation)
-            });
-            let finished = edit.finish();
-            match commit.join() {
-                Ok(committed) => (committed, finished),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        })
+        let mut commit = || {
+            removed.iter().try_for_each(|id| keyword.delete(*id))?;
+            keyword.commit(generation)
+        };
+        let mut committed = None;
+        let finished = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("weft-commit".into());
+            // Where the system has no thread to give, it is done afterwards.
+            let _ = thread.spawn_scoped(scope, || committed = Some(commit()));
+            edit.finish()
+        });
+        (committed.unwrap_or_else(commit), finished)
     }
 
     /// The words of `notes` made anew, where something failed because their files are damaged; else the error.
@@ -478,8 +479,9 @@ impl Writer {
     pub(super) fn compact(&mut self) -> Result<(), IndexError> {
         // What is published may not change under its number.
         self.publish_vectors()?;
-        let before = self.publisher.newest();
+        // It may find that the notes must be made anew, and publish those.
         self.checkpoint_done();
+        let before = self.publisher.newest();
         self.past.forget();
         self.settle_words(&before.notes, before.generation)?;
         let keyword = match self.keyword.compact(before.generation) {
@@ -499,7 +501,7 @@ impl Writer {
             let own = self.embedder.as_ref().map(|embedder| embedder.identity().clone());
             let next = self.board.lock().status.next.clone().and_then(|next| next.identity);
             let models: Vec<_> = own.iter().chain(&next).collect();
-            store.compact(before.generation, &models)?;
+            store.compact(self.written.generation, &models)?;
             let checkpoints = store.checkpoints();
             let (stored, n_bytes) = (checkpoints.stored()?, checkpoints.store_bytes());
             let status = &mut self.board.lock().status;
@@ -540,14 +542,15 @@ pub(crate) fn reconcile(
         notes.entry(*id).map(|entry| encoder.encode(&document(entry)))
     };
     let n_bytes = |id: &NoteId| notes.card(*id).map_or(0, |card| card.file.size);
-    in_order(&missing, &mut encoders(keyword), n_bytes, encode, |id, words| {
+    in_order(&missing, &mut encoders(keyword, Vec::new()), n_bytes, encode, |id, words| {
         words.flatten().map_or(Ok(()), |words| keyword.upsert_encoded(*id, words))
     })?;
     keyword.commit(generation)
 }
 
-/// An encoder for each core.
-pub(super) fn encoders(keyword: &KeywordWriter) -> Vec<KeywordEncoder> {
+/// An encoder for each core, some of which are `there`.
+pub(super) fn encoders(keyword: &KeywordWriter, there: Vec<KeywordEncoder>) -> Vec<KeywordEncoder> {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
-    (0..n_cores).map(|_| keyword.encoder()).collect()
+    let more = (there.len()..n_cores).map(|_| keyword.encoder());
+    there.into_iter().chain(more).collect()
 }

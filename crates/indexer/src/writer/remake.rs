@@ -23,10 +23,14 @@ impl Writer {
             return Ok(());
         }
         let notes = &self.publisher.newest().notes;
-        match if always { notes.check().map(|()| false) } else { notes.check_touched() } {
+        match if always { notes.check().map(|()| None) } else { notes.check_touched() } {
             // There may be another file in its place by now, or none.
-            Ok(true) => self.written.lose(),
-            Ok(false) => {}
+            Ok(Some(notes)) => {
+                self.written.lose();
+                let newest = self.publisher.newest();
+                self.publisher.publish(Snapshot { notes, ..Snapshot::clone(&newest) });
+            }
+            Ok(None) => {}
             Err(error @ StoreError::Changed { .. }) => return self.remake_notes(&error),
             Err(error) => return Err(error.into()),
         }
@@ -53,8 +57,14 @@ impl Writer {
         self.anew = Some(notes);
         let mut outcome = Ok(());
         for at in 0..self.vaults.len() {
-            let looked = self.look(at, Area::WHOLE, How { full, ..How::default() });
-            outcome = outcome.and(looked);
+            match self.look(at, Area::WHOLE, How { full, ..How::default() }) {
+                // Its notes are those of the whole generation; others need not wait for it.
+                Err(error @ IndexError::Vault { .. }) if !full => {
+                    self.report(&error);
+                    self.vaults[at].retry();
+                }
+                looked => outcome = outcome.and(looked),
+            }
         }
         let Some(notes) = self.anew.take() else { return outcome };
         outcome?;

@@ -272,6 +272,26 @@ fn notes_that_another_program_changed_are_made_again_while_the_index_runs() {
 }
 
 #[test]
+fn compaction_that_made_the_notes_anew_leaves_them_written_down() {
+    let place = Place::new(FILES);
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    place.write("fern.md", b"# Fern\nA [[moss]] of the shade, again.\n");
+    for path in ending(&place, "notes.col") {
+        let bytes = std::fs::read(&path).expect("a file");
+        let body = bytes.windows(4).position(|part| part == b"Hard").expect("a note");
+        spoil(&path, body..body + 1, true);
+    }
+    indexer.rescan(COMPACT).expect("compacted");
+    assert!(indexer.status().notices[0].contains("changed by another program"));
+    let generation = indexer.status().generation;
+    indexer.stop();
+    let indexer = place.open(&embedder);
+    assert_eq!((indexer.status().generation, indexer.status().notices), (generation, vec![]));
+}
+
+#[test]
 fn what_another_program_does_to_the_store_is_noticed_though_nobody_asks_or_edits() {
     type Damage = fn(&Path);
     let spoil_all: Damage = |at| {
