@@ -92,6 +92,16 @@ fn put(path: &Path, bytes: &[u8], is_secret: bool) {
     file.set_modified(time).expect("a time");
 }
 
+/// Counts how often the writer is told of doubt.
+fn doubts(writer: &KeywordWriter) -> Arc<AtomicUsize> {
+    let n_doubts = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&n_doubts);
+    writer.when_in_doubt(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    n_doubts
+}
+
 #[test]
 fn whatever_byte_another_program_changes_is_an_error_and_mended() {
     let whole = {
@@ -101,11 +111,7 @@ fn whatever_byte_another_program_changes_is_an_error_and_mended() {
     assert!(!whole.is_empty());
     let folder = tempfile::tempdir().expect("a folder");
     let mut writer = filled(folder.path());
-    let n_doubts = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&n_doubts);
-    writer.when_in_doubt(move || {
-        counted.fetch_add(1, Ordering::SeqCst);
-    });
+    let n_doubts = doubts(&writer);
     let kinds: Vec<_> = segments(folder.path())
         .iter()
         .map(|path| path.extension().map(ToOwned::to_owned))
@@ -152,11 +158,7 @@ fn damage_is_not_merged_into_a_segment_that_looks_whole() {
     for compacts in [false, true] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut writer = filled(folder.path());
-        let n_doubts = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&n_doubts);
-        writer.when_in_doubt(move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-        });
+        let n_doubts = doubts(&writer);
         let is_store = |path: &PathBuf| path.extension() == Some("store".as_ref());
         let store = segments(folder.path()).into_iter().find(is_store).expect("a file");
         let mut bytes = std::fs::read(&store).expect("a file");
