@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use rust_stemmers::Stemmer;
+use weft_model::text::byte_of_char;
 
 use super::Language;
 use super::alphabet::{Alphabet, Class, continues_syllable};
@@ -95,7 +96,7 @@ impl Analyzer {
 
     /// The term of a number that a token had since the last rest.
     pub(super) fn term(&self, number: u32) -> &str {
-        &self.terms.texts[number as usize]
+        self.terms.text(number)
     }
 
     /// Hands every token of `text` to `sink`, in the order of their positions. `O(text)`.
@@ -539,7 +540,7 @@ fn cut(raw: &str) -> &str {
     if raw.len() <= MAX_TERM_CHARS {
         return raw;
     }
-    &raw[..raw.char_indices().nth(MAX_TERM_CHARS).map_or(raw.len(), |(byte, _)| byte)]
+    &raw[..byte_of_char(raw, MAX_TERM_CHARS)]
 }
 
 #[cfg(test)]

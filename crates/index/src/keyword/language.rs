@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use foldhash::fast::RandomState;
 use rust_stemmers::Algorithm;
 use serde::{Deserialize, Serialize};
+use weft_model::text::byte_of_char;
 
 use super::alphabet::Alphabet;
 use super::stopwords::stop_words;
@@ -212,8 +213,9 @@ const MIN_LETTERS: usize = 20;
 const DECISIVE_WORDS: u32 = 6;
 
 fn detect(title: &str, body: &str, fallback: Language) -> Language {
-    let title = first_chars(title, SAMPLE_CHARS);
-    let sample = [title, first_chars(body, SAMPLE_CHARS.saturating_sub(title.chars().count() + 1))];
+    let title = &title[..byte_of_char(title, SAMPLE_CHARS)];
+    let n_left = SAMPLE_CHARS.saturating_sub(title.chars().count() + 1);
+    let sample = [title, &body[..byte_of_char(body, n_left)]];
     let Some((alphabet, n_letters)) = main_alphabet(sample) else {
         return fallback;
     };
@@ -240,10 +242,6 @@ fn detect(title: &str, body: &str, fallback: Language) -> Language {
         | Alphabet::Myanmar
         | Alphabet::Other => unsure,
     }
-}
-
-fn first_chars(text: &str, n_chars: usize) -> &str {
-    text.char_indices().nth(n_chars).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The alphabet of most letters of two texts, and how many they are.
