@@ -1,6 +1,6 @@
 // The frame around the views: navigation, state of the index, keys, help, and the login where one is wanted.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { address, place, visit, VIEWS, type View } from "./address";
 import { closeLogin, login, setToken } from "./daemon";
@@ -165,8 +165,12 @@ function Login() {
     event.preventDefault();
     setToken(field.current?.value ?? "");
   };
+  // It may be open again, for a token that was refused, by the time its closing is told.
+  const closed = () => {
+    if (!dialog.current?.open) closeLogin();
+  };
   return (
-    <dialog ref={dialog} aria-labelledby="login" onClose={closeLogin}>
+    <dialog ref={dialog} aria-labelledby="login" onClose={closed}>
       <h2 id="login">This daemon asks for a token</h2>
       {refused ? (
         <p class="refused" role="alert">
@@ -188,7 +192,8 @@ function Login() {
 
 function useDialog(open: boolean) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // At once, so that no event comes between what is wanted and what is shown.
+  useLayoutEffect(() => {
     if (open && !dialog.current?.open) dialog.current?.showModal();
     else if (!open) dialog.current?.close();
   }, [open]);

@@ -31,9 +31,10 @@ export function openLogin(): void {
   login.value = "wanted";
 }
 
-/** Closes it. */
+/** Closes it for the reader; one that is away already was closed by a token. */
 export function closeLogin(): void {
-  declined = login.value !== "away";
+  if (login.value === "away") return;
+  declined = true;
   login.value = "away";
 }
 
