@@ -1,4 +1,4 @@
-//! A folder of files to an index on disk, and the same text given to tantivy alone.
+//! A folder of files to an index on disk, and the same text given to tantivy alone: cut into lower-case words, and stemmed as ours is.
 //!
 //! The files are the example vault over and over, so that words, headings and links are those of prose.
 #![forbid(unsafe_code)]
@@ -39,6 +39,12 @@ const REST: Duration = Duration::from_secs(3);
 /// Bytes that tantivy's writer may hold for each of its threads, and how many it has.
 const HEAP: usize = 50_000_000;
 const THREADS: usize = 2;
+
+/// What tantivy does with words: its default, and that with English stems.
+const TOKENIZERS: [&str; 2] = ["default", "en_stem"];
+
+/// Rounds in which each is measured once, so that all meet the same machine.
+const ROUNDS: usize = 9;
 
 fn main() {
     run(|criterion| folder(criterion, if is_measured() { N_FILES } else { 50 }));
@@ -108,16 +114,56 @@ fn folder(criterion: &mut Criterion, n_files: usize) {
     if is_measured() {
         std::thread::sleep(REST);
     }
+    let ours = || indexed(vault.path(), n_files);
+    let theirs = TOKENIZERS.map(|tokenizer| {
+        let vault = vault.path();
+        (format!("tantivy_{tokenizer}"), move || tantivy_alone(vault, n_files, tokenizer))
+    });
+    if is_measured() {
+        let [lower, stemmed] = &theirs;
+        in_turn([("indexer", &ours), (&lower.0, &lower.1), (&stemmed.0, &stemmed.1)], n_files);
+    }
     let mut group = criterion.benchmark_group("bulk");
     group.sample_size(10);
     group.throughput(Throughput::Bytes(n_bytes as u64));
     group.bench_function(BenchmarkId::new("indexer", n_files), |bencher| {
-        bencher.iter_custom(|n| (0..n).map(|_| indexed(vault.path(), n_files)).sum());
+        bencher.iter_custom(|n| (0..n).map(|_| ours()).sum());
     });
-    group.bench_function(BenchmarkId::new("tantivy", n_files), |bencher| {
-        bencher.iter_custom(|n| (0..n).map(|_| tantivy_alone(vault.path(), n_files)).sum());
-    });
+    for (name, index) in &theirs {
+        group.bench_function(BenchmarkId::new(name, n_files), |bencher| {
+            bencher.iter_custom(|n| (0..n).map(|_| index()).sum());
+        });
+    }
     group.finish();
+}
+
+/// Measures each way once a round, and tells how long it took, of the clock and of the processor, beside the first.
+fn in_turn<const N: usize>(ways: [(&str, &dyn Fn() -> Duration); N], n_files: usize) {
+    let mut taken: [Vec<(Duration, Duration)>; N] = std::array::from_fn(|_| Vec::new());
+    for _ in 0..ROUNDS {
+        for ((_, index), taken) in ways.iter().zip(&mut taken) {
+            let before = process_cpu();
+            let took = index();
+            taken.push((took, process_cpu() - before));
+        }
+    }
+    let median = |mut times: Vec<Duration>| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let medians = taken.map(|taken| {
+        let (clock, processor) = taken.into_iter().unzip();
+        (median(clock), median(processor))
+    });
+    let (first, first_cpu) = medians[0];
+    for ((name, _), (clock, processor)) in ways.iter().zip(medians) {
+        println!(
+            "bulk/{name}/{n_files}: {clock:.2?}, {processor:.2?} of the processor; {:.2} and {:.2} × those of {}",
+            clock.as_secs_f64() / first.as_secs_f64(),
+            processor.as_secs_f64() / first_cpu.as_secs_f64(),
+            ways[0].0,
+        );
+    }
 }
 
 /// An index over `vault` in a new store.
@@ -182,12 +228,12 @@ fn indexed(vault: &Path, n_files: usize) -> Duration {
     took
 }
 
-/// The same files, read and their whole text indexed in lower case with positions, and committed.
-fn tantivy_alone(vault: &Path, n_files: usize) -> Duration {
+/// The same files, read and the words of their whole text indexed with positions, and committed.
+fn tantivy_alone(vault: &Path, n_files: usize, tokenizer: &str) -> Duration {
     let store: TempDir = tempfile::tempdir().expect("there is room");
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
-        .set_tokenizer("default")
+        .set_tokenizer(tokenizer)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let body = schema.add_text_field("body", TextOptions::default().set_indexing_options(indexing));
     let path = schema.add_text_field("path", STRING | STORED);
