@@ -14,7 +14,7 @@ use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
-use weft_index::{Publisher, Snapshot, Vectors};
+use weft_index::{NoteRows, Publisher, Snapshot, Vectors};
 use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::{Chunk, NotePath, Span, TextHash};
 use weft_testkit::Random;
@@ -139,13 +139,13 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
     let nearest = embedder.1.clone();
     let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
         .expect("memory takes everything");
-    let mut rows = imbl::HashMap::new();
+    let mut rows = NoteRows::default();
     for (at, vector) in vectors(&mut random, n_notes, DIMENSION).into_iter().enumerate() {
         let path = NotePath::new(format!("n{at}.md"));
         let id = notes.at(VAULT, &path).unwrap_or_else(|| note(at));
         let vector = if at < N_NEAR { &nearest } else { &vector };
         let own = writer.append(&[(id, vector)]).expect("memory takes everything");
-        rows.insert(id, own.into_iter().map(Some).collect());
+        rows.set(id, &[Some(own[0])]);
     }
     let vectors = Some(Vectors { index: writer.publish(), rows, n_waiting: 0, embedder });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };

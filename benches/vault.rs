@@ -131,9 +131,7 @@ fn meaning(notes: &NoteTable, vectors: &[Vec<f32>], embedder: Given) -> Vectors 
     let owned: Vec<(NoteId, &[f32])> =
         notes.by_path().map(|(note, _)| note).zip(vectors.iter().map(Vec::as_slice)).collect();
     let ids = writer.append(&owned).expect("rows have length one");
-    let rows =
-        owned.iter().zip(ids).map(|((note, _), row)| (*note, [Some(row)].into_iter().collect()));
-    let rows = rows.collect();
+    let rows = owned.iter().zip(ids).map(|((note, _), row)| (*note, vec![Some(row)])).collect();
     let mut index = writer.publish();
     if index.needs_rebuild() {
         let graph = Arc::new(index.build_graph());

@@ -12,12 +12,14 @@ pub mod embedder;
 pub mod keyword;
 mod map;
 pub mod notes;
+mod rows;
 mod snapshot;
 mod store;
 pub mod vector;
 
 pub use allocator::set_up_pools;
 pub use disk::{Disk, Gate, Step};
+pub use rows::NoteRows;
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
 pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};
 pub use store::{Checkpoint, Checkpoints, MODEL, Newest, Shelf, ShelfReport, Store, StoreError};

@@ -8,7 +8,8 @@ use weft_model::NoteId;
 use crate::embedder::Embedder;
 use crate::keyword::KeywordReader;
 use crate::notes::NoteTable;
-use crate::vector::{RowId, VectorIndex};
+use crate::rows::NoteRows;
+use crate::vector::VectorIndex;
 
 /// Everything a request needs, of one moment. Never changes; stays whole however long it is held.
 #[derive(Clone)]
@@ -28,19 +29,12 @@ pub struct Snapshot {
 pub struct Vectors {
     /// The rows.
     pub index: VectorIndex,
-    /// Per note, the row of each of its chunks in order; nothing while one waits for its vector.
-    pub rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
+    /// Which of them are whose.
+    pub rows: NoteRows,
     /// Chunks that wait for their vector.
     pub n_waiting: usize,
     /// What made them, and makes the vector of a query to compare with them.
     pub embedder: Arc<dyn Embedder>,
-}
-
-impl Vectors {
-    /// The rows of a note's chunks; none for a note without any.
-    pub fn rows_of(&self, note: NoteId) -> impl Iterator<Item = Option<RowId>> + '_ {
-        self.rows.get(&note).into_iter().flatten().copied()
-    }
 }
 
 impl Snapshot {
@@ -57,7 +51,9 @@ impl Snapshot {
     /// True for every note where there is no model: nothing is pending then.
     #[must_use]
     pub fn is_fresh(&self, note: NoteId) -> bool {
-        self.vectors.as_ref().is_none_or(|vectors| vectors.rows_of(note).all(|row| row.is_some()))
+        self.vectors
+            .as_ref()
+            .is_none_or(|vectors| vectors.rows.of(note).iter().all(Option::is_some))
     }
 }
 

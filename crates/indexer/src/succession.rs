@@ -277,8 +277,7 @@ impl Work {
 
 /// Whether a note of the snapshot has a vector.
 fn serves(snapshot: &Snapshot) -> bool {
-    let rows = snapshot.vectors.iter().flat_map(|vectors| vectors.rows.values());
-    rows.flatten().any(Option::is_some)
+    snapshot.vectors.as_ref().is_some_and(|vectors| vectors.rows.rows().next().is_some())
 }
 
 /// The chunks of a note as `embedder` wants them, and the text of each.

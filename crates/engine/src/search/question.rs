@@ -1,11 +1,12 @@
 //! A search read against one snapshot, and its candidates with the exact scores of both legs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use weft_gars::bridge;
-use weft_index::Snapshot;
 use weft_index::keyword::{KeywordQuery, Mention};
-use weft_index::vector::{VectorIndex, VectorSearch as _};
+use weft_index::vector::{ChunkHit, VectorSearch as _};
+use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteBits, NoteId, NoteSet, Stop};
 
 use super::Origin;
@@ -117,8 +118,13 @@ impl Question<'_> {
         }
         stop.check()?;
         if let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) {
-            for note in self.nearest(vector, &vectors.index, k, stop)? {
-                found.entry(note).or_default().by_vector = true;
+            for (note, best) in self.nearest(vector, vectors, k, stop)? {
+                let candidate = found.entry(note).or_default();
+                candidate.by_vector = true;
+                if let Some((score, at)) = best {
+                    candidate.vector = cosine(score);
+                    candidate.best_chunk = Some(at);
+                }
             }
         }
         for id in self.best_named(k)? {
@@ -130,33 +136,46 @@ impl Question<'_> {
         Ok(pool)
     }
 
-    /// The `k` notes whose best chunks are most like `vector`.
+    /// The `k` notes whose best chunks are most like `vector`, each with the score and the position of its best chunk where they are known from that.
     ///
     /// Where few long notes own the nearest chunks, these notes are set aside and more chunks are asked for, twice as many each time.
     fn nearest(
         &self,
         vector: &[f32],
-        index: &VectorIndex,
+        vectors: &Vectors,
         k: usize,
         stop: &Stop,
-    ) -> Result<HashSet<NoteId>, EngineError> {
-        let mut found = HashSet::new();
+    ) -> Result<HashMap<NoteId, Option<(f32, usize)>>, EngineError> {
+        let mut found = HashMap::new();
         let mut passing = self.passing.clone();
         let mut n_chunks = k * CHUNKS_PER_NOTE;
         loop {
             stop.check()?;
-            let chunks = index.nearest(vector, n_chunks, &passing)?;
+            let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
             let is_all = chunks.len() < n_chunks;
-            for chunk in chunks {
-                if found.len() < k {
-                    found.insert(chunk.note);
+            // Of chunks that score as the last one, others may be left.
+            let lowest = chunks.last().filter(|_| !is_all).map(|chunk| chunk.score);
+            for ChunkHit { row, note, score } in chunks {
+                let at = vectors.rows.of(note).iter().position(|own| *own == Some(row));
+                let best = at.filter(|_| Some(score) != lowest).map(|at| (score, at));
+                let n_found = found.len();
+                match found.entry(note) {
+                    Entry::Vacant(place) if n_found < k => drop(place.insert(best)),
+                    Entry::Vacant(_) => {}
+                    Entry::Occupied(mut known) => {
+                        if let (Some((score, at)), Some((best, first))) = (best, known.get_mut())
+                            && score.total_cmp(best).is_eq()
+                        {
+                            *first = at.min(*first);
+                        }
+                    }
                 }
             }
             if is_all || found.len() >= k {
                 return Ok(found);
             }
             let graph = self.snapshot.notes.graph();
-            let is_left = |id: &NoteId| self.passing.contains(*id) && !found.contains(id);
+            let is_left = |id: &NoteId| self.passing.contains(*id) && !found.contains_key(id);
             passing = NoteSet::Only(graph.ids().filter(is_left).collect::<NoteBits>());
             n_chunks *= 2;
         }
@@ -200,6 +219,7 @@ impl Question<'_> {
         Ok(())
     }
 
+    /// Scores the chunks of those `ids` whose best one is not known.
     fn score_vectors(
         &self,
         ids: &[NoteId],
@@ -209,17 +229,18 @@ impl Question<'_> {
             return Ok(());
         };
         let (mut chunks, mut rows) = (Vec::new(), Vec::new());
-        for id in ids {
-            for (at, row) in vectors.rows_of(*id).enumerate() {
+        let is_scored = |id: &NoteId| found.get(id).is_some_and(|known| known.best_chunk.is_some());
+        for id in ids.iter().filter(|id| !is_scored(id)) {
+            for (at, row) in vectors.rows.of(*id).iter().enumerate() {
                 if let Some(row) = row {
                     chunks.push((*id, at));
-                    rows.push(row);
+                    rows.push(*row);
                 }
             }
         }
         for ((id, at), score) in chunks.into_iter().zip(vectors.index.similarities(vector, &rows)?)
         {
-            let score = f64::from(score).clamp(0.0, 1.0);
+            let score = cosine(score);
             if let Some(candidate) = found.get_mut(&id)
                 && (candidate.best_chunk.is_none() || score > candidate.vector)
             {
@@ -228,6 +249,11 @@ impl Question<'_> {
         }
         Ok(())
     }
+}
+
+/// A score of the vectors as a share.
+fn cosine(score: f32) -> f64 {
+    f64::from(score).clamp(0.0, 1.0)
 }
 
 /// The candidates of a search.

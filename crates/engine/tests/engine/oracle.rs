@@ -42,9 +42,10 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         let title = entry.note.title.split(" (").next().unwrap_or_default().to_owned();
         let names = [&title].into_iter().chain(&entry.note.aliases);
         let vectors = vault.snapshot.vectors.iter().flat_map(|vectors| {
-            let rows = vectors.rows_of(id);
-            rows.flatten()
-                .filter_map(|row| Some(vectors.index.vector(row)?.to_vec()))
+            let rows = vectors.rows.of(id);
+            rows.iter()
+                .flatten()
+                .filter_map(|row| Some(vectors.index.vector(*row)?.to_vec()))
                 .collect::<Vec<_>>()
         });
         let doc = Doc {

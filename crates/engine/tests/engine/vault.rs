@@ -9,7 +9,7 @@ use weft_index::keyword::{
 };
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
-use weft_index::{Publisher, Snapshot, Vectors};
+use weft_index::{NoteRows, Publisher, Snapshot, Vectors};
 use weft_indexer::chunk::{ChunkLimits, chunks, embedded_texts};
 use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::NotePath;
@@ -121,14 +121,14 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
     let vectors = embedder.as_ref().map(|embedder| {
         let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
             .expect("memory takes everything");
-        let mut rows = imbl::HashMap::new();
+        let mut rows = NoteRows::default();
         for (path, texts) in &texts {
             let Some(note) = notes.at(VAULT, path) else { continue };
             let own = texts.iter().map(|text| {
                 let vector = vector(text);
                 Some(writer.append(&[(note, &vector)]).expect("memory takes everything")[0])
             });
-            rows.insert(note, own.collect());
+            rows.set(note, &own.collect::<Vec<_>>());
         }
         let embedder = Arc::clone(embedder);
         Vectors { index: writer.publish(), rows, n_waiting: 0, embedder }

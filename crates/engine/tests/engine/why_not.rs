@@ -232,7 +232,7 @@ fn a_connection_that_was_not_followed_is_named() {
 fn a_pending_vector_is_named() {
     let mut vault = vault(&files());
     let id = vault.snapshot.notes.find("moss").note.unwrap();
-    vault.snapshot.vectors.as_mut().unwrap().rows.insert(id, imbl::Vector::unit(None));
+    vault.snapshot.vectors.as_mut().unwrap().rows.set(id, &[None]);
     let search = SearchRequest {
         mode: SearchMode::Vector,
         without: Without { graph: true, ..Without::default() },

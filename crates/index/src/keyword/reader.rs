@@ -295,38 +295,37 @@ impl KeywordReader {
         self.read(|| {
             self.check_held()?;
             let Some((segment, doc)) = self.0.place_of(note) else { return Ok(Vec::new()) };
-            let mut own = Vec::new();
-            let mut frequencies = Vec::new();
+            let (mut texts, mut words) = (String::new(), Vec::new());
             segment.terms_of(doc, |entry| {
                 if entry.is_word {
-                    frequencies.push(entry.frequency);
+                    let start = texts.len();
+                    texts.push_str(entry.term);
+                    words.push((start..texts.len(), entry.frequency, hash(entry.term.as_bytes())));
                 }
             })?;
             // The least frequent words of a very long note would hardly weigh anything.
-            let least = if frequencies.len() > MAX_OWN_TERMS {
-                *frequencies.select_nth_unstable_by(MAX_OWN_TERMS, |left, right| right.cmp(left)).1
-                    + 1
-            } else {
-                1
-            };
-            let mut failed = None;
-            segment.terms_of(doc, |entry| {
-                if !entry.is_word || entry.frequency < least || failed.is_some() {
-                    return;
+            if words.len() > MAX_OWN_TERMS {
+                let mut frequencies: Vec<u32> = words.iter().map(|word| word.1).collect();
+                let by_most = |left: &u32, right: &u32| right.cmp(left);
+                let (_, most, _) = frequencies.select_nth_unstable_by(MAX_OWN_TERMS, by_most);
+                words.retain(|word| word.1 > *most);
+            }
+            // One table after the other: looking up many words at once hardly waits for memory.
+            let mut n_notes = vec![0; words.len()];
+            for segment in &self.0.segments {
+                for ((_, _, hash), n_notes) in words.iter().zip(&mut n_notes) {
+                    *n_notes += segment.live_frequency_by_hash(*hash)?;
                 }
-                match self.n_notes_with(entry.term) {
-                    Ok(n_notes) if (2..=max_notes).contains(&n_notes) => {
-                        own.push(OwnTerm {
-                            term: entry.term.to_owned(),
-                            frequency: entry.frequency,
-                            n_notes,
-                        });
-                    }
-                    Ok(_) => {}
-                    Err(error) => failed = Some(error),
-                }
-            })?;
-            failed.map_or(Ok(own), Err)
+            }
+            let rare = words.into_iter().zip(n_notes);
+            let rare = rare.filter(|(_, n_notes)| (2..=max_notes).contains(n_notes));
+            Ok(rare
+                .map(|((range, frequency, _), n_notes)| OwnTerm {
+                    term: texts[range].to_owned(),
+                    frequency,
+                    n_notes,
+                })
+                .collect())
         })
     }
 

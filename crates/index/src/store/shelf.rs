@@ -13,6 +13,7 @@ use super::{Held, StoreError};
 use crate::disk::{self, Disk, Facts};
 use crate::embedder::{Embedder, ModelIdentity};
 use crate::notes::NoteTable;
+use crate::rows::NoteRows;
 use crate::snapshot::Vectors;
 use crate::vector::{
     FrozenGraph, RowId, RowMap, VectorError, VectorFile, VectorIndex, VectorParams, VectorWriter,
@@ -36,6 +37,11 @@ const MODEL_FILE: &str = "model.rmp";
 /// Bytes of one entry of the row log: hash, crc32 of the row.
 const ENTRY_BYTES: usize = 20;
 
+/// How many chunks have no row.
+fn n_without(rows: &[Option<RowId>]) -> usize {
+    rows.iter().filter(|row| row.is_none()).count()
+}
+
 /// The vectors of one model and whose they are.
 ///
 /// Every chunk of every note has its own row, so a note's rows go with it.
@@ -44,7 +50,7 @@ pub struct Shelf {
     writer: VectorWriter,
     /// Nothing in memory.
     home: Option<Home>,
-    rows: imbl::HashMap<NoteId, imbl::Vector<Option<RowId>>>,
+    rows: NoteRows,
     /// Chunks without a row.
     n_waiting: usize,
     /// The text of every row.
@@ -198,27 +204,28 @@ impl Shelf {
             before.push(spare.insert(*text, row));
         }
         let mut owners = vec![None; texts.len()];
-        let mut rows = imbl::HashMap::new();
-        for (id, card) in notes.cards() {
-            let own: imbl::Vector<Option<RowId>> = card
-                .texts()
-                .map(|text| {
-                    let row = match spare.entry(text) {
-                        Entry::Vacant(_) => return None,
-                        Entry::Occupied(mut last) => match before[last.get().index()] {
-                            Some(next) => last.insert(next),
-                            None => last.remove(),
-                        },
-                    };
-                    owners[row.index()] = Some(id);
-                    Some(row)
-                })
-                .collect();
-            rows.insert(id, own);
-        }
+        let mut own = |id, text| {
+            let row = match spare.entry(text) {
+                Entry::Vacant(_) => return None,
+                Entry::Occupied(mut last) => match before[last.get().index()] {
+                    Some(next) => last.insert(next),
+                    None => last.remove(),
+                },
+            };
+            owners[row.index()] = Some(id);
+            Some(row)
+        };
+        let mut n_waiting = 0;
+        let rows: NoteRows = notes
+            .cards()
+            .map(|(id, card)| {
+                let rows: Vec<_> = card.texts().map(|text| own(id, text)).collect();
+                n_waiting += n_without(&rows);
+                (id, rows)
+            })
+            .collect();
         let path = in_folder(folder, number, ROWS_FILE);
         let writer = VectorWriter::open(disk, &path, dimension, texts.len(), owners, params)?;
-        let n_waiting = rows.values().flatten().filter(|row| row.is_none()).count();
         let log = File::options().read(true).write(true).open(&log_path);
         let log = log.map_err(StoreError::io("open", &log_path))?;
         let n_logged = texts.len();
@@ -245,7 +252,7 @@ impl Shelf {
         Self {
             writer,
             home,
-            rows: imbl::HashMap::new(),
+            rows: NoteRows::default(),
             n_waiting: 0,
             texts: Vec::new(),
             sums: Vec::new(),
@@ -267,10 +274,9 @@ impl Shelf {
         if self.holds(note, texts) {
             return (Vec::new(), Ok(()));
         }
-        let before = self.rows.get(&note).into_iter().flatten();
-        self.n_waiting -= before.filter(|row| row.is_none()).count();
+        self.n_waiting -= n_without(self.rows.of(note));
         let mut old: HashMap<TextHash, Vec<RowId>> = HashMap::new();
-        for row in self.rows.get(&note).into_iter().flatten().flatten() {
+        for row in self.rows.of(note).iter().flatten() {
             old.entry(self.texts[row.index()]).or_default().push(*row);
         }
         // The note's own row stays where the text stays; otherwise the vector is copied from whoever has it.
@@ -295,22 +301,17 @@ impl Shelf {
         let waiting: Vec<usize> =
             rows.iter().enumerate().filter(|(_, row)| row.is_none()).map(|(at, _)| at).collect();
         self.n_waiting += waiting.len();
-        if rows.is_empty() {
-            self.rows.remove(&note);
-        } else {
-            self.rows.insert(note, rows.into_iter().collect());
-        }
+        self.rows.set(note, &rows);
         (waiting, outcome)
     }
 
     /// Whether the rows of `note` are those of these texts, and none is missing.
     fn holds(&self, note: NoteId, texts: &[TextHash]) -> bool {
-        self.rows.get(&note).is_some_and(|rows| {
-            let is_of = |(row, text): (&Option<RowId>, &TextHash)| {
-                row.is_some_and(|row| self.texts[row.index()] == *text)
-            };
-            rows.len() == texts.len() && !rows.is_empty() && rows.iter().zip(texts).all(is_of)
-        })
+        let rows = self.rows.of(note);
+        let is_of = |(row, text): (&Option<RowId>, &TextHash)| {
+            row.is_some_and(|row| self.texts[row.index()] == *text)
+        };
+        rows.len() == texts.len() && !rows.is_empty() && rows.iter().zip(texts).all(is_of)
     }
 
     /// Keeps the vector of a text and gives it to the chunks that wait for it.
@@ -323,12 +324,11 @@ impl Shelf {
         waiting: &[(NoteId, usize)],
     ) -> Result<(), StoreError> {
         for (note, at) in waiting {
-            if self.rows.get(note).and_then(|rows| rows.get(*at)) == Some(&None) {
-                let row = self.add(*note, text, vector)?;
-                if let Some(place) = self.rows.get_mut(note).and_then(|rows| rows.get_mut(*at)) {
-                    *place = Some(row);
-                    self.n_waiting -= 1;
-                }
+            let mut rows = self.rows.of(*note).to_vec();
+            if let Some(place @ None) = rows.get_mut(*at) {
+                *place = Some(self.add(*note, text, vector)?);
+                self.rows.set(*note, &rows);
+                self.n_waiting -= 1;
             }
         }
         Ok(())
@@ -378,19 +378,14 @@ impl Shelf {
             home.settle();
         }
         let index = self.writer.publish();
-        let owned = self.rows.values().flatten().flatten().copied();
         let damaged: HashSet<RowId> =
-            owned.filter(|row| is_cut || self.whole(&index, *row).is_none()).collect();
+            self.rows.rows().filter(|row| is_cut || self.whole(&index, *row).is_none()).collect();
         if damaged.is_empty() {
             return Ok(0);
         }
         self.writer.delete(&damaged.iter().copied().collect::<Vec<_>>())?;
         self.by_text.retain(|_, row| !damaged.contains(row));
-        for (_, rows) in self.rows.iter_mut() {
-            for place in rows.iter_mut() {
-                *place = place.filter(|row| !damaged.contains(row));
-            }
-        }
+        self.rows.change(|row| Some(row).filter(|row| !damaged.contains(row)));
         self.n_waiting += damaged.len();
         Ok(damaged.len())
     }
@@ -440,10 +435,7 @@ impl Shelf {
             self.sums.push(sum);
             self.by_text.entry(text).or_insert(row);
         }
-        let moved = |row: &Option<RowId>| row.and_then(|row| map[row.index()]);
-        for (_, rows) in self.rows.iter_mut() {
-            *rows = rows.iter().map(moved).collect();
-        }
+        self.rows.change(|row| map[row.index()]);
         self.n_logged = self.texts.len();
         Ok(())
     }

@@ -99,7 +99,7 @@ impl Meaning {
     pub(super) fn arrange_all(&mut self, notes: &NoteTable) -> Result<(), StoreError> {
         let upserted = notes.cards().map(|(id, _)| id).collect();
         let known = self.shelf.publish().rows;
-        let removed = known.keys().copied().filter(|id| !notes.is_note(*id)).collect();
+        let removed = known.iter().map(|(id, _)| id).filter(|id| !notes.is_note(*id)).collect();
         self.arrange(notes, &Delta { upserted, removed })
     }
 

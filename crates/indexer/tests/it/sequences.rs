@@ -58,7 +58,7 @@ fn dump(indexer: &Indexer) -> String {
         let uris = |ids: &[weft_model::NoteId]| ids.iter().map(|id| uri(*id)).collect::<Vec<_>>();
         let vectors = snapshot.vectors.as_ref().expect("a model");
         let rows: Vec<Option<&[f32]>> =
-            vectors.rows_of(id).map(|row| vectors.index.vector(row?)).collect();
+            vectors.rows.of(id).iter().map(|row| vectors.index.vector((*row)?)).collect();
         let _ = writeln!(
             out,
             "{} = {} in {:?} about {:?} with {:?} told of by {:?} centrality {:?}\n  {:?} {:?} {:?}",

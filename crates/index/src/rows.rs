@@ -1,0 +1,92 @@
+//! Which rows hold the vectors of which note.
+
+use std::sync::Arc;
+
+use weft_model::NoteId;
+
+use crate::vector::RowId;
+
+/// Per note, the row of each of its chunks in order; nothing for a chunk that waits for its vector.
+///
+/// Cloning shares everything, and a change copies a handful of entries. Looking up a note is `O(log notes)`, at most a few steps.
+#[derive(Clone, Debug, Default)]
+pub struct NoteRows(imbl::Vector<Option<Arc<[Option<RowId>]>>>);
+
+impl NoteRows {
+    /// The rows of a note's chunks; none for a note without any.
+    #[must_use]
+    pub fn of(&self, note: NoteId) -> &[Option<RowId>] {
+        self.0.get(note.index()).and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    /// Gives a note these rows; none take those away that it had.
+    pub fn set(&mut self, note: NoteId, rows: &[Option<RowId>]) {
+        let missing = (note.index() + 1).saturating_sub(self.0.len());
+        if !rows.is_empty() {
+            self.0.extend(std::iter::repeat_n(None, missing));
+        }
+        if let Some(place) = self.0.get_mut(note.index()) {
+            *place = (!rows.is_empty()).then(|| rows.into());
+        }
+    }
+
+    /// The notes with rows, ascending, and these.
+    pub fn iter(&self) -> impl Iterator<Item = (NoteId, &[Option<RowId>])> {
+        (0..).map(NoteId::new).zip(&self.0).filter_map(|(id, rows)| Some((id, rows.as_deref()?)))
+    }
+
+    /// The rows of all notes.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> {
+        self.iter().flat_map(|(_, rows)| rows).copied().flatten()
+    }
+
+    /// Puts `change` of each row in its place. `O(rows)`.
+    pub fn change(&mut self, change: impl Fn(RowId) -> Option<RowId>) {
+        for rows in self.0.iter_mut().flatten() {
+            *rows = rows.iter().map(|row| row.and_then(&change)).collect();
+        }
+    }
+}
+
+impl FromIterator<(NoteId, Vec<Option<RowId>>)> for NoteRows {
+    /// The rows of notes, in any order.
+    fn from_iter<I: IntoIterator<Item = (NoteId, Vec<Option<RowId>>)>>(notes: I) -> Self {
+        let mut all: Vec<Option<Arc<[Option<RowId>]>>> = Vec::new();
+        for (note, rows) in notes.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+            all.resize(all.len().max(note.index() + 1), None);
+            all[note.index()] = Some(rows.into());
+        }
+        Self(all.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_those_that_were_given_last() {
+        let (note, row) = (NoteId::new, |row| Some(RowId::new(row)));
+        let mut rows = NoteRows::default();
+        assert!(rows.of(note(3)).is_empty());
+        rows.set(note(3), &[]);
+        rows.set(note(200), &[row(5), None]);
+        rows.set(note(3), &[row(9)]);
+        let before = rows.clone();
+        rows.set(note(3), &[row(1), row(2)]);
+        assert_eq!(before.of(note(3)), [row(9)], "what was shared stays");
+        assert_eq!(rows.of(note(3)), [row(1), row(2)]);
+        assert_eq!(rows.of(note(200)), [row(5), None]);
+        assert!(rows.of(note(201)).is_empty());
+        let all: Vec<(NoteId, Vec<_>)> =
+            rows.iter().map(|(id, rows)| (id, rows.to_vec())).collect();
+        assert_eq!(all, [(note(3), vec![row(1), row(2)]), (note(200), vec![row(5), None])]);
+        assert_eq!(all.into_iter().rev().collect::<NoteRows>().0, rows.0);
+        rows.change(|row| (row.get() != 1).then(|| RowId::new(row.get() * 2)));
+        assert_eq!(rows.of(note(3)), [None, row(4)]);
+        assert_eq!(rows.rows().map(RowId::get).collect::<Vec<_>>(), [4, 10]);
+        rows.set(note(3), &[]);
+        assert!(rows.of(note(3)).is_empty());
+        assert_eq!(rows.iter().count(), 1);
+    }
+}
