@@ -11,6 +11,7 @@ use std::path::Path;
 use super::VectorError;
 use super::file::to_u32;
 use super::header::{HEADER_BYTES, Header, Kind};
+use super::simd;
 use crate::disk::Disk;
 
 const KIND: Kind = Kind { magic: *b"WEFTHNSW", version: 1, name: "graph file" };
@@ -73,10 +74,25 @@ impl FrozenGraph {
         (self.links.len() + self.entries.len() + 2 * self.copies.len()) * size_of::<u32>()
     }
 
+    /// Links of a row, at most.
+    pub(super) const fn degree(&self) -> usize {
+        self.degree
+    }
+
     /// The rows linked from `row`.
     pub(super) fn links(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        self.places(row).iter().copied().take_while(|&link| link != NONE)
+    }
+
+    /// Asks for the links of `row` ahead of their use.
+    pub(super) fn prefetch(&self, row: u32) {
+        simd::prefetch(self.places(row));
+    }
+
+    /// The places for links of `row`, empty ones last.
+    fn places(&self, row: u32) -> &[u32] {
         let first = row as usize * self.degree;
-        self.links[first..first + self.degree].iter().copied().take_while(|&link| link != NONE)
+        &self.links[first..first + self.degree]
     }
 
     /// `row` and the rows with the same codes that stand for nothing in the links, ascending.

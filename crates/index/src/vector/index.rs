@@ -148,7 +148,7 @@ impl VectorIndex {
 
     /// Whether a graph, or a new one, would make searches faster.
     ///
-    /// True when there are too many rows to scan and no graph, when 5,000 rows and a tenth of all came after the graph was built, or when three tenths of its rows are deleted.
+    /// True when there are too many rows to scan and no graph, when the graph has fewer or more links per row than its parameters ask for, when 5,000 rows and a tenth of all came after it was built, or when three tenths of its rows are deleted.
     #[must_use]
     pub fn needs_rebuild(&self) -> bool {
         if self.n_live <= self.params.exact_below {
@@ -157,7 +157,8 @@ impl VectorIndex {
         let Some(graph) = &self.graph else { return true };
         let tail = self.n_rows - graph.n_rows();
         let living = self.n_live - self.n_live_from(graph.n_rows());
-        tail > (self.n_rows / 10).max(5_000)
+        graph.degree() != self.params.graph.links_per_row()
+            || tail > (self.n_rows / 10).max(5_000)
             || (graph.n_known() - living) * 10 >= graph.n_known() * 3
     }
 

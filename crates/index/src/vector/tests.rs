@@ -454,6 +454,17 @@ fn a_graph_of_other_rows_is_refused() {
 }
 
 #[test]
+fn a_graph_with_other_links_per_row_is_built_anew() {
+    let index = filled(&clustered(100, 16, 3, 17), walking(32)).publish();
+    let index = index.with_graph(Arc::new(index.build_graph())).unwrap();
+    for (degree, expected) in [(GraphParams::default().degree, false), (40, true), (8, true)] {
+        let graph = GraphParams { degree, ..walking(32).graph };
+        let index = index.with_params(VectorParams { graph, ..walking(32) });
+        assert_eq!(index.needs_rebuild(), expected, "{degree}");
+    }
+}
+
+#[test]
 fn small_and_empty_graphs_work() {
     for n in [1_usize, 2, 3, 20] {
         let vectors = clustered(n, 8, 2, 15);

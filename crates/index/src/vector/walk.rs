@@ -3,7 +3,7 @@
 use super::graph::FrozenGraph;
 use super::index::VectorIndex;
 use super::shortlist::{rank, row_of};
-use super::simd::Lane;
+use super::simd::{self, Lane};
 
 /// Entry points that a walk starts from: the nearest ones, so that it need not cross between clusters.
 const STARTS: usize = 8;
@@ -35,6 +35,10 @@ pub(super) fn nearest(
     }
     let mut at = 0;
     while let Some(row) = front.take(&mut at) {
+        // The next step, unless this one finds a nearer row.
+        if let Some(&next) = front.steps.get(at + 1) {
+            graph.prefetch(row_of(rank_of(next)));
+        }
         for rank in batch.ranks(graph.links(row).filter(|&row| see(row))) {
             at = at.min(front.insert(rank));
         }
@@ -84,7 +88,7 @@ const fn rank_of(step: u64) -> u64 {
     step >> 32 << 32 | (step & 0xffff_ffff) >> 1 | 1 << 31
 }
 
-/// Scores rows a handful at a time.
+/// Scores rows a handful at a time: memory is asked for all of them before the first is read.
 pub(super) struct Batch<'i> {
     index: &'i VectorIndex,
     query: &'i [Lane],
@@ -105,6 +109,7 @@ impl<'i> Batch<'i> {
         self.lanes.clear();
         for row in rows {
             let (lanes, scale) = self.index.codes(row);
+            simd::prefetch(lanes);
             self.rows.push((row, scale));
             self.lanes.push(lanes);
         }
