@@ -9,8 +9,8 @@ use super::block::{self, BLOCK_ROWS, Block, Coded, RowBits, positions};
 use super::build::{self, GraphParams};
 use super::file::to_u32;
 use super::graph::FrozenGraph;
-use super::shortlist::{Shortlist, row_of, score_of};
-use super::simd::{Kernel, LANE, Lane};
+use super::shortlist::{AHEAD, Shortlist, row_of, score_of};
+use super::simd::{self, Kernel, LANE, Lane};
 use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, walk};
 
 /// What a step of a walk costs, in rows of a scan.
@@ -128,9 +128,7 @@ impl VectorIndex {
     /// The vector of `row`, deleted or not; nothing when there is no such row.
     #[must_use]
     pub fn vector(&self, row: RowId) -> Option<&[f32]> {
-        let row = row.index();
-        (row < self.n_rows)
-            .then(|| self.blocks[row / BLOCK_ROWS].floats.row(row % BLOCK_ROWS, self.dimension))
+        (row.index() < self.n_rows).then(|| self.floats(row.get()))
     }
 
     /// The note that owns `row`; nothing when it is deleted or there is no such row.
@@ -292,8 +290,17 @@ impl VectorIndex {
     }
 
     fn score(&self, query: &Query<'_>, row: u32) -> f32 {
+        self.kernel.dot_f32(query.floats, self.floats(row))
+    }
+
+    fn floats(&self, row: u32) -> &[f32] {
         let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-        self.kernel.dot_f32(query.floats, self.blocks[block].floats.row(at, self.dimension))
+        self.blocks[block].floats.row(at, self.dimension)
+    }
+
+    /// Asks for the vector of `row` ahead of its use.
+    fn fetch(&self, row: u32) {
+        simd::prefetch(self.floats(row));
     }
 }
 
@@ -322,7 +329,7 @@ impl VectorSearch for VectorIndex {
                 self.scan(&query, &admitted, 0, &mut list);
             }
         }
-        let best = list.best(|row| self.score(&query, row));
+        let best = list.best(|row| self.fetch(row), |row| self.score(&query, row));
         Ok(best
             .into_iter()
             .map(|(row, score)| {
@@ -334,12 +341,17 @@ impl VectorSearch for VectorIndex {
 
     fn similarities(&self, query: &[f32], rows: &[RowId]) -> Result<Vec<f32>, VectorError> {
         let query = self.query(query)?;
-        let known = |row: &RowId| {
-            (row.index() < self.n_rows)
-                .then(|| self.score(&query, row.get()))
-                .ok_or(VectorError::UnknownRow { row: row.get(), n_rows: self.n_rows })
+        if let Some(row) = rows.iter().find(|row| row.index() >= self.n_rows) {
+            return Err(VectorError::UnknownRow { row: row.get(), n_rows: self.n_rows });
+        }
+        let mut ahead = rows.iter().skip(AHEAD);
+        let score = |row: &RowId| {
+            if let Some(next) = ahead.next() {
+                self.fetch(next.get());
+            }
+            self.score(&query, row.get())
         };
-        rows.iter().map(known).collect()
+        Ok(rows.iter().map(score).collect())
     }
 }
 

@@ -3,6 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Rows that are scored between asking for the memory of one and reading it.
+pub(super) const AHEAD: usize = 2;
+
 /// Collects rows whose score is known up to a bound, and forgets those that cannot be among the best `k`.
 ///
 /// A row goes only when `k` others are certain to score higher, so scoring the rest exactly gives the exact best `k`.
@@ -50,15 +53,24 @@ impl Shortlist {
         }
     }
 
-    /// The best `k` rows by `score`, best first, ties by the lower row.
-    pub(super) fn best(mut self, score: impl Fn(u32) -> f32) -> Vec<(u32, f32)> {
+    /// The best `k` rows by `score`, best first, ties by the lower row; `fetch` is told of a row some time before.
+    pub(super) fn best(
+        mut self,
+        fetch: impl Fn(u32),
+        score: impl Fn(u32) -> f32,
+    ) -> Vec<(u32, f32)> {
         self.candidates.retain(|candidate| candidate.upper >= self.floor);
         self.candidates.sort_unstable_by(|left, right| {
             right.upper.total_cmp(&left.upper).then(left.row.cmp(&right.row))
         });
         // Least on top: the lowest score, among equals the highest row.
         let mut best: BinaryHeap<Reverse<u64>> = BinaryHeap::with_capacity(self.k + 1);
-        for Candidate { upper, row } in self.candidates {
+        let mut ahead = self.candidates.iter().skip(AHEAD);
+        for Candidate { upper, row } in &self.candidates {
+            let (upper, row) = (*upper, *row);
+            if let Some(candidate) = ahead.next() {
+                fetch(candidate.row);
+            }
             if best.len() == self.k
                 && best.peek().is_some_and(|Reverse(least)| upper < score_of(*least))
             {
@@ -140,7 +152,7 @@ mod tests {
             let mut expected: Vec<(u32, f32)> = (0..).zip(scores.iter().copied()).collect();
             expected.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
             expected.truncate(k);
-            prop_assert_eq!(list.best(|row| scores[row as usize]), expected);
+            prop_assert_eq!(list.best(|_| {}, |row| scores[row as usize]), expected);
         }
     }
 }
