@@ -1,7 +1,6 @@
 //! A search read against one snapshot, and its candidates with the exact scores of both legs.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use weft_gars::bridge;
 use weft_index::keyword::{KeywordQuery, Mention};
@@ -118,12 +117,12 @@ impl Question<'_> {
         }
         stop.check()?;
         if let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) {
-            for (note, best) in self.nearest(vector, vectors, k, stop)? {
+            for (note, only) in self.nearest(vector, vectors, k, stop)? {
                 let candidate = found.entry(note).or_default();
                 candidate.by_vector = true;
-                if let Some((score, at)) = best {
+                if let Some(score) = only {
                     candidate.vector = cosine(score);
-                    candidate.best_chunk = Some(at);
+                    candidate.best_chunk = Some(0);
                 }
             }
         }
@@ -136,7 +135,7 @@ impl Question<'_> {
         Ok(pool)
     }
 
-    /// The `k` notes whose best chunks are most like `vector`, each with the score and the position of its best chunk where they are known from that.
+    /// The `k` notes whose best chunks are most like `vector`, each with the score of its chunk where it has but one.
     ///
     /// Where few long notes own the nearest chunks, these notes are set aside and more chunks are asked for, twice as many each time.
     fn nearest(
@@ -145,7 +144,7 @@ impl Question<'_> {
         vectors: &Vectors,
         k: usize,
         stop: &Stop,
-    ) -> Result<HashMap<NoteId, Option<(f32, usize)>>, EngineError> {
+    ) -> Result<HashMap<NoteId, Option<f32>>, EngineError> {
         let mut found = HashMap::new();
         let mut passing = self.passing.clone();
         let mut n_chunks = k * CHUNKS_PER_NOTE;
@@ -153,22 +152,11 @@ impl Question<'_> {
             stop.check()?;
             let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
             let is_all = chunks.len() < n_chunks;
-            // Of chunks that score as the last one, others may be left.
-            let lowest = chunks.last().filter(|_| !is_all).map(|chunk| chunk.score);
             for ChunkHit { row, note, score } in chunks {
-                let at = vectors.rows.of(note).iter().position(|own| *own == Some(row));
-                let best = at.filter(|_| Some(score) != lowest).map(|at| (score, at));
-                let n_found = found.len();
-                match found.entry(note) {
-                    Entry::Vacant(place) if n_found < k => drop(place.insert(best)),
-                    Entry::Vacant(_) => {}
-                    Entry::Occupied(mut known) => {
-                        if let (Some((score, at)), Some((best, first))) = (best, known.get_mut())
-                            && score.total_cmp(best).is_eq()
-                        {
-                            *first = at.min(*first);
-                        }
-                    }
+                // Of several chunks a walk may have missed the best.
+                let only = (vectors.rows.of(note) == [Some(row)]).then_some(score);
+                if found.len() < k {
+                    found.entry(note).or_insert(only);
                 }
             }
             if is_all || found.len() >= k {
