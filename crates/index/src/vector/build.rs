@@ -2,7 +2,7 @@
 //!
 //! `hnsw_rs` inserts the rows and knows their levels; a walk through its lowest layer then finds the neighbours of every row anew, from which its links are chosen, made to lead back, and made to reach every row.
 //! `hnsw_rs` keeps the nearest links of a full list, which leaves clusters without ways out.
-//! Choosing anew took recall@10 at `ef` 128 from .986 to .999 and answers per second from 6,900 to 9,400 (100,000 rows of 384 dimensions in 300 clusters), for a tenth of the time that insertion takes.
+//! Choosing anew took recall@10 at `ef` 128 from .986 to .999 and answers per second from 6,900 to 9,400 (100,000 rows of 384 dimensions in 300 clusters), for a tenth of the time that insertion takes; with what follows it is a sixth.
 //! In 48 wide clusters diversity leaves more than half of the links free, and .983 were found; 64 links instead of 40, as many of the refused as were chosen among them, and a longer walk took that to .996 (2,000 queries).
 
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ const NEIGHBOURS_EF: usize = 120;
 /// A row that has near ones in many directions lies where distances tell little, and a walk needs many ways; elsewhere more links only cost time.
 const LINKS_PER_CHOSEN: usize = 2;
 
-/// Of the nearest links of a row this many lead back: without them some rows cannot be reached.
+/// Of the first links of a row this many lead back: without them some rows cannot be reached.
 const BACK_LINKS: usize = 6;
 
 /// The fewest links per row that leave room for those that lead back.
@@ -104,8 +104,7 @@ pub(super) fn build(index: &VectorIndex, params: &GraphParams) -> FrozenGraph {
         let mut entries = entries.clone();
         lead_back(&rows, &mut lists, degree);
         reach_all(&rows, &lists, &mut entries);
-        let n_known = rows.len() + copies.len();
-        FrozenGraph::freeze(&lists, degree, entries, copies, n_known, fingerprint)
+        FrozenGraph::freeze(&lists, degree, entries, copies, index.n_live(), fingerprint)
     };
     let longest = near.iter().map(Vec::len).max().unwrap_or(0);
     let inserted = freeze(near, longest.max(degree), Vec::new());
@@ -114,9 +113,10 @@ pub(super) fn build(index: &VectorIndex, params: &GraphParams) -> FrozenGraph {
     freeze(chosen, degree, copies)
 }
 
-/// The living rows without those that are coded as an earlier one is, ascending, and these as (earlier row, copy), ascending.
+/// The living rows without those that are coded as an earlier one is, ascending, and all others that are coded as one of them, as (that row, copy), ascending.
 ///
 /// A text that stands in hundreds of notes would fill all lists near it with links between its copies, and cut off what lies behind.
+/// Copies need not be alive: a note that has the text may own another of them after a restart.
 fn distinct(index: &VectorIndex) -> (Vec<u32>, Vec<[u32; 2]>) {
     let (mut rows, mut copies, mut first) = (Vec::new(), Vec::new(), HashMap::new());
     for row in (0..).zip(index.owners()).filter_map(|(row, owner)| owner.map(|_| row)) {
@@ -128,6 +128,10 @@ fn distinct(index: &VectorIndex) -> (Vec<u32>, Vec<[u32; 2]>) {
             }
             Entry::Occupied(place) => copies.push([*place.get(), row]),
         }
+    }
+    for row in (0..).zip(index.owners()).filter_map(|(row, owner)| owner.is_none().then_some(row)) {
+        let (lanes, scale) = index.codes(row);
+        copies.extend(first.get(&(scale.to_bits(), lanes)).map(|earlier| [*earlier, row]));
     }
     copies.sort_unstable();
     (rows, copies)
@@ -240,11 +244,11 @@ impl Selection<'_> {
     }
 }
 
-/// Makes the nearest links of every row lead back, as far as `degree` leaves room.
+/// Makes the first links of every row lead back, as far as `degree` leaves room.
 fn lead_back(rows: &[u32], lists: &mut [Vec<u32>], degree: usize) {
     for &row in rows {
-        let nearest: Vec<u32> = lists[row as usize].iter().take(BACK_LINKS).copied().collect();
-        for to in nearest {
+        let first: Vec<u32> = lists[row as usize].iter().take(BACK_LINKS).copied().collect();
+        for to in first {
             let list = &mut lists[to as usize];
             if list.len() < degree && !list.contains(&row) {
                 list.push(row);

@@ -15,7 +15,7 @@ use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, walk};
 
 /// What a step of a walk costs, in rows of a scan.
 ///
-/// Measured at 100,000 rows of 384 dimensions: 0.8 µs against 12 to 17 ns.
+/// Measured at 100,000 rows of 384 dimensions: 0.8 µs against 12 to 17 ns, before walks asked for memory ahead; a step takes about 0.6 µs since.
 const STEP_IN_ROWS: usize = 60;
 
 /// How vectors are searched.

@@ -454,14 +454,37 @@ fn a_graph_of_other_rows_is_refused() {
 }
 
 #[test]
+fn a_copy_is_found_that_was_dead_when_the_graph_was_built() {
+    let mut rows = clustered(60, 16, 3, 17);
+    rows[40] = rows[3].clone();
+    let dead = |row: u32| {
+        let mut writer = filled(&rows, walking(32));
+        writer.delete(&[RowId::new(row)]).unwrap();
+        writer.publish()
+    };
+    let graph = Arc::new(dead(40).build_graph());
+    assert_eq!(graph.n_known(), 59, "those alive");
+    for (row, left) in [(40, 3), (3, 40)] {
+        let index = dead(row).with_graph(Arc::clone(&graph)).unwrap();
+        let hits = index.nearest(&rows[3], 1, &NoteSet::All).unwrap();
+        assert_eq!(hits[0].row, RowId::new(left));
+    }
+}
+
+#[test]
 fn a_graph_with_other_links_per_row_is_built_anew() {
     let index = filled(&clustered(100, 16, 3, 17), walking(32)).publish();
     let index = index.with_graph(Arc::new(index.build_graph())).unwrap();
-    for (degree, expected) in [(GraphParams::default().degree, false), (40, true), (8, true)] {
+    for (degree, expected) in [(GraphParams::default().degree, false), (40, true), (3, true)] {
         let graph = GraphParams { degree, ..walking(32).graph };
         let index = index.with_params(VectorParams { graph, ..walking(32) });
         assert_eq!(index.needs_rebuild(), expected, "{degree}");
     }
+    // The least there is, however little is asked for.
+    let few = VectorParams { graph: GraphParams { degree: 3, ..walking(32).graph }, ..walking(32) };
+    let index = index.with_params(few);
+    let index = index.with_graph(Arc::new(index.build_graph())).unwrap();
+    assert!(!index.needs_rebuild());
 }
 
 #[test]
