@@ -153,10 +153,10 @@ impl Question<'_> {
             let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
             let is_all = chunks.len() < n_chunks;
             for ChunkHit { row, note, score } in chunks {
-                // Of several chunks a walk may have missed the best.
-                let only = (vectors.rows.of(note) == [Some(row)]).then_some(score);
                 if found.len() < k {
-                    found.entry(note).or_insert(only);
+                    // Of several chunks a walk may have missed the best.
+                    let is_only = || vectors.rows.of(note) == [Some(row)];
+                    found.entry(note).or_insert_with(|| is_only().then_some(score));
                 }
             }
             if is_all || found.len() >= k {

@@ -119,19 +119,18 @@ pub(super) fn build(index: &VectorIndex, params: &GraphParams) -> FrozenGraph {
 /// Copies need not be alive: a note that has the text may own another of them after a restart.
 fn distinct(index: &VectorIndex) -> (Vec<u32>, Vec<[u32; 2]>) {
     let (mut rows, mut copies, mut first) = (Vec::new(), Vec::new(), HashMap::new());
-    for row in (0..).zip(index.owners()).filter_map(|(row, owner)| owner.map(|_| row)) {
+    let (living, dead): (Vec<_>, Vec<_>) =
+        (0..).zip(index.owners()).partition(|(_, owner)| owner.is_some());
+    for (row, owner) in living.into_iter().chain(dead) {
         let (lanes, scale) = index.codes(row);
         match first.entry((scale.to_bits(), lanes)) {
-            Entry::Vacant(place) => {
+            Entry::Vacant(place) if owner.is_some() => {
                 place.insert(row);
                 rows.push(row);
             }
+            Entry::Vacant(_) => {}
             Entry::Occupied(place) => copies.push([*place.get(), row]),
         }
-    }
-    for row in (0..).zip(index.owners()).filter_map(|(row, owner)| owner.is_none().then_some(row)) {
-        let (lanes, scale) = index.codes(row);
-        copies.extend(first.get(&(scale.to_bits(), lanes)).map(|earlier| [*earlier, row]));
     }
     copies.sort_unstable();
     (rows, copies)

@@ -9,7 +9,7 @@ use super::block::{self, BLOCK_ROWS, Block, Coded, RowBits, positions};
 use super::build::{self, GraphParams};
 use super::file::to_u32;
 use super::graph::FrozenGraph;
-use super::shortlist::{AHEAD, Shortlist, row_of, score_of};
+use super::shortlist::{Shortlist, fetched, row_of, score_of};
 use super::simd::{self, Kernel, LANE, Lane};
 use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, walk};
 
@@ -344,14 +344,8 @@ impl VectorSearch for VectorIndex {
         if let Some(row) = rows.iter().find(|row| row.index() >= self.n_rows) {
             return Err(VectorError::UnknownRow { row: row.get(), n_rows: self.n_rows });
         }
-        let mut ahead = rows.iter().skip(AHEAD);
-        let score = |row: &RowId| {
-            if let Some(next) = ahead.next() {
-                self.fetch(next.get());
-            }
-            self.score(&query, row.get())
-        };
-        Ok(rows.iter().map(score).collect())
+        let rows = rows.iter().map(|row| row.get());
+        Ok(fetched(rows, |row| self.fetch(row)).map(|row| self.score(&query, row)).collect())
     }
 }
 

@@ -4,7 +4,20 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Rows that are scored between asking for the memory of one and reading it.
-pub(super) const AHEAD: usize = 2;
+const AHEAD: usize = 2;
+
+/// `items` as they are; `fetch` is told of each some time before it comes.
+pub(super) fn fetched<T>(
+    items: impl Iterator<Item = T> + Clone,
+    fetch: impl Fn(T),
+) -> impl Iterator<Item = T> {
+    let mut ahead = items.clone().skip(AHEAD);
+    items.inspect(move |_| {
+        if let Some(item) = ahead.next() {
+            fetch(item);
+        }
+    })
+}
 
 /// Collects rows whose score is known up to a bound, and forgets those that cannot be among the best `k`.
 ///
@@ -65,12 +78,8 @@ impl Shortlist {
         });
         // Least on top: the lowest score, among equals the highest row.
         let mut best: BinaryHeap<Reverse<u64>> = BinaryHeap::with_capacity(self.k + 1);
-        let mut ahead = self.candidates.iter().skip(AHEAD);
-        for Candidate { upper, row } in &self.candidates {
-            let (upper, row) = (*upper, *row);
-            if let Some(candidate) = ahead.next() {
-                fetch(candidate.row);
-            }
+        let candidates = self.candidates.iter().copied();
+        for Candidate { upper, row } in fetched(candidates, |candidate| fetch(candidate.row)) {
             if best.len() == self.k
                 && best.peek().is_some_and(|Reverse(least)| upper < score_of(*least))
             {
