@@ -1,11 +1,10 @@
 //! A context of fifty notes within a budget.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request, State, pack};
-use weft_benches::{run, text, word};
+use weft_benches::{text, word};
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::Characters;
 use weft_model::{Heading, Note, NotePath, Span, Stop, Tokens, Uri};
@@ -16,10 +15,6 @@ const CANDIDATES: usize = 50;
 
 /// Budgets in tokens.
 const BUDGETS: [u64; 3] = [500, 2_000, 100_000];
-
-fn main() {
-    run(packed);
-}
 
 /// A note of some hundred words below three headings.
 fn a_note(random: &mut Random, at: usize) -> Note {
@@ -48,7 +43,7 @@ fn a_note(random: &mut Random, at: usize) -> Note {
     }
 }
 
-fn packed(criterion: &mut Criterion) {
+pub(crate) fn bench(criterion: &mut Criterion) {
     let mut random = Random::new(11);
     let notes: Vec<Note> = (0..CANDIDATES).map(|at| a_note(&mut random, at)).collect();
     let query = [word(3), word(70), word(900)].join(" ");

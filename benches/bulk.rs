@@ -1,7 +1,6 @@
 //! A folder of files to an index on disk, and the same text given to tantivy alone: cut into lower-case words, and stemmed as ours is.
 //!
 //! The files are the example vault over and over, so that words, headings and links are those of prose.
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
 use std::fs;
@@ -14,7 +13,7 @@ use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexi
 use tantivy::{Index, doc};
 use tempfile::TempDir;
 use weft_benches::clock::process_cpu;
-use weft_benches::{is_measured, run};
+use weft_benches::is_measured;
 use weft_index::embedder::{Embedder, Role};
 use weft_indexer::chunk::embedded_texts;
 use weft_indexer::embed::{EmbeddingSettings, open};
@@ -43,8 +42,8 @@ const THREADS: usize = 2;
 /// Rounds in which each is measured once, so that all meet the same machine.
 const ROUNDS: usize = 9;
 
-fn main() {
-    run(|criterion| folder(criterion, if is_measured() { N_FILES } else { 50 }));
+pub(crate) fn bench(criterion: &mut Criterion) {
+    folder(criterion, if is_measured() { N_FILES } else { 50 });
     if is_measured() {
         embedding();
     }

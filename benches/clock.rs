@@ -69,13 +69,26 @@ pub struct Percentiles {
 impl Percentiles {
     /// Of many calls of `ask`, one after the other, by the clock on the wall.
     pub fn of(mut ask: impl FnMut()) -> Self {
-        let mut times: Vec<Duration> = (0..SAMPLES)
-            .map(|_| {
-                let start = Instant::now();
-                ask();
-                start.elapsed()
-            })
-            .collect();
+        let times = (0..SAMPLES).map(|_| {
+            let start = Instant::now();
+            ask();
+            start.elapsed()
+        });
+        Self::among(times.collect())
+    }
+
+    /// The same, of calls that are waited for.
+    pub async fn of_waits<F: Future>(mut ask: impl FnMut() -> F) -> Self {
+        let mut times = Vec::with_capacity(SAMPLES);
+        for _ in 0..SAMPLES {
+            let start = Instant::now();
+            ask().await;
+            times.push(start.elapsed());
+        }
+        Self::among(times)
+    }
+
+    fn among(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self { p50: times[SAMPLES / 2], p99: times[SAMPLES * 99 / 100] }
     }

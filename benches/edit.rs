@@ -1,5 +1,4 @@
 //! A saved note to a hit: what an edit costs, beside how many notes it is one.
-#![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use criterion::{BenchmarkId, Criterion};
 use tempfile::TempDir;
 use weft_benches::vault::Drawn;
-use weft_benches::{is_measured, run, text, word};
+use weft_benches::{is_measured, text, word};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::QueryOptions;
 use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
@@ -28,11 +27,9 @@ const WORDS_PER_NOTE: usize = 200;
 /// Notes of a folder.
 const NOTES_PER_FOLDER: usize = 100;
 
-fn main() {
-    run(|criterion| {
-        let sizes = if is_measured() { &SIZES[..] } else { &SIZES[..1] };
-        sizes.iter().for_each(|n_notes| edit(criterion, *n_notes));
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    let sizes = if is_measured() { &SIZES[..] } else { &SIZES[..1] };
+    sizes.iter().for_each(|n_notes| edit(criterion, *n_notes));
 }
 
 fn path(n: usize) -> String {

@@ -1,7 +1,6 @@
 //! Texts to vectors by the bundled model, on one thread.
 //!
 //! The texts are left in `target/tmp` for `compare/embed.py`, which gives them to another program; where it put a library of ONNX Runtime there, that is measured too.
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
 use std::fs;
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::process_cpu;
-use weft_benches::{is_measured, run, text};
+use weft_benches::{is_measured, text};
 use weft_index::embedder::{Embedder, Role};
 use weft_indexer::embed::{EmbeddingSettings, Runner, open};
 use weft_testkit::Random;
@@ -32,17 +31,14 @@ const ROUNDS: usize = 9;
 /// What is left for another program, and by it.
 const LEFT: &str = env!("CARGO_TARGET_TMPDIR");
 
-fn main() {
-    run(|criterion| {
-        let bundled = EmbeddingSettings { threads: NonZeroUsize::new(1), ..Default::default() };
-        measure(criterion, "bundled", &bundled);
-        let library = Path::new(LEFT).join("libonnxruntime.so");
-        if library.exists() {
-            let onnx =
-                EmbeddingSettings { runner: Runner::Onnx, library: Some(library), ..bundled };
-            measure(criterion, "fastembed", &onnx);
-        }
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    let bundled = EmbeddingSettings { threads: NonZeroUsize::new(1), ..Default::default() };
+    measure(criterion, "bundled", &bundled);
+    let library = Path::new(LEFT).join("libonnxruntime.so");
+    if library.exists() {
+        let onnx = EmbeddingSettings { runner: Runner::Onnx, library: Some(library), ..bundled };
+        measure(criterion, "fastembed", &onnx);
+    }
 }
 
 fn measure(criterion: &mut Criterion, name: &str, settings: &EmbeddingSettings) {

@@ -1,7 +1,6 @@
 //! A search's ranking: what connections do around the best hits, and one score for every candidate.
 //!
 //! Times are those that an explanation tells of the stages `connections` and `ranking`; finding candidates is measured elsewhere.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::vault::{DIMENSION, words};
-use weft_benches::{is_measured, note, run, text, vectors, word};
+use weft_benches::{is_measured, note, text, vectors, word};
 use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
@@ -33,19 +32,17 @@ const N_NEAR: usize = 30;
 
 const WORDS_PER_NOTE: usize = 120;
 
-fn main() {
-    run(|criterion| {
-        let (n_notes, hubs) = if is_measured() { (N_NOTES, &HUBS[..]) } else { (300, &HUBS[..1]) };
-        for hub in hubs {
-            let engine = engine(n_notes, Shape::Hub { n_links: *hub }, false);
-            ranking(criterion, &engine, n_notes, &format!("hub/{hub}"), *hub);
-        }
-        for siblings_activate in [false, true] {
-            let engine = engine(n_notes, Shape::Topics, siblings_activate);
-            let name = if siblings_activate { "topics_that_activate" } else { "topics" };
-            ranking(criterion, &engine, n_notes, name, n_notes / 10);
-        }
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    let (n_notes, hubs) = if is_measured() { (N_NOTES, &HUBS[..]) } else { (300, &HUBS[..1]) };
+    for hub in hubs {
+        let engine = engine(n_notes, Shape::Hub { n_links: *hub }, false);
+        ranking(criterion, &engine, n_notes, &format!("hub/{hub}"), *hub);
+    }
+    for siblings_activate in [false, true] {
+        let engine = engine(n_notes, Shape::Topics, siblings_activate);
+        let name = if siblings_activate { "topics_that_activate" } else { "topics" };
+        ranking(criterion, &engine, n_notes, name, n_notes / 10);
+    }
 }
 
 /// What the notes of a vault are linked with.

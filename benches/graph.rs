@@ -1,23 +1,20 @@
 //! Links and hierarchy to a graph, and a graph to the next.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{SIZES, graph, nodes, note, run};
+use weft_benches::{graph, nodes, note, sizes};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 
-fn main() {
-    run(|criterion| {
-        build(criterion);
-        edit(criterion);
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    build(criterion);
+    edit(criterion);
 }
 
 fn build(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
-    for n_notes in SIZES {
+    for n_notes in sizes() {
         let nodes: Vec<(NoteId, NodeSpec)> = nodes(n_notes).collect();
         assert_eq!(NoteGraph::build(nodes.clone()).n_nodes(), n_notes);
         group.throughput(Throughput::Elements(n_notes as u64));
@@ -32,7 +29,7 @@ fn build(criterion: &mut Criterion) {
 fn edit(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
     group.throughput(Throughput::Elements(1));
-    for n_notes in SIZES {
+    for n_notes in sizes() {
         let graph = graph(n_notes);
         let (edited, target) = (note(n_notes / 2), note(n_notes - 1));
         let spec = NodeSpec {

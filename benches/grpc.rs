@@ -2,11 +2,11 @@
 //!
 //! By words alone: a model would take a hundred times as long as the wire, and as much in both.
 //! `weft bench --vault … --wire` measures the same on notes of one's own.
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "criterion measures no processor time")]
 
 use std::fs;
-use std::time::Duration;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
@@ -16,7 +16,7 @@ use tonic::client::GrpcService;
 use tonic::codegen::StdError;
 use weft_benches::clock::{Percentiles, process_cpu};
 use weft_benches::vault::file;
-use weft_benches::{is_measured, run, word};
+use weft_benches::{is_measured, word};
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchMode, SearchRequest, SearchResponse};
 use weft_testkit::Random;
@@ -45,8 +45,8 @@ impl<T> Transport for T where
 {
 }
 
-fn main() {
-    run(|criterion| wire(criterion, if is_measured() { N_NOTES } else { 50 }));
+pub(crate) fn bench(criterion: &mut Criterion) {
+    wire(criterion, if is_measured() { N_NOTES } else { 50 });
 }
 
 fn wire(criterion: &mut Criterion, n_notes: usize) {
@@ -96,10 +96,25 @@ fn measure(
     n_notes: usize,
     transport: &impl Transport,
 ) {
-    let once = || runtime.block_on(ask(transport.clone()));
-    group.bench_function(BenchmarkId::new(name, n_notes), |bencher| bencher.iter(once));
+    // Asked by a task of the runtime, as services ask: from outside, each answer would wake one thread more.
+    group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
+        bencher.iter_custom(|n| {
+            let transport = transport.clone();
+            let asked = runtime.spawn(async move {
+                let start = Instant::now();
+                for _ in 0..n {
+                    black_box(ask(transport.clone()).await);
+                }
+                start.elapsed()
+            });
+            runtime.block_on(asked).expect("no call fails")
+        });
+    });
     if is_measured() {
-        let Percentiles { p50, p99 } = Percentiles::of(|| drop(once()));
+        let asked = transport.clone();
+        let asked = Percentiles::of_waits(move || ask(asked.clone()));
+        let Percentiles { p50, p99 } =
+            runtime.block_on(runtime.spawn(asked)).expect("no call fails");
         let before = process_cpu();
         runtime.block_on(together(transport));
         let n_calls = CALLS * u32::try_from(CLIENTS).expect("a literal");

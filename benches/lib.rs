@@ -1,11 +1,12 @@
-//! What the benches share: a seeded corpus, and how a bench is run.
+//! What the benches share: a seeded corpus, and clocks.
 //!
 //! Ids read `stage/operation/n_notes`. Each bench checks its answer once before it measures.
 //!
 //! ```text
 //! cargo xtask bench                        all of them
-//! cargo xtask bench --bench graph          one file
-//! cargo xtask bench -- graph/edit          what matches a name
+//! cargo xtask bench -- graph               one stage
+//! cargo xtask bench -- graph/edit          one operation
+//! cargo xtask bench -- graph/edit/20000    of one size
 //! ```
 #![forbid(unsafe_code)]
 
@@ -14,16 +15,12 @@ pub mod vault;
 
 use std::sync::Arc;
 
-use criterion::Criterion;
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 use weft_testkit::Random;
 
-/// Sizes of the corpora that every bench measures.
-pub const SIZES: [usize; 2] = [1_000, 10_000];
-
-/// Sizes of the corpora where what is measured must hardly cost more in a larger one.
-const SCALING_SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
+/// Sizes of the corpora that are measured.
+const SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
 
 /// Links of a note.
 const LINKS_PER_NOTE: usize = 6;
@@ -34,17 +31,14 @@ const CHILDREN_PER_NOTE: usize = 8;
 /// Distinct words of a corpus. The first are the most frequent.
 const VOCABULARY: usize = 20_000;
 
-/// Runs a bench with the arguments of the command line, and sums up.
-pub fn run(bench: impl FnOnce(&mut Criterion)) {
-    let mut criterion = Criterion::default().configure_from_args();
-    bench(&mut criterion);
-    criterion.final_summary();
-}
-
-/// The sizes on which scaling is measured; the larger ones only where something is measured and not merely tested.
+/// The sizes of the corpora: the one that ends an id among the arguments, or all; the smallest where nothing is measured and all is merely tested.
 #[must_use]
-pub fn sizes() -> &'static [usize] {
-    if is_measured() { &SCALING_SIZES } else { &SCALING_SIZES[..1] }
+pub fn sizes() -> Vec<usize> {
+    if !is_measured() {
+        return SIZES[..1].to_vec();
+    }
+    let named = std::env::args().find_map(|id| id.rsplit_once('/')?.1.parse().ok());
+    named.map_or(SIZES.to_vec(), |size| vec![size])
 }
 
 /// Whether something is measured, and not merely tested.

@@ -1,5 +1,4 @@
 //! A store on disk to its first answer by word, and what the process then holds of memory.
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "criterion measures no memory")]
 
 use std::fs;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{Drawn, file};
-use weft_benches::{is_measured, run, sizes};
+use weft_benches::{is_measured, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
 use weft_index::embedder::Embedder;
 use weft_index::vector::{GraphParams, VectorParams};
@@ -18,23 +17,15 @@ use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_testkit::Random;
 
 /// The argument with which this program tells of its memory instead of measuring.
-const MEMORY: &str = "--memory";
+pub(crate) const MEMORY: &str = "--memory";
 
 /// The time between two looks for the graph over the vectors, which is built in the background.
 const PAUSE: Duration = Duration::from_millis(200);
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    if let [_, first, vault, store] = arguments.as_slice()
-        && first == MEMORY
-    {
-        return memory(Path::new(vault), Path::new(store));
+pub(crate) fn bench(criterion: &mut Criterion) {
+    for n_notes in sizes() {
+        reopened(criterion, n_notes);
     }
-    run(|criterion| {
-        for &n_notes in sizes() {
-            reopened(criterion, n_notes);
-        }
-    });
 }
 
 /// The files stay where they are, so that the writer's look at them goes on beside the first answer as in a daemon.
@@ -112,7 +103,7 @@ fn ask(indexer: &Indexer, mode: SearchMode) -> Vec<String> {
 }
 
 /// Opens `store` and tells what this process holds when every file was looked at and a question of words and vectors was answered.
-fn memory(vault: &Path, store: &Path) {
+pub(crate) fn memory(vault: &Path, store: &Path) {
     let indexer = open(vault, store);
     indexer.flush().expect("there is room");
     assert_eq!(ask(&indexer, SearchMode::Hybrid).len(), 10);

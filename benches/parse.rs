@@ -1,10 +1,8 @@
 //! A file to a note with its links, and to chunks.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::run;
 use weft_benches::vault::file;
 use weft_indexer::chunk::{ChunkLimits, chunks};
 use weft_indexer::parse::{ParseOptions, parse};
@@ -13,11 +11,7 @@ use weft_testkit::Random;
 /// Files of a corpus; what one costs does not depend on it.
 const N_FILES: usize = 1_000;
 
-fn main() {
-    run(files);
-}
-
-fn files(criterion: &mut Criterion) {
+pub(crate) fn bench(criterion: &mut Criterion) {
     let mut random = Random::new(23);
     let files: Vec<_> = (0..N_FILES).map(|at| file(&mut random, at, N_FILES)).collect();
     let options = ParseOptions::default();

@@ -1,26 +1,21 @@
 //! A path between two notes that lie far apart.
 //!
 //! `shortest` finds the least of all shortest ones from both ends; `plain` is the reference: a search from the start that stops at the end and tells only its distance.
-#![forbid(unsafe_code)]
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{dense_graph, note, run, sizes};
+use weft_benches::{dense_graph, note, sizes};
 use weft_graph::NoteGraph;
 use weft_graph::walk::{EdgeCosts, PathRequest, cheapest_path, path};
 use weft_model::NoteId;
 
-fn main() {
-    run(paths);
-}
-
-fn paths(criterion: &mut Criterion) {
+pub(crate) fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("path");
     group.throughput(Throughput::Elements(1));
-    for &n_notes in sizes() {
+    for n_notes in sizes() {
         let graph = dense_graph(n_notes);
         let request = far_apart(&graph, n_notes);
         let PathRequest { from, to, .. } = request;

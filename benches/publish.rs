@@ -1,19 +1,18 @@
 //! One edited note to the next generation, in memory: table, names, links, graph, words, snapshot.
 //!
 //! What an edit costs besides reading its file and waiting for the disk, which `edit` measures too.
-#![forbid(unsafe_code)]
 
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{document, entry, file, notes, words};
-use weft_benches::{run, sizes, word};
+use weft_benches::{sizes, word};
 use weft_index::keyword::{KeywordWriter, QueryOptions};
 use weft_index::notes::Change;
 use weft_index::{Publisher, Snapshot};
 use weft_model::NoteSet;
 use weft_testkit::Random;
 
-fn main() {
-    run(|criterion| sizes().iter().for_each(|n_notes| edit(criterion, *n_notes)));
+pub(crate) fn bench(criterion: &mut Criterion) {
+    sizes().into_iter().for_each(|n_notes| edit(criterion, n_notes));
 }
 
 /// A published vault and who writes it.

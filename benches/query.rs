@@ -1,5 +1,4 @@
 //! A whole question, given its vector: candidates of both legs, connections, one ranked list.
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "criterion tells no percentiles")]
 
 use std::hint::black_box;
@@ -7,19 +6,17 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::Percentiles;
 use weft_benches::vault::{Vault, vault};
-use weft_benches::{is_measured, run, sizes};
+use weft_benches::{is_measured, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest, Without};
 
 /// Questions that are asked in turn; fewer where nothing is measured.
 const QUESTIONS: usize = 500;
 
-fn main() {
-    run(|criterion| {
-        let n_questions = if is_measured() { QUESTIONS } else { 32 };
-        for &n_notes in sizes() {
-            questions(criterion, n_notes, &vault(n_notes, n_questions));
-        }
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    let n_questions = if is_measured() { QUESTIONS } else { 32 };
+    for n_notes in sizes() {
+        questions(criterion, n_notes, &vault(n_notes, n_questions));
+    }
 }
 
 fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {

@@ -1,11 +1,10 @@
 //! What is most worth reading around a note, within a budget.
-#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{SIZES, graph, note, run, text};
+use weft_benches::{graph, note, sizes, text};
 use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::tokens::Characters;
@@ -17,11 +16,9 @@ const HUBS: [usize; 2] = [1_000, 100_000];
 
 const BUDGET: Tokens = Tokens::new(2_000);
 
-fn main() {
-    run(|criterion| {
-        within_a_budget(criterion);
-        around_a_hub(criterion);
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    within_a_budget(criterion);
+    around_a_hub(criterion);
 }
 
 /// Every note has the same text, so that a corpus takes no memory.
@@ -42,7 +39,7 @@ fn within_a_budget(criterion: &mut Criterion) {
     let estimator = Characters::default();
     let mut group = criterion.benchmark_group("related");
     group.throughput(Throughput::Elements(1));
-    for n_notes in SIZES {
+    for n_notes in sizes() {
         let graph = graph(n_notes);
         // The first tenth of a corpus gets half of its links.
         let request = Request {

@@ -1,13 +1,12 @@
 //! A walk over the links around a note.
 //!
 //! `three_hops` is bounded by its notes and so must cost the same on every size; `leaf` is a small walk; `plain` is the reference: the same notes found without order, limits or a tree to tell.
-#![forbid(unsafe_code)]
 
 use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{dense_graph, note, run, sizes};
+use weft_benches::{dense_graph, note, sizes};
 use weft_graph::NoteGraph;
 use weft_graph::walk::{Direction, Follow, Limits, Tree, TreeRequest, tree};
 use weft_model::NoteId;
@@ -15,13 +14,9 @@ use weft_model::NoteId;
 /// Notes that the walk may reach.
 const MAX_NODES: usize = 500;
 
-fn main() {
-    run(walks);
-}
-
-fn walks(criterion: &mut Criterion) {
+pub(crate) fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree");
-    for &n_notes in sizes() {
+    for n_notes in sizes() {
         let graph = dense_graph(n_notes);
         let root = note(n_notes / 2);
         let ask = |request: &TreeRequest| -> Tree {

@@ -1,7 +1,6 @@
 //! The chunks nearest to a query: every row scanned, or a graph of near rows walked.
 //!
 //! What is walked is left in `target/tmp` for `compare/vectors.py`, which gives another index the same.
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what is found stands beside how fast")]
 
 use std::collections::HashSet;
@@ -15,7 +14,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::{per_cpu_second, process_cpu};
 use weft_benches::vault::DIMENSION;
-use weft_benches::{is_measured, note, run, vectors};
+use weft_benches::{is_measured, note, vectors};
 use weft_index::vector::{
     GraphParams, RowId, VectorIndex, VectorParams, VectorSearch as _, VectorWriter,
 };
@@ -40,14 +39,12 @@ const QUERIES: usize = 400;
 /// What the walk must find of the nearest rows at the default `ef`, in clusters that are wider than those of texts and whose rows are harder to tell apart; .997 are found.
 const LEAST_RECALL: f64 = 0.995;
 
-fn main() {
-    run(|criterion| {
-        let scanned = if is_measured() { &SCANNED[..] } else { &SCANNED[..1] };
-        for &n_rows in scanned {
-            exact(criterion, n_rows);
-        }
-        walk(criterion, if is_measured() { WALKED } else { SCANNED[0] });
-    });
+pub(crate) fn bench(criterion: &mut Criterion) {
+    let scanned = if is_measured() { &SCANNED[..] } else { &SCANNED[..1] };
+    for &n_rows in scanned {
+        exact(criterion, n_rows);
+    }
+    walk(criterion, if is_measured() { WALKED } else { SCANNED[0] });
 }
 
 /// An index of `n_rows` around a few dozen centres, and queries around the same.

@@ -29,7 +29,7 @@ LEAST_RECALL = 0.99
 
 def ours():
     """(ef, recall, rate) of each walk that the bench tells of."""
-    command = ["cargo", "bench", "--package", "weft-benches", "--bench", "vector", "--", "vector/walk"]
+    command = ["cargo", "bench", "--package", "weft-benches", "--", "vector/walk"]
     told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     line = re.compile(r"vector/walk_ef(\d+)/\d+: recall@\d+ ([\d.]+), (\d+) queries")
     return [(int(ef), float(recall), float(rate)) for ef, recall, rate in line.findall(told)]
