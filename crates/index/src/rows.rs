@@ -1,7 +1,6 @@
 //! Which rows hold the vectors of which note.
 
-use std::sync::Arc;
-
+use smallvec::SmallVec;
 use weft_model::NoteId;
 
 use crate::vector::RowId;
@@ -10,29 +9,33 @@ use crate::vector::RowId;
 ///
 /// Cloning shares everything, and a change copies a handful of entries. Looking up a note is `O(log notes)`, at most a few steps.
 #[derive(Clone, Debug, Default)]
-pub struct NoteRows(imbl::Vector<Option<Arc<[Option<RowId>]>>>);
+pub struct NoteRows(imbl::Vector<Rows>);
+
+/// The rows of one note. Most notes have one or two, which lie in place.
+type Rows = SmallVec<[Option<RowId>; 2]>;
 
 impl NoteRows {
     /// The rows of a note's chunks; none for a note without any.
     #[must_use]
     pub fn of(&self, note: NoteId) -> &[Option<RowId>] {
-        self.0.get(note.index()).and_then(Option::as_deref).unwrap_or_default()
+        self.0.get(note.index()).map_or(&[], |rows| rows)
     }
 
     /// Gives a note these rows; none take those away that it had.
     pub fn set(&mut self, note: NoteId, rows: &[Option<RowId>]) {
         let missing = (note.index() + 1).saturating_sub(self.0.len());
         if !rows.is_empty() {
-            self.0.extend(std::iter::repeat_n(None, missing));
+            self.0.extend(std::iter::repeat_n(Rows::new(), missing));
         }
         if let Some(place) = self.0.get_mut(note.index()) {
-            *place = (!rows.is_empty()).then(|| rows.into());
+            *place = rows.into();
         }
     }
 
     /// The notes with rows, ascending, and these.
     pub fn iter(&self) -> impl Iterator<Item = (NoteId, &[Option<RowId>])> {
-        (0..).map(NoteId::new).zip(&self.0).filter_map(|(id, rows)| Some((id, rows.as_deref()?)))
+        let all = (0..).map(NoteId::new).zip(&self.0).map(|(id, rows)| (id, rows.as_slice()));
+        all.filter(|(_, rows)| !rows.is_empty())
     }
 
     /// The rows of all notes.
@@ -42,8 +45,8 @@ impl NoteRows {
 
     /// Puts `change` of each row in its place. `O(rows)`.
     pub fn change(&mut self, change: impl Fn(RowId) -> Option<RowId>) {
-        for rows in self.0.iter_mut().flatten() {
-            *rows = rows.iter().map(|row| row.and_then(&change)).collect();
+        for row in self.0.iter_mut().flatten() {
+            *row = row.and_then(&change);
         }
     }
 }
@@ -51,10 +54,10 @@ impl NoteRows {
 impl FromIterator<(NoteId, Vec<Option<RowId>>)> for NoteRows {
     /// The rows of notes, in any order.
     fn from_iter<I: IntoIterator<Item = (NoteId, Vec<Option<RowId>>)>>(notes: I) -> Self {
-        let mut all: Vec<Option<Arc<[Option<RowId>]>>> = Vec::new();
+        let mut all: Vec<Rows> = Vec::new();
         for (note, rows) in notes.into_iter().filter(|(_, rows)| !rows.is_empty()) {
-            all.resize(all.len().max(note.index() + 1), None);
-            all[note.index()] = Some(rows.into());
+            all.resize(all.len().max(note.index() + 1), Rows::new());
+            all[note.index()] = Rows::from_slice(&rows);
         }
         Self(all.into())
     }
