@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weft_model::{NoteId, NoteSet};
 
-use super::block::{self, BLOCK_ROWS, Block, Coded, RowBits, positions};
+use super::block::{self, BLOCK_ROWS, Block, Coded, Codes, RowBits, positions};
 use super::build::{self, GraphParams};
 use super::file::to_u32;
 use super::graph::FrozenGraph;
@@ -72,6 +72,11 @@ impl<'q> Query<'q> {
         let rounding = (floats.len() as f32 / 16.0 + 16.0) * f32::EPSILON * coded.norm;
         let bound = coded.error * MAX_NORM + rounding;
         Some(Self { floats, lanes, coded, bound, bound_factor: coded.norm + coded.error })
+    }
+
+    /// The score by codes of the row at `at`, whose product with the query's is `dot`, and how far it may be from its exact score.
+    fn scored(&self, dot: i32, codes: &Codes, at: usize) -> (f32, f32) {
+        (dot as f32 * (codes.scales[at] * self.coded.scale), self.bound(codes.errors[at]))
     }
 
     /// How far the score by codes of a row with this error may be from its exact score.
@@ -281,11 +286,14 @@ impl VectorIndex {
         let mut scanner = Scanner::default();
         for block in first / BLOCK_ROWS..self.blocks.len() {
             let rows = from(&self.bits(admitted, block), block, first);
-            scanner.scan(self.kernel, query, &self.blocks[block], &rows, |at, score, bound| {
-                if score + bound >= list.floor() {
+            let codes = &self.blocks[block].codes;
+            scanner.scan(self.kernel, query, codes, &rows);
+            for at in positions(&rows) {
+                if scanner.uppers[at] >= list.floor() {
+                    let (score, bound) = query.scored(scanner.dots[at], codes, at);
                     list.offer(to_u32(block * BLOCK_ROWS + at), score, bound);
                 }
-            });
+            }
         }
     }
 
@@ -367,30 +375,24 @@ fn from(bits: &RowBits, block: usize, first: usize) -> RowBits {
     })
 }
 
-/// Room for the products of one block.
+/// Room for one block.
 struct Scanner {
     dots: [i32; BLOCK_ROWS],
+    /// What each score is at most.
+    uppers: [f32; BLOCK_ROWS],
 }
 
 impl Default for Scanner {
     fn default() -> Self {
-        Self { dots: [0; BLOCK_ROWS] }
+        Self { dots: [0; BLOCK_ROWS], uppers: [0.0; BLOCK_ROWS] }
     }
 }
 
 impl Scanner {
-    /// Calls `each` with place, score and bound of every row of `rows`, ascending.
-    fn scan(
-        &mut self,
-        kernel: Kernel,
-        query: &Query<'_>,
-        block: &Block,
-        rows: &RowBits,
-        mut each: impl FnMut(usize, f32, f32),
-    ) {
+    /// Fills in what is known of `rows`; of other rows it may be anything.
+    fn scan(&mut self, kernel: Kernel, query: &Query<'_>, codes: &Codes, rows: &RowBits) {
         let n = block::count(rows);
         let end = positions(rows).last().map_or(0, |last| last + 1);
-        let codes = &block.codes;
         // Reading on is cheaper than choosing while half of what is read counts.
         if n * 2 >= end {
             kernel.dots(&query.lanes, codes.rows(end), &mut self.dots[..end]);
@@ -402,9 +404,10 @@ impl Scanner {
                 self.dots[at] = dot;
             }
         }
-        for at in positions(rows) {
-            let score = self.dots[at] as f32 * (codes.scales[at] * query.coded.scale);
-            each(at, score, query.bound(codes.errors[at]));
+        // All of them, without a branch: several at once.
+        for (at, (upper, dot)) in self.uppers.iter_mut().zip(&self.dots).enumerate() {
+            let (score, bound) = query.scored(*dot, codes, at);
+            *upper = score + bound;
         }
     }
 }
