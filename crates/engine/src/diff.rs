@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weft_index::Snapshot;
 use weft_index::notes::{NoteEntry, NoteTable};
-use weft_model::{LinkSource, NoteId, TextHash, Uri};
+use weft_model::{LinkSource, NoteId, NoteMap, TextHash, Uri};
 
 /// What changed from one state to another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -143,7 +143,7 @@ struct Pair<'t> {
     /// Of each note now, what it was.
     was: BTreeMap<NoteId, NoteId>,
     /// Of each note then, what it is.
-    is: HashMap<NoteId, NoteId>,
+    is: NoteMap<NoteId>,
 }
 
 impl<'t> Pair<'t> {

@@ -1,9 +1,9 @@
 //! Topic siblings: notes that share a topic without a link between them.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use weft_model::{LinkSource, NoteId, NoteSet};
+use weft_model::{LinkSource, NoteId, NoteMap, NoteSet};
 
 use crate::walk::{Direction, Side};
 use crate::{Half, NoteGraph};
@@ -113,7 +113,7 @@ pub fn siblings(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Siblings {
     let SiblingRequest { seed, direction, max_fanout, .. } = request;
     let lists = [(Side::Outgoing, graph.outgoing(*seed)), (Side::Incoming, graph.inbound(*seed))];
     let halves = lists.into_iter().filter(|(side, _)| direction.follows(*side));
-    let mut weights: HashMap<NoteId, f64> = HashMap::new();
+    let mut weights: NoteMap<f64> = NoteMap::default();
     let mut neighbours = Vec::new();
     for half in halves.flat_map(|(_, list)| list).filter(|half| half.other != *seed) {
         let weight = weights.entry(half.other).or_insert_with(|| {
@@ -146,13 +146,13 @@ impl SiblingRequest<'_> {
 struct Near<'g, 'r> {
     graph: &'g NoteGraph,
     request: &'r SiblingRequest<'r>,
-    best: HashMap<NoteId, Sibling>,
+    best: NoteMap<Sibling>,
     capped: Vec<NoteId>,
 }
 
 impl<'g, 'r> Near<'g, 'r> {
     fn new(graph: &'g NoteGraph, request: &'r SiblingRequest<'r>) -> Self {
-        Self { graph, request, best: HashMap::new(), capped: Vec::new() }
+        Self { graph, request, best: NoteMap::default(), capped: Vec::new() }
     }
 
     fn keep(&mut self, found: Sibling) {

@@ -1,6 +1,6 @@
 //! A change of model: the next one makes all vectors in the background, while those of the present one serve.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 use weft_index::embedder::{EmbedError, Embedder, Role};
 use weft_index::notes::NoteEntry;
 use weft_index::{Reader, Shelf, Snapshot, StoreError};
-use weft_model::{Chunk, Note, NoteId, TextHash};
+use weft_model::{Chunk, Note, NoteId, NoteMap, TextHash};
 
 use crate::IndexSettings;
 use crate::board::Board;
@@ -126,7 +126,7 @@ impl Work {
             }
             self.rest(RETRY)?;
         };
-        let mut covered = HashMap::new();
+        let mut covered = NoteMap::default();
         while serves(&self.reader.snapshot()) && self.cover(&model, &mut shelf, &mut covered)? {}
         Some(Successor { model, shelf })
     }
@@ -139,12 +139,7 @@ impl Work {
     }
 
     /// Makes the vectors of notes that are not `covered`; false when there are none. Nothing when it is over.
-    fn cover(
-        &self,
-        model: &Model,
-        shelf: &mut Shelf,
-        covered: &mut HashMap<NoteId, u64>,
-    ) -> Option<bool> {
+    fn cover(&self, model: &Model, shelf: &mut Shelf, covered: &mut NoteMap<u64>) -> Option<bool> {
         let snapshot = self.reader.snapshot();
         let embedder = &*model.embedder;
         let gone: HashSet<NoteId> =

@@ -1,5 +1,6 @@
 //! Identifiers: dense ones for the inside, stable ones for the wire.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +32,11 @@ impl NoteId {
         self.0 as usize
     }
 }
+
+/// What is known of some notes.
+///
+/// Hashed for speed: keys are slots of a snapshot, which nobody outside chooses. In no particular order.
+pub type NoteMap<V> = HashMap<NoteId, V, foldhash::fast::RandomState>;
 
 /// The stable name of a note: what goes over the wire and settles ties.
 ///

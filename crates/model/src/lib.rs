@@ -22,7 +22,7 @@ pub mod text;
 pub mod tokens;
 
 pub use chunk::{Chunk, TextHash};
-pub use id::{NoteId, NotePath, Uri};
+pub use id::{NoteId, NoteMap, NotePath, Uri};
 pub use link::{Link, LinkSource, Target, TargetSyntax};
 pub use note::{Block, Diagnostic, Heading, Note, Severity, Value};
 pub use note_set::{NoteBits, NoteSet};

@@ -9,7 +9,7 @@ use weft_graph::walk::{TreeEdge, Visit, way};
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
 use weft_model::tokens::Unit;
-use weft_model::{Chars, Heading, NoteId, NoteSet, Span, Tokens, Uri};
+use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 
 use super::{ContextRequest, FocusSource, NamedNote, Source};
 use crate::related::refused;
@@ -188,7 +188,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let graph = snapshot.notes.graph();
         let tree = self.tree_on(snapshot, walk)?;
-        let steps: HashMap<NoteId, &TreeEdge> =
+        let steps: NoteMap<&TreeEdge> =
             tree.spanning_tree.iter().map(|step| (step.to, step)).collect();
         let above = |note| steps.get(&note).map(|step| step.from);
         for Visit { note, hop } in &tree.nodes {

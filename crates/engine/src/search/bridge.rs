@@ -1,12 +1,12 @@
 //! Profile `bridge`: what links and shared words do for the notes around the best hits.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use weft_gars::bridge::{self, Direction, Kinship, Remainder, WordsOf};
-use weft_model::{NoteId, Stop};
+use weft_model::{NoteId, NoteMap, Stop};
 
 use super::links::{Link, around};
-use super::question::{Pool, Question};
+use super::question::{Candidate, Pool, Question};
 use super::topics::Topics;
 use super::{Connection, Lift, Lifts, Seed, Without};
 use crate::{EngineError, EngineSettings};
@@ -65,10 +65,10 @@ pub(super) fn lifts(
     without: &Without,
     stop: &Stop,
 ) -> Result<Lifts, EngineError> {
-    let mut heads = pool.hits(question.snapshot, |candidate| candidate.similarity > 0.0);
-    heads.truncate(bridge::LINK_HEADS);
+    let is_head = |candidate: &Candidate| candidate.similarity > 0.0;
+    let heads = pool.hits(question.snapshot, is_head, bridge::LINK_HEADS);
     let graph = question.snapshot.notes.graph();
-    let mut joints: Vec<(HashMap<NoteId, Joint>, WordsOf)> = Vec::with_capacity(heads.len());
+    let mut joints: Vec<(NoteMap<Joint>, WordsOf)> = Vec::with_capacity(heads.len());
     let (mut seeds, mut capped) = (Vec::with_capacity(heads.len()), Vec::new());
     let mut by_topics = Vec::new();
     if settings.topics.siblings_activate && !without.links {
@@ -119,7 +119,7 @@ pub(super) fn lifts(
 
     // By the rank of the head, so that of equal lifts the better hit's is kept.
     strengths.sort_unstable_by_key(|(at, id, ..)| (*at, *id));
-    let mut by_note: HashMap<NoteId, Lift> = HashMap::new();
+    let mut by_note: NoteMap<Lift> = NoteMap::default();
     for (at, id, strength, remainder, kind) in strengths {
         let from = heads[at];
         let activation = bridge::closed_gap(strength, pool.similarity(from), pool.similarity(id));
@@ -138,9 +138,9 @@ fn joined_by_topics(
     heads: &[NoteId],
     settings: &EngineSettings,
     capped: &mut Vec<NoteId>,
-) -> Vec<HashMap<NoteId, Joint>> {
+) -> Vec<NoteMap<Joint>> {
     let topics = Topics::around(question.snapshot, heads, settings);
-    let mut joints: Vec<HashMap<NoteId, Joint>> = Vec::with_capacity(heads.len());
+    let mut joints: Vec<NoteMap<Joint>> = Vec::with_capacity(heads.len());
     for at in 0..heads.len() {
         let siblings = topics.siblings(at, question);
         capped.extend(siblings.capped);
@@ -159,7 +159,7 @@ fn joined_by_topics(
 fn kinships(
     question: &Question<'_>,
     head: NoteId,
-    joints: &mut HashMap<NoteId, Joint>,
+    joints: &mut NoteMap<Joint>,
 ) -> Result<(Vec<String>, WordsOf), EngineError> {
     let keyword = &question.snapshot.keyword;
     let asked: HashSet<&str> =
@@ -200,7 +200,7 @@ fn kinships(
 
 /// How far each of some notes answers each word of the query.
 struct Covers {
-    at: HashMap<NoteId, usize>,
+    at: NoteMap<usize>,
     n_terms: usize,
     covers: Vec<f64>,
 }

@@ -1,10 +1,8 @@
 //! Profile `classic`: hits activate the notes they are linked with, as the Shadow graph guide has it.
 
-use std::collections::HashMap;
-
 use weft_gars::classic::{NoisyOr, hit_share};
 use weft_graph::topics::TYPED_WEIGHT;
-use weft_model::{NoteId, Stop};
+use weft_model::{NoteId, NoteMap, Stop};
 
 use super::links::{among, followed};
 use super::question::{Pool, Question};
@@ -44,7 +42,7 @@ pub(super) fn lifts(
     }
     let (snapshot, fanout) = (question.snapshot, settings.fanout);
     let graph = snapshot.notes.graph();
-    let mut expanding = pool.hits(snapshot, |hit| hit.similarity >= expansion_floor);
+    let mut expanding = pool.hits(snapshot, |hit| hit.similarity >= expansion_floor, usize::MAX);
     let n_left_out = expanding.len().saturating_sub(expansion_seeds);
     expanding.truncate(expansion_seeds);
     let topics = Topics::around(snapshot, &expanding, settings);
@@ -66,8 +64,8 @@ pub(super) fn lifts(
         Activation::NoisyOr => similarity >= activation_floor,
         Activation::HitShare => true,
     };
-    let hits = pool.hits(snapshot, |hit| activates(hit.similarity));
-    let mut active: HashMap<NoteId, Active> = HashMap::new();
+    let hits = pool.hits(snapshot, |hit| activates(hit.similarity), usize::MAX);
+    let mut active: NoteMap<Active> = NoteMap::default();
     for (hit, linked) in hits.iter().zip(among(graph, pool, &hits, fanout)) {
         stop.check()?;
         let similarity = pool.similarity(*hit);

@@ -1,10 +1,8 @@
 //! The links around a hit, at a cost that does not grow with a hub's degree.
 
-use std::collections::HashMap;
-
 use weft_graph::topics::edge_weight;
 use weft_graph::{Half, NoteGraph};
-use weft_model::NoteId;
+use weft_model::{NoteId, NoteMap};
 
 use super::question::{Pool, Question};
 
@@ -59,7 +57,7 @@ pub(super) fn among(
 ) -> Vec<Vec<(NoteId, Link)>> {
     let is_hub = |id: NoteId| graph.outgoing(id).len() + graph.inbound(id).len() > fanout;
     let mut among: Vec<Links> = hits.iter().map(|_| Links::default()).collect();
-    let mut hubs: HashMap<NoteId, usize> = HashMap::new();
+    let mut hubs: NoteMap<usize> = NoteMap::default();
     for (at, hit) in hits.iter().enumerate() {
         if is_hub(*hit) {
             hubs.insert(*hit, at);
@@ -102,7 +100,7 @@ fn first_links(graph: &NoteGraph, hit: NoteId, fanout: usize) -> (Links, bool) {
 }
 
 #[derive(Default)]
-struct Links(HashMap<NoteId, Link>);
+struct Links(NoteMap<Link>);
 
 impl Links {
     fn add(&mut self, forward: bool, half: &Half, other: NoteId) {

@@ -12,14 +12,14 @@ mod question;
 pub(crate) mod topics;
 mod why_not;
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 
 use weft_gars::{Gars, Signals, Weights};
 use weft_index::Snapshot;
 use weft_index::keyword::{
     Language, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
 };
-use weft_model::{NoteId, Span};
+use weft_model::{NoteId, NoteMap, Span};
 
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile};
@@ -38,7 +38,7 @@ pub(crate) const MAX_LIMIT: usize = 1000;
 /// What connections do for the notes around the best hits.
 #[derive(Debug, Default)]
 struct Lifts {
-    by_note: HashMap<NoteId, Lift>,
+    by_note: NoteMap<Lift>,
     seeds: Vec<Seed>,
     /// Hits and topics of which only some links were followed, some perhaps more than once.
     capped: Vec<NoteId>,
@@ -65,6 +65,27 @@ struct Ranked {
     gars: Gars,
 }
 
+impl Ranked {
+    /// The best first, ties by uri.
+    fn order(snapshot: &Snapshot) -> impl Fn(&Self, &Self) -> Ordering {
+        let graph = snapshot.notes.graph();
+        |a, b| {
+            let by_score = b.gars.score.total_cmp(&a.gars.score);
+            by_score.then_with(|| graph.uri(a.id).cmp(graph.uri(b.id)))
+        }
+    }
+}
+
+/// The first `n` of `items` by `order`, and in it.
+fn best_first<T>(mut items: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+    if items.len() > n {
+        items.select_nth_unstable_by(n, &order);
+        items.truncate(n);
+    }
+    items.sort_unstable_by(order);
+    items
+}
+
 impl Engine {
     /// Finds notes.
     ///
@@ -88,10 +109,10 @@ impl Engine {
         stages.end("question");
         let (pool, lifts) =
             self.rankable(&question, request, profile, None, &mut degraded, &mut stages)?;
-        let mut ranked = self.ranked(snapshot, &pool, &lifts, &weights);
-        stages.end("ranking");
+        let ranked = self.ranked(snapshot, &pool, &lifts, &weights);
         let truncated = ranked.len() > request.limit;
-        ranked.truncate(request.limit);
+        let ranked = best_first(ranked, request.limit, Ranked::order(snapshot));
+        stages.end("ranking");
         let cutter = self.cutter(&question);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
@@ -266,7 +287,7 @@ impl Engine {
         }
     }
 
-    /// Everything that answers, best first. What is only central answers nothing.
+    /// Everything that answers, in no particular order. What is only central answers nothing.
     fn ranked(
         &self,
         snapshot: &Snapshot,
@@ -276,8 +297,7 @@ impl Engine {
     ) -> Vec<Ranked> {
         let graph = snapshot.notes.graph();
         let centrality = self.centrality.of(snapshot, self.settings.centrality);
-        let mut ranked: Vec<Ranked> = pool
-            .iter()
+        pool.iter()
             .map(|(id, found)| {
                 let signals = Signals {
                     similarity: found.similarity,
@@ -290,12 +310,7 @@ impl Engine {
                 let Signals { similarity, centrality: _, activation } = ranked.gars.contributions;
                 similarity > 0.0 || activation > 0.0
             })
-            .collect();
-        ranked.sort_unstable_by(|a, b| {
-            let by_score = b.gars.score.total_cmp(&a.gars.score);
-            by_score.then_with(|| graph.uri(a.id).cmp(graph.uri(b.id)))
-        });
-        ranked
+            .collect()
     }
 
     /// Cuts the snippets of the hits of `question`.

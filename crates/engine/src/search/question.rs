@@ -1,14 +1,12 @@
 //! A search read against one snapshot, and its candidates with the exact scores of both legs.
 
-use std::collections::HashMap;
-
 use weft_gars::bridge;
 use weft_index::keyword::{KeywordQuery, Mention};
 use weft_index::vector::{ChunkHit, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteBits, NoteId, NoteSet, Stop};
+use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 
-use super::Origin;
+use super::{Origin, best_first};
 use crate::EngineError;
 
 /// Chunks that are looked for at first per wanted note: long notes have several among the nearest.
@@ -109,7 +107,7 @@ impl Question<'_> {
         stop: &Stop,
     ) -> Result<Pool, EngineError> {
         stop.check()?;
-        let mut found: HashMap<NoteId, Candidate> = HashMap::new();
+        let mut found: NoteMap<Candidate> = NoteMap::default();
         if with_words {
             for hit in self.snapshot.keyword.search(&self.words, k, &self.passing)? {
                 found.entry(hit.note).or_default().by_keyword = true;
@@ -130,7 +128,7 @@ impl Question<'_> {
             found.entry(id).or_default().by_keyword = true;
         }
         stop.check()?;
-        let mut pool = Pool { members: HashMap::new() };
+        let mut pool = Pool { members: NoteMap::default() };
         self.admit(&mut pool, found)?;
         Ok(pool)
     }
@@ -144,8 +142,8 @@ impl Question<'_> {
         vectors: &Vectors,
         k: usize,
         stop: &Stop,
-    ) -> Result<HashMap<NoteId, Option<f32>>, EngineError> {
-        let mut found = HashMap::new();
+    ) -> Result<NoteMap<Option<f32>>, EngineError> {
+        let mut found = NoteMap::default();
         let mut passing = self.passing.clone();
         let mut n_chunks = k * CHUNKS_PER_NOTE;
         loop {
@@ -181,11 +179,7 @@ impl Question<'_> {
     }
 
     /// Gives every one of `found` its exact scores, and takes it into the pool.
-    fn admit(
-        &self,
-        pool: &mut Pool,
-        mut found: HashMap<NoteId, Candidate>,
-    ) -> Result<(), EngineError> {
+    fn admit(&self, pool: &mut Pool, mut found: NoteMap<Candidate>) -> Result<(), EngineError> {
         let mut ids: Vec<NoteId> = found.keys().copied().collect();
         ids.sort_unstable();
         self.score_vectors(&ids, &mut found)?;
@@ -211,7 +205,7 @@ impl Question<'_> {
     fn score_vectors(
         &self,
         ids: &[NoteId],
-        found: &mut HashMap<NoteId, Candidate>,
+        found: &mut NoteMap<Candidate>,
     ) -> Result<(), EngineError> {
         let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) else {
             return Ok(());
@@ -247,7 +241,7 @@ fn cosine(score: f32) -> f64 {
 /// The candidates of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
-    members: HashMap<NoteId, Candidate>,
+    members: NoteMap<Candidate>,
 }
 
 impl Pool {
@@ -265,21 +259,22 @@ impl Pool {
         self.members.iter().map(|(id, candidate)| (*id, candidate))
     }
 
-    /// Members that a leg found and that `wanted` lets through, the most similar first, ties by uri.
+    /// The first `n` members that a leg found and that `wanted` lets through, the most similar first, ties by uri.
     pub(super) fn hits(
         &self,
         snapshot: &Snapshot,
         wanted: impl Fn(&Candidate) -> bool,
+        n: usize,
     ) -> Vec<NoteId> {
         let graph = snapshot.notes.graph();
         let found = self.iter().filter(|(_, candidate)| candidate.origin() != Origin::Expanded);
-        let mut hits: Vec<(NoteId, f64)> = found
+        let hits: Vec<(NoteId, f64)> = found
             .filter(|(_, candidate)| wanted(candidate))
             .map(|(id, candidate)| (id, candidate.similarity))
             .collect();
-        hits.sort_unstable_by(|a, b| {
+        let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
             b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
-        });
-        hits.into_iter().map(|(id, _)| id).collect()
+        };
+        best_first(hits, n, order).into_iter().map(|(id, _)| id).collect()
     }
 }

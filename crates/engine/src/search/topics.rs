@@ -1,11 +1,11 @@
 //! Topics of the best hits, and the notes that share them, at a cost that does not grow with a topic's degree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use weft_graph::NoteGraph;
 use weft_graph::topics::{is_hub, sibling_score};
 use weft_index::Snapshot;
-use weft_model::{NoteId, NoteSet};
+use weft_model::{NoteId, NoteMap, NoteSet};
 
 use super::question::Question;
 use crate::EngineSettings;
@@ -18,7 +18,7 @@ pub(super) struct Topics<'s> {
     hits: Vec<Surroundings>,
     /// Those that give most first, ties by uri.
     topics: Vec<Topic>,
-    by_note: HashMap<NoteId, usize>,
+    by_note: NoteMap<usize>,
     fanout: usize,
 }
 
@@ -44,7 +44,7 @@ struct Topic {
 #[derive(Default)]
 pub(super) struct Siblings {
     /// Each once, with the score of the best topic it shares with the hit.
-    pub(super) notes: HashMap<NoteId, f64>,
+    pub(super) notes: NoteMap<f64>,
     /// Topics of which only some links were followed.
     pub(super) capped: Vec<NoteId>,
 }
@@ -63,7 +63,7 @@ impl<'s> Topics<'s> {
             siblings_activate: _,
         } = &settings.topics;
         let (graph, fanout) = (snapshot.notes.graph(), settings.fanout);
-        let mut found: HashMap<NoteId, Vec<usize>> = HashMap::new();
+        let mut found: NoteMap<Vec<usize>> = NoteMap::default();
         let mut surroundings = Vec::with_capacity(hits.len());
         for (at, hit) in hits.iter().enumerate() {
             let mut links = neighbours(snapshot, *hit);

@@ -6,7 +6,7 @@ use weft_model::NoteId;
 
 use super::question::{Candidate, Pool, Question};
 use super::topics::Topics;
-use super::{Hit, Lifts, Ranked, SearchRequest, Stages};
+use super::{Hit, Lifts, Ranked, SearchRequest, Stages, best_first};
 use crate::{Engine, EngineError, NoteRef, Profile, note_named};
 
 /// A question for a missing note.
@@ -152,6 +152,7 @@ impl Engine {
             (pool, lifts) = rankable(Some(id), &mut Vec::new())?;
         }
         let ranked = self.ranked(snapshot, &pool, &lifts, &weights);
+        let ranked = best_first(ranked, usize::MAX, Ranked::order(snapshot));
         Ok(Admitted { question, pool, lifts, ranked, degraded, is_excluded, was_in })
     }
 
@@ -214,7 +215,7 @@ impl Engine {
             Profile::Bridge => (0.0, settings.topics.siblings_activate),
         };
         let seeds: Vec<NoteId> = lifts.seeds.iter().map(|seed| seed.note).collect();
-        let mut hits = pool.hits(snapshot, |hit| hit.similarity > 0.0);
+        let mut hits = pool.hits(snapshot, |hit| hit.similarity > 0.0, usize::MAX);
         hits.retain(|hit| !seeds.contains(hit));
         let shared = Topics::around(snapshot, if with_topics { &hits } else { &[] }, settings)
             .shared_with(id)

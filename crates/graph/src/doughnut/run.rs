@@ -1,8 +1,8 @@
 //! The run: what is fetched while the budget lasts, and what becomes of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use weft_model::{Estimator, NoteId, Tokens};
+use weft_model::{Estimator, NoteId, NoteMap, Tokens};
 
 use super::answer::{Doughnut, FocusNote, RelatedNote, SkippedNote};
 use super::cost::{Costs, Texts};
@@ -94,7 +94,7 @@ struct Run<'a> {
     costs: Costs<'a>,
     delivered: Vec<RelatedNote>,
     /// Where a note stands in `delivered`.
-    positions: HashMap<NoteId, usize>,
+    positions: NoteMap<usize>,
     /// What did not fit so far, in the order met; nothing delivered, and no note twice by one relation.
     refused: Vec<Offer>,
     lists: Lists,
@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
             rings: Rings::new(graph, request.filter, request.focus, &request.options),
             costs,
             delivered: Vec::new(),
-            positions: HashMap::new(),
+            positions: NoteMap::default(),
             refused: Vec::new(),
             lists: Lists::default(),
             page: Page::default(),

@@ -1,8 +1,6 @@
 //! One hop around a note, with degrees.
 
-use std::collections::HashMap;
-
-use weft_model::{NoteBits, NoteId};
+use weft_model::{NoteBits, NoteId, NoteMap};
 
 use super::follow::{Follow, Rules};
 use super::step::EdgeRef;
@@ -45,7 +43,7 @@ pub fn neighbours(
     let rules = Rules::new(graph, follow, &[known(graph, note)?])?;
     let mut answer = Neighbours { degrees: graph.degrees(note), ..Neighbours::default() };
     let mut admitted = NoteBits::default();
-    let mut position: HashMap<NoteId, usize> = HashMap::new();
+    let mut position: NoteMap<usize> = NoteMap::default();
     let mut steps = rules.steps(note);
     // Once one neighbour was refused, only further edges to admitted ones are of interest.
     while let Some(step) = steps.next(|step| {

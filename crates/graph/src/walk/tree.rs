@@ -1,9 +1,9 @@
 //! The tree of first discoveries around some roots.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
-use weft_model::{NoteBits, NoteId, Stopped};
+use weft_model::{NoteBits, NoteId, NoteMap, Stopped};
 
 use super::follow::{Follow, Rules};
 use super::outline::Branch;
@@ -181,8 +181,7 @@ impl Tree {
     /// The tree edges and references in the order met, by position of their notes in `nodes`.
     #[must_use]
     pub fn branches(&self) -> Vec<Branch> {
-        let position: HashMap<NoteId, usize> =
-            self.nodes.iter().map(|visit| visit.note).zip(0..).collect();
+        let position: NoteMap<usize> = self.nodes.iter().map(|visit| visit.note).zip(0..).collect();
         let grown = self.spanning_tree.iter().map(|tree| Branch {
             at: position[&tree.from],
             to: position[&tree.to],
@@ -230,7 +229,7 @@ pub fn tree(graph: &NoteGraph, request: &TreeRequest) -> Result<Tree, WalkError>
         tree: Tree::default(),
         visited: NoteBits::default(),
         expanded: NoteBits::default(),
-        cuts: HashMap::new(),
+        cuts: NoteMap::default(),
         truncated_by: BTreeSet::new(),
     };
     for root in roots {
@@ -252,7 +251,7 @@ struct Growth<'r> {
     /// Notes whose edges were met, all or up to their cut.
     expanded: NoteBits,
     /// The first edge that `max_fanout` kept back, by expanded note.
-    cuts: HashMap<NoteId, Step>,
+    cuts: NoteMap<Step>,
     truncated_by: BTreeSet<Limit>,
 }
 

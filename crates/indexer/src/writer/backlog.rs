@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 use weft_index::embedder::{EmbedError, Embedder, Role};
 use weft_index::notes::{NoteEntry, NoteTable};
-use weft_model::{NoteId, TextHash};
+use weft_model::{NoteId, NoteMap, TextHash};
 
 use super::{Event, RETRY};
 use crate::chunk::text_of;
@@ -28,7 +28,7 @@ pub(super) struct Backlog {
     ready: VecDeque<(TextHash, String)>,
     waiting: HashMap<TextHash, Vec<Place>>,
     /// The texts under which chunks of a note wait.
-    texts_of: HashMap<NoteId, HashSet<TextHash>>,
+    texts_of: NoteMap<HashSet<TextHash>>,
     n_waiting: usize,
     in_flight: usize,
     /// Until when the model, or the disk, is left alone.
@@ -52,7 +52,7 @@ impl Backlog {
             queue: VecDeque::new(),
             ready: VecDeque::new(),
             waiting: HashMap::new(),
-            texts_of: HashMap::new(),
+            texts_of: NoteMap::default(),
             n_waiting: 0,
             in_flight: 0,
             rests_until: None,
