@@ -386,6 +386,7 @@ impl Writer {
         let outcome = match outcome {
             Ok(notes) => {
                 self.has_written(&snapshot, notes);
+                release(snapshot);
                 Ok(())
             }
             Err(error @ StoreError::Changed { .. }) => self.remake_notes(&error),
@@ -411,6 +412,7 @@ impl Writer {
         if let Some(work) = self.prepare_checkpoint()? {
             let notes = work.run()?;
             self.has_written(&work.snapshot, notes);
+            release(work.snapshot);
         }
         Ok(())
     }
@@ -509,6 +511,13 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// Lets a state go on a thread of its own: to free many notes takes as long as to save some.
+fn release(snapshot: Arc<Snapshot>) {
+    let release = std::thread::Builder::new().name("weft-release".into());
+    // Without a thread it is dropped with the closure.
+    let _ = release.spawn(move || drop(snapshot));
 }
 
 /// What a person is told of a word index that is not as it had been made.
