@@ -159,13 +159,13 @@ fn is_gone(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// The bytes of a found file of the vault whose real folder is `root`.
+/// The bytes of a found file.
 ///
 /// Fails when it has come to lie outside the vault or is no file any more.
 pub fn read(root: &Path, found: &Found) -> Result<Vec<u8>, ScanError> {
     let failed = |source| ScanError::Read { path: found.file.clone(), source };
     let path = real(&found.file)?;
-    if !path.starts_with(root) {
+    if !path.starts_with(real(root)?) {
         return Err(ScanError::Outside { path: found.file.clone() });
     }
     // Opening a pipe would wait for a writer.

@@ -173,8 +173,7 @@ mod unix {
         let scan =
             scan(&linked, &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         assert_eq!(scan.found[0].path.as_str(), "a/x.md");
-        let real = root.path().canonicalize().expect("it is there");
-        assert_eq!(read(&real, &scan.found[0]).expect("the file is there"), b"text");
+        assert_eq!(read(&linked, &scan.found[0]).expect("the file is there"), b"text");
     }
 
     #[test]
@@ -186,8 +185,7 @@ mod unix {
             scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         let winner = scan.found.iter().find(|file| file.path.as_str() == "\u{e9}.md");
         assert_eq!(
-            read(&real(root.path()).expect("it is there"), winner.expect("one is kept"))
-                .expect("it is there"),
+            read(root.path(), winner.expect("one is kept")).expect("it is there"),
             b"composed"
         );
         assert_eq!((scan.skipped.len(), scan.skipped[0].failed), (1, true));
@@ -216,8 +214,8 @@ mod unix {
         }
         link(&root, "a.md", outside.path().join("secret.md"));
         fs::create_dir(root.path().join("b.md")).expect("folders can be made");
-        let real = root.path().canonicalize().expect("it is there");
-        let errors = scan.found.iter().map(|file| read(&real, file).expect_err("it has left"));
+        let errors =
+            scan.found.iter().map(|file| read(root.path(), file).expect_err("it has left"));
         let errors = errors.collect::<Vec<_>>();
         assert!(matches!(errors[0], ScanError::Outside { .. }), "{:?}", errors[0]);
         assert!(matches!(errors[1], ScanError::NoFile { .. }), "{:?}", errors[1]);
