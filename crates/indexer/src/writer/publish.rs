@@ -386,7 +386,6 @@ impl Writer {
         let outcome = match outcome {
             Ok(notes) => {
                 self.has_written(&snapshot, notes);
-                release(snapshot);
                 Ok(())
             }
             Err(error @ StoreError::Changed { .. }) => self.remake_notes(&error),
@@ -412,7 +411,6 @@ impl Writer {
         if let Some(work) = self.prepare_checkpoint()? {
             let notes = work.run()?;
             self.has_written(&work.snapshot, notes);
-            release(work.snapshot);
         }
         Ok(())
     }
@@ -511,13 +509,6 @@ impl Writer {
         }
         Ok(())
     }
-}
-
-/// Lets a state go on a thread of its own: to free many notes takes as long as to save some.
-fn release(snapshot: Arc<Snapshot>) {
-    let release = std::thread::Builder::new().name("weft-release".into());
-    // Without a thread it is dropped with the closure.
-    let _ = release.spawn(move || drop(snapshot));
 }
 
 /// What a person is told of a word index that is not as it had been made.
