@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use criterion::{BenchmarkId, Criterion};
 use tempfile::TempDir;
 use weft_benches::vault::Drawn;
-use weft_benches::{is_measured, text, word};
+use weft_benches::{sizes, text, word};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::QueryOptions;
 use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
@@ -28,8 +28,7 @@ const WORDS_PER_NOTE: usize = 200;
 const NOTES_PER_FOLDER: usize = 100;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    let sizes = if is_measured() { &SIZES[..] } else { &SIZES[..1] };
-    sizes.iter().for_each(|n_notes| edit(criterion, *n_notes));
+    sizes(&SIZES).into_iter().for_each(|n_notes| edit(criterion, n_notes));
 }
 
 fn path(n: usize) -> String {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{graph, nodes, note, sizes};
+use weft_benches::{SIZES, graph, nodes, note, sizes};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 
@@ -14,7 +14,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
 
 fn build(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         let nodes: Vec<(NoteId, NodeSpec)> = nodes(n_notes).collect();
         assert_eq!(NoteGraph::build(nodes.clone()).n_nodes(), n_notes);
         group.throughput(Throughput::Elements(n_notes as u64));
@@ -29,7 +29,7 @@ fn build(criterion: &mut Criterion) {
 fn edit(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
     group.throughput(Throughput::Elements(1));
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         let graph = graph(n_notes);
         let (edited, target) = (note(n_notes / 2), note(n_notes - 1));
         let spec = NodeSpec {

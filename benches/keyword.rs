@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{note, sizes, text, word};
+use weft_benches::{SIZES, note, sizes, text, word};
 use weft_index::keyword::{
     KeywordDocument, KeywordReader, KeywordSettings, KeywordWriter, QueryOptions,
 };
@@ -46,7 +46,7 @@ fn indexed(bodies: &[String]) -> KeywordReader {
 fn build(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keyword");
     group.sample_size(10);
-    let n_notes = sizes()[0];
+    let n_notes = SIZES[0];
     let bodies = bodies(n_notes);
     assert_eq!(indexed(&bodies).n_notes(), n_notes);
     group.throughput(Throughput::Elements(n_notes as u64));
@@ -61,7 +61,7 @@ fn search(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keyword");
     group.throughput(Throughput::Elements(1));
     let words = [word(3), word(700), word(5_000), word(15_000)];
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         let bodies = bodies(n_notes);
         let reader = indexed(&bodies);
         let options = QueryOptions::default();

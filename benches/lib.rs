@@ -19,8 +19,8 @@ use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 use weft_testkit::Random;
 
-/// Sizes of the corpora that are measured.
-const SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
+/// Sizes of the corpora, smallest first.
+pub const SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
 
 /// Links of a note.
 const LINKS_PER_NOTE: usize = 6;
@@ -31,14 +31,27 @@ const CHILDREN_PER_NOTE: usize = 8;
 /// Distinct words of a corpus. The first are the most frequent.
 const VOCABULARY: usize = 20_000;
 
-/// The sizes of the corpora: the one that ends an id among the arguments, or all; the smallest where nothing is measured and all is merely tested.
+/// What is asked for by name: a stage, an operation of it, or one size of that; nothing where all is.
+///
+/// The first argument that is no option and does not follow one, whose value it may be.
 #[must_use]
-pub fn sizes() -> Vec<usize> {
+pub fn asked() -> Option<String> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let is_option = |argument: &str| argument.starts_with('-');
+    let has_value = |option: &str| is_option(option) && option != "--bench";
+    let mut pairs = arguments.windows(2);
+    let named = pairs.find(|pair| !has_value(&pair[0]) && !is_option(&pair[1]));
+    named.map(|pair| pair[1].clone())
+}
+
+/// Which of the sizes `all` are measured: the one that is asked for by name, or all; where all is merely tested, the smallest.
+#[must_use]
+pub fn sizes(all: &[usize]) -> Vec<usize> {
     if !is_measured() {
-        return SIZES[..1].to_vec();
+        return all[..1].to_vec();
     }
-    let named = std::env::args().find_map(|id| id.rsplit_once('/')?.1.parse().ok());
-    named.map_or(SIZES.to_vec(), |size| vec![size])
+    let named = asked().and_then(|name| name.rsplit_once('/')?.1.parse().ok());
+    named.filter(|size| all.contains(size)).map_or(all.to_vec(), |size| vec![size])
 }
 
 /// Whether something is measured, and not merely tested.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{Drawn, file};
-use weft_benches::{is_measured, sizes};
+use weft_benches::{SIZES, is_measured, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
 use weft_index::embedder::Embedder;
 use weft_index::vector::{GraphParams, VectorParams};
@@ -23,7 +23,7 @@ pub(crate) const MEMORY: &str = "--memory";
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         reopened(criterion, n_notes);
     }
 }

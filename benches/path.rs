@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{dense_graph, note, sizes};
+use weft_benches::{SIZES, dense_graph, note, sizes};
 use weft_graph::NoteGraph;
 use weft_graph::walk::{EdgeCosts, PathRequest, cheapest_path, path};
 use weft_model::NoteId;
@@ -15,7 +15,7 @@ use weft_model::NoteId;
 pub(crate) fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("path");
     group.throughput(Throughput::Elements(1));
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         let graph = dense_graph(n_notes);
         let request = far_apart(&graph, n_notes);
         let PathRequest { from, to, .. } = request;

@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{document, entry, file, notes, words};
-use weft_benches::{sizes, word};
+use weft_benches::{SIZES, sizes, word};
 use weft_index::keyword::{KeywordWriter, QueryOptions};
 use weft_index::notes::Change;
 use weft_index::{Publisher, Snapshot};
@@ -12,7 +12,7 @@ use weft_model::NoteSet;
 use weft_testkit::Random;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    sizes().into_iter().for_each(|n_notes| edit(criterion, n_notes));
+    sizes(&SIZES).into_iter().for_each(|n_notes| edit(criterion, n_notes));
 }
 
 /// A published vault and who writes it.

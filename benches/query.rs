@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::Percentiles;
 use weft_benches::vault::{Vault, vault};
-use weft_benches::{is_measured, sizes};
+use weft_benches::{SIZES, is_measured, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest, Without};
 
 /// Questions that are asked in turn; fewer where nothing is measured.
@@ -14,7 +14,7 @@ const QUESTIONS: usize = 500;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     let n_questions = if is_measured() { QUESTIONS } else { 32 };
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         questions(criterion, n_notes, &vault(n_notes, n_questions));
     }
 }

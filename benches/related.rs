@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{graph, note, sizes, text};
+use weft_benches::{SIZES, graph, note, sizes, text};
 use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::tokens::Characters;
@@ -39,7 +39,7 @@ fn within_a_budget(criterion: &mut Criterion) {
     let estimator = Characters::default();
     let mut group = criterion.benchmark_group("related");
     group.throughput(Throughput::Elements(1));
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         let graph = graph(n_notes);
         // The first tenth of a corpus gets half of its links.
         let request = Request {

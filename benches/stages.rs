@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use criterion::Criterion;
+use weft_benches::asked;
 
 mod accordion;
 mod bulk;
@@ -42,7 +43,7 @@ const BENCHES: [Bench; 16] = [
     ("open", open::bench),
 ];
 
-/// Runs the benches whose names stand in the arguments, alone or before a slash; all of them where there is none.
+/// Runs the bench that is asked for by name; all of them where the name is of none.
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [first, vault, store] = arguments.as_slice()
@@ -50,14 +51,11 @@ fn main() {
     {
         return open::memory(vault.as_ref(), store.as_ref());
     }
-    let is_named = |(name, _): &Bench| {
-        let mut firsts = arguments.iter().map(|argument| argument.split('/').next());
-        firsts.any(|first| first == Some(*name))
-    };
-    let named: Vec<Bench> = BENCHES.into_iter().filter(is_named).collect();
-    let benches = if named.is_empty() { BENCHES.to_vec() } else { named };
+    let asked = asked().unwrap_or_default();
+    let stage = asked.split('/').next().unwrap_or_default();
+    let is_known = BENCHES.iter().any(|(name, _)| *name == stage);
     let mut criterion = Criterion::default().configure_from_args();
-    for (_, bench) in benches {
+    for (_, bench) in BENCHES.iter().filter(|(name, _)| !is_known || *name == stage) {
         bench(&mut criterion);
     }
     criterion.final_summary();

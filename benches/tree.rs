@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_benches::{dense_graph, note, sizes};
+use weft_benches::{SIZES, dense_graph, note, sizes};
 use weft_graph::NoteGraph;
 use weft_graph::walk::{Direction, Follow, Limits, Tree, TreeRequest, tree};
 use weft_model::NoteId;
@@ -16,7 +16,7 @@ const MAX_NODES: usize = 500;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tree");
-    for n_notes in sizes() {
+    for n_notes in sizes(&SIZES) {
         let graph = dense_graph(n_notes);
         let root = note(n_notes / 2);
         let ask = |request: &TreeRequest| -> Tree {

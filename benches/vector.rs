@@ -14,15 +14,15 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::{per_cpu_second, process_cpu};
 use weft_benches::vault::DIMENSION;
-use weft_benches::{is_measured, note, vectors};
+use weft_benches::{is_measured, note, sizes, vectors};
 use weft_index::vector::{
     GraphParams, RowId, VectorIndex, VectorParams, VectorSearch as _, VectorWriter,
 };
 use weft_model::{NoteId, NoteSet};
 use weft_testkit::Random;
 
-/// Rows that are scanned; the last is the most that are.
-const SCANNED: [usize; 3] = [1_000, 10_000, 50_000];
+/// Rows of the indexes. All but the last are scanned, of which the most are the most that are.
+const SIZES: [usize; 4] = [1_000, 10_000, 50_000, WALKED];
 
 /// Rows that are walked.
 const WALKED: usize = 100_000;
@@ -40,11 +40,15 @@ const QUERIES: usize = 400;
 const LEAST_RECALL: f64 = 0.995;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    let scanned = if is_measured() { &SCANNED[..] } else { &SCANNED[..1] };
-    for &n_rows in scanned {
+    let sizes = sizes(&SIZES);
+    for &n_rows in sizes.iter().filter(|n_rows| **n_rows != WALKED) {
         exact(criterion, n_rows);
     }
-    walk(criterion, if is_measured() { WALKED } else { SCANNED[0] });
+    if !is_measured() {
+        walk(criterion, SIZES[0]);
+    } else if sizes.contains(&WALKED) {
+        walk(criterion, WALKED);
+    }
 }
 
 /// An index of `n_rows` around a few dozen centres, and queries around the same.

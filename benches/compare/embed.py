@@ -40,7 +40,7 @@ def put_library():
 
 def ours():
     """Texts per CPU-second by runner and tokens, in batches of its own choice."""
-    # The filter is the name of nothing: what criterion measures is not asked for.
+    # Names the stage and no operation of it: what criterion measures is not asked for.
     command = ["cargo", "bench", "--package", "weft-benches", "--", "embed/rates"]
     told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     line = re.compile(r"embed/(\w+)/(\d+): ([\d.]+) texts")
