@@ -7,11 +7,11 @@ use crate::vector::RowId;
 
 /// Per note, the row of each of its chunks in order; nothing for a chunk that waits for its vector.
 ///
-/// Cloning shares everything, and a change copies a handful of entries. Looking up a note is `O(log notes)`, at most a few steps.
+/// Cloning shares everything, and a change copies some dozens of entries. Looking up a note is `O(log notes)`, at most a few steps.
 #[derive(Clone, Debug, Default)]
 pub struct NoteRows(imbl::Vector<Rows>);
 
-/// The rows of one note. Most notes have one or two, which lie in place.
+/// The rows of one note. Those of short notes, which have one or two, lie in place.
 type Rows = SmallVec<[Option<RowId>; 2]>;
 
 impl NoteRows {

@@ -392,6 +392,9 @@ impl Scanner {
     /// Fills in what is known of `rows`; of other rows it may be anything.
     fn scan(&mut self, kernel: Kernel, query: &Query<'_>, codes: &Codes, rows: &RowBits) {
         let n = block::count(rows);
+        if n == 0 {
+            return;
+        }
         let end = positions(rows).last().map_or(0, |last| last + 1);
         // Reading on is cheaper than choosing while half of what is read counts.
         if n * 2 >= end {
@@ -405,7 +408,7 @@ impl Scanner {
             }
         }
         // All of them, without a branch: several at once.
-        for (at, (upper, dot)) in self.uppers.iter_mut().zip(&self.dots).enumerate() {
+        for (at, (upper, dot)) in self.uppers.iter_mut().zip(&self.dots[..end]).enumerate() {
             let (score, bound) = query.scored(*dot, codes, at);
             *upper = score + bound;
         }
