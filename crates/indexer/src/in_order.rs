@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::sync_channel;
+use std::thread::{self, Builder};
 
 /// Items that a thread works on before it hands over what came of them: fewer where all are few, and of large ones.
 const ITEMS_PER_ROUND: RangeInclusive<usize> = 8..=128;
@@ -16,7 +17,7 @@ const ROUNDS_AHEAD: usize = 8;
 
 /// Gives each item, and what `work` makes of it, to `take`, in order and as soon as it is there; stops at the first error.
 ///
-/// Each of the `tools` is used by a thread of its own; a single one, or few items, are worked on by the caller.
+/// Each of the `tools` is used by a thread of its own, as far as the system has threads to give; a single one, or few items, are worked on by the caller.
 /// Threads run ahead of `take` by a few rounds, and `weigh` says what bytes a round has: what is in memory does not grow with the items, but with the threads and the largest items.
 /// An item at which `work` panicked comes with nothing; what its tool knows then must still be of use.
 pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
@@ -32,33 +33,49 @@ pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
     let share = items.len() / (tools.len().max(1) * ROUNDS_PER_THREAD);
     let rounds = rounds(items, share, weigh);
     let n_threads = tools.len().min(rounds.len());
-    if let (0 | 1, Some(tool)) = (n_threads, tools.first_mut()) {
-        return items.iter().try_for_each(|item| take(item, work(tool, item)));
-    }
-    std::thread::scope(|scope| {
-        let (rounds, work) = (&*rounds, &work);
-        let mut lanes = Vec::new();
-        for (lane, tool) in tools.iter_mut().take(n_threads).enumerate() {
-            let (made, comes) = sync_channel((ROUNDS_AHEAD / n_threads).max(1));
-            lanes.push(comes);
-            scope.spawn(move || {
-                for round in rounds.iter().skip(lane).step_by(n_threads) {
-                    let results: Vec<Option<Made>> =
-                        round.iter().map(|item| work(tool, item)).collect();
-                    if made.send(results).is_err() {
-                        break;
+    if n_threads > 1 {
+        let outcome = thread::scope(|scope| {
+            let (rounds, work) = (&*rounds, &work);
+            let mut lanes = Vec::new();
+            for tool in tools.iter_mut().take(n_threads) {
+                let (begin, begins) = sync_channel(1);
+                let (made, comes) = sync_channel((ROUNDS_AHEAD / n_threads).max(1));
+                let thread = Builder::new().spawn_scoped(scope, move || {
+                    // Which rounds are its own is known once the threads are there.
+                    let Ok((lane, n_lanes)) = begins.recv() else { return };
+                    for round in rounds.iter().skip(lane).step_by(n_lanes) {
+                        let results: Vec<Option<Made>> =
+                            round.iter().map(|item| work(tool, item)).collect();
+                        if made.send(results).is_err() {
+                            break;
+                        }
                     }
+                });
+                // The system may have fewer threads to give.
+                if thread.is_err() {
+                    break;
                 }
+                lanes.push((begin, comes));
+            }
+            for (lane, (begin, _)) in lanes.iter().enumerate() {
+                let _ = begin.send((lane, lanes.len()));
+            }
+            let outcome = (!lanes.is_empty()).then(|| {
+                rounds.iter().zip(lanes.iter().cycle()).try_for_each(|(round, (_, comes))| {
+                    let mut results = comes.recv().unwrap_or_default().into_iter();
+                    round.iter().try_for_each(|item| take(item, results.next().flatten()))
+                })
             });
-        }
-        let outcome = rounds.iter().zip(lanes.iter().cycle()).try_for_each(|(round, lane)| {
-            let mut results = lane.recv().unwrap_or_default().into_iter();
-            round.iter().try_for_each(|item| take(item, results.next().flatten()))
+            // Nobody waits for room any more.
+            drop(lanes);
+            outcome
         });
-        // Nobody waits for room any more.
-        drop(lanes);
-        outcome
-    })
+        if let Some(outcome) = outcome {
+            return outcome;
+        }
+    }
+    let Some(tool) = tools.first_mut() else { return Ok(()) };
+    items.iter().try_for_each(|item| take(item, work(tool, item)))
 }
 
 /// Cuts items into rounds of `share` items, if it is within bounds, and of no more bytes than a round may have or one item has.

@@ -1,6 +1,7 @@
 //! What the links of many notes mean.
 
 use std::collections::HashMap;
+use std::thread::{self, Builder};
 
 use weft_model::{NoteId, Target};
 
@@ -25,19 +26,25 @@ impl NoteTable {
         let meanings = |notes: &[NoteId]| -> Vec<Vec<Meaning>> {
             notes.iter().map(|note| self.meanings(*note)).collect()
         };
-        let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let n_cores = thread::available_parallelism().map_or(1, usize::from);
         let n_threads = n_cores.min(notes.len() / NOTES_PER_THREAD);
         if n_threads < 2 {
             return meanings(notes);
         }
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let shares = notes.chunks(notes.len().div_ceil(n_threads));
-            let threads: Vec<_> =
-                shares.map(|share| scope.spawn(move || meanings(share))).collect();
-            let joined = threads.into_iter().map(|thread| match thread.join() {
-                Ok(meanings) => meanings,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
+            let spawn = |share| {
+                let thread = Builder::new().spawn_scoped(scope, move || meanings(share));
+                (share, thread)
+            };
+            let threads: Vec<_> = shares.map(spawn).collect();
+            let joined =
+                threads.into_iter().map(|(share, thread)| match thread.map(|it| it.join()) {
+                    Ok(Ok(meanings)) => meanings,
+                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                    // The system has no thread to give.
+                    Err(_) => meanings(share),
+                });
             joined.flatten().collect()
         })
     }
