@@ -17,7 +17,7 @@ const ROUNDS_AHEAD: usize = 8;
 
 /// Gives each item, and what `work` makes of it, to `take`, in order and as soon as it is there; stops at the first error.
 ///
-/// Each of the `tools` is used by a thread of its own, as far as the system has threads to give; a single one, or few items, are worked on by the caller.
+/// Each of the `tools` is used by a thread of its own, as far as the system has threads to give; where it has none, for a single tool, and for few items, the caller does the work.
 /// Threads run ahead of `take` by a few rounds, and `weigh` says what bytes a round has: what is in memory does not grow with the items, but with the threads and the largest items.
 /// An item at which `work` panicked comes with nothing; what its tool knows then must still be of use.
 pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
@@ -34,48 +34,57 @@ pub(crate) fn in_order<'i, Item: Sync, Tool: Send, Made: Send, Error>(
     let rounds = rounds(items, share, weigh);
     let n_threads = tools.len().min(rounds.len());
     if n_threads > 1 {
-        let outcome = thread::scope(|scope| {
-            let (rounds, work) = (&*rounds, &work);
-            let mut lanes = Vec::new();
-            for tool in tools.iter_mut().take(n_threads) {
-                let (begin, begins) = sync_channel(1);
-                let (made, comes) = sync_channel((ROUNDS_AHEAD / n_threads).max(1));
-                let thread = Builder::new().spawn_scoped(scope, move || {
-                    // Which rounds are its own is known once the threads are there.
-                    let Ok((lane, n_lanes)) = begins.recv() else { return };
-                    for round in rounds.iter().skip(lane).step_by(n_lanes) {
-                        let results: Vec<Option<Made>> =
-                            round.iter().map(|item| work(tool, item)).collect();
-                        if made.send(results).is_err() {
-                            break;
-                        }
-                    }
-                });
-                // The system may have fewer threads to give.
-                if thread.is_err() {
-                    break;
-                }
-                lanes.push((begin, comes));
-            }
-            for (lane, (begin, _)) in lanes.iter().enumerate() {
-                let _ = begin.send((lane, lanes.len()));
-            }
-            let outcome = (!lanes.is_empty()).then(|| {
-                rounds.iter().zip(lanes.iter().cycle()).try_for_each(|(round, (_, comes))| {
-                    let mut results = comes.recv().unwrap_or_default().into_iter();
-                    round.iter().try_for_each(|item| take(item, results.next().flatten()))
-                })
-            });
-            // Nobody waits for room any more.
-            drop(lanes);
-            outcome
-        });
-        if let Some(outcome) = outcome {
+        let thread = || Builder::new().name("weft-read".into());
+        let done = on_threads(&rounds, &mut tools[..n_threads], thread, work, &mut take);
+        if let Some(outcome) = done {
             return outcome;
         }
     }
     let Some(tool) = tools.first_mut() else { return Ok(()) };
     items.iter().try_for_each(|item| take(item, work(tool, item)))
+}
+
+/// The same with threads made by `thread`, to which the rounds are dealt in turn; nothing is done where the system gives none.
+fn on_threads<'i, Item: Sync, Tool: Send, Made: Send, Error>(
+    rounds: &[&'i [Item]],
+    tools: &mut [Tool],
+    thread: impl Fn() -> Builder,
+    work: impl Fn(&mut Tool, &Item) -> Option<Made> + Sync,
+    mut take: impl FnMut(&'i Item, Option<Made>) -> Result<(), Error>,
+) -> Option<Result<(), Error>> {
+    let (work, n_ahead) = (&work, (ROUNDS_AHEAD / tools.len().max(1)).max(1));
+    thread::scope(|scope| {
+        let mut lanes = Vec::new();
+        for tool in tools {
+            let (begin, begins) = sync_channel(1);
+            let (made, comes) = sync_channel(n_ahead);
+            let thread = thread().spawn_scoped(scope, move || {
+                // Which rounds are its own is known once the threads are there.
+                let Ok((lane, n_lanes)) = begins.recv() else { return };
+                for round in rounds.iter().skip(lane).step_by(n_lanes) {
+                    let results: Vec<_> = round.iter().map(|item| work(tool, item)).collect();
+                    if made.send(results).is_err() {
+                        break;
+                    }
+                }
+            });
+            // The system may have fewer threads to give.
+            if thread.is_err() {
+                break;
+            }
+            lanes.push((begin, comes));
+        }
+        for (lane, (begin, _)) in lanes.iter().enumerate() {
+            let _ = begin.send((lane, lanes.len()));
+        }
+        // The lanes go with the last result, or the first error, so that no thread waits for room then.
+        (!lanes.is_empty()).then(|| {
+            rounds.iter().zip(lanes.iter().cycle()).try_for_each(|(round, (_, comes))| {
+                let mut results = comes.recv().unwrap_or_default().into_iter();
+                round.iter().try_for_each(|item| take(item, results.next().flatten()))
+            })
+        })
+    })
 }
 
 /// Cuts items into rounds of `share` items, if it is within bounds, and of no more bytes than a round may have or one item has.
@@ -98,6 +107,7 @@ fn rounds<Item>(items: &[Item], share: usize, weigh: impl Fn(&Item) -> u64) -> V
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::convert::Infallible;
 
     use super::*;
@@ -128,6 +138,37 @@ mod tests {
                 assert_eq!(taken, expected, "{n_items} items, {n_tools} tools");
                 assert_eq!(tools.iter().sum::<usize>(), n_items);
             }
+        }
+    }
+
+    #[test]
+    fn where_the_system_gives_few_threads_those_do_the_work() {
+        let items: Vec<usize> = (0..100).collect();
+        let rounds: Vec<&[usize]> = items.chunks(8).collect();
+        for n_given in 0..=3 {
+            let n_asked = Cell::new(0);
+            let thread = || {
+                n_asked.set(n_asked.get() + 1);
+                // No system has room for such a stack.
+                let stack = if n_asked.get() > n_given { isize::MAX as usize } else { 1 << 20 };
+                Builder::new().stack_size(stack)
+            };
+            let mut tools = [0; 3];
+            let work = |tool: &mut usize, item: &usize| {
+                *tool += 1;
+                Some(item * 2)
+            };
+            let mut taken = Vec::new();
+            let done = on_threads(&rounds, &mut tools, thread, work, |item, made| {
+                taken.push((*item, made));
+                Ok::<(), Infallible>(())
+            });
+            assert_eq!(done, (n_given > 0).then_some(Ok(())));
+            let expected = items.iter().map(|item| (*item, Some(item * 2)));
+            let expected: Vec<_> = expected.filter(|_| n_given > 0).collect();
+            assert_eq!(taken, expected, "{n_given} threads");
+            let n_busy = tools.iter().filter(|n_items| **n_items > 0).count();
+            assert_eq!(n_busy, n_given);
         }
     }
 

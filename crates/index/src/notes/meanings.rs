@@ -34,8 +34,8 @@ impl NoteTable {
         thread::scope(|scope| {
             let shares = notes.chunks(notes.len().div_ceil(n_threads));
             let spawn = |share| {
-                let thread = Builder::new().spawn_scoped(scope, move || meanings(share));
-                (share, thread)
+                let thread = Builder::new().name("weft-links".into());
+                (share, thread.spawn_scoped(scope, move || meanings(share)))
             };
             let threads: Vec<_> = shares.map(spawn).collect();
             let joined =

@@ -152,6 +152,20 @@ fn dump(table: &NoteTable) -> String {
 }
 
 #[test]
+fn links_of_many_notes_lead_each_to_its_own_target() {
+    const N_NOTES: usize = 1500;
+    let path = |at: usize| format!("{}.md", at % N_NOTES);
+    let note = |at| entry(linking(&path(at), [wiki(&((at + 1) % N_NOTES).to_string())]));
+    let changes: Vec<Change> = (0..N_NOTES).map(|at| Change::Upsert(note(at))).collect();
+    let table = table().edited(&changes).0;
+    let id = |at| table.at(VAULT, &NotePath::new(path(at)));
+    for at in 0..N_NOTES {
+        let resolved = table.resolved(id(at).unwrap()).unwrap();
+        assert_eq!(resolved.targets, [id(at + 1)], "note {at}");
+    }
+}
+
+#[test]
 fn a_target_means_the_note_the_rules_choose() {
     let with = |path: &str, change: fn(&mut Note)| {
         let mut note = note(path);
