@@ -254,8 +254,7 @@ impl Writer {
 
     fn finish(mut self) {
         self.succession = None;
-        // Notes that another program changed are made again at the next start at the latest.
-        let outcome = self.publish_vectors().and_then(|()| self.write_down());
+        let outcome = self.publish_vectors().and_then(|()| self.write_last());
         self.note(outcome);
         let generation = self.generation();
         if let Some(store) = &mut self.store

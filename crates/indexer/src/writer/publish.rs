@@ -57,15 +57,20 @@ struct WriteDown {
 }
 
 impl WriteDown {
-    /// Gives the notes back as they rest on what was written, most of them out of memory.
+    /// Writes it down; the notes stay in memory.
+    fn write(&self) -> Result<(), StoreError> {
+        let (generation, notes) = (self.snapshot.generation, self.snapshot.notes.clone());
+        self.checkpoints.write(&Checkpoint { generation, notes, recipe: self.recipe }, self.keep)
+    }
+
+    /// Writes it down, and gives the notes back as they rest on what was written, most of them out of memory.
     fn run(&self) -> Result<NoteTable, StoreError> {
-        let Self { snapshot, recipe, checkpoints, keep, board } = self;
-        let (generation, notes) = (snapshot.generation, snapshot.notes.clone());
-        checkpoints.write(&Checkpoint { generation, notes, recipe: *recipe }, *keep)?;
+        self.write()?;
+        let checkpoints = &self.checkpoints;
         let (stored, n_bytes) = (checkpoints.stored()?, checkpoints.store_bytes());
-        let status = &mut board.lock().status;
+        let status = &mut self.board.lock().status;
         (status.stored_generations, status.store_bytes) = (stored, n_bytes);
-        Ok(checkpoints.read(snapshot.generation)?.notes)
+        Ok(checkpoints.read(self.snapshot.generation)?.notes)
     }
 }
 
@@ -406,11 +411,24 @@ impl Writer {
     }
 
     /// The same; fails where another program changed the file of the notes.
-    pub(super) fn write_down(&mut self) -> Result<(), IndexError> {
+    fn write_down(&mut self) -> Result<(), IndexError> {
         self.checkpoint_done();
         if let Some(work) = self.prepare_checkpoint()? {
             let notes = work.run()?;
             self.has_written(&work.snapshot, notes);
+        }
+        Ok(())
+    }
+
+    /// Writes down what is published, unless it is, as the last thing.
+    ///
+    /// It is not read back: nobody asks for what the writer's notes rest on any more.
+    /// Notes that another program changed are made again at the next start at the latest.
+    pub(super) fn write_last(&mut self) -> Result<(), IndexError> {
+        self.checkpoint_done();
+        if let Some(work) = self.prepare_checkpoint()? {
+            work.write()?;
+            self.written.generation = work.snapshot.generation;
         }
         Ok(())
     }
