@@ -21,6 +21,11 @@ mod related;
 mod tree;
 mod vector;
 
+/// The daemon's allocator, for all that is measured.
+#[cfg(unix)]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// What measures a stage, by its name, with which its ids begin.
 type Bench = (&'static str, fn(&mut Criterion));
 

@@ -84,7 +84,6 @@ impl Vaults {
     /// A model that cannot be opened leaves words and links, and a notice in the status; its vectors stay for when it is back.
     /// Takes as long as reading the store; blocks.
     pub fn open(config: &Config, paths: &Paths, stay: Stay<'_>) -> Result<Self, OpenError> {
-        weft_index::set_up_pools();
         let (watched, address) = match stay {
             Stay::Briefly => (false, None),
             Stay::ForGood { address } => (true, address),

@@ -5,7 +5,6 @@
 //! A [`Store`] writes them down.
 #![deny(unsafe_code)]
 
-mod allocator;
 mod columns;
 mod disk;
 pub mod embedder;
@@ -17,7 +16,6 @@ mod snapshot;
 mod store;
 pub mod vector;
 
-pub use allocator::set_up_pools;
 pub use disk::{Disk, Gate, Step};
 pub use rows::NoteRows;
 pub use snapshot::{Publisher, Reader, Snapshot, Vectors};

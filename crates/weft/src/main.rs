@@ -33,6 +33,13 @@ use std::process::ExitCode;
 use crate::cli::Cli;
 use crate::failure::Failure;
 
+/// The allocator of the whole program.
+///
+/// What notes are made of is let go on other threads than made it, and each commit has a thread of its own: glibc's is slower at the one, and keeps more after the other.
+#[cfg(unix)]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::read();
     let runtime = match tokio::runtime::Runtime::new() {

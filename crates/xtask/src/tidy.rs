@@ -126,7 +126,7 @@ fn in_whole(file: &File) -> impl Iterator<Item = String> {
     let n_lines = text.lines().count();
     let is_manifest = path.ends_with("/Cargo.toml");
     let is_root = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
-    // SIMD kernels, mapped files and the allocator need `unsafe`; their modules say why they allow it.
+    // SIMD kernels and mapped files need `unsafe`; their modules say why they allow it.
     let shuts_out_unsafe = if path.starts_with("crates/index/") {
         "#![deny(unsafe_code)]"
     } else {
