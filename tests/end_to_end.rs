@@ -2,7 +2,6 @@
 
 mod access;
 mod calls;
-mod fuzz;
 mod manners;
 mod mcp;
 mod observe;
