@@ -52,6 +52,9 @@ impl Span {
 /// The byte at which character `n` of `text` starts; its length where it has no such character.
 #[must_use]
 pub fn byte_of_char(text: &str, n: usize) -> usize {
+    if text.as_bytes().get(..n).is_some_and(<[u8]>::is_ascii) {
+        return n;
+    }
     text.char_indices().nth(n).map_or(text.len(), |(byte, _)| byte)
 }
 
@@ -120,6 +123,15 @@ mod tests {
             (Span::new(9, 9), ""),
         ] {
             assert_eq!(span.slice(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_character_has_its_byte() {
+        for (text, n, byte) in
+            [("", 0, 0), ("", 1, 0), ("abc", 2, 2), ("abc", 3, 3), ("abc", 4, 3), ("abé漢z", 4, 7)]
+        {
+            assert_eq!(byte_of_char(text, n), byte, "{text} {n}");
         }
     }
 

@@ -209,8 +209,16 @@ const SAMPLE_CHARS: usize = 600;
 /// Letters below which no language is told.
 const MIN_LETTERS: usize = 20;
 
-/// Function words of one language that settle it, unless another language has more than half as many.
-const DECISIVE_WORDS: u32 = 6;
+/// Function words of one language below which they settle nothing.
+///
+/// Three among ten words, say, are no accident, and spare a short note the letter sequences of all languages; two or four do about as well.
+const MIN_FUNCTION_WORDS: u32 = 3;
+
+/// Words to a function word, at most, where function words settle the language: prose has one among two or three, notes of names and code fewer.
+const WORDS_PER_FUNCTION_WORD: u32 = 8;
+
+/// Function words of one language that are taken for a sign of it where they do not settle it.
+const MIN_SIGNS: u32 = 2;
 
 fn detect(title: &str, body: &str, fallback: Language) -> Language {
     let title = &title[..byte_of_char(title, SAMPLE_CHARS)];
@@ -224,14 +232,12 @@ fn detect(title: &str, body: &str, fallback: Language) -> Language {
         Alphabet::Latin | Alphabet::Cyrillic | Alphabet::Arabic if n_letters < MIN_LETTERS => {
             unsure
         }
-        Alphabet::Latin | Alphabet::Cyrillic | Alphabet::Arabic => by_function_words(sample)
-            .or_else(|| {
-                let found =
-                    whatlang::detect(&sample.join(" ")).filter(whatlang::Info::is_reliable)?;
-                Some(named(found.lang(), alphabet))
-                    .filter(|language| language.alphabet() == Some(alphabet))
-            })
-            .unwrap_or(unsure),
+        Alphabet::Latin => in_latin_letters(sample, unsure),
+        // One list each is kept for these, whose words their neighbours share.
+        Alphabet::Cyrillic | Alphabet::Arabic => match by_sequences(sample, alphabet) {
+            (Some(found), true) => found,
+            _ => unsure,
+        },
         Alphabet::Greek
         | Alphabet::Tamil
         | Alphabet::Han
@@ -244,52 +250,127 @@ fn detect(title: &str, body: &str, fallback: Language) -> Language {
     }
 }
 
+/// The language of a text in Latin letters: by function words where they settle it, else by letter sequences where those are sure, else by both.
+fn in_latin_letters(sample: [&str; 2], unsure: Language) -> Language {
+    let words = FunctionWords::of(sample);
+    if let Some(language) = words.settled() {
+        return language;
+    }
+    // A sign of the usual language is believed without asking the sequences where there is no accent.
+    // That is seldom wrong, though not never: another language may be written without.
+    let is_plain = sample.iter().all(|text| text.is_ascii());
+    if is_plain && words.likeliest(unsure, None) == Some(unsure) {
+        return unsure;
+    }
+    match by_sequences(sample, Alphabet::Latin) {
+        (Some(found), true) => found,
+        (guess, _) => words.likeliest(unsure, guess).unwrap_or(unsure),
+    }
+}
+
+/// The language that letter sequences show, if it is one of `alphabet`, and whether they are sure of it.
+fn by_sequences(sample: [&str; 2], alphabet: Alphabet) -> (Option<Language>, bool) {
+    let Some(found) = whatlang::detect(&sample.join(" ")) else { return (None, false) };
+    let language = Some(named(found.lang(), alphabet));
+    (language.filter(|language| language.alphabet() == Some(alphabet)), found.is_reliable())
+}
+
 /// The alphabet of most letters of two texts, and how many they are.
 fn main_alphabet(texts: [&str; 2]) -> Option<(Alphabet, usize)> {
     let mut counts = [0_usize; Alphabet::ALL.len()];
-    let chars = texts.into_iter().flat_map(str::chars);
-    for alphabet in chars.filter_map(Alphabet::of_letter) {
-        counts[alphabet as usize] += 1;
+    for text in texts {
+        if text.is_ascii() {
+            let letters = text.bytes().filter(u8::is_ascii_alphabetic);
+            counts[Alphabet::Latin as usize] += letters.count();
+        } else {
+            for alphabet in text.chars().filter_map(Alphabet::of_letter) {
+                counts[alphabet as usize] += 1;
+            }
+        }
     }
     let most = Alphabet::ALL.into_iter().rev().max_by_key(|alphabet| counts[*alphabet as usize])?;
     Some((most, counts[most as usize])).filter(|(_, n_letters)| *n_letters > 0)
 }
 
-/// The language whose function words stand out in two texts, if one does.
+/// The function words of two texts, counted for each language in Latin letters.
 ///
-/// Quicker than counting letter sequences by a factor of twenty, and enough for nearly all prose of some length.
-fn by_function_words(texts: [&str; 2]) -> Option<Language> {
-    static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32, RandomState>> = OnceLock::new();
-    let languages_of = LANGUAGES_OF.get_or_init(|| {
-        let mut map = HashMap::default();
-        for language in Language::ALL {
-            // Single letters are more often list marks and variables than words.
-            for word in stop_words(language).iter().filter(|word| word.chars().nth(1).is_some()) {
-                *map.entry(*word).or_insert(0) |= 1_u32 << language as u32;
+/// Counting them is quicker than letter sequences by a factor of twenty, and enough for nearly all prose.
+struct FunctionWords {
+    /// For each language, by its code.
+    counts: [u32; Language::ALL.len()],
+    /// Words of all kinds.
+    n_words: u32,
+}
+
+impl FunctionWords {
+    fn of(texts: [&str; 2]) -> Self {
+        static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32, RandomState>> = OnceLock::new();
+        let languages_of = LANGUAGES_OF.get_or_init(|| {
+            let mut map = HashMap::default();
+            let latin = |language: &Language| language.alphabet() == Some(Alphabet::Latin);
+            for language in Language::ALL.into_iter().filter(latin) {
+                // Single letters are more often list marks and variables than words.
+                for word in stop_words(language).iter().filter(|word| word.chars().nth(1).is_some())
+                {
+                    *map.entry(*word).or_insert(0) |= 1_u32 << language as u32;
+                }
+            }
+            map
+        });
+        let mut found = Self { counts: [0; Language::ALL.len()], n_words: 0 };
+        // A capital I with a dot leaves a mark when it becomes small, which ends no word.
+        let is_between = |c: char| !c.is_alphabetic() && c != '\u{307}';
+        let texts = texts.map(str::to_lowercase);
+        let words = texts.iter().flat_map(|text| text.split(is_between));
+        for word in words.filter(|word| !word.is_empty()) {
+            found.n_words += 1;
+            let mut languages = languages_of.get(word).copied().unwrap_or(0);
+            while languages != 0 {
+                found.counts[languages.trailing_zeros() as usize] += 1;
+                languages &= languages - 1;
             }
         }
-        map
-    });
-    let mut counts = [0_u32; Language::ALL.len()];
-    let mut lower = String::new();
-    let words = texts.into_iter().flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
-    for word in words.filter(|word| !word.is_empty()) {
-        lower.clear();
-        if word.is_ascii() {
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-        } else {
-            lower.extend(word.chars().flat_map(char::to_lowercase));
+        found
+    }
+
+    /// The language of most of them, the first of those that have as many, and its number.
+    fn best(&self) -> (Language, u32) {
+        let mut best = Language::ALL[0];
+        for language in Language::ALL {
+            if self.counts[language as usize] > self.counts[best as usize] {
+                best = language;
+            }
         }
-        let mut languages = languages_of.get(lower.as_str()).copied().unwrap_or(0);
-        while languages != 0 {
-            counts[languages.trailing_zeros() as usize] += 1;
-            languages &= languages - 1;
+        (best, self.counts[best as usize])
+    }
+
+    /// The most that any language but `language` has.
+    fn rival(&self, language: Language) -> u32 {
+        let others = Language::ALL.into_iter().filter(|other| *other != language);
+        others.map(|other| self.counts[other as usize]).max().unwrap_or(0)
+    }
+
+    /// The language that they settle: enough of them, dense enough, and more than twice as many as any other language has.
+    fn settled(&self) -> Option<Language> {
+        let (best, n) = self.best();
+        let is_dense = n * WORDS_PER_FUNCTION_WORD >= self.n_words;
+        (n >= MIN_FUNCTION_WORDS && is_dense && n > 2 * self.rival(best)).then_some(best)
+    }
+
+    /// The language they are a sign of: that of most of them. Of several with as many, `usual` before `guess`.
+    ///
+    /// None where they are fewer than [`MIN_SIGNS`], or several languages have as many and neither of the two is among them.
+    fn likeliest(&self, usual: Language, guess: Option<Language>) -> Option<Language> {
+        let (best, n) = self.best();
+        let has_most = |language: &Language| self.counts[*language as usize] == n;
+        if n < MIN_SIGNS {
+            None
+        } else if n > self.rival(best) {
+            Some(best)
+        } else {
+            Some(usual).filter(has_most).or(guess.filter(has_most))
         }
     }
-    let best = (0..counts.len()).rev().max_by_key(|at| counts[*at])?;
-    let rival = (0..counts.len()).filter(|at| *at != best).map(|at| counts[at]).max()?;
-    (counts[best] >= DECISIVE_WORDS && counts[best] > 2 * rival).then(|| Language::ALL[best])
 }
 
 /// The language that a detector's finding stands for.
@@ -371,6 +452,37 @@ mod tests {
                 Language::OtherLatin,
             ),
             (
+                "Bulgarian, whose function words Russian has, too",
+                "",
+                "Папратите, които растат в сянката на стената, бяха там преди да дойдем в тази къща.",
+                Language::OtherCyrillic,
+            ),
+            (
+                "words of both letters, most of them Latin",
+                "",
+                "authentication middleware не работает для configuration serialization что это и как",
+                Language::English,
+            ),
+            ("a short note in Dutch", "", "Nog doen: de varens water geven", Language::Dutch),
+            (
+                "Danish by its words and letters together, which are Norwegian words, too",
+                "",
+                "Bregnerne, der vokser i skyggen af muren, var der, før vi kom til dette hus.",
+                Language::Danish,
+            ),
+            (
+                "a stub in English",
+                "",
+                "This note was moved to https://example.org/ferns/fern-831.md",
+                Language::English,
+            ),
+            (
+                "names and marks",
+                "Fern",
+                "type:: [[Plant]], [[Shade]] #Woodwardia",
+                Language::English,
+            ),
+            (
                 "Arabic",
                 "",
                 "كانت السراخس التي تنمو في ظل الجدار هناك قبل أن نأتي إلى هذا المنزل.",
@@ -395,6 +507,36 @@ mod tests {
             LanguageChoice::Fixed(Language::German).of("the", "the and of to in with for"),
             Language::German
         );
+    }
+
+    #[test]
+    fn function_words_settle_a_language_or_are_a_sign_of_it() {
+        use Language::{Danish, Dutch, English, Norwegian};
+        let rest = |n: usize| " fern".repeat(n);
+        let cases = [
+            ("three", "the of and".to_owned(), Some(English), Some(English)),
+            ("two", "the of".to_owned(), None, Some(English)),
+            ("one", "the".to_owned(), None, None),
+            ("dense", format!("the of and{}", rest(21)), Some(English), Some(English)),
+            ("not dense", format!("the of and{}", rest(22)), None, Some(English)),
+            // `in` and `of` are Dutch, too.
+            ("a rival with half as many", "the and in of".to_owned(), None, Some(English)),
+            ("less than half", "the and with in of".to_owned(), Some(English), Some(English)),
+            ("as many: the usual one", "in of".to_owned(), None, Some(English)),
+            ("as many: the guess", "og jeg det".to_owned(), None, Some(Norwegian)),
+            ("as many: the usual one again", "het the een and".to_owned(), None, Some(English)),
+            ("a mark in the word", "İLE İLE İLE".to_owned(), None, None),
+            ("other letters", "не на что это и как".to_owned(), None, None),
+        ];
+        for (name, text, settled, likeliest) in cases {
+            let words = FunctionWords::of([&text, ""]);
+            assert_eq!(words.settled(), settled, "{name}");
+            assert_eq!(words.likeliest(English, Some(Norwegian)), likeliest, "{name}");
+        }
+        let both = FunctionWords::of(["og jeg", "det"]);
+        assert_eq!(both.likeliest(English, Some(Danish)), Some(Danish));
+        assert_eq!(both.likeliest(English, Some(Dutch)), None);
+        assert_eq!(both.likeliest(English, None), None);
     }
 
     #[test]

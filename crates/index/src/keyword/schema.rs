@@ -15,7 +15,7 @@ use super::names::name_terms;
 use super::{Analyzer, LanguageChoice, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// Positions left free between title, aliases, body and tags, so that no phrase reaches across.
 const FIELD_GAP: u32 = 16;
