@@ -352,6 +352,32 @@ impl Iterator for Words<'_> {
     type Item = RawWord;
 
     fn next(&mut self) -> Option<RawWord> {
+        self.plain().or_else(|| self.any())
+    }
+}
+
+impl Words<'_> {
+    /// The next word if it is one letter and small ones after it, all without accents, and then something that ends a word of letters: most words of most texts.
+    ///
+    /// Passes over the ASCII marks and spaces before the next word, whether it is such a one or not.
+    fn plain(&mut self) -> Option<RawWord> {
+        let is_gap = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+        let ends = |byte: &u8| is_gap(byte) && !matches!(byte, b'_' | b'+' | b'#');
+        let rest = &self.text.as_bytes()[self.at..];
+        let n_before = rest.iter().take_while(|byte| is_gap(byte)).count();
+        self.at += n_before;
+        let (first, rest) = rest[n_before..].split_first()?;
+        let n_small = rest.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+        if !first.is_ascii_alphabetic() || !rest.get(n_small).is_none_or(ends) {
+            return None;
+        }
+        let start = self.at;
+        self.at += 1 + n_small;
+        Some(RawWord { start, end: self.at, alphabet: Some(Alphabet::Latin), is_compound: false })
+    }
+
+    /// The next word, whatever it is made of.
+    fn any(&mut self) -> Option<RawWord> {
         let (start, first) = loop {
             let start = self.at;
             let c = char_at(self.text, start)?;
@@ -369,17 +395,7 @@ impl Iterator for Words<'_> {
         let mut previous = first;
         let mut is_compound = false;
         let mut has_inner_capital = false;
-        loop {
-            // Most of most texts.
-            if alphabet == Some(Alphabet::Latin) {
-                let run = self.text.as_bytes()[self.at..].iter();
-                let run = run.take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'));
-                if let Some((at, last)) = run.enumerate().last() {
-                    self.at += at + 1;
-                    previous = char::from(*last);
-                }
-            }
-            let Some(c) = char_at(self.text, self.at) else { break };
+        while let Some(c) = char_at(self.text, self.at) {
             let n_bytes = match Class::of(c) {
                 Class::Extend => c.len_utf8(),
                 _ if is_pictograph => break,
@@ -408,9 +424,7 @@ impl Iterator for Words<'_> {
         self.at += self.sign(start, alphabet);
         Some(RawWord { start, end: self.at, alphabet, is_compound })
     }
-}
 
-impl Words<'_> {
     /// The bytes from `connector` to the next letter or digit, if it holds the word together.
     fn connector(
         &self,
@@ -754,16 +768,25 @@ mod tests {
             analyzer.analyze(&text, language, |token| again.push((token.term.to_owned(), token.kind)));
             prop_assert_eq!(first, again);
         }
+
+        #[test]
+        fn plain_words_are_cut_as_any_are(text in any_text()) {
+            let parts = |word: RawWord| (word.start, word.end, word.alphabet, word.is_compound);
+            let cut: Vec<_> = Words { text: &text, at: 0 }.map(parts).collect();
+            let mut words = Words { text: &text, at: 0 };
+            let slowly: Vec<_> = std::iter::from_fn(|| words.any()).map(parts).collect();
+            prop_assert_eq!(cut, slowly);
+        }
     }
 
     /// Letters of many scripts, marks and connectors, so that words come about.
     fn any_text() -> impl Strategy<Value = String> {
         let pieces = [
-            "a", "B", "é", "ß", "İ", "ſ", "σ", "Σ", "ё", "й", "ا", "ة", "ـ", "\u{64b}", "ש",
-            "\u{5c1}", "न", "\u{94d}", "த", "ி", "漢", "か", "\u{3099}", "ｶ", "ﾞ", "ー", "한",
-            "\u{1112}", "\u{1161}", "\u{11ab}", "น", "ำ", "ក", "្", "မ", "ລ", "1", "٣", "½", "Ⅷ",
-            "_", ".", ",", "+", "#", "-", "'", "’", " ", "\n", "\u{200d}", "\u{ad}", "🌿",
-            "\u{fe0f}", "ﷺ", "ﬁ", "㎏", "ing", "s", "ness", "keit", "en", "tion",
+            "a", "B", "at", "Bo", " go ", "é", "ß", "İ", "ſ", "σ", "Σ", "ё", "й", "ا", "ة", "ـ",
+            "\u{64b}", "ש", "\u{5c1}", "न", "\u{94d}", "த", "ி", "漢", "か", "\u{3099}", "ｶ", "ﾞ",
+            "ー", "한", "\u{1112}", "\u{1161}", "\u{11ab}", "น", "ำ", "ក", "្", "မ", "ລ", "1", "٣",
+            "½", "Ⅷ", "_", ".", ",", "+", "#", "-", "'", "’", " ", "\n", "\u{200d}", "\u{ad}",
+            "🌿", "\u{fe0f}", "ﷺ", "ﬁ", "㎏", "ing", "s", "ness", "keit", "en", "tion",
         ];
         prop_oneof![
             proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..40)
