@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2_iter;
+
 /// Quotes and list items that one line may open; real notes have a handful.
 ///
 /// The parser walks all open ones for each line that goes on without their marks, so thousands would cost time by the square.
@@ -12,13 +14,17 @@ pub(crate) fn bounded(markdown: &str) -> Cow<'_, str> {
     let mut text = String::new();
     let mut copied = 0;
     let mut at = 0;
-    for line in markdown.split_inclusive('\n') {
-        if let Some((kept, end)) = excess(line) {
+    for line_end in memchr2_iter(b'\n', b'\r', markdown.as_bytes()).chain([markdown.len()]) {
+        let line = &markdown[at..line_end];
+        // Most are too short for so many.
+        if line.len() > MAX_CONTAINERS
+            && let Some((kept, end)) = excess(line)
+        {
             text.push_str(&markdown[copied..at + kept]);
             text.extend(std::iter::repeat_n('.', end - kept));
             copied = at + end;
         }
-        at += line.len();
+        at = line_end + 1;
     }
     if copied == 0 {
         return Cow::Borrowed(markdown);
@@ -67,6 +73,10 @@ mod tests {
         {
             assert_eq!(bounded(text), text);
         }
+        assert_eq!(bounded(&">".repeat(100)), ">".repeat(100));
+        assert_eq!(bounded(&">".repeat(101)), ">".repeat(100) + ".");
+        let after_return = format!("a\r{}", ">".repeat(101));
+        assert!(bounded(&after_return).ends_with(">."), "a carriage return ends a line");
         for mark in ["> ", ">", "- ", "1. ", "* > "] {
             let deep = format!("before\n{}text [[a]]\nafter", mark.repeat(1000));
             let shallow = bounded(&deep);
