@@ -174,6 +174,8 @@ mod unix {
             scan(&linked, &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         assert_eq!(scan.found[0].path.as_str(), "a/x.md");
         assert_eq!(read(&linked, &scan.found[0]).expect("the file is there"), b"text");
+        read(Path::new(""), &scan.found[0]).expect_err("no root has no files");
+        read(other.path(), &scan.found[0]).expect_err("it lies elsewhere");
     }
 
     #[test]
