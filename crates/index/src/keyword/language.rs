@@ -333,39 +333,36 @@ impl FunctionWords {
         found
     }
 
-    /// The language of most of them, the first of those that have as many, and its number.
-    fn best(&self) -> (Language, u32) {
-        let mut best = Language::ALL[0];
+    /// The language of most of them, the first of those that have as many; its number, and the most that any other has.
+    fn best(&self) -> (Language, u32, u32) {
+        let (mut best, mut most, mut rival) = (Language::ALL[0], 0, 0);
         for language in Language::ALL {
-            if self.counts[language as usize] > self.counts[best as usize] {
-                best = language;
+            let n = self.counts[language as usize];
+            if n > most {
+                (best, most, rival) = (language, n, most);
+            } else {
+                rival = rival.max(n);
             }
         }
-        (best, self.counts[best as usize])
-    }
-
-    /// The most that any language but `language` has.
-    fn rival(&self, language: Language) -> u32 {
-        let others = Language::ALL.into_iter().filter(|other| *other != language);
-        others.map(|other| self.counts[other as usize]).max().unwrap_or(0)
+        (best, most, rival)
     }
 
     /// The language that they settle: enough of them, dense enough, and more than twice as many as any other language has.
     fn settled(&self) -> Option<Language> {
-        let (best, n) = self.best();
+        let (best, n, rival) = self.best();
         let is_dense = n * WORDS_PER_FUNCTION_WORD >= self.n_words;
-        (n >= MIN_FUNCTION_WORDS && is_dense && n > 2 * self.rival(best)).then_some(best)
+        (n >= MIN_FUNCTION_WORDS && is_dense && n > 2 * rival).then_some(best)
     }
 
     /// The language they are a sign of: that of most of them. Of several with as many, `usual` before `guess`.
     ///
     /// None where they are fewer than [`MIN_SIGNS`], or several languages have as many and neither of the two is among them.
     fn likeliest(&self, usual: Language, guess: Option<Language>) -> Option<Language> {
-        let (best, n) = self.best();
+        let (best, n, rival) = self.best();
         let has_most = |language: &Language| self.counts[*language as usize] == n;
         if n < MIN_SIGNS {
             None
-        } else if n > self.rival(best) {
+        } else if n > rival {
             Some(best)
         } else {
             Some(usual).filter(has_most).or(guess.filter(has_most))
