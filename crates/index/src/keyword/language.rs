@@ -1,15 +1,11 @@
 //! Languages: which rules a word is stemmed by, and how a note's language is found.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
-
-use foldhash::fast::RandomState;
 use rust_stemmers::Algorithm;
 use serde::{Deserialize, Serialize};
 use weft_model::text::byte_of_char;
 
 use super::alphabet::Alphabet;
-use super::stopwords::stop_words;
+use super::stopwords::languages_of;
 
 /// The language whose rules a text is analysed by.
 ///
@@ -116,6 +112,11 @@ impl Language {
     /// The language by whose rules a word in `alphabet` is read in a text of this language.
     pub(super) fn of_word(self, alphabet: Alphabet) -> Self {
         if self.alphabet() == Some(alphabet) { self } else { usual(alphabet) }
+    }
+
+    /// Itself in a set of languages: one bit, by its code.
+    pub(super) const fn bit(self) -> u32 {
+        1 << self as u32
     }
 
     /// Its stemming rules, where it has any.
@@ -304,19 +305,8 @@ struct FunctionWords {
 
 impl FunctionWords {
     fn of(texts: [&str; 2]) -> Self {
-        static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32, RandomState>> = OnceLock::new();
-        let languages_of = LANGUAGES_OF.get_or_init(|| {
-            let mut map = HashMap::default();
-            let latin = |language: &Language| language.alphabet() == Some(Alphabet::Latin);
-            for language in Language::ALL.into_iter().filter(latin) {
-                // Single letters are more often list marks and variables than words.
-                for word in stop_words(language).iter().filter(|word| word.chars().nth(1).is_some())
-                {
-                    *map.entry(*word).or_insert(0) |= 1_u32 << language as u32;
-                }
-            }
-            map
-        });
+        let latin = |language: &Language| language.alphabet() == Some(Alphabet::Latin);
+        let latin = Language::ALL.into_iter().filter(latin).fold(0, |all, one| all | one.bit());
         let mut found = Self { counts: [0; Language::ALL.len()], n_words: 0 };
         // A capital I with a dot leaves a mark when it becomes small, which ends no word.
         let is_between = |c: char| !c.is_alphabetic() && c != '\u{307}';
@@ -324,7 +314,9 @@ impl FunctionWords {
         let words = texts.iter().flat_map(|text| text.split(is_between));
         for word in words.filter(|word| !word.is_empty()) {
             found.n_words += 1;
-            let mut languages = languages_of.get(word).copied().unwrap_or(0);
+            // Single letters are more often list marks and variables than words.
+            let is_single = word.chars().nth(1).is_none();
+            let mut languages = if is_single { 0 } else { languages_of(word) & latin };
             while languages != 0 {
                 found.counts[languages.trailing_zeros() as usize] += 1;
                 languages &= languages - 1;

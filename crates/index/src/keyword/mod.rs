@@ -13,6 +13,7 @@ mod compared;
 mod directory;
 mod doubt;
 mod error;
+mod known;
 mod language;
 mod merges;
 mod names;
@@ -26,6 +27,7 @@ mod spelling;
 mod stopwords;
 mod syntax;
 mod typo;
+mod words;
 mod writer;
 
 #[cfg(test)]

@@ -325,7 +325,7 @@ impl TermText {
     fn push(&mut self, term: &str, position: u32) {
         let position = self.base + position;
         let step = position.saturating_sub(self.last).min(u32::from(b' ') - 1);
-        self.encoded.extend(char::from_u32(step));
+        self.encoded.push(char::from_u32(step).unwrap_or_default());
         self.encoded.push_str(term);
         self.last += step;
     }

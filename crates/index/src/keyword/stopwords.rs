@@ -3,10 +3,30 @@
 //! Articles, pronouns, prepositions, conjunctions, auxiliaries and question words, lower case, in the usual spelling.
 //! Clitics that an apostrophe cuts off (`l'`, `'s`) stand as words of their own.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use foldhash::fast::RandomState;
+
 use super::Language;
 
+/// The languages that have `word`, in lower case, as a function word: a bit for each, by its code.
+pub(super) fn languages_of(word: &str) -> u32 {
+    static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32, RandomState>> = OnceLock::new();
+    let languages_of = LANGUAGES_OF.get_or_init(|| {
+        let mut map = HashMap::default();
+        for language in Language::ALL {
+            for word in stop_words(language) {
+                *map.entry(*word).or_insert(0) |= language.bit();
+            }
+        }
+        map
+    });
+    languages_of.get(word).copied().unwrap_or(0)
+}
+
 /// The function words of `language`; none where no list is kept.
-pub(super) const fn stop_words(language: Language) -> &'static [&'static str] {
+const fn stop_words(language: Language) -> &'static [&'static str] {
     match language {
         Language::Arabic => ARABIC,
         Language::Danish => DANISH,
