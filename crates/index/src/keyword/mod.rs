@@ -19,6 +19,7 @@ mod merges;
 mod names;
 mod phrase;
 mod query;
+mod queue;
 mod reader;
 mod schema;
 mod score;

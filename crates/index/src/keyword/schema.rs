@@ -108,14 +108,18 @@ pub struct KeywordEncoder {
 
 /// A note as a [`KeywordEncoder`] made it ready, without its slot.
 #[derive(Debug)]
-pub struct EncodedNote(TantivyDocument);
+pub struct EncodedNote {
+    document: TantivyDocument,
+    /// What its text and its list of terms take; the rest is small.
+    n_bytes: usize,
+}
 
 impl EncodedNote {
-    /// The index's document for the note in this slot.
-    pub(super) fn document(self, fields: &Fields, note: NoteId) -> TantivyDocument {
-        let Self(mut document) = self;
+    /// The index's document for the note in this slot, and roughly its bytes.
+    pub(super) fn document(self, fields: &Fields, note: NoteId) -> (TantivyDocument, usize) {
+        let Self { mut document, n_bytes } = self;
         document.add_u64(fields.note, u64::from(note.get()));
-        document
+        (document, n_bytes)
     }
 }
 
@@ -160,7 +164,9 @@ impl KeywordEncoder {
         document.add_u64(fields.length, length);
         document.add_u64(fields.language, language.code());
         document.add_text(fields.text, &self.text.encoded);
-        document.add_bytes(fields.terms, &self.counts.list(&self.analyzer));
+        let terms = self.counts.list(&self.analyzer);
+        document.add_bytes(fields.terms, &terms);
+        let n_bytes = self.text.encoded.len() + terms.len();
         let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
         for (field, texts) in fields.prominent.iter().zip(prominent) {
             self.text.clear();
@@ -180,7 +186,7 @@ impl KeywordEncoder {
         if !self.text.encoded.is_empty() {
             document.add_text(fields.names, &self.text.encoded);
         }
-        EncodedNote(document)
+        EncodedNote { document, n_bytes }
     }
 }
 

@@ -18,6 +18,7 @@ use super::directory::IndexFolder;
 use super::doubt::Doubt;
 use super::error::{KeywordError, Place};
 use super::merges::Merges;
+use super::queue::{Queue, QueuedNote};
 use super::reader::{KeywordReader, Scoring};
 use super::schema::{
     EncodedNote, FORMAT, Fields, KeywordDocument, KeywordEncoder, schema, tokenizers,
@@ -82,7 +83,8 @@ pub struct KeywordWriter {
     compared: Compared,
     reader: KeywordReader,
     /// Made at the first change: it brings threads with it.
-    writer: Option<IndexWriter>,
+    writer: Option<IndexWriter<QueuedNote>>,
+    queue: Queue,
     /// Notes added since the last commit.
     pending: NoteBits,
     /// Whether the last commit may hold more than the reader knows.
@@ -151,6 +153,7 @@ impl KeywordWriter {
             compared,
             reader: reader.clone(),
             writer: None,
+            queue: Queue::default(),
             pending: NoteBits::default(),
             reader_lags: false,
             encoder: KeywordEncoder::new(settings.language),
@@ -215,7 +218,7 @@ impl KeywordWriter {
         self.upsert_encoded(note, encoded)
     }
 
-    /// [`upsert`](Self::upsert) of a note that was made ready. `O(1)`: postings are written behind.
+    /// [`upsert`](Self::upsert) of a note that was made ready. `O(1)`: postings are written behind; waits where megabytes of notes are.
     pub fn upsert_encoded(
         &mut self,
         note: NoteId,
@@ -236,7 +239,8 @@ impl KeywordWriter {
             writer.delete_term(Term::from_field_u64(self.fields.note, u64::from(note.get())));
         }
         if let Some(encoded) = encoded {
-            let document = encoded.document(&self.fields, note);
+            let (document, n_bytes) = encoded.document(&self.fields, note);
+            let document = self.queue.enter(document, n_bytes);
             writer.add_document(document).map_err(|error| self.place.tantivy(error))?;
             self.pending.insert(note);
         }
