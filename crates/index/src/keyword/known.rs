@@ -31,8 +31,8 @@ impl ShortWord {
     /// The first `n_bytes` of `block`, which are no zeros; nothing where they fill it.
     #[inline]
     pub(super) fn of(block: [u8; 16], n_bytes: usize) -> Option<Self> {
-        let used = 1_u128.checked_shl(u32::try_from(8 * n_bytes).ok()?)?.wrapping_sub(1);
-        Some(Self(u128::from_le_bytes(block) & used))
+        let used = |n_bytes: usize| (1_u128 << (8 * n_bytes)) - 1;
+        (n_bytes < block.len()).then(|| Self(u128::from_le_bytes(block) & used(n_bytes)))
     }
 
     /// Where it is at hand: the two halves of the product of its own, folded.
