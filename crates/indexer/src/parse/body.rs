@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use memchr::memchr_iter;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 use weft_model::link::INLINE_TYPE;
@@ -350,9 +351,9 @@ impl<'b> Walk<'b> {
         if !self.open.is_empty() {
             return;
         }
-        let source = &self.body[range.clone()];
+        let source = &self.body.as_bytes()[range.clone()];
         self.block_id = block_id(self.body, &range);
-        for (offset, _) in source.match_indices('#') {
+        for offset in memchr_iter(b'#', source) {
             self.tag(range.start + offset, at_start && offset == 0);
         }
         hidden::marks(self.body, range, self.leaf, &mut self.marks);
@@ -498,11 +499,10 @@ fn heading_text(text: &str) -> String {
 /// Where the name in ` ^name` at the end of the text in `range` stands.
 fn block_id(body: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let text = body[range.clone()].trim_end();
-    let caret = text.rfind('^')?;
-    let id = &text[caret + 1..];
-    let free = body[..range.start + caret].chars().next_back().is_none_or(char::is_whitespace);
-    let valid = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    (free && valid).then(|| range.start + caret + 1..range.start + text.len())
+    let before = text.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '-');
+    let caret = range.start + before.strip_suffix('^')?.len();
+    let free = body[..caret].chars().next_back().is_none_or(char::is_whitespace);
+    (free && before.len() < text.len()).then(|| caret + 1..range.start + text.len())
 }
 
 /// The tag at the front of `text`, its `#` taken off: at least one character that is no digit, no `/` at the end.

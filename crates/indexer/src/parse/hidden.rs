@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr2;
+
 /// A delimiter in prose: code and HTML have none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
@@ -35,7 +37,7 @@ impl Mark {
 pub(super) fn marks(body: &str, range: Range<usize>, leaf: usize, marks: &mut Vec<Mark>) {
     let bytes = &body.as_bytes()[range.clone()];
     let mut at = 0;
-    while let Some(step) = bytes[at..].iter().position(|byte| matches!(byte, b'%' | b'$')) {
+    while let Some(step) = memchr2(b'%', b'$', &bytes[at..]) {
         at += step;
         let doubled = bytes.get(at + 1) == Some(&bytes[at]);
         let kind = match (bytes[at], doubled) {
