@@ -3,8 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tantivy::TantivyDocument;
 use tantivy::schema::document::Document;
+
+use super::encoded::{EncodedNote, FieldValue, Values};
 
 /// Bytes that are on their way, beside one note of any size.
 const MAX_BYTES: usize = 4 << 20;
@@ -32,39 +33,38 @@ impl Room {
 }
 
 impl Queue {
-    /// Waits until there is room, or [`PATIENCE`] is at its end, and lets a document of `n_bytes` in.
-    pub(super) fn enter(&self, document: TantivyDocument, n_bytes: usize) -> QueuedNote {
+    /// Waits until there is room, or [`PATIENCE`] is at its end, and lets a note in.
+    pub(super) fn enter(&self, note: EncodedNote) -> QueuedNote {
         let room = Arc::clone(&self.0);
         let is_full = |taken: &mut usize| *taken > MAX_BYTES;
         let waited = self.0.left.wait_timeout_while(self.0.n_bytes(), PATIENCE, is_full);
         let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *taken += n_bytes;
+        *taken += note.n_bytes();
         drop(taken);
-        QueuedNote { document, n_bytes, room }
+        QueuedNote { note, room }
     }
 }
 
-/// A document that is on its way until it is dropped.
+/// A note that is on its way until it is dropped.
 #[derive(Debug)]
 pub(super) struct QueuedNote {
-    document: TantivyDocument,
-    n_bytes: usize,
+    note: EncodedNote,
     room: Arc<Room>,
 }
 
 impl Drop for QueuedNote {
     fn drop(&mut self) {
-        *self.room.n_bytes() -= self.n_bytes;
+        *self.room.n_bytes() -= self.note.n_bytes();
         self.room.left.notify_one();
     }
 }
 
 impl Document for QueuedNote {
-    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
-    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+    type Value<'a> = FieldValue<'a>;
+    type FieldsValuesIter<'a> = Values<'a>;
 
-    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
-        self.document.iter_fields_and_values()
+    fn iter_fields_and_values(&self) -> Values<'_> {
+        self.note.values()
     }
 }
 
@@ -73,17 +73,25 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
 
+    use tantivy::schema::Field;
+
+    use super::super::encoded::TermTexts;
     use super::*;
+
+    fn note(n_bytes: usize) -> EncodedNote {
+        let field = Field::from_field_id(0);
+        EncodedNote::new(&TermTexts::default(), [(field, 0); 3], (field, vec![0; n_bytes]))
+    }
 
     #[test]
     fn what_is_full_is_entered_when_something_leaves() {
         let queue = Queue::default();
-        let large = queue.enter(TantivyDocument::new(), 10 * MAX_BYTES);
+        let large = queue.enter(note(10 * MAX_BYTES));
         let (entered, enters) = channel();
         thread::scope(|scope| {
             let queue = &queue;
             scope.spawn(move || {
-                let _ = entered.send(queue.enter(TantivyDocument::new(), 1));
+                let _ = entered.send(queue.enter(note(1)));
             });
             assert!(enters.recv_timeout(Duration::from_millis(50)).is_err(), "there is no room");
             drop(large);
@@ -97,8 +105,8 @@ mod tests {
     #[test]
     fn nobody_waits_for_ever_where_nothing_leaves() {
         let queue = Queue::default();
-        let _stuck = queue.enter(TantivyDocument::new(), 2 * MAX_BYTES);
-        let _next = queue.enter(TantivyDocument::new(), 1);
+        let _stuck = queue.enter(note(2 * MAX_BYTES));
+        let _next = queue.enter(note(1));
         assert_eq!(*queue.0.n_bytes(), 2 * MAX_BYTES + 1);
     }
 }

@@ -4,21 +4,17 @@
 //! `names` holds each name of a note as one term.
 //! `terms` is the note's own list of terms, read back when the note is ranked from or replaced.
 
-use tantivy::TantivyDocument;
 use tantivy::schema::{
     BytesOptions, FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{Token as IndexToken, TokenStream, Tokenizer, TokenizerManager};
-use weft_model::NoteId;
+use tantivy::tokenizer::TokenizerManager;
 
+use super::encoded::{Encoded, EncodedNote, TermTexts};
 use super::names::name_terms;
 use super::{Analyzer, LanguageChoice, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
 pub(super) const FORMAT: u32 = 3;
-
-/// Positions left free between title, aliases, body and tags, so that no phrase reaches across.
-const FIELD_GAP: u32 = 16;
 
 /// The name under which the index looks up [`Encoded`].
 const TOKENIZER: &str = "weft";
@@ -103,90 +99,65 @@ pub struct KeywordEncoder {
     choice: LanguageChoice,
     analyzer: Analyzer,
     counts: Counts,
-    text: TermText,
-}
-
-/// A note as a [`KeywordEncoder`] made it ready, without its slot.
-#[derive(Debug)]
-pub struct EncodedNote {
-    document: TantivyDocument,
-    /// What its text and its list of terms take; the rest is small.
-    n_bytes: usize,
-}
-
-impl EncodedNote {
-    /// The index's document for the note in this slot, and roughly its bytes.
-    pub(super) fn document(self, fields: &Fields, note: NoteId) -> (TantivyDocument, usize) {
-        let Self { mut document, n_bytes } = self;
-        document.add_u64(fields.note, u64::from(note.get()));
-        (document, n_bytes)
-    }
+    texts: TermTexts,
 }
 
 impl KeywordEncoder {
     /// An encoder that has seen nothing yet, for indexes of this choice.
     pub(super) fn new(choice: LanguageChoice) -> Self {
         let (_, fields) = schema();
-        let (analyzer, counts, text) = Default::default();
-        Self { fields, choice, analyzer, counts, text }
+        let (analyzer, counts, texts) = Default::default();
+        Self { fields, choice, analyzer, counts, texts }
     }
 
     /// Makes a note ready for the index. `O(its text)`: nearly all of the work of indexing it.
     pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
-        let fields = &self.fields;
-        let language = self.choice.of(note.title, note.body);
+        let Self { fields, choice, analyzer, counts, texts } = self;
+        let language = choice.of(note.title, note.body);
         let mut length = 0_u64;
-        self.counts.clear();
-        self.analyzer.rest();
-        self.text.clear();
+        counts.clear();
+        analyzer.rest();
+        texts.clear();
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
         {
-            self.analyzer.analyze(part, language, |token| {
+            analyzer.analyze(part, language, |token| {
                 let is_word = token.kind == TokenKind::Word;
                 length += u64::from(is_word);
-                self.text.push(token.term, token.position);
-                self.counts.add(token.number, is_word);
+                texts.push(token.term, token.position);
+                counts.add(token.number, is_word);
             });
-            self.text.end_part();
+            texts.end_part();
         }
         // A tag is found like any other word of the note, but is not counted again where the text has it.
         for tag in &note.tags {
-            self.analyzer.analyze(tag, language, |token| {
-                if !self.counts.contains(token.number) {
-                    self.text.push(token.term, token.position);
-                    self.counts.add(token.number, token.kind == TokenKind::Word);
+            analyzer.analyze(tag, language, |token| {
+                if !counts.contains(token.number) {
+                    texts.push(token.term, token.position);
+                    counts.add(token.number, token.kind == TokenKind::Word);
                 }
             });
-            self.text.end_part();
+            texts.end_part();
         }
-        let mut document = TantivyDocument::new();
-        document.add_u64(fields.version, note.version);
-        document.add_u64(fields.length, length);
-        document.add_u64(fields.language, language.code());
-        document.add_text(fields.text, &self.text.encoded);
-        let terms = self.counts.list(&self.analyzer);
-        document.add_bytes(fields.terms, &terms);
-        let n_bytes = self.text.encoded.len() + terms.len();
+        texts.end_field(fields.text);
+        let terms = counts.list(analyzer);
         let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
-        for (field, texts) in fields.prominent.iter().zip(prominent) {
-            self.text.clear();
-            for text in texts {
-                self.analyzer
-                    .analyze(text, language, |token| self.text.push(token.term, token.position));
-                self.text.end_part();
+        for (field, parts) in fields.prominent.into_iter().zip(prominent) {
+            for part in parts {
+                analyzer.analyze(part, language, |token| texts.push(token.term, token.position));
+                texts.end_part();
             }
-            if !self.text.encoded.is_empty() {
-                document.add_text(*field, &self.text.encoded);
-            }
+            texts.end_field(field);
         }
-        self.text.clear();
-        for name in name_terms(&mut self.analyzer, note.title, &note.aliases, language) {
-            self.text.push(&name, 0);
+        for name in name_terms(analyzer, note.title, &note.aliases, language) {
+            texts.push(&name, 0);
         }
-        if !self.text.encoded.is_empty() {
-            document.add_text(fields.names, &self.text.encoded);
-        }
-        EncodedNote { document, n_bytes }
+        texts.end_field(fields.names);
+        let numbers = [
+            (fields.version, note.version),
+            (fields.length, length),
+            (fields.language, language.code()),
+        ];
+        EncodedNote::new(texts, numbers, (fields.terms, terms))
     }
 }
 
@@ -312,73 +283,6 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Terms with positions in one string: a character below space for the step in position, then the term.
-///
-/// Terms hold no such characters. It is how analysed text passes through the index's own door for text without a string per term.
-#[derive(Debug, Default)]
-struct TermText {
-    encoded: String,
-    base: u32,
-    last: u32,
-}
-
-impl TermText {
-    fn clear(&mut self) {
-        (self.base, self.last) = (0, 0);
-        self.encoded.clear();
-    }
-
-    fn push(&mut self, term: &str, position: u32) {
-        let position = self.base + position;
-        let step = position.saturating_sub(self.last).min(u32::from(b' ') - 1);
-        self.encoded.push(char::from_u32(step).unwrap_or_default());
-        self.encoded.push_str(term);
-        self.last += step;
-    }
-
-    fn end_part(&mut self) {
-        self.base = self.last + FIELD_GAP;
-    }
-}
-
-/// Reads a [`TermText`] back.
-#[derive(Clone)]
-struct Encoded;
-
-impl Tokenizer for Encoded {
-    type TokenStream<'t> = EncodedTokens<'t>;
-
-    fn token_stream<'t>(&'t mut self, text: &'t str) -> EncodedTokens<'t> {
-        EncodedTokens { rest: text, token: IndexToken { position: 0, ..IndexToken::default() } }
-    }
-}
-
-struct EncodedTokens<'t> {
-    rest: &'t str,
-    token: IndexToken,
-}
-
-impl TokenStream for EncodedTokens<'_> {
-    fn advance(&mut self) -> bool {
-        let Some(&step) = self.rest.as_bytes().first() else { return false };
-        let term = &self.rest[1..];
-        let n_bytes = term.bytes().position(|byte| byte < b' ').unwrap_or(term.len());
-        self.token.position += usize::from(step);
-        self.token.text.clear();
-        self.token.text.push_str(&term[..n_bytes]);
-        self.rest = &term[n_bytes..];
-        true
-    }
-
-    fn token(&self) -> &IndexToken {
-        &self.token
-    }
-
-    fn token_mut(&mut self) -> &mut IndexToken {
-        &mut self.token
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -427,24 +331,5 @@ mod tests {
         }
         assert!(!read_term_list(&[5, 1, b'a', 2], |_| {}), "shares more than there is");
         assert!(!read_term_list(&[0xff; 12], |_| {}), "endless number");
-    }
-
-    #[test]
-    fn term_text_passes_through_the_tokenizer() {
-        let mut text = TermText::default();
-        for (term, position) in [("fern", 0), ("植物", 1), ("植", 1)] {
-            text.push(term, position);
-        }
-        text.end_part();
-        text.push("body", 0);
-        let mut tokenizer = Encoded;
-        let mut stream = tokenizer.token_stream(&text.encoded);
-        let mut read = Vec::new();
-        while stream.advance() {
-            read.push((stream.token().text.clone(), stream.token().position));
-        }
-        let gap = FIELD_GAP as usize;
-        let expected = [("fern", 0), ("植物", 1), ("植", 1), ("body", 1 + gap)];
-        assert_eq!(read, expected.map(|(term, position)| (term.to_owned(), position)));
     }
 }

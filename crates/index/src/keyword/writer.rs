@@ -16,13 +16,12 @@ use super::LanguageChoice;
 use super::compared::{Compared, files_of};
 use super::directory::IndexFolder;
 use super::doubt::Doubt;
+use super::encoded::EncodedNote;
 use super::error::{KeywordError, Place};
 use super::merges::Merges;
 use super::queue::{Queue, QueuedNote};
 use super::reader::{KeywordReader, Scoring};
-use super::schema::{
-    EncodedNote, FORMAT, Fields, KeywordDocument, KeywordEncoder, schema, tokenizers,
-};
+use super::schema::{FORMAT, Fields, KeywordDocument, KeywordEncoder, schema, tokenizers};
 use crate::disk::Disk;
 use crate::store::Held;
 
@@ -239,9 +238,8 @@ impl KeywordWriter {
             writer.delete_term(Term::from_field_u64(self.fields.note, u64::from(note.get())));
         }
         if let Some(encoded) = encoded {
-            let (document, n_bytes) = encoded.document(&self.fields, note);
-            let document = self.queue.enter(document, n_bytes);
-            writer.add_document(document).map_err(|error| self.place.tantivy(error))?;
+            let queued = self.queue.enter(encoded.in_slot(&self.fields, note));
+            writer.add_document(queued).map_err(|error| self.place.tantivy(error))?;
             self.pending.insert(note);
         }
         Ok(())
