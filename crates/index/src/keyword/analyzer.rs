@@ -72,7 +72,9 @@ pub struct Token<'t> {
 pub struct Analyzer {
     rules: [Option<Rules>; Language::ALL.len()],
     terms: Terms,
+    /// Room to work in.
     lower: String,
+    joined: String,
 }
 
 impl std::fmt::Debug for Analyzer {
@@ -186,15 +188,16 @@ impl Analyzer {
             let entry = rules.entry(raw, alphabet, terms, lower);
             return whole(entry, terms, (start, end), position, sink);
         }
-        let joined: String = raw.chars().filter(|c| !matches!(c, '_' | ',')).collect();
-        let Entry { number, .. } = rules.entry(&joined, alphabet, terms, lower);
+        let joined = &mut self.joined;
+        joined.clear();
+        joined.extend(raw.split(['_', ',']));
+        let Entry { number, .. } = rules.entry(joined, alphabet, terms, lower);
         let term = terms.text(number);
         sink(Token { term, number, start, end, position, kind: TokenKind::Word });
         let mut next = position + 1;
-        if Parts::new(raw).nth(1).is_none() {
-            return next;
-        }
-        for (part_start, part_end) in Parts::new(raw).take(MAX_PARTS) {
+        let mut parts = Parts::new(raw);
+        let (Some(first), Some(second)) = (parts.next(), parts.next()) else { return next };
+        for (part_start, part_end) in [first, second].into_iter().chain(parts).take(MAX_PARTS) {
             let part = &raw[part_start..part_end];
             let Entry { number, .. } = rules.entry(part, alphabet, terms, lower);
             // A single letter or digit tells nothing.

@@ -310,9 +310,7 @@ impl FunctionWords {
         let mut found = Self { counts: [0; Language::ALL.len()], n_words: 0 };
         // A capital I with a dot leaves a mark when it becomes small, which ends no word.
         let is_between = |c: char| !c.is_alphabetic() && c != '\u{307}';
-        let texts = texts.map(str::to_lowercase);
-        let words = texts.iter().flat_map(|text| text.split(is_between));
-        for word in words.filter(|word| !word.is_empty()) {
+        let mut count = |word: &str| {
             found.n_words += 1;
             // Single letters are more often list marks and variables than words.
             let is_single = word.chars().nth(1).is_none();
@@ -320,6 +318,18 @@ impl FunctionWords {
             while languages != 0 {
                 found.counts[languages.trailing_zeros() as usize] += 1;
                 languages &= languages - 1;
+            }
+        };
+        for text in texts.map(str::to_lowercase) {
+            // Most of what stands between words is ASCII, and bytes are quicker to look at than characters.
+            let is_between_bytes = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphabetic();
+            for bytes in text.as_bytes().split(is_between_bytes) {
+                let words = str::from_utf8(bytes).unwrap_or_default();
+                if words.is_ascii() && !words.is_empty() {
+                    count(words);
+                } else {
+                    words.split(is_between).filter(|word| !word.is_empty()).for_each(&mut count);
+                }
             }
         }
         found
@@ -399,7 +409,36 @@ const fn named(found: whatlang::Lang, alphabet: Alphabet) -> Language {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn function_words_are_those_between_what_is_no_letter(
+            texts in [r"(the|und|I|é|İ|\u{307}|x|漢|5| |'|-|\n|È){0,30}", "\\PC{0,40}"],
+        ) {
+            let [one, other] = texts.each_ref().map(String::as_str);
+            let found = FunctionWords::of([one, other]);
+            let mut n_words = 0;
+            let mut counts = [0; Language::ALL.len()];
+            for text in [one, other].map(str::to_lowercase) {
+                let words = text.split(|c: char| !c.is_alphabetic() && c != '\u{307}');
+                for word in words.filter(|word| !word.is_empty()) {
+                    n_words += 1;
+                    let is_counted = |language: &Language| {
+                        language.alphabet() == Some(Alphabet::Latin)
+                            && word.chars().count() > 1
+                            && languages_of(word) & language.bit() != 0
+                    };
+                    for language in Language::ALL.iter().filter(|language| is_counted(language)) {
+                        counts[*language as usize] += 1;
+                    }
+                }
+            }
+            prop_assert_eq!((found.n_words, found.counts), (n_words, counts));
+        }
+    }
 
     #[test]
     fn a_note_shows_its_language() {

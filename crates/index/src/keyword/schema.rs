@@ -204,9 +204,11 @@ impl Counts {
         let term = |number: u32| analyzer.term(number);
         let mut terms: Vec<(u64, u32)> =
             self.own.iter().map(|number| (beginning(term(*number)), *number)).collect();
-        terms.sort_unstable_by(|(a_begins, a), (b_begins, b)| {
-            a_begins.cmp(b_begins).then_with(|| term(*a).cmp(term(*b)))
-        });
+        // Nearly all differ in how they begin; the few that do not are put in order afterwards.
+        terms.sort_unstable_by_key(|(begins, _)| *begins);
+        for alike in terms.chunk_by_mut(|(left, _), (right, _)| left == right) {
+            alike.sort_unstable_by(|(_, left), (_, right)| term(*left).cmp(term(*right)));
+        }
         let mut bytes = Vec::with_capacity(terms.len() * 8);
         let mut previous: &[u8] = b"";
         for (_, number) in terms {
