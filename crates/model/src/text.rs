@@ -109,6 +109,12 @@ pub fn fold(text: &str) -> String {
     caseless::default_case_fold_str(&nfc(text)).nfc().collect()
 }
 
+/// Whether [`fold`] of `text` is `folded`, which is folded. Allocates nothing where `text` is ASCII.
+#[must_use]
+pub fn folds_to(text: &str, folded: &str) -> bool {
+    if text.is_ascii() { text.eq_ignore_ascii_case(folded) } else { fold(text) == folded }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +154,17 @@ mod tests {
         for (left, right) in [("STRASSE", "straße"), ("e\u{301}", "É"), ("ΣΊΣΥΦΟΣ", "σίσυφος")]
         {
             assert_eq!(fold(left), fold(right));
+        }
+    }
+
+    #[test]
+    fn what_a_text_folds_to_is_known_without_folding_it() {
+        let texts = [
+            "", "Fern", "fern", "FERN", "fern ", "ferns", "k", "K", "\u{212a}", "É", "e\u{301}",
+            "ss", "ß",
+        ];
+        for (text, other) in texts.iter().flat_map(|text| texts.map(|other| (text, other))) {
+            assert_eq!(folds_to(text, &fold(other)), fold(text) == fold(other), "{text} {other}");
         }
     }
 }

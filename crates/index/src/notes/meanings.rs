@@ -6,7 +6,7 @@ use std::thread::{self, Builder};
 use weft_model::{NoteId, Target};
 
 use super::NoteTable;
-use super::resolve::From;
+use super::resolve::{From, Resolver};
 
 /// Notes for which a thread is worth its while.
 const NOTES_PER_THREAD: usize = 256;
@@ -24,7 +24,8 @@ impl NoteTable {
     /// What the links of each note mean, in their order; on all cores where there are many notes.
     pub(super) fn meanings_of_all(&self, notes: &[NoteId]) -> Vec<Vec<Meaning>> {
         let meanings = |notes: &[NoteId]| -> Vec<Vec<Meaning>> {
-            notes.iter().map(|note| self.meanings(*note)).collect()
+            let mut resolver = Resolver::new(self);
+            notes.iter().map(|note| self.meanings(*note, &mut resolver)).collect()
         };
         let n_cores = thread::available_parallelism().map_or(1, usize::from);
         let n_threads = n_cores.min(notes.len() / NOTES_PER_THREAD);
@@ -50,14 +51,14 @@ impl NoteTable {
     }
 
     /// What the links of a note mean, in their order.
-    fn meanings(&self, note: NoteId) -> Vec<Meaning> {
+    fn meanings<'t>(&'t self, note: NoteId, resolver: &mut Resolver<'t, 't>) -> Vec<Meaning> {
         let Some(entry) = self.entry(note) else { return Vec::new() };
         let from = From { vault: entry.vault, folder: entry.note.path.folder() };
         // A note often links to the same target many times.
         let mut known: HashMap<&Target, Meaning> = HashMap::new();
         let links = entry.note.links.iter().map(|link| {
             *known.entry(&link.target).or_insert_with(|| {
-                let found = self.resolution(&link.target, &[from]);
+                let found = resolver.resolution(&link.target, &[from]);
                 Meaning { note: found.note, is_ambiguous: found.is_ambiguous() }
             })
         });

@@ -1,10 +1,14 @@
 //! From a target as written to the note it means.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use weft_model::id::folder_of;
+use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
 use super::names::{key, last_segment, split_vault};
-use super::{NoteTable, VaultId};
+use super::{Card, NoteTable, VaultId};
 
 /// What a target means.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +41,11 @@ pub(super) struct From<'a> {
     pub(super) folder: &'a str,
 }
 
+/// Names, each at one step, whose meaning a [`Resolver`] remembers at most: some megabytes.
+const MAX_KNOWN: usize = 1 << 15;
+
 /// One way in which a target may name a note.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Step {
     Uri,
     Path,
@@ -97,7 +104,7 @@ impl<'a> Wanted<'a> {
         if text == self.written {
             Some(Fit::Exact)
         } else {
-            (fold(text) == self.folded).then_some(Fit::Folded)
+            folds_to(text, &self.folded).then_some(Fit::Folded)
         }
     }
 
@@ -106,24 +113,92 @@ impl<'a> Wanted<'a> {
     }
 }
 
-impl NoteTable {
+/// A note that answers to a name as well as any in its vault.
+#[derive(Clone, Copy, Debug)]
+struct Answer<'t> {
+    fit: Fit,
+    note: NoteId,
+    vault: VaultId,
+    path: &'t str,
+    folder: &'t str,
+}
+
+impl<'t> Answer<'t> {
+    /// What puts it before another that answers to the same name at `step`: there the lowest path, and where only file names count the shortest before it.
+    fn order(&self, step: Step) -> (usize, &'t str, VaultId) {
+        let n_chars = if step == Step::Name { self.path.chars().count() } else { 0 };
+        (n_chars, self.path, self.vault)
+    }
+}
+
+/// Resolves targets, and remembers what names mean: many notes link to the same.
+///
+/// What they mean does not depend on where they stand, but for relative paths.
+pub(super) struct Resolver<'t, 'n> {
+    table: &'t NoteTable,
+    known: HashMap<(Step, VaultId, &'n str), Vec<Answer<'t>>, RandomState>,
+}
+
+impl<'t, 'n> Resolver<'t, 'n> {
+    /// One that has resolved nothing yet.
+    pub(super) fn new(table: &'t NoteTable) -> Self {
+        Self { table, known: HashMap::default() }
+    }
+
     /// Resolves `target` as a link that stands at each of `from`; they lie in different vaults, and the best of their answers count.
     ///
     /// `vault:name` first means what `name` does at the root of that vault.
     /// At every step an exact spelling wins, only then the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
     /// `./x` and `../x` are relative only.
-    /// Cost: the notes that share the target's last segment.
-    pub(super) fn resolution(&self, target: &Target, from: &[From<'_>]) -> Resolution {
-        let named = |name: &str, from: &[From<'_>]| {
+    /// Cost: the notes that share the target's last segment; looking at them comes once for each name.
+    pub(super) fn resolution(&mut self, target: &'n Target, from: &[From<'_>]) -> Resolution {
+        if self.known.len() > MAX_KNOWN {
+            self.known.clear();
+        }
+        let abroad = self.table.abroad(&target.name);
+        let mut named = |name: &'n str, from: &[From<'_>]| {
             let steps = Step::order(name, target.syntax).iter();
             steps.map(|step| self.by_step(*step, name, from)).find(|found| found.note.is_some())
         };
-        let abroad = self.abroad(&target.name);
         abroad
             .and_then(|(vault, name)| named(name, &[From { vault, folder: "" }]))
             .or_else(|| named(&target.name, from))
             .unwrap_or_default()
+    }
+
+    fn by_step(&mut self, step: Step, name: &'n str, from: &[From<'_>]) -> Resolution {
+        let Self { table, known } = self;
+        let mut found: Vec<Answer<'_>> = Vec::new();
+        for from in from {
+            if step == Step::Relative {
+                found.extend(table.answers(step, name, *from));
+            } else {
+                let answers = || table.answers(step, name, *from);
+                found.extend(known.entry((step, from.vault, name)).or_insert_with(answers).iter());
+            }
+        }
+        let best = found.iter().map(|answer| answer.fit).min();
+        found.retain(|answer| Some(answer.fit) == best);
+        if from.len() > 1 {
+            found.sort_by_cached_key(|answer| answer.order(step));
+        }
+        let is_own = |answer: &Answer<'_>| {
+            from.iter().any(|from| (answer.vault, answer.folder) == (from.vault, from.folder))
+        };
+        if step == Step::Name && found.iter().any(is_own) {
+            found.retain(is_own);
+        }
+        let candidates: Vec<NoteId> = found.iter().map(|answer| answer.note).collect();
+        let note = candidates.first().copied();
+        Resolution { note, rule: note.map(|_| step.rule()), candidates }
+    }
+}
+
+impl NoteTable {
+    /// Resolves one target, see [`Resolver::resolution`].
+    pub(super) fn resolution(&self, target: &Target, from: &[From<'_>]) -> Resolution {
+        Resolver::new(self).resolution(target, from)
     }
 
     /// `vault:name` where such a vault is served.
@@ -133,38 +208,23 @@ impl NoteTable {
         Some((vault, name))
     }
 
-    fn by_step(&self, step: Step, name: &str, from: &[From<'_>]) -> Resolution {
-        let mut found: Vec<(Fit, NoteId)> = Vec::new();
-        for from in from {
-            self.answers(step, name, *from, &mut found);
-        }
-        let Some(best) = found.iter().map(|(fit, _)| *fit).min() else {
-            return Resolution::default();
+    /// The notes that answer best to `name` at one step, in order.
+    fn answers(&self, step: Step, name: &str, from: From<'_>) -> Vec<Answer<'_>> {
+        let mut found = Vec::new();
+        self.fitting(step, name, from, &mut found);
+        let best = found.iter().map(|(fit, _)| *fit).min();
+        found.retain(|(fit, _)| Some(*fit) == best);
+        let answer = |(fit, note)| {
+            let Card { vault, path, .. } = self.card(note)?;
+            Some(Answer { fit, note, vault, path, folder: folder_of(path) })
         };
-        let fitting = found.into_iter().filter(|(fit, _)| *fit == best);
-        let mut candidates: Vec<NoteId> = fitting.map(|(_, id)| id).collect();
-        let place = |id: &NoteId| self.card(*id).map(|card| (card.path, card.vault));
-        if step == Step::Name && candidates.len() > 1 {
-            let own = |id: &NoteId| {
-                place(id).is_some_and(|(path, vault)| {
-                    from.iter().any(|from| from.vault == vault && from.folder == folder_of(path))
-                })
-            };
-            if candidates.iter().any(own) {
-                candidates.retain(own);
-            }
-            candidates.sort_by_cached_key(|id| {
-                place(id).map(|(path, vault)| (path.chars().count(), path, vault))
-            });
-        } else {
-            candidates.sort_by(|a, b| place(a).cmp(&place(b)));
-        }
-        let note = candidates.first().copied();
-        Resolution { note, rule: note.map(|_| step.rule()), candidates }
+        let mut answers: Vec<Answer<'_>> = found.into_iter().filter_map(answer).collect();
+        answers.sort_by_cached_key(|answer| answer.order(step));
+        answers
     }
 
     /// The notes that answer to `name` at one step, and how well.
-    fn answers(&self, step: Step, name: &str, from: From<'_>, found: &mut Vec<(Fit, NoteId)>) {
+    fn fitting(&self, step: Step, name: &str, from: From<'_>, found: &mut Vec<(Fit, NoteId)>) {
         let whole = name.trim_start_matches('/');
         match step {
             Step::Uri => {

@@ -673,7 +673,12 @@ fn check_invariants(table: &NoteTable) -> Result<(), TestCaseError> {
     let graph = table.graph();
     let uris: BTreeSet<&str> = graph.ids().map(|id| graph.uri(id).as_str()).collect();
     prop_assert_eq!(uris.len(), graph.n_nodes(), "a uri names one node: {:?}", nodes(table));
-    for (id, _) in table.by_path() {
+    for (id, entry) in table.by_path() {
+        let targets = &table.resolved(id).expect("a note").targets;
+        for (link, target) in entry.note.links.iter().zip(targets) {
+            let note = target.filter(|target| table.entry(*target).is_some());
+            prop_assert_eq!(table.target_from(&link.target, id).note, note, "each link alone");
+        }
         let above = graph.parent(id).into_iter().chain(graph.object(id));
         for above in above {
             prop_assert!(above != id && table.entry(above).is_some());
