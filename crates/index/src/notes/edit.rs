@@ -7,6 +7,7 @@ use weft_graph::NoteGraph;
 use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri};
 
 use super::directory::{Directory, within};
+use super::hierarchy::FolderNotes;
 use super::meanings::Meaning;
 use super::names::{Key, asked, key, own_keys, same_names};
 use super::slots::Slot;
@@ -336,7 +337,8 @@ impl Edit {
         if self.nodes.len() > graph.n_nodes() / 2 {
             return NoteGraph::build(self.table.graph_of_all());
         }
-        graph.edited(self.nodes.iter().map(|id| (*id, self.table.spec(*id))))
+        let mut folders = FolderNotes::of(&self.table);
+        graph.edited(self.nodes.iter().map(|id| (*id, self.table.spec(*id, &mut folders))))
     }
 
     /// Gives every note around the touched claims its uri: the lowest path has the uri it wants, others fall back to their path.

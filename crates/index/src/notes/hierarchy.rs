@@ -1,11 +1,48 @@
 //! The place of a note: its folder's note, its parent, its object.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use weft_model::{LinkSource, NoteId, NotePath, fold};
 
+use super::directory::within;
 use super::{NoteTable, VaultId};
 
 /// File names, without extension and folded, that stand for their folder, the first wins.
 const FOLDER_NOTES: [&str; 4] = ["index", "readme", "_index", "__index"];
+
+/// Finds the notes that stand for folders, and remembers them: the notes of a folder lie below the same.
+pub(super) struct FolderNotes<'t> {
+    table: &'t NoteTable,
+    /// By vault and folded folder.
+    known: HashMap<Vec<u8>, Option<NoteId>, RandomState>,
+}
+
+impl<'t> FolderNotes<'t> {
+    /// One that has found nothing yet.
+    pub(super) fn of(table: &'t NoteTable) -> Self {
+        Self { table, known: HashMap::default() }
+    }
+
+    /// The note that stands for `folder`, which is folded.
+    fn at(&mut self, vault: VaultId, folder: &str) -> Option<NoteId> {
+        let find = || self.table.folder_note(vault, folder);
+        *self.known.entry(within(vault, folder)).or_insert_with(find)
+    }
+
+    /// The nearest folder note above `note`, itself excepted; none at the root.
+    fn above(&mut self, note: NoteId, vault: VaultId, path: &NotePath) -> Option<NoteId> {
+        let folded = fold(path.folder());
+        let mut folder = folded.as_str();
+        loop {
+            match self.at(vault, folder) {
+                Some(found) if found != note => return Some(found),
+                _ if folder.is_empty() => return None,
+                _ => folder = folder.rsplit_once('/').map_or("", |(above, _)| above),
+            }
+        }
+    }
+}
 
 impl NoteTable {
     /// The note that stands for `folder`, which is folded: the first that exists of `index`, `README`, `_index`, `__index`, `<folder>` inside it, `<folder>` beside it.
@@ -23,19 +60,6 @@ impl NoteTable {
         })
     }
 
-    /// The nearest folder note above `note`, itself excepted; none at the root.
-    fn folder_parent(&self, note: NoteId, vault: VaultId, path: &NotePath) -> Option<NoteId> {
-        let folded = fold(path.folder());
-        let mut folder = folded.as_str();
-        loop {
-            match self.folder_note(vault, folder) {
-                Some(found) if found != note => return Some(found),
-                _ if folder.is_empty() => return None,
-                _ => folder = folder.rsplit_once('/').map_or("", |(above, _)| above),
-            }
-        }
-    }
-
     /// Parent and object of `note`, from its written links and its folder.
     ///
     /// Names of properties are compared with case folded.
@@ -45,6 +69,7 @@ impl NoteTable {
         &self,
         note: NoteId,
         targets: &[Option<NoteId>],
+        folders: &mut FolderNotes<'_>,
     ) -> (Option<NoteId>, Option<NoteId>) {
         let Some(entry) = self.entry(note) else { return (None, None) };
         let written = |names: &[&str]| {
@@ -61,7 +86,7 @@ impl NoteTable {
         let subject = object.and_then(|_| written(&["source"]));
         let parent = subject
             .or_else(|| written(&["parent", "up"]))
-            .or_else(|| self.folder_parent(note, entry.vault, &entry.note.path));
+            .or_else(|| folders.above(note, entry.vault, &entry.note.path));
         (parent, object)
     }
 

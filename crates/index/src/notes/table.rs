@@ -10,6 +10,7 @@ use weft_model::id::without_markdown_extension;
 use weft_model::{NoteId, NotePath, NoteSet, Uri};
 
 use super::directory::{Directory, within};
+use super::hierarchy::FolderNotes;
 use super::names::Names;
 use super::places::Places;
 use super::slots::{Slot, Slots};
@@ -197,19 +198,20 @@ impl NoteTable {
 
     /// What the graph is told of every slot that holds something.
     pub(super) fn graph_of_all(&self) -> impl Iterator<Item = (NoteId, NodeSpec)> {
+        let mut folders = FolderNotes::of(self);
         let ids = (0..).map(NoteId::new).take(self.slots.len());
-        ids.filter_map(|id| Some((id, self.spec(id)?)))
+        ids.filter_map(move |id| Some((id, self.spec(id, &mut folders)?)))
     }
 
     /// What the graph is told of a slot; nothing for a free one.
-    pub(super) fn spec(&self, id: NoteId) -> Option<NodeSpec> {
+    pub(super) fn spec(&self, id: NoteId, folders: &mut FolderNotes<'_>) -> Option<NodeSpec> {
         match self.slots.get(id.index())? {
             Slot::Free => None,
             Slot::Placeholder(vault) => {
                 Some(NodeSpec::placeholder(self.placeholder_uri(id, *vault).as_str()))
             }
             Slot::Note(entry, resolved) => {
-                let (parent, object) = self.place(id, &resolved.targets);
+                let (parent, object) = self.place(id, &resolved.targets, folders);
                 let mut kinds: BTreeMap<&str, Arc<str>> = BTreeMap::new();
                 let links =
                     entry.note.links.iter().zip(&resolved.targets).filter_map(|(link, target)| {
