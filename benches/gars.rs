@@ -144,7 +144,8 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
         let own = writer.append(&[(id, vector)]).expect("memory takes everything");
         rows.set(id, &[Some(own[0])]);
     }
-    let vectors = Some(Vectors { index: writer.publish(), rows, n_waiting: 0, embedder });
+    let vectors =
+        Some(Vectors { index: writer.publish(), rows, n_waiting: 0, awaited: None, embedder });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     let mut settings = EngineSettings { snippets: 0, ..EngineSettings::default() };
     settings.topics.siblings_activate = siblings_activate;

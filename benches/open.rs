@@ -1,4 +1,4 @@
-//! A store on disk to its first answer by word, and what the process then holds of memory.
+//! A store on disk to its first answer by word, and by meaning, and what the process then holds of memory.
 #![expect(clippy::print_stdout, reason = "criterion measures no memory")]
 
 use std::fs;
@@ -46,24 +46,28 @@ fn reopened(criterion: &mut Criterion, n_notes: usize) {
         std::thread::sleep(PAUSE);
     }
     assert_eq!(vectors().n_live(), n_notes);
-    let expected = ask(&first, SearchMode::Keyword);
-    assert_eq!(expected.len(), 10);
+    let ways =
+        [("first_answer", SearchMode::Keyword), ("first_answer_by_meaning", SearchMode::Hybrid)]
+            .map(|(name, mode)| (name, mode, ask(&first, mode)));
     first.stop();
 
     let mut group = criterion.benchmark_group("open");
     group.sample_size(10);
-    group.bench_function(BenchmarkId::new("first_answer", n_notes), |bencher| {
+    for (name, mode, expected) in ways {
+        assert_eq!(expected.len(), 10);
         let once = || {
             let start = Instant::now();
             let indexer = open(vault.path(), store.path());
-            assert_eq!(ask(&indexer, SearchMode::Keyword), expected);
+            assert_eq!(ask(&indexer, mode), expected);
             let took = start.elapsed();
             // A store has one owner at a time.
             indexer.stop();
             took
         };
-        bencher.iter_custom(|n| (0..n).map(|_| once()).sum());
-    });
+        group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
+            bencher.iter_custom(|n| (0..n).map(|_| once()).sum());
+        });
+    }
     group.finish();
     if is_measured() {
         let program = std::env::current_exe().expect("this program is a file");

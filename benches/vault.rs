@@ -137,7 +137,7 @@ fn meaning(notes: &NoteTable, vectors: &[Vec<f32>], embedder: Given) -> Vectors 
         let graph = Arc::new(index.build_graph());
         index = index.with_graph(graph).expect("it is its own graph");
     }
-    Vectors { index, rows, n_waiting: 0, embedder: Arc::new(embedder) }
+    Vectors { index, rows, n_waiting: 0, awaited: None, embedder: Arc::new(embedder) }
 }
 
 /// Knows the vectors of a vault's questions, so that no model takes part in what is measured.

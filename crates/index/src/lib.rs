@@ -18,6 +18,6 @@ pub mod vector;
 
 pub use disk::{Disk, Gate, Step};
 pub use rows::NoteRows;
-pub use snapshot::{Publisher, Reader, Snapshot, Vectors};
+pub use snapshot::{Awaited, Publisher, Reader, Reading, Snapshot, Vectors};
 pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};
 pub use store::{Checkpoint, Checkpoints, MODEL, Newest, Shelf, ShelfReport, Store, StoreError};

@@ -1,6 +1,7 @@
 //! The state that readers see: notes, words, vectors and graph of one generation.
 
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use weft_model::NoteId;
@@ -9,7 +10,7 @@ use crate::embedder::Embedder;
 use crate::keyword::KeywordReader;
 use crate::notes::NoteTable;
 use crate::rows::NoteRows;
-use crate::vector::VectorIndex;
+use crate::vector::{RowId, VectorError, VectorIndex, VectorParams, VectorWriter};
 
 /// Everything a request needs, of one moment. Never changes; stays whole however long it is held.
 #[derive(Clone)]
@@ -33,8 +34,120 @@ pub struct Vectors {
     pub rows: NoteRows,
     /// Chunks that wait for their vector.
     pub n_waiting: usize,
+    /// Those that are stored, while they are read back; nothing once they are.
+    pub awaited: Option<Arc<Awaited>>,
     /// What made them, and makes the vector of a query to compare with them.
     pub embedder: Arc<dyn Embedder>,
+}
+
+impl Vectors {
+    /// What stands for vectors while they are read back, whose notes will have these `rows`, and whoever reads them.
+    pub fn awaited(
+        embedder: Arc<dyn Embedder>,
+        params: VectorParams,
+        (rows, n_waiting): (NoteRows, usize),
+    ) -> Result<(Self, Reading), VectorError> {
+        let awaited = Arc::new(Awaited {
+            rows,
+            read: OnceLock::new(),
+            is_over: Mutex::default(),
+            over: Condvar::new(),
+        });
+        let reading = Reading(Arc::clone(&awaited));
+        let none = Self::without((NoteRows::default(), n_waiting), embedder, params)?;
+        Ok((Self { awaited: Some(awaited), ..none }, reading))
+    }
+
+    /// Vectors of none of `notes`: every chunk waits.
+    pub fn none(
+        notes: &NoteTable,
+        embedder: Arc<dyn Embedder>,
+        params: VectorParams,
+    ) -> Result<Self, VectorError> {
+        Self::without(Self::no_rows(notes), embedder, params)
+    }
+
+    /// The rows of `notes` that have none, and how many chunks wait for one.
+    #[must_use]
+    pub fn no_rows(notes: &NoteTable) -> (NoteRows, usize) {
+        let none = notes.cards().map(|(id, card)| (id, card.texts().map(|_| None).collect()));
+        (none.collect(), notes.total().n_chunks)
+    }
+
+    fn without(
+        (rows, n_waiting): (NoteRows, usize),
+        embedder: Arc<dyn Embedder>,
+        params: VectorParams,
+    ) -> Result<Self, VectorError> {
+        let index = VectorWriter::in_memory(embedder.identity().dimension, params)?.publish();
+        Ok(Self { index, rows, n_waiting, awaited: None, embedder })
+    }
+
+    /// The vectors, once they are read back: waits for that, at most until `near`.
+    ///
+    /// Where they cannot be read, or not in time, what stands for them: it holds none.
+    #[must_use]
+    pub fn read_back(&self, near: Option<Instant>) -> &Self {
+        self.awaited.as_ref().and_then(|awaited| awaited.wait(near)).unwrap_or(self)
+    }
+
+    /// Whether they are being read back, so that who asks for them waits.
+    #[must_use]
+    pub fn is_being_read(&self) -> bool {
+        self.awaited.as_ref().is_some_and(|awaited| !*awaited.is_over())
+    }
+
+    /// The rows of a note's chunks; those that it will have, while they are read back.
+    fn rows_of(&self, note: NoteId) -> &[Option<RowId>] {
+        self.awaited.as_ref().map_or(&self.rows, |awaited| &awaited.rows).of(note)
+    }
+}
+
+/// Vectors that are being read back.
+pub struct Awaited {
+    /// The rows that notes have if they are whole.
+    rows: NoteRows,
+    read: OnceLock<Vectors>,
+    is_over: Mutex<bool>,
+    over: Condvar,
+}
+
+impl Awaited {
+    fn is_over(&self) -> MutexGuard<'_, bool> {
+        self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, near: Option<Instant>) -> Option<&Vectors> {
+        let mut is_over = self.is_over();
+        while !*is_over {
+            is_over = match near.map(|near| near.saturating_duration_since(Instant::now())) {
+                None => self.over.wait(is_over).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => break,
+                Some(left) => {
+                    let woken = self.over.wait_timeout(is_over, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        self.read.get()
+    }
+}
+
+/// Whoever reads vectors back. Those who wait for them go on when it is dropped.
+pub struct Reading(Arc<Awaited>);
+
+impl Reading {
+    /// Tells what was read.
+    pub fn done(self, vectors: Vectors) {
+        let _ = self.0.read.set(vectors);
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        *self.0.is_over() = true;
+        self.0.over.notify_all();
+    }
 }
 
 impl Snapshot {
@@ -48,12 +161,12 @@ impl Snapshot {
 
     /// Whether every chunk of `note` has its vector.
     ///
-    /// True for every note where there is no model: nothing is pending then.
+    /// True for every note where there is no model: nothing is pending then. The same before vectors are read back and after, unless they are damaged.
     #[must_use]
     pub fn is_fresh(&self, note: NoteId) -> bool {
         self.vectors
             .as_ref()
-            .is_none_or(|vectors| vectors.rows.of(note).iter().all(Option::is_some))
+            .is_none_or(|vectors| vectors.rows_of(note).iter().all(Option::is_some))
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Lines {
     pub(crate) reread: HashMap<(VaultId, NotePath), FileFacts>,
     /// Notes that are kept although their files are missing.
     pub(crate) missing: BTreeMap<VaultId, BTreeSet<NotePath>>,
+    /// Why the stored vectors cannot be read back.
+    pub(crate) unreadable: Option<String>,
 }
 
 impl Board {
@@ -114,7 +116,10 @@ impl Lines {
             let vault = &info.name;
             Some(format!("The folder `{first}` of `{vault}`{others} is left out: {reason}."))
         });
-        watching.chain(closed).collect()
+        let unreadable = self.unreadable.iter().map(|reason| {
+            format!("The vectors cannot be read: {reason}. Notes are found by words and links; it is tried again.")
+        });
+        watching.chain(closed).chain(unreadable).collect()
     }
 
     /// Replaces the absent files at or below each of `paths` by `files`.

@@ -11,7 +11,6 @@ use weft_index::{Backup, Reader, Snapshot, StoreError};
 use crate::board::Board;
 use crate::embed::Models;
 use crate::past::Past;
-use crate::priority::stand_back;
 use crate::status::{FileCoverage, IndexStatus, NextModel, VaultStatus};
 use crate::write::{Write, WriteError, Wrote};
 use crate::writer::{Event, Reply, Writer};
@@ -32,7 +31,7 @@ pub struct Indexer {
 impl Indexer {
     /// Opens or creates the store, which is locked meanwhile, and starts the writer, which looks at every file at once.
     ///
-    /// What the store holds can be asked as soon as this returns.
+    /// What the store holds can be asked as soon as this returns; searches by meaning wait until its vectors are read back.
     /// `address` tells processes that find the store locked where to ask.
     pub fn open(
         settings: IndexSettings,
@@ -47,10 +46,7 @@ impl Indexer {
         let sender = events.clone();
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
-            .spawn(move || {
-                stand_back();
-                Writer::new(settings, parts, next, sender).run(&received);
-            })
+            .spawn(move || Writer::new(settings, parts, next, sender).run(&received))
             .map_err(|source| StoreError::Io {
                 action: "start",
                 path: "the writer thread".into(),

@@ -3,20 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{NoteTable, VaultInfo};
-use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError};
+use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError, Vectors};
 
 use crate::board::Board;
 use crate::embed;
 use crate::past::Past;
 use crate::vaults::vault_changes;
-use crate::writer::{Parts, damaged_vectors, reconcile, words_made_anew};
+use crate::writer::{Parts, reconcile, words_made_anew};
 use crate::{IndexError, IndexSettings, Model, VaultSettings, watch};
 
 /// Opens or creates the store and reads back what it holds.
 ///
 /// What is damaged is left out, with a notice: it is made again from the files.
+/// The vectors themselves, which are many bytes, are left to the writer, which reads them back first.
 pub(crate) fn parts(
     settings: &IndexSettings,
     model: Option<Model>,
@@ -62,34 +64,34 @@ pub(crate) fn parts(
             return Err(IndexError::Vault { root: root.clone(), reason });
         }
     }
-    let shelf = match &embedder {
-        Some(embedder) => {
-            let (disk, maker) = (&settings.disk, Arc::clone(embedder));
-            let opened = Shelf::open(disk, &settings.store, maker, &notes, settings.vector);
-            let (shelf, report) = opened?;
-            if report.n_damaged > 0 {
-                board.notice(damaged_vectors(report.n_damaged));
-            }
-            Some(shelf)
-        }
-        None => None,
-    };
     let mut keyword = open_words(&store, settings, &notes, &board)?;
     let reader = reconcile(&mut keyword, &notes, generation)?;
-    let vectors = shelf.as_ref().map(Shelf::publish);
+    let awaited = |embedder: Arc<dyn Embedder>| {
+        let glance = match Shelf::glance(&settings.store, embedder.identity(), &notes) {
+            Ok(glance) => glance,
+            Err(error @ StoreError::FutureVersion { .. }) => return Err(error),
+            // The writer meets it again, and tells.
+            Err(_) => Vectors::no_rows(&notes),
+        };
+        Ok(Vectors::awaited(embedder, settings.vector, glance)?)
+    };
+    let awaited = embedder.clone().map(awaited).transpose()?;
+    let (vectors, reading) = awaited.unzip();
     let snapshot = Snapshot { generation, notes, keyword: reader, vectors };
     let past = Past::new(store.checkpoints(), settings.keep_generations);
     {
         let mut board = board.lock();
         board.status.store_bytes = store.checkpoints().store_bytes();
         board.status.stored_generations = store.checkpoints().stored()?;
+        board.status.n_vectors_pending =
+            snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
         board.count(&snapshot);
     }
     let digest = snapshot.notes.total().digest;
     tracing::debug!(generation, digest = %format_args!("{digest:032x}"), "opened");
     let publisher = Publisher::new(snapshot);
     let store = Some(store);
-    Ok(Parts { store, keyword, shelf, embedder, publisher, board, past, written, outdated })
+    Ok(Parts { store, keyword, embedder, reading, publisher, board, past, written, outdated })
 }
 
 /// What a store gives back.

@@ -1,19 +1,16 @@
 //! Who goes first when the processor is wanted by many.
 
-/// How far threads stand back that nobody waits for, in steps of `nice`: 0 is not at all, 19 most.
+/// Lets other threads go before this one, and before every thread that it starts from now on, by `steps` of `nice`, of which there are 19.
 ///
-/// With 10 steps between them, of two threads on one core the one in front has nine tenths.
-#[cfg(target_os = "linux")]
-const STEPS: i32 = 10;
-
-/// Lets threads that answer go before this one, and before every thread that it starts from now on.
-///
+/// With 10 steps between them, of two threads on one core the one in front has nine tenths; with 5, three quarters.
 /// Only on Linux, where each thread has a priority of its own; elsewhere nothing happens.
-pub(crate) fn stand_back() {
+pub(crate) fn stand_back(steps: i32) {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::nice(STEPS) {
-        tracing::debug!(%error, "indexing goes on at the priority of answers");
+    if let Err(error) = rustix::process::nice(steps) {
+        tracing::debug!(%error, "it goes on at the priority it had");
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = steps;
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -25,10 +22,10 @@ mod tests {
         let own = || rustix::process::getpriority_process(None).unwrap();
         let before = own();
         let inside = std::thread::spawn(move || {
-            stand_back();
+            stand_back(10);
             (own(), std::thread::spawn(own).join().unwrap())
         });
-        let expected = (before + STEPS).min(19);
+        let expected = (before + 10).min(19);
         assert_eq!(inside.join().unwrap(), (expected, expected));
         assert_eq!(own(), before);
     }

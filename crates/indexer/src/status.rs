@@ -68,7 +68,7 @@ pub struct IndexStatus {
     pub n_files_total: usize,
     /// What makes the vectors; nothing without a model, or before it could be reached for the first time.
     pub embedder: Option<ModelIdentity>,
-    /// Why the model gives no vectors now; nothing while it does.
+    /// Why no vectors come now, from the model or the store; nothing while they do.
     pub unavailable: Option<String>,
     /// The model that will take the present one's place, where one will.
     pub next: Option<NextModel>,

@@ -270,9 +270,12 @@ impl Work {
     }
 }
 
-/// Whether a note of the snapshot has a vector.
+/// Whether a note of the snapshot has a vector, or may have one that is still read back.
 fn serves(snapshot: &Snapshot) -> bool {
-    snapshot.vectors.as_ref().is_some_and(|vectors| vectors.rows.rows().next().is_some())
+    snapshot
+        .vectors
+        .as_ref()
+        .is_some_and(|vectors| vectors.awaited.is_some() || vectors.rows.rows().next().is_some())
 }
 
 /// The chunks of a note as `embedder` wants them, and the text of each.

@@ -22,6 +22,9 @@ impl ContextService for Services {
         let request = request.into_inner();
         let when = request.when();
         let asked = convert::context::assemble_request(request)?;
+        if asked.searches_by_meaning() {
+            self.vectors_read(deadline, when).await?;
+        }
         let answer =
             self.compute_when(deadline, when, move |engine| engine.context(&asked)).await?;
         Ok(Response::new(convert::context::assemble_response(answer)))
@@ -37,6 +40,9 @@ impl ContextService for Services {
         let request = request.into_inner();
         let when = request.when();
         let asked = convert::context::assemble_request(request)?;
+        if asked.searches_by_meaning() {
+            self.vectors_read(deadline, when).await?;
+        }
         // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
         let (pieces, messages) = mpsc::unbounded_channel();
         let services = self.clone();

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use tonic::Status;
 use weft_engine::{Engine, EngineError};
+use weft_index::Vectors;
+use weft_model::Stop;
 use weft_proto::noteweft::v1 as wire;
 
 use super::Services;
@@ -66,6 +68,30 @@ impl Services {
             },
         });
         answer.await?
+    }
+
+    /// Waits until the stored vectors are read back, as long as an answer can be in time: who waits for them on a worker keeps it from others.
+    pub(super) async fn vectors_read(&self, deadline: Instant, when: When) -> Result<(), Status> {
+        let mut generations = self.vaults()?.generations();
+        // The vaults are held for a moment only, so that the daemon can stop.
+        let is_being_read = || {
+            let snapshot = self.vaults()?.engine().snapshot();
+            Ok::<_, Status>(snapshot.vectors.as_ref().is_some_and(Vectors::is_being_read))
+        };
+        // What is past has no vectors.
+        if when.as_of.is_some() || !is_being_read()? {
+            return Ok(());
+        }
+        let read = async {
+            loop {
+                generations.mark_unchanged();
+                if !is_being_read()? || generations.changed().await.is_err() {
+                    return Ok(());
+                }
+            }
+        };
+        let near = Stop::at(deadline).near().unwrap_or(deadline);
+        tokio::time::timeout_at(near.into(), read).await.unwrap_or(Ok(()))
     }
 
     /// Waits until a generation can be asked.

@@ -40,6 +40,19 @@ pub struct ContextRequest {
     pub order: Order,
 }
 
+impl ContextRequest {
+    /// Whether notes are looked for by the query.
+    pub(super) fn searches(&self) -> bool {
+        self.notes.is_empty() && !self.query.trim().is_empty()
+    }
+
+    /// Whether they are also looked for by meaning.
+    #[must_use]
+    pub fn searches_by_meaning(&self) -> bool {
+        self.searches() && self.mode != SearchMode::Keyword
+    }
+}
+
 /// A note in the middle of a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FocusSource {

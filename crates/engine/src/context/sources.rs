@@ -75,13 +75,13 @@ impl Engine {
         snapshot: &'s Snapshot,
         request: &ContextRequest,
     ) -> Result<Gathered<'s>, EngineError> {
-        let ContextRequest { query, focus, walk, notes, limit, .. } = request;
+        let ContextRequest { focus, walk, notes, limit, .. } = request;
         let limit = limit.unwrap_or(self.contexts.candidates);
         if !(1..=MAX_LIMIT).contains(&limit) {
             let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
             return Err(EngineError::InvalidArgument { field: "limit", reason });
         }
-        let searches = notes.is_empty() && !query.trim().is_empty();
+        let searches = request.searches();
         if notes.is_empty() && focus.is_none() && walk.is_none() && !searches {
             let reason = "say what the context is about: a query, a focus note, a walk, or notes";
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });

@@ -15,10 +15,10 @@ mod why_not;
 use std::cmp::Ordering;
 
 use weft_gars::{Gars, Signals, Weights};
-use weft_index::Snapshot;
 use weft_index::keyword::{
     Language, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
 };
+use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, Span};
 
 use crate::snippet::Cutter;
@@ -232,19 +232,31 @@ impl Engine {
         let unread_words = words.unread().words && *mode != SearchMode::Vector;
         let what = Unread { words: unread_words, ..words.unread() };
         degraded.extend(unread(what, options.max_terms));
-        let with_vectors = *mode != SearchMode::Keyword
-            && (snapshot.vectors.is_some() || *mode == SearchMode::Vector);
-        let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
-        if with_vectors && n_waiting > 0 {
+        let vectors = snapshot.vectors.as_ref().filter(|_| *mode != SearchMode::Keyword);
+        let with_meaning = !wanted.trim().is_empty();
+        let vectors =
+            vectors.map(
+                |vectors| if with_meaning { vectors.read_back(self.stop.near()) } else { vectors },
+            );
+        let n_waiting = match vectors {
+            Some(vectors) if with_meaning && vectors.awaited.is_some() => {
+                snapshot.notes.total().n_chunks
+            }
+            Some(vectors) => vectors.n_waiting,
+            None => 0,
+        };
+        if n_waiting > 0 {
             let passages = if n_waiting == 1 { "passage has" } else { "passages have" };
             degraded.push(format!("vector: {n_waiting} {passages} {NO_VECTOR_YET}"));
         }
-        let vector = if with_vectors {
-            self.query_vector(snapshot, &wanted, *mode, degraded)?
-        } else {
-            None
+        let vector = match vectors {
+            Some(vectors) => self.query_vector(vectors, &wanted, *mode, degraded)?,
+            None if *mode == SearchMode::Vector && with_meaning => {
+                return Err(EngineError::NoVectors);
+            }
+            None => None,
         };
-        let expressed = match (&snapshot.vectors, &vector) {
+        let expressed = match (vectors, &vector) {
             (Some(vectors), Some(_)) => vectors.embedder.expressed(&wanted),
             (Some(_) | None, _) => 1.0,
         };
@@ -258,13 +270,13 @@ impl Engine {
             && !without.names
             && *mode != SearchMode::Vector;
         let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
-        Ok(Question { snapshot, words, vector, share, expressed, passing, mentions })
+        Ok(Question { snapshot, words, vectors, vector, share, expressed, passing, mentions })
     }
 
     /// The query as a vector; nothing, and a line in `degraded`, where it cannot be had.
     fn query_vector(
         &self,
-        snapshot: &Snapshot,
+        vectors: &Vectors,
         text: &str,
         mode: SearchMode,
         degraded: &mut Vec<String>,
@@ -272,7 +284,6 @@ impl Engine {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let Some(vectors) = &snapshot.vectors else { return Err(EngineError::NoVectors) };
         if self.stop.is_near() {
             degraded.push("vector: the deadline was too near to embed the query".to_owned());
             return Ok(None);

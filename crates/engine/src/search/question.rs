@@ -16,6 +16,9 @@ const CHUNKS_PER_NOTE: usize = 2;
 pub(super) struct Question<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) words: KeywordQuery,
+    /// The vectors that are searched; nothing in a search by word.
+    pub(super) vectors: Option<&'s Vectors>,
+    /// What they are compared with.
     pub(super) vector: Option<Vec<f32>>,
     /// The share of the vectors in a similarity; words have the rest.
     pub(super) share: f64,
@@ -114,7 +117,7 @@ impl Question<'_> {
             }
         }
         stop.check()?;
-        if let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) {
+        if let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) {
             for (note, only) in self.nearest(vector, vectors, k, stop)? {
                 let candidate = found.entry(note).or_default();
                 candidate.by_vector = true;
@@ -207,7 +210,7 @@ impl Question<'_> {
         ids: &[NoteId],
         found: &mut NoteMap<Candidate>,
     ) -> Result<(), EngineError> {
-        let (Some(vector), Some(vectors)) = (&self.vector, &self.snapshot.vectors) else {
+        let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
             return Ok(());
         };
         let (mut chunks, mut rows) = (Vec::new(), Vec::new());

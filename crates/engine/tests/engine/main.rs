@@ -6,5 +6,6 @@ mod odd;
 mod operators;
 mod oracle;
 mod siblings;
+mod unread;
 mod vault;
 mod why_not;

@@ -131,7 +131,7 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             rows.set(note, &own.collect::<Vec<_>>());
         }
         let embedder = Arc::clone(embedder);
-        Vectors { index: writer.publish(), rows, n_waiting: 0, embedder }
+        Vectors { index: writer.publish(), rows, n_waiting: 0, awaited: None, embedder }
     });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     Vault { snapshot, settings: EngineSettings::default() }

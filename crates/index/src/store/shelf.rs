@@ -151,8 +151,7 @@ impl Shelf {
         }
         disk.create_folder(&folder).map_err(StoreError::io("create", &folder))?;
         let numbers = numbers(&folder)?;
-        let logged = numbers.iter().copied().filter(|n| in_folder(&folder, *n, LOG_FILE).is_file());
-        let newest = logged.max();
+        let newest = newest(&folder, &numbers);
         let next = numbers.into_iter().max().map_or(0, |number| number + 1);
         let (whole, n_damaged) = match newest {
             Some(number) => readable(disk, &folder, number, model)?,
@@ -183,6 +182,23 @@ impl Shelf {
         Ok((shelf, ShelfReport { n_rows, n_damaged }))
     }
 
+    /// What a shelf will hold once it is [opened](Self::open), if it is whole: the rows of each note, and how many chunks wait. Reads no vectors and changes nothing.
+    ///
+    /// Fails where opening it will fail, as far as that can be told: the vectors were written by a later release, or cannot be read now.
+    pub fn glance(
+        root: &Path,
+        model: &ModelIdentity,
+        notes: &NoteTable,
+    ) -> Result<(NoteRows, usize), StoreError> {
+        let folder = root.join(FOLDER).join(digest(model));
+        let newest = if folder.is_dir() { newest(&folder, &numbers(&folder)?) } else { None };
+        let entries = newest.map(|number| rows_with_room(&folder, number, model)).transpose()?;
+        let entries = entries.and_then(|(entries, _)| entries).unwrap_or_default();
+        let texts: Vec<TextHash> = entries.into_iter().map(|(text, _)| text).collect();
+        let Placed { rows, owners: _, n_waiting } = Placed::new(&texts, notes);
+        Ok((rows, n_waiting))
+    }
+
     /// Opens rows that are known to be whole, and finds each its owner.
     fn reopen(
         disk: &Disk,
@@ -195,35 +211,11 @@ impl Shelf {
         let dimension = embedder.identity().dimension;
         let log_path = in_folder(folder, number, LOG_FILE);
         let (texts, sums): (Vec<TextHash>, Vec<u32>) = entries_at(&log_path)?.into_iter().unzip();
-        // Of each text the first row, and a chain of all from the last on, to be given out one after the other.
+        let Placed { rows, owners, n_waiting } = Placed::new(&texts, notes);
         let mut by_text: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
-        let mut spare: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
-        let mut before: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
         for (text, row) in texts.iter().zip((0..).map(RowId::new)) {
             by_text.entry(*text).or_insert(row);
-            before.push(spare.insert(*text, row));
         }
-        let mut owners = vec![None; texts.len()];
-        let mut own = |id, text| {
-            let row = match spare.entry(text) {
-                Entry::Vacant(_) => return None,
-                Entry::Occupied(mut last) => match before[last.get().index()] {
-                    Some(next) => last.insert(next),
-                    None => last.remove(),
-                },
-            };
-            owners[row.index()] = Some(id);
-            Some(row)
-        };
-        let mut n_waiting = 0;
-        let rows: NoteRows = notes
-            .cards()
-            .map(|(id, card)| {
-                let rows: Vec<_> = card.texts().map(|text| own(id, text)).collect();
-                n_waiting += n_without(&rows);
-                (id, rows)
-            })
-            .collect();
         let path = in_folder(folder, number, ROWS_FILE);
         let writer = VectorWriter::open(disk, &path, dimension, texts.len(), owners, params)?;
         let log = File::options().read(true).write(true).open(&log_path);
@@ -467,6 +459,7 @@ impl Shelf {
             index: self.writer.publish(),
             rows: self.rows.clone(),
             n_waiting: self.n_waiting,
+            awaited: None,
             embedder: Arc::clone(&self.embedder),
         }
     }
@@ -565,6 +558,55 @@ fn rewrite(
     write().inspect_err(|_| drop(disk.remove_folder(&home)))
 }
 
+/// The newest folder of rows that counts.
+fn newest(folder: &Path, numbers: &[u64]) -> Option<u64> {
+    let is_logged = |number: &u64| in_folder(folder, *number, LOG_FILE).is_file();
+    numbers.iter().copied().filter(is_logged).max()
+}
+
+/// Rows given to the chunks of notes that have their texts.
+struct Placed {
+    rows: NoteRows,
+    /// Whose each row is.
+    owners: Vec<Option<NoteId>>,
+    /// Chunks without a row.
+    n_waiting: usize,
+}
+
+impl Placed {
+    /// Gives each chunk a row of its own, of those that hold `texts`.
+    fn new(texts: &[TextHash], notes: &NoteTable) -> Self {
+        // A chain of the rows of each text from the last on, to be given out one after the other.
+        let mut spare: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
+        let mut before: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
+        for (text, row) in texts.iter().zip((0..).map(RowId::new)) {
+            before.push(spare.insert(*text, row));
+        }
+        let mut owners = vec![None; texts.len()];
+        let mut own = |id, text| {
+            let row = match spare.entry(text) {
+                Entry::Vacant(_) => return None,
+                Entry::Occupied(mut last) => match before[last.get().index()] {
+                    Some(next) => last.insert(next),
+                    None => last.remove(),
+                },
+            };
+            owners[row.index()] = Some(id);
+            Some(row)
+        };
+        let mut n_waiting = 0;
+        let rows: NoteRows = notes
+            .cards()
+            .map(|(id, card)| {
+                let rows: Vec<_> = card.texts().map(|text| own(id, text)).collect();
+                n_waiting += n_without(&rows);
+                (id, rows)
+            })
+            .collect();
+        Self { rows, owners, n_waiting }
+    }
+}
+
 /// What the log says of each row, and an owner for those that are as they were written.
 struct Rows {
     owners: Vec<Option<NoteId>>,
@@ -580,32 +622,53 @@ fn readable(
     number: u64,
     model: &ModelIdentity,
 ) -> Result<(Option<Rows>, usize), StoreError> {
+    let (entries, n_entries) = rows_with_room(folder, number, model)?;
+    let Some(entries) = entries else { return Ok((None, n_entries)) };
     let path = in_folder(folder, number, ROWS_FILE);
+    let file = VectorFile::open(disk, &path, model.dimension, entries.len());
+    let Some(file) = if_whole(file, folder, &path)? else { return Ok((None, n_entries)) };
+    let is_whole = |((text, sum), row): (&LogEntry, usize)| checksum(*text, file.row(row)) == *sum;
+    let owners: Vec<Option<NoteId>> =
+        entries.iter().zip(0..).map(|row| is_whole(row).then_some(NoteId::new(0))).collect();
+    let n_whole = owners.iter().flatten().count();
+    Ok((Some(Rows { owners, entries }), n_entries - n_whole))
+}
+
+/// The log of the folder `number` as far as the file of the rows has room for them, and how many entries it has in all; none where that file is another than the log tells of.
+fn rows_with_room(
+    folder: &Path,
+    number: u64,
+    model: &ModelIdentity,
+) -> Result<(Option<Vec<LogEntry>>, usize), StoreError> {
     let mut entries = entries_at(&in_folder(folder, number, LOG_FILE))?;
-    let n_entries = entries.len();
-    let mut whole = || {
-        entries.truncate(VectorFile::room(&path, model.dimension)?);
-        let file = VectorFile::open(disk, &path, model.dimension, entries.len())?;
-        let is_whole =
-            |((text, sum), row): (&LogEntry, usize)| checksum(*text, file.row(row)) == *sum;
-        let owners: Vec<Option<NoteId>> =
-            entries.iter().zip(0..).map(|row| is_whole(row).then_some(NoteId::new(0))).collect();
-        let n_whole = owners.iter().flatten().count();
-        Ok((Rows { owners, entries: std::mem::take(&mut entries) }, n_whole))
-    };
-    match whole() {
-        Ok((rows, n_whole)) => Ok((Some(rows), n_entries - n_whole)),
+    let (n_entries, path) = (entries.len(), in_folder(folder, number, ROWS_FILE));
+    let n_rows = if_whole(VectorFile::room(&path, model.dimension), folder, &path)?;
+    let entries = n_rows.map(|n_rows| {
+        entries.truncate(n_rows);
+        entries
+    });
+    Ok((entries, n_entries))
+}
+
+/// What a file of rows gave; nothing where it can be made again, and an error where it may only be out of reach.
+fn if_whole<T>(
+    outcome: Result<T, VectorError>,
+    folder: &Path,
+    path: &Path,
+) -> Result<Option<T>, StoreError> {
+    match outcome {
+        Ok(whole) => Ok(Some(whole)),
         Err(VectorError::Version { found, .. }) => {
             Err(StoreError::FutureVersion { store: folder.to_owned(), found })
         }
         Err(VectorError::Read { source, .. })
             if source.kind() != ErrorKind::NotFound && !disk::is_misplaced(&source) =>
         {
-            Err(StoreError::Io { action: "read", path, source })
+            Err(StoreError::Io { action: "read", path: path.to_owned(), source })
         }
         Err(error) => {
             tracing::warn!(%error, "the vectors cannot be read back and will be made again");
-            Ok((None, n_entries))
+            Ok(None)
         }
     }
 }

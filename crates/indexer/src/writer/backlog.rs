@@ -1,10 +1,10 @@
 //! Texts on their way to the model.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Receiver, Sender};
 use weft_index::embedder::{EmbedError, Embedder, Role};
 use weft_index::notes::{NoteEntry, NoteTable};
 use weft_model::{NoteId, NoteMap, TextHash};
@@ -12,16 +12,56 @@ use weft_model::{NoteId, NoteMap, TextHash};
 use super::{Event, RETRY};
 use crate::chunk::text_of;
 use crate::offsets::Offsets;
+use crate::priority::stand_back;
 
 /// Texts made ready for the model at a time, so that a long body is gone through once for many of its chunks.
 const READY_TEXTS: usize = 1024;
+
+/// Batches on their way to the model: the one it reads, and the one it goes on with while the writer takes in what came of the last.
+const BATCHES: usize = 2;
+
+/// How much further the model stands back than the writer: where a large vault is read, its words come first.
+const STEPS: i32 = 5;
+
+/// Where texts go in, and what came of them comes out.
+struct Model {
+    texts: Sender<Vec<(TextHash, String)>>,
+    answers: Receiver<Vec<Embedded>>,
+    /// Held by the thread as long as it lives.
+    lives: Weak<()>,
+}
+
+impl Model {
+    /// Whether its thread is gone and every answer of it was received.
+    fn has_ended(&self) -> bool {
+        self.lives.strong_count() == 0 && self.answers.is_empty()
+    }
+}
+
+/// Rings whenever something came of the model, its end included.
+struct Bell(Sender<Event>);
+
+impl Bell {
+    fn ring(&self) -> bool {
+        self.0.send(Event::Embedded).is_ok()
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        self.ring();
+    }
+}
 
 /// A chunk of a note, by position.
 pub(super) type Place = (NoteId, usize);
 
 /// Texts on their way to the model, and the chunks that wait for them.
 pub(super) struct Backlog {
-    to_model: Option<Sender<Vec<(TextHash, String)>>>,
+    /// What the model's thread is started with, once there is a text for it.
+    idle: Option<(Arc<dyn Embedder>, Sender<Event>)>,
+    /// Nothing before that, and without a thread.
+    model: Option<Model>,
     /// Texts handed to the model at a time.
     batch: usize,
     queue: VecDeque<TextHash>,
@@ -30,31 +70,38 @@ pub(super) struct Backlog {
     /// The texts under which chunks of a note wait.
     texts_of: NoteMap<HashSet<TextHash>>,
     n_waiting: usize,
-    in_flight: usize,
+    /// Batches that the model has not answered.
+    n_batches: usize,
     /// Until when the model, or the disk, is left alone.
     rests_until: Option<Instant>,
+    /// Chunks that got their vector since.
     n_embedded: usize,
     since: Option<Instant>,
 }
 
 impl Backlog {
-    /// Starts the model's thread, which answers with [`Event::Embedded`] under `number`.
-    pub(super) fn start(number: u64, embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
+    /// Texts for `embedder`, whose thread rings with [`Event::Embedded`] when an answer is there to be [received](Self::receive).
+    pub(super) fn new(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Self {
         let batch = embedder.batch().max(1);
-        Self::feeding(spawn_model(number, embedder, events), batch)
+        Self::feeding(Some((embedder, events)), None, batch)
     }
 
     /// Hands `batch` texts at a time to the model; without one they only queue.
-    fn feeding(to_model: Option<Sender<Vec<(TextHash, String)>>>, batch: usize) -> Self {
+    fn feeding(
+        idle: Option<(Arc<dyn Embedder>, Sender<Event>)>,
+        model: Option<Model>,
+        batch: usize,
+    ) -> Self {
         Self {
-            to_model,
+            idle,
+            model,
             batch,
             queue: VecDeque::new(),
             ready: VecDeque::new(),
             waiting: HashMap::new(),
             texts_of: NoteMap::default(),
             n_waiting: 0,
-            in_flight: 0,
+            n_batches: 0,
             rests_until: None,
             n_embedded: 0,
             since: None,
@@ -68,7 +115,7 @@ impl Backlog {
 
     /// Whether nothing waits and nothing is on its way.
     pub(super) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.in_flight == 0
+        self.waiting.is_empty() && self.n_batches == 0
     }
 
     /// When the model is asked again, if it rests.
@@ -128,46 +175,62 @@ impl Backlog {
         places
     }
 
-    /// Notes that the model has answered with this many texts.
-    pub(super) const fn returned(&mut self, n_texts: usize) {
-        self.in_flight = 0;
-        self.n_embedded += n_texts;
+    /// What came back from the model, one batch of it; never waits.
+    pub(super) fn receive(&mut self) -> Option<Vec<Embedded>> {
+        let parts = self.model.as_ref()?.answers.try_recv().ok()?;
+        self.n_batches -= 1;
+        Some(parts)
+    }
+
+    /// Notes that this many chunks got their vector from the model.
+    pub(super) const fn embedded(&mut self, n_chunks: usize) {
+        self.n_embedded += n_chunks;
     }
 
     /// Queues texts again, whose chunks still wait, and lets the model rest.
     pub(super) fn postpone(&mut self, texts: &[TextHash]) {
-        self.in_flight = 0;
         self.queue.extend(texts.iter().filter(|text| self.waiting.contains_key(*text)));
         self.rests_until = Some(Instant::now() + RETRY);
     }
 
-    /// Hands the next texts to the model when it has nothing to do. False when the model's thread has ended.
+    /// Hands the next texts to the model, as far as it has room for them. False when the model's thread has ended.
     pub(super) fn feed(&mut self, notes: &NoteTable) -> bool {
-        if self.in_flight > 0 || self.rests_until.is_some_and(|until| Instant::now() < until) {
+        if self.model.as_ref().is_some_and(Model::has_ended) {
+            (self.n_batches, self.model) = (0, None);
+            return false;
+        }
+        if self.rests_until.is_some_and(|until| Instant::now() < until) {
             return true;
         }
         self.rests_until = None;
-        if self.ready.is_empty() {
-            self.make_ready(notes);
+        while self.n_batches < BATCHES {
+            if self.ready.is_empty() {
+                self.make_ready(notes);
+            }
+            let n = self.ready.len().min(self.batch);
+            let batch: Vec<(TextHash, String)> = self.ready.drain(..n).collect();
+            if batch.is_empty() {
+                self.since = self.since.filter(|_| self.n_batches > 0);
+                return true;
+            }
+            if let Some((embedder, events)) = self.idle.take() {
+                self.model = spawn_model(embedder, events);
+                if self.model.is_none() {
+                    return false;
+                }
+            }
+            let Some(model) = &self.model else { return true };
+            self.since.get_or_insert_with(|| {
+                self.n_embedded = 0;
+                Instant::now()
+            });
+            if model.texts.send(batch).is_err() {
+                (self.n_batches, self.model) = (0, None);
+                return false;
+            }
+            self.n_batches += 1;
         }
-        let n = self.ready.len().min(self.batch);
-        let batch: Vec<(TextHash, String)> = self.ready.drain(..n).collect();
-        if batch.is_empty() {
-            self.since = None;
-            return true;
-        }
-        let Some(to_model) = &self.to_model else { return true };
-        self.since.get_or_insert_with(|| {
-            self.n_embedded = 0;
-            Instant::now()
-        });
-        self.in_flight = batch.len();
-        if to_model.send(batch).is_ok() {
-            return true;
-        }
-        self.in_flight = 0;
-        self.to_model = None;
-        false
+        true
     }
 
     /// Makes the next texts of the queue; those that nobody waits for any more are dropped.
@@ -216,23 +279,27 @@ fn texts_of(entry: &NoteEntry, chunks: &[(TextHash, usize)]) -> Vec<(TextHash, S
 }
 
 /// The model's thread; nothing where the system gives none.
-fn spawn_model(
-    number: u64,
-    embedder: Arc<dyn Embedder>,
-    events: Sender<Event>,
-) -> Option<Sender<Vec<(TextHash, String)>>> {
-    let (sender, receiver) = crossbeam_channel::bounded::<Vec<(TextHash, String)>>(1);
+fn spawn_model(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Option<Model> {
+    let (texts, batches) = crossbeam_channel::bounded::<Vec<(TextHash, String)>>(BATCHES);
+    let (sender, answers) = crossbeam_channel::bounded(BATCHES);
+    let alive = Arc::new(());
+    let lives = Arc::downgrade(&alive);
     let work = move || {
-        for batch in receiver {
+        // Of these the last is dropped first, also by a defect: the end is there before it is told.
+        let bell = Bell(events);
+        let _alive = alive;
+        stand_back(STEPS);
+        for batch in batches {
             let mut parts = Vec::new();
             embed(&*embedder, &batch, &mut parts);
-            if events.send(Event::Embedded(number, parts)).is_err() {
+            // A backlog that is gone, or a writer that has stopped, needs no answer.
+            if sender.send(parts).is_err() || !bell.ring() {
                 break;
             }
         }
     };
     match std::thread::Builder::new().name("weft-embed".into()).spawn(work) {
-        Ok(_) => Some(sender),
+        Ok(_) => Some(Model { texts, answers, lives }),
         Err(error) => {
             tracing::error!(%error, "no thread for embedding");
             None
@@ -280,7 +347,7 @@ mod tests {
     #[test]
     fn a_note_that_is_edited_waits_for_what_it_says_now() {
         let (one, other) = (NoteId::new(0), NoteId::new(1));
-        let mut backlog = Backlog::feeding(None, 1);
+        let mut backlog = Backlog::feeding(None, None, 1);
         let text = |n: u128| TextHash(n);
         backlog.wait(text(1), (one, 0));
         backlog.wait(text(2), (one, 1));
@@ -292,5 +359,37 @@ mod tests {
         assert_eq!(backlog.take(text(2)), []);
         assert_eq!(backlog.take(text(3)), [(one, 0)]);
         assert!(backlog.is_idle() && backlog.n_waiting() == 0 && backlog.texts_of.is_empty());
+    }
+
+    /// The model waited for the writer after every batch, and while the writer read files.
+    #[test]
+    fn the_model_has_the_next_batch_before_it_ends_the_first() {
+        let (texts, batches) = crossbeam_channel::bounded(BATCHES);
+        let (answer, answers) = crossbeam_channel::bounded(BATCHES);
+        let alive = Arc::new(());
+        let model = Model { texts, answers, lives: Arc::downgrade(&alive) };
+        let mut backlog = Backlog::feeding(None, Some(model), 2);
+        let text = |n: u128| (TextHash(n), n.to_string());
+        backlog.ready.extend((0..7).map(text));
+        let notes = NoteTable::default();
+        assert!(backlog.feed(&notes) && backlog.feed(&notes), "the thread lives");
+        assert_eq!(
+            batches.try_iter().collect::<Vec<_>>(),
+            [[text(0), text(1)], [text(2), text(3)]]
+        );
+        assert!(backlog.receive().is_none(), "nothing came yet");
+        let part = Embedded { texts: vec![TextHash(0), TextHash(1)], result: Ok(Vec::new()) };
+        assert!(answer.send(vec![part]).is_ok());
+        assert_eq!(backlog.receive().map(|parts| parts[0].texts.len()), Some(2));
+        assert!(backlog.feed(&notes) && backlog.feed(&notes), "the thread lives");
+        assert_eq!(batches.try_iter().collect::<Vec<_>>(), [[text(4), text(5)]]);
+        assert!(!backlog.is_idle(), "two are on their way");
+        // The thread ends in a panic after one of them.
+        assert!(answer.send(Vec::new()).is_ok());
+        drop((alive, batches));
+        assert!(backlog.feed(&notes), "its last answer is taken first");
+        assert!(backlog.receive().is_some());
+        assert!(!backlog.feed(&notes), "it is told");
+        assert!(backlog.is_idle() && backlog.feed(&notes), "once");
     }
 }

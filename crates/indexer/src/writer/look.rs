@@ -207,10 +207,11 @@ impl Writer {
     /// Looks at an area; where that fails, tries again later.
     fn look_again(&mut self, at: usize, area: Area) {
         self.begin_to_count();
+        let before = self.last_error();
         // What is due by time is everything; a part of it was announced.
         let how = How { announced: !area.is_whole(), ..How::default() };
         match self.look(at, area, how) {
-            Ok(()) => self.forget_error(),
+            Ok(()) => self.forget_error(before),
             Err(error) => {
                 self.report(&error);
                 self.vaults[at].retry();
@@ -223,11 +224,17 @@ impl Writer {
         self.vaults.iter_mut().for_each(Watched::retry);
     }
 
-    /// Takes back what was reported, once every vault could be looked at.
-    pub(super) fn forget_error(&mut self) {
+    /// The last thing that went wrong.
+    pub(super) fn last_error(&self) -> Option<String> {
+        self.board.lock().status.last_error.clone()
+    }
+
+    /// Takes back what was reported `before`, once every vault could be looked at; what was reported since, as by the model, stays.
+    pub(super) fn forget_error(&mut self, before: Option<String>) {
         if self.vaults.iter().all(|vault| vault.retry_at.is_none()) {
             self.store_failed = false;
-            self.board.lock().status.last_error = None;
+            let last = &mut self.board.lock().status.last_error;
+            *last = last.take().filter(|last| Some(last) != before.as_ref());
         }
     }
 
@@ -245,8 +252,12 @@ impl Writer {
         if let Some(meaning) = &mut self.meaning {
             meaning.backlog_mut().wake();
         }
+        let before = self.last_error();
+        let mut outcome = self.read_vectors_now();
+        if let Err(error) = &outcome {
+            self.report(error);
+        }
         self.board.lock().status.phase = Phase::Scanning;
-        let mut outcome = Ok(());
         let Rescan { full, compact } = options;
         if full {
             self.check_notes(true)?;
@@ -266,7 +277,9 @@ impl Writer {
         if compact {
             self.compact()?;
         }
-        self.forget_error();
+        if outcome.is_ok() {
+            self.forget_error(before);
+        }
         outcome
     }
 
@@ -367,7 +380,7 @@ impl Writer {
 
     /// Reads changed files of some paths and publishes what they say; notes whose files are gone leave with the last, unless they are kept.
     ///
-    /// Files are read ahead on all cores while what they said is taken in and published.
+    /// Files are read ahead on all cores while what they said is taken in and published, and the model has what was published before.
     /// Links of new notes may touch the whole table, so what is published grows with it: all publications together then cost twice the last one.
     /// A file with the content of one that is gone is that one, moved.
     fn take_in(
@@ -396,6 +409,8 @@ impl Writer {
         let n_bytes = |file: &&Found| file.facts.size;
         let read = |encoder: &mut _, file: &&Found| reader.read(file, encoder);
         let outcome = in_order(changed, &mut encoders, n_bytes, read, |file, read| {
+            // The model goes on with what is published.
+            self.tend_model();
             self.board.lock().status.n_files_done += 1;
             match read.unwrap_or_else(|| Read::defect(file)) {
                 Read::Note(entry, words) => {

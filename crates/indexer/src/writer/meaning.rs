@@ -42,7 +42,7 @@ impl Meaning {
         embedder: Arc<dyn Embedder>,
         events: Sender<Event>,
     ) -> Self {
-        let backlog = Backlog::start(number, embedder, events.clone());
+        let backlog = Backlog::new(embedder, events.clone());
         Self { number, shelf, backlog, unpublished: false, building: Building::Nothing, events }
     }
 
@@ -119,7 +119,6 @@ impl Meaning {
         let Embedded { texts, result } = part;
         match result {
             Ok(vectors) => {
-                self.backlog.returned(texts.len());
                 for ((text, vector), at) in texts.iter().zip(vectors).zip(0..) {
                     let places = self.backlog.take(*text);
                     if let Err(error) = self.shelf.fill(*text, &vector, &places) {
@@ -129,6 +128,7 @@ impl Meaning {
                         self.backlog.postpone(&texts[at + 1..]);
                         return Err(error.into());
                     }
+                    self.backlog.embedded(places.len());
                     self.unpublished = true;
                 }
                 Ok(())
@@ -139,7 +139,6 @@ impl Meaning {
             }
             Err(error @ EmbedError::Failed { .. }) => {
                 // Trying again gives the same; the notes stay found by word and link.
-                self.backlog.returned(0);
                 for text in texts {
                     self.backlog.take(text);
                 }
@@ -214,6 +213,6 @@ impl Meaning {
 }
 
 /// What a person is told of vectors that were not as they had been made.
-pub(crate) fn damaged_vectors(n: usize) -> String {
+pub(super) fn damaged_vectors(n: usize) -> String {
     format!("{n} vectors were damaged; those still needed were made again.")
 }

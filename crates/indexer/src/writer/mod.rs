@@ -1,7 +1,7 @@
 //! The one writer: from changed files to the next snapshot.
 //!
 //! One thread owns everything that changes.
-//! It takes one [`Event`] at a time, so every cause of work is seen in one place; embedding, graphs over vectors and checkpoints are made on threads of their own and come back as events.
+//! It takes one [`Event`] at a time, so every cause of work is seen in one place; embedding, graphs over vectors and checkpoints are made on threads of their own, which tell of it by events.
 
 mod backlog;
 mod look;
@@ -21,19 +21,19 @@ use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::{KeywordEncoder, KeywordWriter};
 use weft_index::notes::{NoteTable, VaultId};
 use weft_index::vector::FrozenGraph;
-use weft_index::{Backup, Publisher, Shelf, Store};
+use weft_index::{Backup, Publisher, Reading, Store};
 
 use self::backlog::Embedded;
 use self::look::Watched;
 use self::meaning::Meaning;
-pub(crate) use self::meaning::damaged_vectors;
 use self::publish::{PUBLISH_EVERY, Written};
 pub(crate) use self::publish::{reconcile, words_made_anew};
 use crate::board::Board;
 use crate::embed::Opener;
 use crate::files::Files;
 use crate::past::Past;
-use crate::status::Phase;
+use crate::priority::stand_back;
+use crate::status::{IndexStatus, Phase};
 use crate::succession::{Succession, Successor};
 use crate::vaults::vault_changes;
 use crate::watch::{self, Touched};
@@ -59,8 +59,8 @@ pub(crate) enum Event {
     Confirm(Option<String>, Sender<Result<(Vec<Confirmed>, u64), IndexError>>),
     /// Somebody wants something written into a vault.
     Write(Write, Sender<Result<Wrote, WriteError>>),
-    /// A batch came back from the model whose backlog has this number.
-    Embedded(u64, Vec<Embedded>),
+    /// A batch came back from a model: its backlog holds it.
+    Embedded,
     /// A graph over the vectors of the model with this number was built in the background.
     GraphBuilt(u64, FrozenGraph),
     /// The next model has vectors of all notes.
@@ -79,12 +79,16 @@ pub(crate) const RETRY: Duration = Duration::from_secs(5);
 /// How long the writer sleeps at most.
 const LONG: Duration = Duration::from_secs(3600);
 
+/// How far the writer stands back behind threads that answer.
+const STEPS: i32 = 10;
+
 /// The parts that a writer is made of.
 pub(crate) struct Parts {
     pub(crate) store: Option<Store>,
     pub(crate) keyword: KeywordWriter,
-    pub(crate) shelf: Option<Shelf>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    /// Tells those who wait that the vectors are read back; nothing without a model.
+    pub(crate) reading: Option<Reading>,
     pub(crate) publisher: Publisher,
     pub(crate) board: Board,
     pub(crate) past: Past,
@@ -108,8 +112,12 @@ pub(crate) struct Writer {
     words_in_doubt: bool,
     /// Notes that are being made anew in place of those that are published; changes are made to them.
     anew: Option<NoteTable>,
-    /// Nothing without a model.
+    /// Nothing without a model, and until the vectors are read back.
     meaning: Option<Meaning>,
+    /// When the vectors are to be read back; nothing once they are.
+    unread: Option<Instant>,
+    /// Tells those who wait for that.
+    reading: Option<Reading>,
     embedder: Option<Arc<dyn Embedder>>,
     /// The model that is to take its place.
     next: Option<Opener>,
@@ -133,11 +141,8 @@ impl Writer {
         next: Option<Opener>,
         events: Sender<Event>,
     ) -> Self {
-        let Parts { store, keyword, shelf, embedder, publisher, board, past, written, outdated } =
+        let Parts { store, keyword, embedder, reading, publisher, board, past, written, outdated } =
             parts;
-        let meaning = embedder.as_ref().zip(shelf).map(|(embedder, shelf)| {
-            Meaning::start(0, shelf, Arc::clone(embedder), events.clone())
-        });
         let newest = publisher.newest().generation;
         let doubted = events.clone();
         keyword.when_in_doubt(move || {
@@ -154,7 +159,9 @@ impl Writer {
             store_failed: false,
             words_in_doubt: false,
             anew: None,
-            meaning,
+            meaning: None,
+            unread: embedder.is_some().then(Instant::now),
+            reading,
             embedder,
             next,
             succession: None,
@@ -173,13 +180,14 @@ impl Writer {
 
     /// Works until it is told to stop, then writes down what it holds.
     pub(crate) fn run(mut self, events: &Receiver<Event>) {
-        if let Err(error) = self.arrange_all() {
-            self.report(&error);
-        }
+        // Whoever searches by meaning waits for this; nobody waits for what comes after.
+        let read = self.read_vectors();
+        self.note(read);
+        stand_back(STEPS);
         self.first_look();
         self.begin_succession();
         loop {
-            self.feed_model();
+            self.tend_model();
             self.show_phase();
             match self.next(events) {
                 Ok(Event::Touched(vault, touched)) => self.touch(vault, touched),
@@ -190,7 +198,7 @@ impl Writer {
                 }
                 Ok(Event::Flush(reply)) => {
                     let looked = self.rescan(Rescan::default());
-                    let written = self.checkpoint();
+                    let written = self.publish_vectors().and_then(|()| self.checkpoint());
                     let result = looked.and(written).map(|()| self.generation());
                     self.show_phase();
                     let _ = reply.send(result);
@@ -212,12 +220,7 @@ impl Writer {
                     self.write_with(write, reply, events);
                     self.show_phase();
                 }
-                Ok(Event::Embedded(number, parts)) => {
-                    for part in parts {
-                        self.embedded(number, part);
-                    }
-                    self.show_backlog();
-                }
+                Ok(Event::Embedded) => self.tend_model(),
                 Ok(Event::GraphBuilt(number, graph)) => {
                     let outcome = self.meaning_numbered(number).map(|own| own.attach(graph));
                     self.note(outcome.unwrap_or(Ok(())).map_err(IndexError::from));
@@ -257,8 +260,10 @@ impl Writer {
         let outcome = self.publish_vectors().and_then(|()| self.write_last());
         self.note(outcome);
         let generation = self.generation();
+        // The next run may read vectors that this one could not: its answers are others.
         if let Some(store) = &mut self.store
             && self.written.generation == generation
+            && self.unread.is_none()
             && let Err(error) = store.settle(generation)
         {
             tracing::warn!(%error, "the store was not settled");
@@ -356,6 +361,7 @@ impl Writer {
             self.vaults.iter().filter_map(|vault| vault.due_at(debounce)).min(),
             vectors.map(|_| self.last_published + PUBLISH_EVERY),
             backlog.and_then(backlog::Backlog::wakes_at),
+            self.unread,
             self.checkpoint_due_at(),
         ];
         let now = Instant::now();
@@ -364,6 +370,8 @@ impl Writer {
 
     /// Does what is due by time.
     fn tend(&mut self) {
+        let read = self.read_vectors();
+        self.note(read);
         self.tend_vaults();
         let all_came = self.meaning.as_ref().is_some_and(|meaning| meaning.backlog().is_idle());
         if all_came || self.last_published.elapsed() >= PUBLISH_EVERY {
@@ -379,22 +387,33 @@ impl Writer {
         self.tend_checkpoint();
     }
 
-    /// Brings the shelf in line with the notes that were read back from the store.
-    fn arrange_all(&mut self) -> Result<(), IndexError> {
-        let snapshot = self.publisher.newest();
-        let outcome = self.meaning.as_mut().map(|meaning| meaning.arrange_all(&snapshot.notes));
-        self.count();
-        Ok(outcome.unwrap_or(Ok(()))?)
-    }
-
     /// The vectors, where they are still those of the model with this number.
     fn meaning_numbered(&mut self, number: u64) -> Option<&mut Meaning> {
         self.meaning.as_mut().filter(|meaning| meaning.number() == number)
     }
 
-    /// Takes in what came back from the model, and whether it can be reached.
-    fn embedded(&mut self, number: u64, part: Embedded) {
-        let Some(meaning) = self.meaning_numbered(number) else { return };
+    /// Takes in what came back from the model, and hands it the next texts. Never waits for the model, so that it is done beside longer work, too.
+    pub(super) fn tend_model(&mut self) {
+        while let Some(meaning) = &mut self.meaning
+            && let Some(parts) = meaning.backlog_mut().receive()
+        {
+            for part in parts {
+                self.embedded(part);
+            }
+            self.show_backlog();
+        }
+        // Notes that are made anew may be damaged as they are.
+        let Some(meaning) = self.meaning.as_mut().filter(|_| self.anew.is_none()) else { return };
+        if !meaning.backlog_mut().feed(&self.publisher.newest().notes) {
+            let line = "the embedding thread ended; searching by words and links only".to_owned();
+            self.board.lock().status.last_error = Some(line.clone());
+            self.show_trouble(Some(line));
+        }
+    }
+
+    /// Takes in what came of some texts, and whether the model can be reached.
+    fn embedded(&mut self, part: Embedded) {
+        let Some(meaning) = &mut self.meaning else { return };
         let outcome = meaning.embedded(part);
         let unavailable = match &outcome {
             Err(IndexError::Embed(error @ EmbedError::Unavailable { .. })) => {
@@ -403,6 +422,11 @@ impl Writer {
             Ok(()) | Err(_) => None,
         };
         self.note(outcome);
+        self.show_trouble(unavailable);
+    }
+
+    /// Shows why no vectors come, or that they do.
+    pub(super) fn show_trouble(&self, unavailable: Option<String>) {
         let status = &mut self.board.lock().status;
         if unavailable.is_none() && status.unavailable == status.last_error {
             status.last_error = None;
@@ -410,25 +434,23 @@ impl Writer {
         status.unavailable = unavailable;
     }
 
-    /// Hands the next texts to the model when it has nothing to do.
-    fn feed_model(&mut self) {
-        let Some(meaning) = &mut self.meaning else { return };
-        if !meaning.backlog_mut().feed(&self.publisher.newest().notes) {
-            let line = "the embedding thread ended; searching by words and links only";
-            self.board.lock().status.last_error = Some(line.into());
-        }
-    }
-
     fn show_phase(&self) {
-        let n_waiting = self.meaning.as_ref().map_or(0, |meaning| meaning.backlog().n_waiting());
-        self.board.lock().status.phase =
-            if n_waiting == 0 { Phase::Ready } else { Phase::Embedding };
+        let status = &mut self.board.lock().status;
+        self.count_backlog(status);
+        status.phase = if status.n_vectors_pending == 0 { Phase::Ready } else { Phase::Embedding };
     }
 
     fn show_backlog(&self) {
-        let Some(meaning) = &self.meaning else { return };
+        self.count_backlog(&mut self.board.lock().status);
+    }
+
+    fn count_backlog(&self, status: &mut IndexStatus) {
+        let Some(meaning) = &self.meaning else {
+            let newest = self.publisher.newest();
+            status.n_vectors_pending = newest.vectors.as_ref().map_or(0, |own| own.n_waiting);
+            return;
+        };
         let (rate, seconds_left) = meaning.backlog().rate();
-        let status = &mut self.board.lock().status;
         status.n_vectors_pending = meaning.backlog().n_waiting();
         status.vectors_per_second = rate;
         status.seconds_left = seconds_left;

@@ -4,19 +4,22 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use weft_index::embedder::Embedder;
 use weft_index::keyword::{
     EncodedNote, KeywordEncoder, KeywordError, KeywordReader, KeywordWriter,
 };
 use weft_index::notes::{Change, Delta, Edit, NoteTable};
-use weft_index::{Backup, Checkpoint, Checkpoints, Snapshot, StoreError};
+use weft_index::{
+    Backup, Checkpoint, Checkpoints, Reading, Shelf, ShelfReport, Snapshot, StoreError, Vectors,
+};
 use weft_model::{NoteBits, NoteId};
 
-use super::meaning::Meaning;
+use super::meaning::{Meaning, damaged_vectors};
 use super::read::document;
-use super::{Event, Writer};
-use crate::IndexError;
+use super::{Event, RETRY, Writer};
 use crate::board::Board;
 use crate::in_order::in_order;
+use crate::{IndexError, IndexSettings};
 
 /// How long new vectors may wait to be published while more are coming.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -192,7 +195,7 @@ impl Writer {
             meaning.backlog_mut().postpone(&[]);
             self.report(&error.into());
         }
-        let vectors = self.meaning.as_mut().map(Meaning::publish);
+        let vectors = self.vectors(&notes);
         self.show(Snapshot { generation, notes, keyword, vectors });
         Ok(())
     }
@@ -295,19 +298,103 @@ impl Writer {
         self.keyword.begin_anew()
     }
 
-    /// Publishes vectors that came.
-    pub(super) fn publish_vectors(&mut self) -> Result<(), IndexError> {
-        if !self.meaning.as_ref().is_some_and(Meaning::is_unpublished) {
+    /// Reads the vectors back, if that is due, makes sure that they are whole, and publishes them; where that fails it is due again later.
+    ///
+    /// Who asks for them at the first time waits; words and links are answered at once, and the generation stays what it is, as do its answers.
+    /// Where they cannot be read, a generation without them is published, and one with them once they can.
+    pub(super) fn read_vectors(&mut self) -> Result<(), IndexError> {
+        if self.unread.is_none_or(|due| due > Instant::now()) {
             return Ok(());
         }
+        let Some(embedder) = self.embedder.clone() else { return Ok(()) };
+        let (reading, newest) = (self.reading.take(), self.publisher.newest());
+        // Where nobody waits any more they come with a generation of their own.
+        let issued = if reading.is_some() { Ok(()) } else { self.issue(newest.generation + 1) };
+        let IndexSettings { disk, store, vector, .. } = &self.settings;
+        let opened = issued
+            .and_then(|()| Shelf::open(disk, store, Arc::clone(&embedder), &newest.notes, *vector));
+        let trouble = opened.as_ref().err().map(ToString::to_string);
+        let outcome = match opened {
+            Ok((shelf, ShelfReport { n_rows: _, n_damaged })) => {
+                self.unread = None;
+                if n_damaged > 0 {
+                    self.board.notice(damaged_vectors(n_damaged));
+                }
+                self.take_shelf(shelf, embedder, reading);
+                Ok(())
+            }
+            Err(error) => {
+                self.unread = Some(Instant::now() + RETRY);
+                if reading.is_some() {
+                    // Nobody waits for another try.
+                    drop(reading);
+                    let shown = self.show_vectors();
+                    self.note(shown);
+                }
+                Err(error.into())
+            }
+        };
+        self.show_trouble(trouble.clone());
+        self.board.lock().unreadable = trouble;
+        // Whoever waits for them looks again.
+        self.board.published(self.generation());
+        outcome
+    }
+
+    /// Goes on with the vectors of `shelf`, under the same generation where somebody waits for the end of `reading`.
+    fn take_shelf(&mut self, shelf: Shelf, embedder: Arc<dyn Embedder>, reading: Option<Reading>) {
+        let newest = self.publisher.newest();
+        let mut meaning = Meaning::start(0, shelf, embedder, self.events.clone());
+        if let Err(error) = meaning.arrange_all(&newest.notes) {
+            meaning.backlog_mut().postpone(&[]);
+            self.report(&error.into());
+        }
+        self.meaning = Some(meaning);
+        match (reading, self.vectors(&newest.notes)) {
+            (Some(reading), Some(vectors)) => {
+                let own = Some(vectors.clone());
+                self.publish_counted(Snapshot { vectors: own, ..Snapshot::clone(&newest) });
+                reading.done(vectors);
+            }
+            _ => {
+                let shown = self.show_vectors();
+                self.note(shown);
+            }
+        }
+    }
+
+    /// Publishes the vectors of now under the next generation.
+    fn show_vectors(&mut self) -> Result<(), IndexError> {
         let before = self.publisher.newest();
         let generation = before.generation + 1;
         self.issue(generation)?;
-        let Some(meaning) = &mut self.meaning else { return Ok(()) };
-        meaning.sync()?;
-        let vectors = Some(meaning.publish());
+        let vectors = self.vectors(&before.notes);
         self.show(Snapshot { generation, vectors, ..Snapshot::clone(&before) });
         Ok(())
+    }
+
+    /// The same at once, where they are not read back yet: who asks does not want to wait for another try.
+    pub(super) fn read_vectors_now(&mut self) -> Result<(), IndexError> {
+        self.unread = self.unread.map(|_| Instant::now());
+        self.read_vectors()
+    }
+
+    /// The vectors of now, which count as published; nothing without a model. Where they could not be read back none of `notes` has one.
+    pub(super) fn vectors(&mut self, notes: &NoteTable) -> Option<Vectors> {
+        if let Some(meaning) = &mut self.meaning {
+            return Some(meaning.publish());
+        }
+        let embedder = self.embedder.clone()?;
+        Vectors::none(notes, embedder, self.settings.vector).ok()
+    }
+
+    /// Publishes vectors that came.
+    pub(super) fn publish_vectors(&mut self) -> Result<(), IndexError> {
+        match &mut self.meaning {
+            Some(meaning) if meaning.is_unpublished() => meaning.sync()?,
+            _ => return Ok(()),
+        }
+        self.show_vectors()
     }
 
     /// Lets vectors go that another program changed, tells of it, and lets the model make them anew; looks for them where their file was touched, or `always`.
@@ -329,22 +416,25 @@ impl Writer {
     pub(super) fn show(&mut self, snapshot: Snapshot) {
         let generation = snapshot.generation;
         tracing::debug!(generation, digest = %format_args!("{:032x}", snapshot.notes.total().digest), "published");
-        {
-            // Who has seen an answer of the new state must not be told the numbers of the old one.
-            let mut board = self.board.lock();
-            self.publisher.publish(snapshot);
-            board.count(&self.publisher.newest());
-        }
-        self.show_backlog();
+        self.publish_counted(snapshot);
         self.last_published = Instant::now();
         self.written.changed();
         self.board.published(generation);
     }
 
+    /// Publishes `snapshot` and its numbers together: who has seen an answer of the new state must not be told the numbers of the old one.
+    fn publish_counted(&self, snapshot: Snapshot) {
+        let mut board = self.board.lock();
+        self.publisher.publish(snapshot);
+        board.count(&self.publisher.newest());
+        self.count_backlog(&mut board.status);
+    }
+
     /// Brings the numbers of the board up to date.
     pub(super) fn count(&self) {
-        self.show_backlog();
-        self.board.lock().count(&self.publisher.newest());
+        let mut board = self.board.lock();
+        board.count(&self.publisher.newest());
+        self.count_backlog(&mut board.status);
     }
 
     /// When a checkpoint is due.
@@ -456,6 +546,8 @@ impl Writer {
 
     /// The files of the newest generation, which is written down, held open.
     pub(super) fn backup(&mut self) -> Result<Backup, IndexError> {
+        // A copy without the vectors that lie there would pass for whole.
+        self.read_vectors_now()?;
         self.publish_vectors()?;
         self.checkpoint()?;
         let shelf = self.meaning.as_ref().map(Meaning::shelf);
@@ -478,7 +570,7 @@ impl Writer {
             self.past.keep(Arc::new(Snapshot { notes, ..snapshot.clone() }));
         }
         if self.store_failed {
-            self.forget_error();
+            self.forget_error(self.last_error());
         }
     }
 
@@ -510,7 +602,7 @@ impl Writer {
         let checked = self.check_vectors(true);
         let outcome = self.meaning.as_mut().map_or(Ok(()), Meaning::compact);
         // Whatever became of the vectors, the words are others now.
-        let vectors = self.meaning.as_mut().map(Meaning::publish);
+        let vectors = self.vectors(&before.notes);
         self.publisher.publish(Snapshot { keyword, vectors, ..Snapshot::clone(&before) });
         checked?;
         outcome?;

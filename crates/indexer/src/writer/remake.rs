@@ -73,7 +73,7 @@ impl Writer {
         self.words_in_doubt = true;
         self.settle_words(&notes, generation)?;
         let arranged = self.meaning.as_mut().map(|meaning| meaning.arrange_all(&notes));
-        let vectors = self.meaning.as_mut().map(super::meaning::Meaning::publish);
+        let vectors = self.vectors(&notes);
         // Earlier states may rest on the same file.
         self.past.forget();
         self.board.notice(format!(

@@ -45,6 +45,8 @@ impl Writer {
         let arranged = meaning.arrange_all(&notes);
         let vectors = Some(meaning.publish());
         self.meaning = Some(meaning);
+        self.unread = None;
+        self.board.lock().unreadable = None;
         self.recipe = self.settings.recipe(Some(&*embedder));
         let identity = embedder.identity().clone();
         self.embedder = Some(embedder);

@@ -9,7 +9,7 @@ use weft_index::embedder::{Embedder, Role};
 use weft_index::{BackupWriter, restore};
 use weft_indexer::{IndexSettings, Indexer, Rescan};
 
-use crate::fake::{FakeEmbedder, Place, search, settle, uris};
+use crate::fake::{FakeEmbedder, Place, read_back, search, settle, uris};
 
 const FILES: &[(&str, &[u8])] = &[
     ("fern.md", b"# Fern\nA [[moss]] of the shade.\n"),
@@ -130,6 +130,7 @@ fn damage_is_told_of_once() {
         bytes[at] ^= 1;
         std::fs::write(&path, bytes).expect("a file");
         let indexer = place.open(&embedder);
+        read_back(&indexer);
         assert_eq!(
             indexer.status().notices.len(),
             n_notices,
@@ -141,6 +142,7 @@ fn damage_is_told_of_once() {
         assert_eq!(uris(&search(&indexer, "soft", SearchMode::Keyword)), ["moss"]);
         indexer.stop();
         let indexer = place.open(&embedder);
+        read_back(&indexer);
         assert_eq!(indexer.status().notices, [""; 0], "{file}");
         assert_eq!(indexer.status().n_vectors_pending, 0, "{file}");
     }
@@ -220,6 +222,7 @@ fn what_is_taken_away_or_misplaced_is_made_again_and_told_of_once() {
         }
         damage(&path);
         let indexer = place.open(&embedder);
+        read_back(&indexer);
         let notices = indexer.status().notices;
         let is_told = |line: &str| notices.len() == 1 && notices[0].contains(line);
         assert!(line.map_or(notices.is_empty(), is_told), "{what}: {notices:?}");
@@ -228,6 +231,7 @@ fn what_is_taken_away_or_misplaced_is_made_again_and_told_of_once() {
         assert_eq!(indexer.status().last_error, None, "{what}");
         indexer.stop();
         let indexer = place.open(&embedder);
+        read_back(&indexer);
         assert_eq!(indexer.status().notices, [""; 0], "{what}");
         assert_eq!(said(&indexer), whole, "{what}");
     }

@@ -123,6 +123,13 @@ impl Place {
     }
 }
 
+/// Waits until the vectors are read back, and what was found of them is told.
+pub(crate) fn read_back(indexer: &Indexer) {
+    let snapshot = indexer.reader().snapshot();
+    let vectors = snapshot.vectors.as_ref().map(|vectors| vectors.read_back(None));
+    assert!(vectors.is_none_or(|vectors| vectors.awaited.is_none()), "they were read");
+}
+
 pub(crate) fn settle(indexer: &Indexer) -> u64 {
     indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).expect("vectors")
 }

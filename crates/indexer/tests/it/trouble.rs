@@ -340,3 +340,59 @@ fn found(indexer: &Indexer) -> Vec<Vec<String>> {
         })
         .collect()
 }
+
+/// A disk without room for vectors.
+#[derive(Default)]
+struct NoRoomForVectors(AtomicBool);
+
+impl Gate for NoRoomForVectors {
+    fn pass(&self, _: Step, path: &Path) -> std::io::Result<()> {
+        let is_kept = self.0.load(Ordering::SeqCst) && path.iter().any(|part| part == "vectors");
+        if is_kept { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+/// Vectors are read back behind the first answers: an error there once refused to open, and must be told, wherever it is met.
+#[test]
+fn vectors_that_cannot_be_read_back_are_told_of_and_tried_again() {
+    let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+    let indexer = place.open(&embedder);
+    let before = settle(&indexer);
+    let whole = search(&indexer, "soft", SearchMode::Hybrid);
+    indexer.stop();
+    // One is damaged, so that they are to be written anew.
+    let path = files(&place.store()).into_iter().find(|path| path.ends_with("vec.f32"));
+    let path = path.expect("a file");
+    let mut bytes = std::fs::read(&path).expect("a file");
+    bytes[64 + 40] ^= 1;
+    std::fs::write(&path, bytes).expect("written");
+
+    let disk = Arc::new(NoRoomForVectors::default());
+    disk.0.store(true, Ordering::SeqCst);
+    let gate = Arc::clone(&disk) as Arc<dyn Gate>;
+    let settings = IndexSettings { disk: Disk::behind(gate), ..place.settings() };
+    let model: Arc<dyn Embedder> = Arc::clone(&embedder) as Arc<dyn Embedder>;
+    let indexer = Indexer::open(settings, Some(model), None).expect("words can be read");
+    let told = ["vector: 3 passages have no vector yet"];
+    assert_eq!(search(&indexer, "soft", SearchMode::Hybrid).degraded, told, "who waited is told");
+    assert!(indexer.flush().is_err() && indexer.backup().is_err(), "and who asks");
+    let by_word = search(&indexer, "soft", SearchMode::Hybrid);
+    assert_eq!(
+        (uris(&by_word), &by_word.degraded[..]),
+        (vec!["moss"], &told.map(str::to_owned)[..])
+    );
+    assert!(by_word.generation > before && !by_word.hits[0].fresh, "answers are others");
+    let status = indexer.status();
+    assert!(status.notices[0].contains("no storage space"), "{:?}", status.notices);
+    assert_eq!(status.n_vectors_pending, 3);
+
+    disk.0.store(false, Ordering::SeqCst);
+    let after = settle(&indexer);
+    assert!(after > by_word.generation, "and others again");
+    let again = search(&indexer, "soft", SearchMode::Hybrid);
+    assert_eq!((again.hits, again.degraded), (whole.hits, whole.degraded));
+    let status = indexer.status();
+    assert_eq!((status.last_error, status.unavailable, status.n_vectors_pending), (None, None, 0));
+    assert_eq!(status.notices, ["1 vectors were damaged; those still needed were made again."]);
+    assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 4, "the damaged one alone");
+}
