@@ -2,10 +2,11 @@
 
 use petgraph::Direction;
 use petgraph::visit::{
-    GraphBase, GraphProp, IntoNeighbors, IntoNeighborsDirected, IntoNodeIdentifiers, NodeCount,
-    NodeIndexable, VisitMap, Visitable,
+    Data, EdgeRef, GraphBase, GraphProp, IntoEdgeReferences, IntoEdges, IntoNeighbors,
+    IntoNeighborsDirected, IntoNodeIdentifiers, IntoNodeReferences, NodeCount, NodeIndexable,
+    VisitMap, Visitable,
 };
-use weft_model::{NoteBits, NoteId};
+use weft_model::{NoteBits, NoteId, Uri};
 
 use crate::{Half, NoteGraph};
 
@@ -73,6 +74,91 @@ impl IntoNodeIdentifiers for &NoteGraph {
 
     fn node_identifiers(self) -> Self::NodeIdentifiers {
         self.ids().collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// A note weighs what it is called, an edge what it is.
+impl Data for NoteGraph {
+    type NodeWeight = Uri;
+    type EdgeWeight = Half;
+}
+
+impl<'g> IntoNodeReferences for &'g NoteGraph {
+    type NodeRef = (NoteId, &'g Uri);
+    type NodeReferences = std::vec::IntoIter<Self::NodeRef>;
+
+    fn node_references(self) -> Self::NodeReferences {
+        self.ids().map(|id| (id, self.uri(id))).collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// An edge, seen from the note that links.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge<'g> {
+    source: NoteId,
+    half: &'g Half,
+}
+
+impl EdgeRef for Edge<'_> {
+    type NodeId = NoteId;
+    type EdgeId = (NoteId, Half);
+    type Weight = Half;
+
+    fn source(&self) -> NoteId {
+        self.source
+    }
+
+    fn target(&self) -> NoteId {
+        self.half.other
+    }
+
+    fn weight(&self) -> &Half {
+        self.half
+    }
+
+    fn id(&self) -> (NoteId, Half) {
+        (self.source, *self.half)
+    }
+}
+
+/// The edges that some notes have, note by note.
+pub struct Edges<'g> {
+    graph: &'g NoteGraph,
+    sources: std::vec::IntoIter<NoteId>,
+    source: NoteId,
+    halves: std::slice::Iter<'g, Half>,
+}
+
+impl<'g> Iterator for Edges<'g> {
+    type Item = Edge<'g>;
+
+    fn next(&mut self) -> Option<Edge<'g>> {
+        loop {
+            if let Some(half) = self.halves.next() {
+                return Some(Edge { source: self.source, half });
+            }
+            self.source = self.sources.next()?;
+            self.halves = self.graph.outgoing(self.source).iter();
+        }
+    }
+}
+
+impl<'g> IntoEdgeReferences for &'g NoteGraph {
+    type EdgeRef = Edge<'g>;
+    type EdgeReferences = Edges<'g>;
+
+    fn edge_references(self) -> Edges<'g> {
+        let source = NoteId::new(0);
+        Edges { graph: self, sources: self.node_identifiers(), source, halves: [].iter() }
+    }
+}
+
+impl<'g> IntoEdges for &'g NoteGraph {
+    type Edges = Edges<'g>;
+
+    fn edges(self, source: NoteId) -> Edges<'g> {
+        let halves = self.outgoing(source).iter();
+        Edges { graph: self, sources: Vec::new().into_iter(), source, halves }
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::{dijkstra, tarjan_scc};
+use petgraph::dot::{Config, Dot};
+use petgraph::visit::{EdgeRef as _, IntoEdgeReferences as _};
 use proptest::prelude::*;
 use weft_graph::{Degrees, NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
@@ -208,4 +210,18 @@ fn algorithms_of_petgraph_run_on_it() {
     let mut dfs = petgraph::visit::Dfs::new(&graph, ids[3]);
     let reached: Vec<_> = std::iter::from_fn(|| dfs.next(&graph)).collect();
     assert_eq!(reached, [ids[3], ids[2]]);
+
+    let costs = dijkstra(&graph, ids[0], None, |edge| edge.weight().other.get() + 1);
+    assert_eq!(costs.into_iter().collect::<BTreeMap<_, _>>(), [(ids[0], 0), (ids[1], 2)].into());
+    let edges: Vec<_> =
+        graph.edge_references().map(|edge| (edge.source(), edge.target())).collect();
+    assert_eq!(edges, [(ids[0], ids[1]), (ids[1], ids[0]), (ids[3], ids[2])]);
+    let dot = Dot::with_attr_getters(
+        &graph,
+        &[Config::NodeNoLabel, Config::EdgeNoLabel],
+        &|_, _| String::new(),
+        &|_, (_, uri)| format!("label = {uri}"),
+    );
+    let dot = format!("{dot:?}");
+    assert!(dot.contains("3 [ label = d]") && dot.contains("3 -> 2 [ ]"), "{dot}");
 }
