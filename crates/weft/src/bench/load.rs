@@ -40,6 +40,8 @@ pub(super) struct Sample {
     client: usize,
     call: Call,
     sent: Instant,
+    /// How much later it left than it was due, where it was due at a time.
+    late: Option<Duration>,
     took: Duration,
     outcome: Outcome,
     seen: Seen,
@@ -50,17 +52,18 @@ impl Sample {
     async fn take(
         (client, caller): (usize, Caller),
         call: Call,
-        at: usize,
+        (at, due): (usize, Option<Instant>),
         material: Arc<Material>,
     ) -> Self {
         let sent = Instant::now();
+        let late = due.map(|due| sent - due);
         let Answer { outcome, seen } = caller.call(call, at, material).await;
-        Self { client, call, sent, took: sent.elapsed(), outcome, seen }
+        Self { client, call, sent, late, took: sent.elapsed(), outcome, seen }
     }
 
     /// What it showed.
     pub(super) fn sighting(&self) -> Sighting<'_> {
-        let Self { client, sent, took, seen, call: _, outcome: _ } = self;
+        let Self { client, sent, took, seen, call: _, late: _, outcome: _ } = self;
         let (sent, took) = (sent.into_std(), *took);
         Sighting { client: *client, sent, ended: sent + took, seen }
     }
@@ -175,21 +178,13 @@ impl Load {
             cpu()
         });
         let deadline = callers.iter().find_map(Caller::deadline);
-        let mut late = Vec::new();
-        let mut n_held_back = 0;
-        match pace {
-            Pace::BackToBack => self.back_to_back(callers, end, done).await,
-            Pace::PerSecond(rate) => {
-                let left = self.per_second(&callers, rate, end, done).await;
-                late = left
-                    .late
-                    .into_iter()
-                    .filter(|(due, _)| *due >= start)
-                    .map(|(_, by)| by)
-                    .collect();
-                n_held_back = left.n_held_back;
+        let n_held_back = match pace {
+            Pace::BackToBack => {
+                self.back_to_back(callers, end, done).await;
+                0
             }
-        }
+            Pace::PerSecond(rate) => self.per_second(&callers, rate, end, done).await,
+        };
         let cpu = cpu_before.await.ok().flatten().zip(cpu()).map(|(before, after)| after - before);
         let seconds = (Instant::now() - start).as_secs_f64();
         let mut samples = Vec::new();
@@ -198,6 +193,7 @@ impl Load {
         }
         let counted: Vec<&Sample> =
             samples.iter().filter(|sample: &&Sample| sample.sent >= start).collect();
+        let late: Vec<Duration> = counted.iter().filter_map(|sample| sample.late).collect();
         let mut kinds: Vec<Call> = counted.iter().map(|sample| sample.call).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -248,41 +244,42 @@ impl Load {
                     let call = calls[at % calls.len()];
                     let caller = (client, caller.clone());
                     // The receiver outlives the callers.
-                    let _ = done.send(Sample::take(caller, call, at, Arc::clone(&material)).await);
+                    let _ = done
+                        .send(Sample::take(caller, call, (at, None), Arc::clone(&material)).await);
                 }
             });
         }
         while tasks.join_next().await.is_some() {}
     }
 
+    /// Gives the number of calls that were not made.
     async fn per_second(
         &self,
         callers: &[Caller],
         rate: f64,
         end: Instant,
         done: mpsc::UnboundedSender<Sample>,
-    ) -> Left {
+    ) -> usize {
         let places = Arc::new(Semaphore::new(IN_FLIGHT));
-        let mut left = Left { late: Vec::new(), n_held_back: 0 };
+        let mut n_held_back = 0;
         let mut tasks = JoinSet::new();
         steadily(rate, end, |at, due| {
             while tasks.try_join_next().is_some() {}
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                left.n_held_back += 1;
+                n_held_back += 1;
                 return;
             };
             let client = at % callers.len();
             let caller = (client, callers[client].clone());
             let (call, material, done) = (self.kind(at), Arc::clone(&self.material), done.clone());
-            left.late.push((due, due.elapsed()));
             tasks.spawn(async move {
-                let _ = done.send(Sample::take(caller, call, at, material).await);
+                let _ = done.send(Sample::take(caller, call, (at, Some(due)), material).await);
                 drop(place);
             });
         })
         .await;
         while tasks.join_next().await.is_some() {}
-        left
+        n_held_back
     }
 }
 
@@ -297,13 +294,6 @@ pub(super) async fn steadily(rate: f64, end: Instant, mut act: impl FnMut(usize,
         sleep_until(due).await;
         act(at, due);
     }
-}
-
-/// How calls left.
-struct Left {
-    /// When each was due, and how much later it was sent.
-    late: Vec<(Instant, Duration)>,
-    n_held_back: usize,
 }
 
 impl CallReport {
@@ -380,6 +370,7 @@ mod tests {
             client: 0,
             call: Call::Get,
             sent: Instant::now(),
+            late: None,
             took: Duration::from_millis(ms),
             outcome,
             seen: Seen::default(),
