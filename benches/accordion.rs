@@ -1,17 +1,17 @@
-//! A context of fifty notes within a budget.
+//! A context of some notes within a budget.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request, State, pack};
-use weft_benches::{text, word};
+use weft_benches::{sizes, text, word};
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::Characters;
 use weft_model::{Heading, Note, NotePath, Span, Stop, Tokens, Uri};
 use weft_testkit::Random;
 
-/// Candidates of a context, as many as a query brings.
-const CANDIDATES: usize = 50;
+/// Candidates of a context; a query brings fifty.
+const CANDIDATES: [usize; 3] = [10, 50, 200];
 
 /// Budgets in tokens.
 const BUDGETS: [u64; 3] = [500, 2_000, 100_000];
@@ -44,8 +44,14 @@ fn a_note(random: &mut Random, at: usize) -> Note {
 }
 
 pub(crate) fn bench(criterion: &mut Criterion) {
+    for n_notes in sizes(&CANDIDATES) {
+        contexts(criterion, n_notes);
+    }
+}
+
+fn contexts(criterion: &mut Criterion, n_notes: usize) {
     let mut random = Random::new(11);
-    let notes: Vec<Note> = (0..CANDIDATES).map(|at| a_note(&mut random, at)).collect();
+    let notes: Vec<Note> = (0..n_notes).map(|at| a_note(&mut random, at)).collect();
     let query = [word(3), word(70), word(900)].join(" ");
     let (limits, tokenizer) = (Limits::default(), TokenizerEstimator::bundled());
     // From the top down to half of it, so that every mode has its share.
@@ -53,7 +59,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         let ranked = notes.iter().enumerate().map(|(at, note)| Candidate {
             uri: Uri::new(note.path.as_str()),
             title: note.title.clone(),
-            score: 1.0 - 0.5 * at as f64 / CANDIDATES as f64,
+            score: 1.0 - 0.5 * at as f64 / n_notes as f64,
             relation: None,
             via: None,
             state: State::Found(note),
@@ -62,7 +68,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     };
     let forever = Stop::default();
     let mut group = criterion.benchmark_group("accordion");
-    group.throughput(Throughput::Elements(CANDIDATES as u64));
+    group.throughput(Throughput::Elements(n_notes as u64));
     for (name, meter) in [
         ("chars", Meter::Characters(Characters::default())),
         ("tokenizer", Meter::Estimator(&tokenizer)),
@@ -83,8 +89,8 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             };
             let ledger = context().expect("every score is finite");
             assert!(!ledger.items.is_empty() && ledger.summary.used <= budget, "{budget} {name}");
-            assert_eq!(ledger.items.len() + ledger.left_out.len(), CANDIDATES);
-            let id = BenchmarkId::new(format!("{name}_{budget}_tokens"), CANDIDATES);
+            assert_eq!(ledger.items.len() + ledger.left_out.len(), n_notes);
+            let id = BenchmarkId::new(format!("{name}_{budget}_tokens"), n_notes);
             group.bench_function(id, |bencher| bencher.iter(|| black_box(context())));
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::vault::{DIMENSION, words};
-use weft_benches::{is_measured, note, text, vectors, word};
+use weft_benches::{SIZES, is_measured, note, sizes, text, vectors, word};
 use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
@@ -18,11 +18,12 @@ use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::{Chunk, NotePath, Span, TextHash};
 use weft_testkit::Random;
 
-/// Notes of a large vault.
+/// Notes of the vault whose hubs, or topics, are measured.
 const N_NOTES: usize = 20_000;
 
-/// Links to the hub, of all degrees that are measured.
-const HUBS: [usize; 3] = [10, 1_000, 10_000];
+/// Links to an ordinary best hit, and to hubs.
+const PLAIN: usize = 10;
+const HUBS: [usize; 2] = [1_000, 10_000];
 
 /// Topics, and links to them from each note, where notes share topics.
 const TOPICS: (usize, usize) = (100, 20);
@@ -33,10 +34,14 @@ const N_NEAR: usize = 30;
 const WORDS_PER_NOTE: usize = 120;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    let (n_notes, hubs) = if is_measured() { (N_NOTES, &HUBS[..]) } else { (300, &HUBS[..1]) };
-    for hub in hubs {
-        let engine = engine(n_notes, Shape::Hub { n_links: *hub }, false);
-        ranking(criterion, &engine, n_notes, &format!("hub/{hub}"), *hub);
+    for n_notes in sizes(&SIZES) {
+        let engine = engine(n_notes, Shape::Hub { n_links: PLAIN }, false);
+        ranking(criterion, &engine, n_notes, "plain", PLAIN);
+    }
+    let (n_notes, hubs) = if is_measured() { (N_NOTES, &HUBS[..]) } else { (SIZES[0], &HUBS[..0]) };
+    for n_links in hubs {
+        let engine = engine(n_notes, Shape::Hub { n_links: *n_links }, false);
+        ranking(criterion, &engine, n_notes, &format!("hub_of_{n_links}"), *n_links);
     }
     for siblings_activate in [false, true] {
         let engine = engine(n_notes, Shape::Topics, siblings_activate);
@@ -74,7 +79,7 @@ fn ranking(criterion: &mut Criterion, engine: &Engine, n_notes: usize, name: &st
         assert!(explanation.seeds.iter().all(|seed| seed.n_reached > 0), "all are followed");
         assert!(explanation.pool.len() >= n_notes.min(200), "{}", explanation.pool.len());
         let stages = ["connections", "ranking"];
-        let id = BenchmarkId::new(format!("{}_{n_notes}", profile.name()), name);
+        let id = BenchmarkId::new(format!("{}_{name}", profile.name()), n_notes);
         group.bench_function(id, |bencher| {
             bencher.iter_custom(|n| {
                 let asked = (0..n).map(|_| {

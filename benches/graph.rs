@@ -1,5 +1,6 @@
 //! Links and hierarchy to a graph, and a graph to the next.
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
@@ -16,7 +17,16 @@ fn build(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
     for n_notes in sizes(&SIZES) {
         let nodes: Vec<(NoteId, NodeSpec)> = nodes(n_notes).collect();
-        assert_eq!(NoteGraph::build(nodes.clone()).n_nodes(), n_notes);
+        let graph = NoteGraph::build(nodes.clone());
+        assert_eq!(graph.n_nodes(), n_notes);
+        for (id, spec) in nodes.iter().step_by(97) {
+            let targets = |to: &[NoteId]| to.iter().copied().collect::<BTreeSet<_>>();
+            let (written, held): (Vec<_>, Vec<_>) = (
+                spec.links.iter().map(|(to, ..)| *to).collect(),
+                graph.outgoing(*id).iter().map(|half| half.other).collect(),
+            );
+            assert_eq!(targets(&held), targets(&written), "the links of {id:?}");
+        }
         group.throughput(Throughput::Elements(n_notes as u64));
         group.bench_function(BenchmarkId::new("build", n_notes), |bencher| {
             bencher.iter_with_setup(|| nodes.clone(), NoteGraph::build);

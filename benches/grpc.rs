@@ -16,14 +16,14 @@ use tonic::client::GrpcService;
 use tonic::codegen::StdError;
 use weft_benches::clock::{Percentiles, process_cpu};
 use weft_benches::vault::file;
-use weft_benches::{is_measured, word};
+use weft_benches::{SIZES, is_measured, sizes, word};
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchMode, SearchRequest, SearchResponse};
 use weft_testkit::Random;
 use weft_tests::{Running, served};
 
-/// Notes of the vault; fewer where nothing is measured.
-const N_NOTES: usize = 1_000;
+/// Notes of the vault where nothing is measured.
+const FEW: usize = 50;
 
 /// Clients that ask at the same time.
 const CLIENTS: usize = 8;
@@ -46,7 +46,11 @@ impl<T> Transport for T where
 }
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    wire(criterion, if is_measured() { N_NOTES } else { 50 });
+    if is_measured() {
+        sizes(&SIZES).into_iter().for_each(|n_notes| wire(criterion, n_notes));
+    } else {
+        wire(criterion, FEW);
+    }
 }
 
 fn wire(criterion: &mut Criterion, n_notes: usize) {

@@ -8,6 +8,7 @@ use weft_benches::clock::Percentiles;
 use weft_benches::vault::{Vault, vault};
 use weft_benches::{SIZES, is_measured, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest, Without};
+use weft_model::Uri;
 
 /// Questions that are asked in turn; fewer where nothing is measured.
 const QUESTIONS: usize = 500;
@@ -27,6 +28,7 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
     let (ranked, shown) = (engine(0), engine(EngineSettings::default().snippets));
     let mut group = criterion.benchmark_group("query");
     group.throughput(Throughput::Elements(1));
+    let mut uris: Vec<Vec<Uri>> = Vec::new();
     let no_graph = Without { graph: true, ..Without::default() };
     for (name, engine, mode, without) in [
         ("hybrid", &ranked, SearchMode::Hybrid, Without::default()),
@@ -46,12 +48,15 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
             })
             .collect();
         let ask = |request| engine.search(request).expect("memory can be read");
+        let mut found = Vec::new();
         for request in &requests {
             let answer = ask(request);
             assert_eq!(answer.hits.len(), 10, "{answer:?}");
             assert!(answer.degraded.is_empty(), "{:?}", answer.degraded);
             assert_eq!(answer.hits, ask(request).hits, "the same question, the same answer");
+            found.extend(answer.hits.into_iter().map(|hit| hit.uri));
         }
+        uris.push(found);
         let mut turn = requests.iter().cycle();
         let mut ask = || ask(black_box(turn.next().expect("there are questions")));
         group.bench_function(BenchmarkId::new(name, n_notes), |bencher| bencher.iter(&mut ask));
@@ -61,4 +66,7 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
         }
     }
     group.finish();
+    let [hybrid, no_graph, keyword, with_snippets] = &uris[..] else { unreachable!("four ways") };
+    assert_eq!(hybrid, with_snippets, "snippets rank nothing");
+    assert!(hybrid != no_graph && no_graph != keyword, "connections and vectors do");
 }

@@ -1,9 +1,12 @@
-//! What the benches measured, as one table.
+//! A run of the benches, and what it measured as one table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use serde::Deserialize;
@@ -31,18 +34,56 @@ struct Estimate {
 /// Nanoseconds of each size of an operation.
 type Sizes = BTreeMap<u64, f64>;
 
-/// All that was measured so far, below `criterion`, as Markdown: an operation a line, a size a column, and how cost grows from the smallest to the largest size.
-pub(crate) fn table(criterion: &Path) -> anyhow::Result<String> {
+/// Runs the benches with `arguments` for `cargo bench`, then prints the table, and what they told besides: slowest hundredths, recall, processor time, memory.
+///
+/// Whether they passed; what was measured before one failed is printed all the same.
+#[expect(clippy::disallowed_methods, reason = "what an earlier run left is told apart by its time")]
+pub(crate) fn run(root: &Path, criterion: &Path, arguments: &[&str]) -> anyhow::Result<bool> {
+    let start = SystemTime::now();
+    let mut command = Command::new("cargo");
+    command.args(["bench", "--package", "weft-benches"]).args(arguments).current_dir(root);
+    let mut cargo = command.stdout(Stdio::piped()).spawn().context("cargo cannot be started")?;
+    let mut told = Vec::new();
+    for line in cargo.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
+        let line = line.context("what the benches say is no text")?;
+        println!("{line}");
+        told.extend(is_told(&line).then_some(line));
+    }
+    let passed = cargo.wait()?.success();
+    println!("\n{}", table(criterion, start)?);
+    told.iter().for_each(|line| println!("- {line}"));
+    Ok(passed)
+}
+
+/// Whether a bench, and not criterion, says `line`: it begins with an operation and a colon.
+fn is_told(line: &str) -> bool {
+    let operation = line.split_once(": ").map(|(operation, _)| operation);
+    operation.is_some_and(|operation| operation.contains('/') && !operation.contains(' '))
+}
+
+/// What was measured since `start`, below `criterion`, as Markdown: an operation a line, a size a column, and how cost grows from the smallest to the largest size.
+///
+/// What an earlier run left there is no part of it: the code may have been another.
+fn table(criterion: &Path, start: SystemTime) -> anyhow::Result<String> {
     let mut operations: BTreeMap<String, Sizes> = BTreeMap::new();
-    let mut pending = vec![criterion.to_owned()];
+    let mut pending = Vec::new();
+    pending.extend(criterion.is_dir().then(|| criterion.to_owned()));
     while let Some(folder) = pending.pop() {
         let identity = folder.join("benchmark.json");
         if folder.ends_with("new") && identity.is_file() {
+            if fs::metadata(&identity)?.modified()? < start {
+                continue;
+            }
             let Identity { group_id, function_id, value_str } = read(&identity)?;
             let Estimates { median } = read(&folder.join("estimates.json"))?;
             let name = function_id.map_or(group_id.clone(), |name| format!("{group_id}/{name}"));
-            let size = value_str.and_then(|size| size.parse().ok()).unwrap_or_default();
-            operations.entry(name).or_default().insert(size, median.point_estimate);
+            let size = value_str.unwrap_or_default();
+            match size.parse() {
+                Ok(size) => {
+                    operations.entry(name).or_default().insert(size, median.point_estimate);
+                }
+                Err(_) => eprintln!("left out, for it ends in no size: {name}/{size}"),
+            }
             continue;
         }
         for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
@@ -63,15 +104,10 @@ fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<T> {
 fn lines(operations: &BTreeMap<String, Sizes>) -> String {
     let mut out = "| operation | size: median | cost over size |\n|---|---|---|\n".to_owned();
     for (name, sizes) in operations {
-        let medians: Vec<String> = sizes
-            .iter()
-            .map(|(size, ns)| match size {
-                0 => time(*ns),
-                size => format!("{size}: {}", time(*ns)),
-            })
-            .collect();
+        let medians: Vec<String> =
+            sizes.iter().map(|(size, ns)| format!("{size}: {}", time(*ns))).collect();
         let growth = match (sizes.first_key_value(), sizes.last_key_value()) {
-            (Some((small, fast)), Some((large, slow))) if *small > 0 && large > small => {
+            (Some((small, fast)), Some((large, slow))) if large > small => {
                 format!("{:.1} × for {} ×", slow / fast, large / small)
             }
             _ => String::new(),
@@ -99,6 +135,8 @@ fn time(ns: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -114,12 +152,27 @@ mod tests {
             let estimates = format!(r#"{{"median": {{"point_estimate": {ns}}}}}"#);
             fs::write(new.join("estimates.json"), estimates).unwrap();
         }
-        let table = table(folder.path()).unwrap();
+        let of_run = table(folder.path(), SystemTime::UNIX_EPOCH).unwrap();
         assert!(
-            table.ends_with(
+            of_run.ends_with(
                 "| query/hybrid | 1000: 1.50 µs, 100000: 3.00 ms | 2000.0 × for 100 × |\n"
             )
         );
+        let later = SystemTime::UNIX_EPOCH + Duration::from_secs(u32::MAX.into());
+        let of_later = table(folder.path(), later).unwrap();
+        assert!(of_later.ends_with("|---|---|---|\n"), "{of_later}");
+    }
+
+    #[test]
+    fn what_benches_tell_is_told_from_what_criterion_does() {
+        for (line, expected) in [
+            ("query/hybrid/20000: p50 1.94ms, p99 3.77ms", true),
+            ("query/hybrid/20000      time:   [1 ms 2 ms 3 ms]", false),
+            ("Benchmarking query/hybrid/20000: Warming up for 3.0000 s", false),
+            ("test result: ok", false),
+        ] {
+            assert_eq!(is_told(line), expected, "{line}");
+        }
     }
 
     #[test]

@@ -21,13 +21,11 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use steps::Step;
-
 const USAGE: &str = "\
 usage: cargo xtask check            everything but the tests
        cargo xtask tidy             layers and tidiness alone, in a second
        cargo xtask crash [KILLS]    the daemon, killed so often (200), and a disk that fails at every change
-       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench; then a table of all measured so far
+       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench; then a table of what they measured
        cargo xtask docs             the pages that are made of the program: commands and settings
        cargo xtask dist             what goes into packages beside the program, into target/dist";
 
@@ -41,12 +39,7 @@ fn main() -> anyhow::Result<ExitCode> {
             steps::run_all(root, steps::CHECK)? && in_order
         }
         ["tidy"] => tidy(root)?,
-        ["bench", rest @ ..] => {
-            let arguments = [&["bench", "--package", "weft-benches"], rest].concat();
-            let passed = steps::run(root, &Step::cargo("bench", &arguments))?;
-            println!("{}", bench::table(&target(root).join("criterion"))?);
-            passed
-        }
+        ["bench", rest @ ..] => bench::run(root, &target(root).join("criterion"), rest)?,
         ["docs"] => {
             docs::write(root)?;
             true
