@@ -13,7 +13,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, doc};
 use tempfile::TempDir;
-use weft_benches::clock::process_cpu;
+use weft_benches::clock::{median, process_cpu};
 use weft_benches::is_measured;
 use weft_index::embedder::{Embedder, Role};
 use weft_indexer::chunk::embedded_texts;
@@ -224,13 +224,6 @@ fn embedding() {
         median(ratios.iter().map(|(_, clock, _)| *clock)),
         median(ratios.iter().map(|(_, _, processor)| *processor)),
     );
-}
-
-/// The middle one of some numbers, of which there is an odd one at least.
-fn median(numbers: impl Iterator<Item = f64>) -> f64 {
-    let mut numbers: Vec<f64> = numbers.collect();
-    numbers.sort_unstable_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
 }
 
 /// Until words and links are in and written down, without a model.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// Times a bench says it measured: enough that a hundredth of them is more than a handful.
 const SAMPLES: usize = 2_000;
 
-/// Rounds of a rate, of which the median is told.
-const ROUNDS: usize = 9;
+/// Rounds of a measurement, of which the median is told.
+pub const ROUNDS: usize = 9;
 
 /// Processor time that this thread has taken so far.
 #[cfg(unix)]
@@ -46,15 +46,18 @@ pub fn process_cpu() -> Duration {
 
 /// Calls of `ask` per second of this thread's processor time, the median of a few rounds of `n` calls.
 pub fn per_cpu_second(n: usize, mut ask: impl FnMut()) -> f64 {
-    let mut rates: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let before = thread_cpu();
-            (0..n).for_each(|_| ask());
-            n as f64 / (thread_cpu() - before).as_secs_f64()
-        })
-        .collect();
-    rates.sort_unstable_by(f64::total_cmp);
-    rates[ROUNDS / 2]
+    median((0..ROUNDS).map(|_| {
+        let before = thread_cpu();
+        (0..n).for_each(|_| ask());
+        n as f64 / (thread_cpu() - before).as_secs_f64()
+    }))
+}
+
+/// The middle one of some numbers, of which there is an odd one at least.
+pub fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }
 
 /// The median and the slowest hundredth of some times.
@@ -77,19 +80,10 @@ impl Percentiles {
         Self::among(times.collect())
     }
 
-    /// The same, of calls that are waited for.
-    pub async fn of_waits<F: Future>(mut ask: impl FnMut() -> F) -> Self {
-        let mut times = Vec::with_capacity(SAMPLES);
-        for _ in 0..SAMPLES {
-            let start = Instant::now();
-            ask().await;
-            times.push(start.elapsed());
-        }
-        Self::among(times)
-    }
-
-    fn among(mut times: Vec<Duration>) -> Self {
+    /// Of times measured elsewhere, at least one.
+    #[must_use]
+    pub fn among(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
-        Self { p50: times[SAMPLES / 2], p99: times[SAMPLES * 99 / 100] }
+        Self { p50: times[times.len() / 2], p99: times[times.len() * 99 / 100] }
     }
 }

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codegen::StdError;
-use weft_benches::clock::{Percentiles, process_cpu};
+use weft_benches::clock::{Percentiles, ROUNDS, median, process_cpu};
 use weft_benches::vault::file;
 use weft_benches::{SIZES, is_measured, sizes, word};
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
@@ -28,8 +28,8 @@ const FEW: usize = 50;
 /// Clients that ask at the same time.
 const CLIENTS: usize = 8;
 
-/// Questions of each of them.
-const CALLS: u32 = 1_000;
+/// Questions in a round: one after the other, and then of all clients together.
+const CALLS: usize = 250;
 
 /// What carries questions: a channel, or the services themselves.
 trait Transport:
@@ -80,6 +80,9 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
     measure(&mut group, &runtime, "tcp", n_notes, &tcp);
     measure(&mut group, &runtime, "unix_socket", n_notes, &socket);
     group.finish();
+    if is_measured() {
+        runtime.block_on(told(n_notes, &here, &tcp, &socket));
+    }
     runtime.block_on(daemon.stop()).expect("it ends");
 }
 
@@ -103,45 +106,76 @@ fn measure(
     // Asked by a task of the runtime, as services ask: from outside, each answer would wake one thread more.
     group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
         bencher.iter_custom(|n| {
-            let transport = transport.clone();
-            let asked = runtime.spawn(async move {
-                let start = Instant::now();
-                for _ in 0..n {
-                    black_box(ask(transport.clone()).await);
-                }
-                start.elapsed()
-            });
-            runtime.block_on(asked).expect("no call fails")
+            let n_calls = usize::try_from(n).expect("they fit");
+            let asked = runtime.spawn(asked(transport.clone(), n_calls));
+            runtime.block_on(asked).expect("no call fails").iter().sum()
         });
     });
-    if is_measured() {
-        let asked = transport.clone();
-        let asked = Percentiles::of_waits(move || ask(asked.clone()));
-        let Percentiles { p50, p99 } =
-            runtime.block_on(runtime.spawn(asked)).expect("no call fails");
+}
+
+/// What calls took in one round.
+struct Round {
+    /// Each of those asked one after the other.
+    times: Vec<Duration>,
+    /// Processor time of a call where all clients ask.
+    processor: Duration,
+}
+
+impl Round {
+    async fn of(transport: &impl Transport) -> Self {
+        let one = transport.clone();
+        let times = tokio::spawn(asked(one, CALLS)).await.expect("no call fails");
         let before = process_cpu();
-        runtime.block_on(together(transport));
-        let n_calls = CALLS * u32::try_from(CLIENTS).expect("a literal");
-        let each: Duration = (process_cpu() - before) / n_calls;
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|_| tokio::spawn(asked(transport.clone(), CALLS / CLIENTS))).collect();
+        let mut n_calls = 0;
+        for client in clients {
+            n_calls +=
+                u32::try_from(client.await.expect("no call fails").len()).unwrap_or(u32::MAX);
+        }
+        Self { times, processor: (process_cpu() - before) / n_calls }
+    }
+
+    fn p50(&self) -> Duration {
+        Percentiles::among(self.times.clone()).p50
+    }
+}
+
+/// Says what each way takes, and what the wire adds: the median of what it adds in each of some rounds, in which all take turns.
+async fn told(
+    n_notes: usize,
+    here: &impl Transport,
+    tcp: &impl Transport,
+    socket: &impl Transport,
+) {
+    let mut ways = [("in_process", vec![]), ("tcp", vec![]), ("unix_socket", vec![])];
+    for _ in 0..ROUNDS {
+        ways[0].1.push(Round::of(here).await);
+        ways[1].1.push(Round::of(tcp).await);
+        ways[2].1.push(Round::of(socket).await);
+    }
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    for (name, rounds) in &ways {
+        let times = rounds.iter().flat_map(|round| round.times.iter().copied());
+        let Percentiles { p50, p99 } = Percentiles::among(times.collect());
+        let processor = median(rounds.iter().map(|round| micros(round.processor)));
+        let in_turn = || rounds.iter().zip(&ways[0].1);
+        let waits = median(in_turn().map(|(way, here)| micros(way.p50()) - micros(here.p50())));
+        let works =
+            median(in_turn().map(|(way, here)| micros(way.processor) - micros(here.processor)));
         println!(
-            "grpc/{name}/{n_notes}: p50 {p50:.1?}, p99 {p99:.1?}; {CLIENTS} clients: {each:.1?} of processor time a call"
+            "grpc/{name}/{n_notes}: p50 {p50:.1?}, p99 {p99:.1?}, {waits:.0} µs more than in the process; {CLIENTS} clients: {processor:.0} µs of processor time a call, {works:.0} more"
         );
     }
 }
 
-/// Asks with all clients, each as soon as it has its answer.
-async fn together(transport: &impl Transport) {
-    let clients: Vec<_> = (0..CLIENTS)
-        .map(|_| {
-            let transport = transport.clone();
-            tokio::spawn(async move {
-                for _ in 0..CALLS {
-                    ask(transport.clone()).await;
-                }
-            })
-        })
-        .collect();
-    for client in clients {
-        client.await.expect("no call fails");
+/// Asks so often, each time as soon as the answer is there; what each took.
+async fn asked(transport: impl Transport, n_calls: usize) -> Vec<Duration> {
+    let mut times = Vec::with_capacity(n_calls);
+    for _ in 0..n_calls {
+        let start = Instant::now();
+        black_box(ask(transport.clone()).await);
+        times.push(start.elapsed());
     }
+    times
 }
