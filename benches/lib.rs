@@ -28,8 +28,14 @@ const LINKS_PER_NOTE: usize = 6;
 /// Notes below a note, in a corpus's hierarchy.
 const CHILDREN_PER_NOTE: usize = 8;
 
-/// Distinct words of a corpus. The first are the most frequent.
+/// Distinct words of a corpus. The first are the most frequent: each of the first ten stands in most notes.
 const VOCABULARY: usize = 20_000;
+
+/// How alike the first words are: Mandelbrot's constant for English.
+const SAID_ALIKE: f64 = 2.7;
+
+/// How alike the notes with most links are: the first has links from every fortieth note.
+const LINKED_ALIKE: f64 = 30.0;
 
 /// What is asked for by name: a stage, an operation of it, or one size of that; nothing where all is.
 ///
@@ -83,7 +89,7 @@ fn linked(n_notes: usize, n_links: usize) -> impl Iterator<Item = (NoteId, NodeS
     (0..n_notes).map(move |at| {
         let links = (0..n_links).map(|link| {
             let (kind, source) = kinds[usize::from(link == 0)].clone();
-            (note(skewed(&mut random, n_notes)), kind, source)
+            (note(skewed(&mut random, n_notes, LINKED_ALIKE)), kind, source)
         });
         let links = links.collect();
         let parent = (at > 0).then(|| note((at - 1) / CHILDREN_PER_NOTE));
@@ -108,7 +114,8 @@ pub fn dense_graph(n_notes: usize) -> NoteGraph {
 
 /// A text of `n_words` words, frequent ones more often.
 pub fn text(random: &mut Random, n_words: usize) -> String {
-    let words: Vec<String> = (0..n_words).map(|_| word(skewed(random, VOCABULARY))).collect();
+    let words: Vec<String> =
+        (0..n_words).map(|_| word(skewed(random, VOCABULARY, SAID_ALIKE))).collect();
     words.join(" ")
 }
 
@@ -129,11 +136,16 @@ pub fn word(mut rank: usize) -> String {
     }
 }
 
-/// A number below `end`, small ones more often: the first tenth comes half of the time.
-fn skewed(random: &mut Random, end: usize) -> usize {
-    let first = (end / 10).max(1);
-    let end = if random.below(2) == 0 { first } else { end };
-    random.below(end)
+/// A number below `end`, small ones more often, as Zipf and Mandelbrot found it of words: about as often as one over it and `flat` tells, so that a larger `flat` has the first ones alike.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is between 0 and `end`"
+)]
+fn skewed(random: &mut Random, end: usize, flat: f64) -> usize {
+    let even = random.below(1 << 24) as f64 / f64::from(1 << 24);
+    let number = flat * ((end as f64 + flat) / flat).powf(even) - flat;
+    (number as usize).min(end - 1)
 }
 
 /// `n` unit vectors of `dimension` around a few dozen centres, as texts on a few dozen subjects would have.

@@ -14,7 +14,7 @@ use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::{NoteId, NotePath};
 use weft_testkit::Random;
 
-use crate::{Centres, skewed, text, vectors, word};
+use crate::{Centres, LINKED_ALIKE, skewed, text, vectors, word};
 
 /// Floats of a vector, as the bundled model makes them.
 pub const DIMENSION: usize = 384;
@@ -39,8 +39,9 @@ pub struct Vault {
 /// The file of the note at `at` of `n_notes`: a property, a heading, words, and links of which early notes get more.
 pub fn file(random: &mut Random, at: usize, n_notes: usize) -> (NotePath, String) {
     let path = NotePath::new(format!("{:02}/note-{at:06}.md", at % 50));
-    let links: Vec<String> =
-        (0..LINKS).map(|_| format!("[[note-{:06}]]", skewed(random, n_notes))).collect();
+    let links: Vec<String> = (0..LINKS)
+        .map(|_| format!("[[note-{:06}]]", skewed(random, n_notes, LINKED_ALIKE)))
+        .collect();
     let title = format!("{} {}", word(at % 5_000), word(at / 3));
     let halves = (text(random, WORDS / 2), text(random, WORDS / 2));
     let body = format!(
