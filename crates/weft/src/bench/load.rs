@@ -17,6 +17,9 @@ use crate::percentile::percentile_ms;
 /// What does not count: connections open, caches fill.
 pub(super) const WARM_UP: Duration = Duration::from_secs(1);
 
+/// How long the clock of a steady load sleeps at most before it sees whether it is still wanted.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+
 /// Calls on their way at most; more are held back and counted.
 const IN_FLIGHT: usize = 10_000;
 
@@ -39,9 +42,10 @@ pub(super) struct Load {
 pub(super) struct Sample {
     client: usize,
     call: Call,
+    /// When it was due, where it was due at a time, or else sent.
+    begun: Instant,
     sent: Instant,
-    /// How much later it left than it was due, where it was due at a time.
-    late: Option<Duration>,
+    /// From when it was begun to its end.
     took: Duration,
     outcome: Outcome,
     seen: Seen,
@@ -56,16 +60,16 @@ impl Sample {
         material: Arc<Material>,
     ) -> Self {
         let sent = Instant::now();
-        let late = due.map(|due| sent - due);
+        let begun = due.unwrap_or(sent);
         let Answer { outcome, seen } = caller.call(call, at, material).await;
-        Self { client, call, sent, late, took: sent.elapsed(), outcome, seen }
+        Self { client, call, begun, sent, took: begun.elapsed(), outcome, seen }
     }
 
     /// What it showed.
     pub(super) fn sighting(&self) -> Sighting<'_> {
-        let Self { client, sent, took, seen, call: _, late: _, outcome: _ } = self;
-        let (sent, took) = (sent.into_std(), *took);
-        Sighting { client: *client, sent, ended: sent + took, seen }
+        let Self { client, begun, sent, took, seen, call: _, outcome: _ } = self;
+        let ended = (*begun + *took).into_std();
+        Sighting { client: *client, sent: sent.into_std(), ended, seen }
     }
 }
 
@@ -88,7 +92,7 @@ pub(crate) struct LoadReport {
     pub(crate) deadline: Option<DeadlineReport>,
     /// Calls that were not made, since too many were on their way.
     pub(crate) n_held_back: usize,
-    /// Milliseconds by which the slowest hundredth of the calls left later than planned: the load's own fault, not the daemon's.
+    /// Milliseconds by which the slowest hundredth of the calls left later than planned, which their latencies hold: this process had no time for them.
     pub(crate) late_ms_p99: Option<f64>,
     /// Microseconds of processor time of this process for each call: that of the answer too, where this process gives it.
     pub(crate) cpu_us_per_call: Option<f64>,
@@ -138,7 +142,7 @@ pub(crate) struct CallReport {
     pub(crate) latency_ms: Latencies,
 }
 
-/// Milliseconds from sending a call to its end.
+/// Milliseconds from when a call was due, or else sent, to its end.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Latencies {
     pub(crate) p50: f64,
@@ -192,8 +196,11 @@ impl Load {
             samples.push(sample);
         }
         let counted: Vec<&Sample> =
-            samples.iter().filter(|sample: &&Sample| sample.sent >= start).collect();
-        let late: Vec<Duration> = counted.iter().filter_map(|sample| sample.late).collect();
+            samples.iter().filter(|sample: &&Sample| sample.begun >= start).collect();
+        let late: Vec<Duration> = match pace {
+            Pace::BackToBack => Vec::new(),
+            Pace::PerSecond(_) => counted.iter().map(|sample| sample.sent - sample.begun).collect(),
+        };
         let mut kinds: Vec<Call> = counted.iter().map(|sample| sample.call).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -286,12 +293,23 @@ impl Load {
 /// Calls `act` so many times a second until `end`, evenly, with the number of the time and when it was due.
 pub(super) async fn steadily(rate: f64, end: Instant, mut act: impl FnMut(usize, Instant)) {
     let begin = Instant::now();
-    for at in 0.. {
-        let due = begin + Duration::from_secs_f64(at as f64 / rate);
-        if due >= end {
-            break;
+    let (sender, mut ticks) = mpsc::unbounded_channel();
+    // The runtime's own clock goes in milliseconds.
+    tokio::task::spawn_blocking(move || {
+        for at in 0.. {
+            let due = begin + Duration::from_secs_f64(at as f64 / rate);
+            while let Some(wait) = due.checked_duration_since(Instant::now()) {
+                if due >= end || sender.is_closed() {
+                    return;
+                }
+                std::thread::sleep(wait.min(LONGEST_SLEEP));
+            }
+            if due >= end || sender.send((at, due)).is_err() {
+                return;
+            }
         }
-        sleep_until(due).await;
+    });
+    while let Some((at, due)) = ticks.recv().await {
         act(at, due);
     }
 }
@@ -364,17 +382,45 @@ mod tests {
         assert!(Latencies::of(Vec::new()).max <= 0.0);
     }
 
-    #[test]
-    fn what_failed_is_counted_by_status() {
-        let sample = |outcome, ms| Sample {
+    #[tokio::test]
+    async fn a_steady_load_keeps_its_pace_though_it_is_held_up() {
+        let begin = Instant::now();
+        let mut dues = Vec::new();
+        steadily(100.0, begin + Duration::from_millis(95), |at, due| {
+            assert_eq!(at, dues.len());
+            if at == 2 {
+                std::thread::sleep(Duration::from_millis(30));
+            }
+            dues.push(due);
+        })
+        .await;
+        assert!(matches!(dues.len(), 9 | 10), "{}", dues.len());
+        assert!(dues.windows(2).all(|pair| pair[1] - pair[0] == Duration::from_millis(10)));
+    }
+
+    #[tokio::test]
+    async fn who_waits_to_be_sent_waits() {
+        let due = Instant::now() - Duration::from_secs(2);
+        let sample = Sample { begun: due, ..sample(Outcome::Whole, 2_001) };
+        let sighting = sample.sighting();
+        assert_eq!(sighting.ended, due.into_std() + Duration::from_millis(2_001));
+        assert!(sighting.sent > sighting.ended - Duration::from_secs(1));
+    }
+
+    fn sample(outcome: Outcome, ms: u64) -> Sample {
+        Sample {
             client: 0,
             call: Call::Get,
+            begun: Instant::now(),
             sent: Instant::now(),
-            late: None,
             took: Duration::from_millis(ms),
             outcome,
             seen: Seen::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn what_failed_is_counted_by_status() {
         let samples = [
             sample(Outcome::Whole, 2),
             sample(Outcome::Degraded, 2),
