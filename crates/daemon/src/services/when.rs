@@ -76,12 +76,15 @@ impl Services {
         // The vaults are held for a moment only, so that the daemon can stop.
         let is_being_read = || {
             let snapshot = self.vaults()?.engine().snapshot();
-            Ok::<_, Status>(snapshot.vectors.as_ref().is_some_and(Vectors::is_being_read))
+            // What is past has no vectors.
+            let is_asked = when.as_of.is_none_or(|asked| asked == snapshot.generation);
+            let vectors = snapshot.vectors.as_ref().filter(|_| is_asked);
+            Ok::<_, Status>(vectors.is_some_and(Vectors::is_being_read))
         };
-        // What is past has no vectors.
-        if when.as_of.is_some() || !is_being_read()? {
+        if !is_being_read()? {
             return Ok(());
         }
+        let _place = self.stream_place()?;
         let read = async {
             loop {
                 generations.mark_unchanged();

@@ -170,8 +170,9 @@ impl Meaning {
     pub(super) fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
         let was = std::mem::replace(&mut self.building, Building::Nothing);
         if was == Building::Graph {
-            self.shelf.attach(graph)?;
+            // It serves also where there is no room to keep it for the next start.
             self.unpublished = true;
+            self.shelf.attach(graph)?;
         }
         Ok(())
     }

@@ -326,10 +326,15 @@ impl Writer {
             Err(error) => {
                 self.unread = Some(Instant::now() + RETRY);
                 if reading.is_some() {
+                    let shown = self.show_vectors();
+                    if shown.is_err() {
+                        // There is no number for it; but what has no vectors must not pass for found by them.
+                        let vectors = self.vectors(&newest.notes);
+                        self.publish_counted(Snapshot { vectors, ..Snapshot::clone(&newest) });
+                    }
+                    self.note(shown);
                     // Nobody waits for another try.
                     drop(reading);
-                    let shown = self.show_vectors();
-                    self.note(shown);
                 }
                 Err(error.into())
             }

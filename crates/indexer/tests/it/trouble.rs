@@ -341,13 +341,14 @@ fn found(indexer: &Indexer) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A disk without room for vectors.
-#[derive(Default)]
-struct NoRoomForVectors(AtomicBool);
+/// A disk without room for what bears one of these names, or lies in such a folder.
+struct NoRoomFor(&'static [&'static str], AtomicBool);
 
-impl Gate for NoRoomForVectors {
+impl Gate for NoRoomFor {
     fn pass(&self, _: Step, path: &Path) -> std::io::Result<()> {
-        let is_kept = self.0.load(Ordering::SeqCst) && path.iter().any(|part| part == "vectors");
+        let Self(names, is_full) = self;
+        let is_named = names.iter().any(|name| path.iter().any(|part| part == *name));
+        let is_kept = is_named && is_full.load(Ordering::SeqCst);
         if is_kept { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
@@ -355,6 +356,16 @@ impl Gate for NoRoomForVectors {
 /// Vectors are read back behind the first answers: an error there once refused to open, and must be told, wherever it is met.
 #[test]
 fn vectors_that_cannot_be_read_back_are_told_of_and_tried_again() {
+    unreadable(&["vectors"]);
+}
+
+/// Then what was found without them has no number of its own, and must still not pass for whole.
+#[test]
+fn vectors_that_cannot_be_read_back_from_a_full_disk_are_told_of() {
+    unreadable(&["vectors", "ISSUED"]);
+}
+
+fn unreadable(names: &'static [&'static str]) {
     let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
     let indexer = place.open(&embedder);
     let before = settle(&indexer);
@@ -367,8 +378,7 @@ fn vectors_that_cannot_be_read_back_are_told_of_and_tried_again() {
     bytes[64 + 40] ^= 1;
     std::fs::write(&path, bytes).expect("written");
 
-    let disk = Arc::new(NoRoomForVectors::default());
-    disk.0.store(true, Ordering::SeqCst);
+    let disk = Arc::new(NoRoomFor(names, AtomicBool::new(true)));
     let gate = Arc::clone(&disk) as Arc<dyn Gate>;
     let settings = IndexSettings { disk: Disk::behind(gate), ..place.settings() };
     let model: Arc<dyn Embedder> = Arc::clone(&embedder) as Arc<dyn Embedder>;
@@ -381,14 +391,15 @@ fn vectors_that_cannot_be_read_back_are_told_of_and_tried_again() {
         (uris(&by_word), &by_word.degraded[..]),
         (vec!["moss"], &told.map(str::to_owned)[..])
     );
-    assert!(by_word.generation > before && !by_word.hits[0].fresh, "answers are others");
+    assert_eq!(by_word.generation > before, names == ["vectors"], "where there is a number");
+    assert!(!by_word.hits[0].fresh);
     let status = indexer.status();
     assert!(status.notices[0].contains("no storage space"), "{:?}", status.notices);
     assert_eq!(status.n_vectors_pending, 3);
 
-    disk.0.store(false, Ordering::SeqCst);
+    disk.1.store(false, Ordering::SeqCst);
     let after = settle(&indexer);
-    assert!(after > by_word.generation, "and others again");
+    assert!(after > by_word.generation, "answers are others again");
     let again = search(&indexer, "soft", SearchMode::Hybrid);
     assert_eq!((again.hits, again.degraded), (whole.hits, whole.degraded));
     let status = indexer.status();
