@@ -209,7 +209,9 @@ fn embedding() {
         }
         assert!(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.n_waiting == 0));
         indexer.stop();
-        let texts: Vec<&str> = texts.values().map(String::as_str).collect();
+        let mut texts: Vec<&str> = texts.values().map(String::as_str).collect();
+        // As the index does it: texts of a length fill a batch.
+        texts.sort_unstable_by_key(|text| text.len());
         let (start, before) = (Instant::now(), process_cpu());
         for batch in texts.chunks(embedder.batch()) {
             ask(batch);

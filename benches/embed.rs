@@ -45,6 +45,11 @@ fn measure(criterion: &mut Criterion, name: &str, settings: &EmbeddingSettings) 
     let opened = open(settings).expect("the bundled model opens");
     assert!(opened.notes.is_empty(), "{:?}", opened.notes);
     let embedder = opened.embedder.expect("the bundled model is a model");
+    let said =
+        ["How is bread baked?", "A recipe for a loaf from one's own oven", "The treaty ends"];
+    let said = embedder.embed(&said, Role::Document).expect("the model is ours");
+    let alike = |other: usize| said[0].iter().zip(&said[other]).map(|(a, b)| a * b).sum::<f32>();
+    assert!(alike(0) > 0.999 && alike(1) > alike(2) + 0.2, "they are vectors of what was said");
     let mut random = Random::new(37);
     let mut group = criterion.benchmark_group("embed");
     group.sample_size(10);

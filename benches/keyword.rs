@@ -57,7 +57,7 @@ fn build(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A frequent and three rarer words, each an alternative to the others.
+/// A word that most notes hold, one that few do, four as alternatives, and two that stand side by side.
 fn search(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keyword");
     group.throughput(Throughput::Elements(1));
@@ -70,15 +70,26 @@ fn search(criterion: &mut Criterion) {
             let query = reader.parse(text, &options).expect("memory can be read");
             reader.search(&query, K, &NoteSet::All).expect("memory can be read")
         };
-        let query = words.join(" ");
-        let found = ask(&query);
-        assert_eq!(found.len(), K);
-        let body = &bodies[found[0].note.index()];
-        let n_held = words.iter().filter(|word| body.split(' ').any(|held| held == *word)).count();
-        assert!(n_held >= 2, "the best note holds {n_held} of the words");
-        group.bench_function(BenchmarkId::new("four_words", n_notes), |bencher| {
-            bencher.iter(|| ask(black_box(&query)));
-        });
+        let phrase = bodies[n_notes / 2].split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let queries = [
+            ("frequent_word", word(3), vec![word(3)]),
+            ("rare_word", word(5_000), vec![word(5_000)]),
+            ("four_words", words.join(" "), words.to_vec()),
+            ("phrase", format!("\"{phrase}\""), vec![phrase]),
+        ];
+        for (name, query, held) in queries {
+            let found = ask(&query);
+            let is_rare = bodies.len() < 20_000 && (name == "rare_word" || name == "phrase");
+            assert!(found.len() == K || is_rare && !found.is_empty(), "{query}: {}", found.len());
+            for hit in found {
+                let body = format!(" {} ", bodies[hit.note.index()]);
+                let n_held = held.iter().filter(|held| body.contains(&format!(" {held} "))).count();
+                assert!(n_held > 0, "{query}: a note that holds nothing of it was found");
+            }
+            group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
+                bencher.iter(|| ask(black_box(&query)));
+            });
+        }
     }
     group.finish();
 }
