@@ -210,7 +210,7 @@ fn embedding() {
         assert!(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.n_waiting == 0));
         indexer.stop();
         let mut texts: Vec<&str> = texts.values().map(String::as_str).collect();
-        // As the index does it: texts of a length fill a batch.
+        // Texts of a length fill a batch: so the model takes least, though the index gives them in another order.
         texts.sort_unstable_by_key(|text| text.len());
         let (start, before) = (Instant::now(), process_cpu());
         for batch in texts.chunks(embedder.batch()) {
