@@ -1,5 +1,6 @@
 //! Texts on their way to the model.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -253,6 +254,8 @@ impl Backlog {
             pending.push((text, at));
         }
         self.ready.extend(last.iter().flat_map(|(_, entry)| texts_of(entry, &pending)));
+        // Texts of a length follow each other, so that the model asks for the same room again; the long ones come first, and nobody is promised too much.
+        self.ready.make_contiguous().sort_by_key(|(_, text)| Reverse(text.len()));
     }
 }
 

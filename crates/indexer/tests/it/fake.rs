@@ -1,8 +1,8 @@
 //! An embedder that needs no model, and a vault in a temporary folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use weft_engine::{Engine, EngineSettings, SearchAnswer, SearchMode, SearchRequest, Without};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
@@ -15,6 +15,8 @@ const DIMENSION: usize = 32;
 pub(crate) struct FakeEmbedder {
     identity: ModelIdentity,
     pub(crate) n_documents: AtomicUsize,
+    /// Bytes of each document, in the order they were given.
+    pub(crate) lengths: Mutex<Vec<usize>>,
     /// Whether documents cannot be embedded now.
     pub(crate) is_down: AtomicBool,
 }
@@ -33,7 +35,7 @@ impl FakeEmbedder {
             pooling: "sum".into(),
         };
         let (n_documents, is_down) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Arc::new(Self { identity, n_documents, is_down })
+        Arc::new(Self { identity, n_documents, lengths: Mutex::default(), is_down })
     }
 }
 
@@ -57,6 +59,8 @@ impl Embedder for FakeEmbedder {
         }
         if role == Role::Document {
             self.n_documents.fetch_add(texts.len(), Ordering::SeqCst);
+            let mut lengths = self.lengths.lock().expect("nobody panicked");
+            lengths.extend(texts.iter().map(|text| text.len()));
         }
         Ok(texts.iter().map(|text| vector(text)).collect())
     }

@@ -45,6 +45,22 @@ fn a_reopened_store_answers_the_same_bytes_and_embeds_nothing() {
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 3);
 }
 
+/// Texts of a length cost the bundled model less than texts in any order.
+#[test]
+fn the_model_gets_texts_by_length() {
+    let place = Place::new(&[]);
+    for n in 0..80 {
+        let body = format!("# Note {n:02}\n{}\n", "word ".repeat(n * 37 % 41));
+        place.write(&format!("{n}.md"), body.as_bytes());
+    }
+    let embedder = FakeEmbedder::new();
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let lengths = embedder.lengths.lock().unwrap();
+    assert_eq!(lengths.len(), 80);
+    assert!(lengths.is_sorted_by(|longer, next| longer >= next), "{lengths:?}");
+}
+
 #[test]
 fn edits_renames_and_deletions_are_followed() {
     let place = Place::new(FILES);
