@@ -135,11 +135,7 @@ impl KeywordReader {
             let earlier = earlier.iter().find(|segment| segment.id == reader.segment_id());
             segments.push(Segment::open(reader, earlier, fields, place)?);
         }
-        let n_slots = segments
-            .iter()
-            .flat_map(|segment| segment.notes.iter())
-            .map(|note| note.index() + 1)
-            .max();
+        let n_slots = segments.iter().map(|segment| segment.n_slots).max();
         let mut places = vec![NOWHERE; n_slots.unwrap_or(0)];
         let mut n_notes = 0;
         for (segment_idx, segment) in (0..).zip(&segments) {

@@ -62,6 +62,8 @@ pub(super) struct Segment {
     /// The note of each document, and its length.
     pub(super) notes: Arc<[NoteId]>,
     pub(super) lengths: Arc<[u32]>,
+    /// Above the slots of all its notes.
+    pub(super) n_slots: usize,
     /// Live notes by language.
     pub(super) languages: [u32; Language::ALL.len()],
     /// The sum of the lengths of live notes.
@@ -103,30 +105,39 @@ impl Segment {
             text: index(fields.text)?,
             prominent: [index(title)?, index(aliases)?, index(headings)?, index(tags)?],
             names: index(fields.names)?,
+            n_slots: earlier.map_or_else(
+                || notes.iter().map(|note| note.index() + 1).max().unwrap_or(0),
+                |earlier| earlier.n_slots,
+            ),
             notes,
             lengths,
-            languages: [0; Language::ALL.len()],
-            total_length: 0,
+            languages: earlier.map_or([0; _], |earlier| earlier.languages),
+            total_length: earlier.map_or(0, |earlier| earlier.total_length),
             all_counts: earlier.map(|earlier| Arc::clone(&earlier.all_counts)).unwrap_or_default(),
             deleted_counts: OnceLock::new(),
         };
         let languages = segment.number_column(LANGUAGE)?;
-        for doc in reader.doc_ids_alive() {
-            segment.total_length += u64::from(segment.lengths[doc as usize]);
-            let language = Language::from_code(languages.first(doc).unwrap_or(u64::MAX));
-            segment.languages[language as usize] += 1;
-        }
-        if let Some(earlier) = earlier
-            && let Some(counts) = earlier.deleted_counts.get()
-        {
-            let mut counts = TermCounts::clone(counts);
-            let newly_deleted =
-                earlier.reader.doc_ids_alive().filter(|doc| reader.is_deleted(*doc));
-            for doc in newly_deleted {
-                segment.add_terms_of(doc, &mut counts)?;
+        let language = |doc| Language::from_code(languages.first(doc).unwrap_or(u64::MAX)) as usize;
+        let Some(earlier) = earlier else {
+            for doc in reader.doc_ids_alive() {
+                segment.total_length += u64::from(segment.lengths[doc as usize]);
+                segment.languages[language(doc)] += 1;
             }
-            segment.deleted_counts = OnceLock::from(Arc::new(counts));
+            return Ok(Arc::new(segment));
+        };
+        let mut counts = earlier.deleted_counts.get().map(|counts| TermCounts::clone(counts));
+        for doc in earlier.live_docs().filter(|doc| reader.is_deleted(*doc)) {
+            segment.total_length -= u64::from(segment.lengths[doc as usize]);
+            let of_language = &mut segment.languages[language(doc)];
+            // What was counted is read from a mapped file, which another program may have changed since.
+            *of_language = of_language
+                .checked_sub(1)
+                .ok_or_else(|| place.corrupt("a note's language is not what it was"))?;
+            if let Some(counts) = &mut counts {
+                segment.add_terms_of(doc, counts)?;
+            }
         }
+        segment.deleted_counts = counts.map(|counts| Arc::new(counts).into()).unwrap_or_default();
         Ok(Arc::new(segment))
     }
 

@@ -151,6 +151,32 @@ fn requirements_and_exclusions_admit_notes() {
     assert!(reader.scores(&lone, &notes).unwrap()[0] > 0.0, "let in for once");
 }
 
+/// A query is read in the endings of the languages that are there, and of no others.
+#[test]
+fn a_language_goes_with_its_last_note() {
+    let settings =
+        KeywordSettings { merge_factor: 9, max_deleted_share: 1.0, ..KeywordSettings::default() };
+    let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+    let english = "The ferns were growing in the shade of the old houses for a long time";
+    let russian = "Папоротники росли в тени старых домов, и они давно не были политы водой";
+    take_in(&mut writer, [english, russian, russian].map(|body| document("", body)));
+    let languages = writer.commit(1).unwrap().languages().to_vec();
+    assert_eq!(languages, [Language::Russian, Language::English]);
+    for (generation, note, expected) in
+        [(2, 1, &[Language::English, Language::Russian][..]), (3, 2, &[Language::English])]
+    {
+        writer.delete(NoteId::new(note)).unwrap();
+        let reader = writer.commit(generation).unwrap();
+        assert_eq!(reader.languages(), expected);
+        assert_eq!(
+            reader.mean_length().to_bits(),
+            indexed(settings, &[("", english), ("", russian)][..expected.len()])
+                .mean_length()
+                .to_bits()
+        );
+    }
+}
+
 #[test]
 fn two_languages_live_in_one_index() {
     let reader = reader(&[
@@ -507,6 +533,7 @@ fn another_analysis_is_refused() {
 const WORDS: &[&str] = &[
     "fern",
     "ferns",
+    "папоротник",
     "moss",
     "shade",
     "the",
@@ -589,6 +616,7 @@ proptest! {
 
         let all: Vec<NoteId> = (0..14).map(NoteId::new).collect();
         prop_assert_eq!(edited.n_notes(), live.len());
+        prop_assert_eq!(edited.languages(), fresh.languages());
         prop_assert_eq!(edited.mean_length().to_bits(), fresh.mean_length().to_bits());
         for note in &all {
             prop_assert_eq!(edited.rare_terms(*note, 5).unwrap(), fresh.rare_terms(*note, 5).unwrap());
