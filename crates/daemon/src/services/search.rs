@@ -1,7 +1,7 @@
 //! SearchService.
 
 use tonic::{Request, Response, Status};
-use weft_engine::{EngineError, Loss, SearchMode};
+use weft_engine::{EngineError, Loss};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::search_service_server::SearchService;
 
@@ -20,7 +20,7 @@ impl SearchService for Services {
         let request = request.into_inner();
         let when = request.when();
         let asked = convert::search::search_request(request)?;
-        if asked.mode != SearchMode::Keyword {
+        if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
         let answer = self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
@@ -36,7 +36,7 @@ impl SearchService for Services {
         let when = request.search.as_ref().map(Timed::when).unwrap_or_default();
         let asked = convert::why_not::why_not_request(request)?;
         let note = asked.note.clone();
-        if asked.search.mode != SearchMode::Keyword {
+        if asked.search.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
         let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
-use weft_engine::{Hit, SearchAnswer, SearchMode};
+use weft_engine::{Hit, SearchAnswer};
 use weft_proto::noteweft::v1 as wire;
 
 use super::when::Timed as _;
@@ -154,7 +154,7 @@ impl Services {
     async fn search_again(&self, search: &wire::SearchRequest) -> Result<SearchAnswer, Status> {
         let deadline = std::time::Instant::now() + self.0.limits.timeout;
         let (when, asked) = (search.when(), convert::search::search_request(search.clone())?);
-        if asked.mode != SearchMode::Keyword {
+        if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
         self.compute_when(deadline, when, move |engine| engine.search(&asked)).await

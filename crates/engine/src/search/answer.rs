@@ -42,6 +42,14 @@ pub struct SearchRequest {
     pub explain: bool,
 }
 
+impl SearchRequest {
+    /// Whether notes are looked for by meaning, alone or beside words, unless the query then names nothing to look for.
+    #[must_use]
+    pub fn searches_by_meaning(&self) -> bool {
+        self.mode != SearchMode::Keyword && !self.query.trim().is_empty()
+    }
+}
+
 /// Parts of the ranking that a search does without: to see what they are worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Without {
