@@ -1,7 +1,9 @@
 //! A search asked of the engine, of the service in the process, and over a connection.
 //!
 //! By words alone: a model would take a hundred times as long as the wire, and as much in both.
-//! `weft bench --vault … --wire` measures the same on notes of one's own.
+//! Before each call whose time counts, one that does nothing is made over a connection of its own: after any call over a socket the same search takes 1.3 to 1.5 times as long on the same thread, whatever it is asked over, since the processor has forgotten it meanwhile.
+//! What the engine takes without that is told beside, and processor time is of calls without it.
+//! `weft bench --vault … --wire` compares the two on notes of one's own, without such calls.
 #![expect(clippy::print_stdout, reason = "criterion measures no processor time")]
 
 use std::fs;
@@ -16,6 +18,9 @@ use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codegen::StdError;
 use tonic::transport::Channel;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 use weft_benches::clock::{Percentiles, ROUNDS, median, process_cpu};
 use weft_benches::vault::file;
 use weft_benches::{SIZES, is_measured, sizes, word};
@@ -94,21 +99,35 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
         assert_eq!(said, uris(&mut own.hits.iter().map(|hit| hit.uri.to_string())), "the engine");
     }
 
+    let engines = vec![engine; CLIENTS];
+    let quiet = runtime.block_on(daemon.channel()).expect("it listens");
+    assert_eq!(runtime.block_on(nothing(quiet.clone(), 0)), ServingStatus::Serving);
+    let wire = Wire { runtime: &runtime, quiet: Some(quiet), n_notes };
+    let warm = Wire { quiet: None, ..wire.clone() };
     let mut group = criterion.benchmark_group("grpc");
     group.throughput(Throughput::Elements(1));
-    group.bench_function(BenchmarkId::new("engine", n_notes), |bencher| {
-        let mut at = 0;
-        bencher.iter(|| {
-            at += 1;
-            engine.search(&question(at)).expect("memory can be read")
-        });
-    });
-    measure(&mut group, &runtime, "in_process", n_notes, &here[0]);
-    measure(&mut group, &runtime, "tcp", n_notes, &tcp[0]);
-    measure(&mut group, &runtime, "unix_socket", n_notes, &socket[0]);
+    warm.measure(&mut group, "engine_alone", &engines[0], search);
+    wire.measure(&mut group, "engine", &engines[0], search);
+    wire.measure(&mut group, "in_process", &here[0], ask);
+    wire.measure(&mut group, "tcp", &tcp[0], ask);
+    wire.measure(&mut group, "unix_socket", &socket[0], ask);
+    wire.measure(&mut group, "nothing_tcp", &tcp[0], nothing);
+    wire.measure(&mut group, "nothing_unix_socket", &socket[0], nothing);
     group.finish();
     if is_measured() {
-        told(&runtime, n_notes, &engine, (&here, &tcp, &socket));
+        let mut ways: [Vec<Round>; WAYS.len()] = Default::default();
+        for _ in 0..ROUNDS {
+            let [alone, of_engine, of_process, of_tcp, of_socket, tcp_alone, socket_alone] =
+                &mut ways;
+            alone.push(warm.round(&engines, search));
+            of_engine.push(wire.round(&engines, search));
+            of_process.push(wire.round(&here, ask));
+            of_tcp.push(wire.round(&tcp, ask));
+            of_socket.push(wire.round(&socket, ask));
+            tcp_alone.push(wire.round(&tcp, nothing));
+            socket_alone.push(wire.round(&socket, nothing));
+        }
+        told(n_notes, &ways);
     }
     indexer.stop();
     runtime.block_on(daemon.stop()).expect("it ends");
@@ -143,6 +162,11 @@ fn question(at: usize) -> engine::SearchRequest {
     }
 }
 
+/// What the engine answers to the `at`-th question.
+async fn search(engine: Engine, at: usize) -> engine::SearchAnswer {
+    engine.search(&question(at)).expect("memory can be read")
+}
+
 /// The answer to the `at`-th question.
 async fn ask(transport: impl Transport, at: usize) -> SearchResponse {
     let request = SearchRequest {
@@ -154,105 +178,143 @@ async fn ask(transport: impl Transport, at: usize) -> SearchResponse {
     answer.expect("it serves").into_inner()
 }
 
-fn measure(
-    group: &mut BenchmarkGroup<'_, WallTime>,
-    runtime: &Runtime,
-    name: &str,
-    n_notes: usize,
-    transport: &impl Transport,
-) {
-    // Asked by a task of the runtime, as services ask: from outside, each answer would wake one thread more.
-    group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
-        bencher.iter_custom(|n| {
-            let n_calls = usize::try_from(n).expect("they fit");
-            let asked = runtime.spawn(asked(transport.clone(), n_calls));
-            runtime.block_on(asked).expect("no call fails").iter().sum()
-        });
-    });
+/// A call for which nothing is done: what the daemon knows of itself.
+async fn nothing(channel: Channel, _at: usize) -> ServingStatus {
+    let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
+    answer.expect("it listens").into_inner().status()
+}
+
+/// Asks so often, each time as soon as the answer is there and after a call over `quiet` that does nothing; what each took.
+async fn asked<C: Clone, A: Future>(
+    client: C,
+    n_calls: usize,
+    quiet: Option<Channel>,
+    call: impl Fn(C, usize) -> A,
+) -> Vec<Duration> {
+    let mut times = Vec::with_capacity(n_calls);
+    for at in 0..n_calls {
+        if let Some(quiet) = &quiet {
+            black_box(nothing(quiet.clone(), at).await);
+        }
+        let start = Instant::now();
+        black_box(call(client.clone(), at).await);
+        times.push(start.elapsed());
+    }
+    times
 }
 
 /// What calls took in one round.
 struct Round {
-    /// Each of those asked one after the other.
-    times: Vec<Duration>,
-    /// Processor time of a call where all clients ask.
+    /// The median of those asked one after the other.
+    p50: Duration,
+    /// The slowest hundredth of them.
+    p99: Duration,
+    /// Processor time of a call where all clients ask, with nothing asked in between.
     processor: Duration,
 }
 
-impl Round {
-    async fn of(clients: &[impl Transport]) -> Self {
-        let one = clients[0].clone();
-        let times = tokio::spawn(asked(one, CALLS)).await.expect("no call fails");
+/// How each way is asked.
+#[derive(Clone)]
+struct Wire<'r> {
+    runtime: &'r Runtime,
+    /// What is asked for nothing before each call whose time counts.
+    quiet: Option<Channel>,
+    n_notes: usize,
+}
+
+impl Wire<'_> {
+    fn measure<C, A>(
+        &self,
+        group: &mut BenchmarkGroup<'_, WallTime>,
+        name: &str,
+        client: &C,
+        call: impl Fn(C, usize) -> A + Copy + Send + 'static,
+    ) where
+        C: Clone + Send + 'static,
+        A: Future<Output: Send> + Send + 'static,
+    {
+        group.bench_function(BenchmarkId::new(name, self.n_notes), |bencher| {
+            bencher.iter_custom(|n| {
+                let n_calls = usize::try_from(n).expect("they fit");
+                self.one(client, n_calls, call).iter().sum()
+            });
+        });
+    }
+
+    /// What calls of one client took, asked by a task of the runtime, as services ask: from outside, each answer would wake one thread more.
+    fn one<C, A>(
+        &self,
+        client: &C,
+        n_calls: usize,
+        call: impl Fn(C, usize) -> A + Send + 'static,
+    ) -> Vec<Duration>
+    where
+        C: Clone + Send + 'static,
+        A: Future<Output: Send> + Send + 'static,
+    {
+        let asked = asked(client.clone(), n_calls, self.quiet.clone(), call);
+        self.runtime.block_on(self.runtime.spawn(asked)).expect("no call fails")
+    }
+
+    fn round<C, A>(
+        &self,
+        clients: &[C],
+        call: impl Fn(C, usize) -> A + Copy + Send + 'static,
+    ) -> Round
+    where
+        C: Clone + Send + 'static,
+        A: Future<Output: Send> + Send + 'static,
+    {
+        let Percentiles { p50, p99 } = Percentiles::among(self.one(&clients[0], CALLS, call));
         let before = process_cpu();
-        let together: Vec<_> = clients
+        let together = clients
             .iter()
-            .map(|client| tokio::spawn(asked(client.clone(), CALLS / CLIENTS)))
-            .collect();
+            .map(|client| self.runtime.spawn(asked(client.clone(), CALLS / CLIENTS, None, call)));
+        let together: Vec<_> = together.collect();
         for client in together {
-            client.await.expect("no call fails");
+            self.runtime.block_on(client).expect("no call fails");
         }
         let n_calls = u32::try_from(clients.len() * (CALLS / CLIENTS)).expect("literals");
-        Self { times, processor: (process_cpu() - before) / n_calls }
-    }
-
-    /// Of the engine alone, asked by this thread.
-    fn of_engine(engine: &Engine) -> Self {
-        let before = process_cpu();
-        let times: Vec<Duration> = (0..CALLS)
-            .map(|at| {
-                let start = Instant::now();
-                black_box(engine.search(&question(at)).expect("memory can be read"));
-                start.elapsed()
-            })
-            .collect();
-        let n_calls = u32::try_from(CALLS).expect("a literal");
-        Self { times, processor: (process_cpu() - before) / n_calls }
-    }
-
-    fn p50(&self) -> Duration {
-        Percentiles::among(self.times.clone()).p50
+        Round { p50, p99, processor: (process_cpu() - before) / n_calls }
     }
 }
 
-/// Says what each way takes, and what it adds to the engine and to the service in the process: the medians of what it adds in each of some rounds, in which all take turns.
-fn told(
-    runtime: &Runtime,
-    n_notes: usize,
-    engine: &Engine,
-    (here, tcp, socket): (&[impl Transport], &[impl Transport], &[impl Transport]),
-) {
-    let mut ways = ["engine", "in_process", "tcp", "unix_socket"].map(|name| (name, Vec::new()));
-    for _ in 0..ROUNDS {
-        ways[0].1.push(Round::of_engine(engine));
-        ways[1].1.push(runtime.block_on(Round::of(here)));
-        ways[2].1.push(runtime.block_on(Round::of(tcp)));
-        ways[3].1.push(runtime.block_on(Round::of(socket)));
-    }
+/// The ways, in the order in which they take turns.
+const WAYS: [&str; 7] = [
+    "engine_alone",
+    "engine",
+    "in_process",
+    "tcp",
+    "unix_socket",
+    "nothing_tcp",
+    "nothing_unix_socket",
+];
+
+/// Says what each way takes, and what a search by it adds to the engine and to the service in the process: medians of the rounds, in which all took turns.
+fn told(n_notes: usize, ways: &[Vec<Round>; WAYS.len()]) {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
-    for (name, rounds) in &ways {
-        let times = rounds.iter().flat_map(|round| round.times.iter().copied());
-        let Percentiles { p50, p99 } = Percentiles::among(times.collect());
-        let more = |other: usize, of: fn(&Round) -> Duration| {
-            let in_turn = rounds.iter().zip(&ways[other].1);
+    let [_, engine, in_process, ..] = ways;
+    for (name, rounds) in WAYS.iter().zip(ways) {
+        let each =
+            |of: fn(&Round) -> Duration| median(rounds.iter().map(|round| micros(of(round))));
+        let more = |others: &[Round], of: fn(&Round) -> Duration| {
+            let in_turn = rounds.iter().zip(others);
             median(in_turn.map(|(own, other)| micros(of(own)) - micros(of(other))))
         };
-        println!(
-            "grpc/{name}/{n_notes}: p50 {p50:.1?}, p99 {p99:.1?}, {:.0} µs more than the engine, {:.0} than in the process; {CLIENTS} clients: {:.0} µs of processor time a call, {:.0} more than in the process",
-            more(0, Round::p50),
-            more(1, Round::p50),
-            median(rounds.iter().map(|round| micros(round.processor))),
-            more(1, |round| round.processor),
+        let mut line = format!(
+            "grpc/{name}/{n_notes}: p50 {:.0} µs, p99 {:.0} µs; {CLIENTS} clients: {:.0} µs of processor time a call",
+            each(|round| round.p50),
+            each(|round| round.p99),
+            each(|round| round.processor),
         );
+        if !name.starts_with("nothing") {
+            line += &format!(
+                "; {:.0} µs more than the engine, {:.0} more than in the process, {:.0} of processor time",
+                more(engine, |round| round.p50),
+                more(in_process, |round| round.p50),
+                more(in_process, |round| round.processor),
+            );
+        }
+        println!("{line}");
     }
-}
-
-/// Asks so often, each time as soon as the answer is there; what each took.
-async fn asked(transport: impl Transport, n_calls: usize) -> Vec<Duration> {
-    let mut times = Vec::with_capacity(n_calls);
-    for at in 0..n_calls {
-        let start = Instant::now();
-        black_box(ask(transport.clone(), at).await);
-        times.push(start.elapsed());
-    }
-    times
 }
