@@ -23,11 +23,14 @@ export async function search(page, { query, note, folder }) {
 
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Folder or glob").fill(folder);
-  await page.waitForFunction((name) => [...document.querySelectorAll(".hits:not(.stale) .where > span:first-child")].every((where) => where.textContent.startsWith(name)), folder);
+  await page.waitForFunction((name) => {
+    const places = [...document.querySelectorAll(".hits:not(.stale) .where > span:first-child")];
+    return places.length > 0 && places.every((where) => where.textContent.startsWith(name));
+  }, folder);
   for (const [label, value] of [["Tags", "no-such-tag"], ["Type", "no-such-type"], ["Properties", "no = such, year >= 1700"], ["Dated from", "2999-01-01"], ["Dated before", "1000-01-01"], ["Links to", note], ["Linked from", note], ["Near", `${note}:1`]]) {
     await page.getByLabel(label, { exact: true }).fill(value);
   }
-  await page.getByText("Nothing found that passes the filter.").waitFor();
+  await page.locator(".results:has(.hits:not(.stale))").getByText("Nothing found that passes the filter.").waitFor();
   await page.getByRole("button", { name: "Clear the filter" }).click();
   await fresh.nth(9).waitFor();
 
@@ -37,6 +40,7 @@ export async function search(page, { query, note, folder }) {
   await page.getByLabel("Profile").selectOption("classic");
   await page.waitForFunction(() => location.hash.includes("profile=classic") && !location.hash.includes("w="));
   await page.getByRole("button", { name: "Back to the usual" }).click();
+  await fresh.first().waitFor();
 
   await page.getByRole("button", { name: "explain" }).click();
   await page.locator(".explained summary").click();
@@ -48,7 +52,7 @@ export async function search(page, { query, note, folder }) {
 
 /** Uses the view of `note`, from which a path leads to `far`. */
 export async function note(page, { far, note }) {
-  const told = page.locator(".around").getByText(/^[\d,]+ notes?, [\d,]+ links?/);
+  const told = page.locator(".around > :not(.stale)").getByText(/^[\d,]+ notes?, [\d,]+ links?/);
   await told.waitFor();
   const before = await told.textContent();
   await slide(page, "Hops", 2);
@@ -59,9 +63,12 @@ export async function note(page, { far, note }) {
   }
   await page.getByText("folder hierarchy").click();
   await page.waitForFunction(() => location.hash.includes("folders=1"));
+  // Which types there are, the answer says.
+  await told.waitFor();
   await page.locator(".chips span").first().click();
   await page.waitForFunction(() => location.hash.includes("without="));
   await page.locator(".chips span").first().click();
+  await page.waitForFunction(() => !location.hash.includes("without="));
   await page.getByLabel("Path from").fill(far);
   await page.getByRole("button", { name: "Find" }).click();
   await page.locator(".steps a").nth(1).waitFor();
@@ -73,7 +80,6 @@ export async function note(page, { far, note }) {
   await page.waitForFunction((n) => document.querySelectorAll(".ranked li").length > n, related);
   await page.locator(".siblings summary").first().waitFor();
   await slide(page, "Hops", 1);
-  await told.waitFor();
   const full = async () => (await dotsAtRest(page, "near")).filter(({ filled }) => filled);
   const [one, other] = await full();
   await joinDots(page, one, other);
@@ -83,7 +89,8 @@ export async function note(page, { far, note }) {
   const elsewhere = (from) => page.waitForFunction((name) => document.querySelector("h1") !== null && document.querySelector("h1").textContent !== name, from);
   await elsewhere(note);
   const there = await page.locator("h1").textContent();
-  await page.locator("aside ul a").first().click();
+  // The links of the note before may lead here.
+  await page.locator("aside > section:not(.stale) > ul a").first().click();
   await elsewhere(there);
 }
 
@@ -114,8 +121,10 @@ export async function index(page, { file }) {
     await page.waitForFunction((name) => document.querySelector(".index .choice :checked + span").textContent.startsWith(name), state);
   }
   await page.getByLabel("Part of a path").fill(file);
-  await page.waitForFunction((name) => [...document.querySelectorAll(".files tbody th")].every((row) => row.textContent.includes(name)), file);
-  assert.equal(await count(page, ".files tbody tr"), 1);
+  await page.waitForFunction((name) => {
+    const rows = [...document.querySelectorAll(".files tbody th")];
+    return rows.length === 1 && rows[0].textContent.includes(name);
+  }, file);
   await page.locator("summary", { hasText: "defaults" }).click();
   await page.locator(".settings").getByText("search.snippets", { exact: true }).waitFor();
   await page.locator(".generations li").first().waitFor();

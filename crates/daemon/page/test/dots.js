@@ -1,5 +1,7 @@
 // The dots of the graph, seen and clicked as a reader does.
 
+import { settled } from "./stage.js";
+
 /** Within this time a second click makes a double click. */
 const DOUBLE_CLICK_MS = 400;
 
@@ -46,8 +48,9 @@ async function dots(page, colour) {
   return found.map(({ x, y, filled }) => ({ x: frame.x + x, y: frame.y + y, filled }));
 }
 
-/** The same, once they stand still. */
+/** The same, once they are those of the question asked last, and stand still. */
 export async function dotsAtRest(page, colour) {
+  await settled(page);
   let before = "";
   for (let tries = 0; tries < 30; tries += 1) {
     const found = await dots(page, colour);
@@ -59,9 +62,9 @@ export async function dotsAtRest(page, colour) {
   throw new Error(`the dots do not come to rest: ${before}`);
 }
 
-/** Clicks on a dot, not in a hurry: two quick clicks are one double click to the drawing. */
+/** Clicks on a dot, not in a hurry: two quick clicks are one double click to the drawing, by the page's own clock. */
 export async function clickDot(page, { x, y }) {
-  await page.waitForTimeout(DOUBLE_CLICK_MS);
+  await page.evaluate((ms) => new Promise((over) => setTimeout(over, ms)), DOUBLE_CLICK_MS);
   await page.mouse.click(x, y);
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import * as controls from "./controls.js";
-import { daemon, LEAP, visit } from "./stage.js";
+import { daemon, LEAP, settled, visit } from "./stage.js";
 import { Daemon, manyNotes } from "./weft.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -34,6 +34,7 @@ test("nothing serious is found by axe, in each view, light and dark, narrow and 
         for (const [hash, shown] of views) {
           await page.goto(`http://${daemon.address}/${hash}`);
           await page.locator(shown).first().waitFor();
+          await settled(page);
           await page.addScriptTag({ path: AXE });
           const { violations } = await page.evaluate(() => window.axe.run());
           const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");

@@ -20,6 +20,12 @@ after(async () => {
 /** A search by words whose first hit is the note of that name. */
 export const LEAP = "#/search?q=leap+second&mode=keyword";
 
+/** Waits until nothing of a kind is on the page. */
+export const gone = (page, selector) => page.waitForFunction((selector) => document.querySelector(selector) === null, selector);
+
+/** Waits until each part of a view that keeps a place for its answer has it, and none is of an earlier question. */
+export const settled = (page) => gone(page, ".waiting, .stale");
+
 /** Opens a view of a daemon, hands it to `look`, and fails on whatever went wrong in the page meanwhile. */
 export async function visit(at, hash, look, options = {}) {
   const { forgive = [], ...rest } = options;
