@@ -1,14 +1,15 @@
 // Going from place to place: a step forward begins at the top of what it leads to, a step back returns to where it was left.
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { place } from "./address";
+import { DEADLINE } from "./daemon";
 
 /** How far down each step of this tab's history was left, in pixels, under the name that the step carries. */
 const KEY = "weft-places";
 const left: Record<string, number> = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
 
-/** How long a place may take until it is as long as it was, in milliseconds. */
-const PATIENCE = 4000;
+/** How long a place may take until it is as long as it was, in milliseconds: its parts ask for themselves once it is shown. */
+const PATIENCE = DEADLINE;
 
 /** The name of the present step; a step that was not here before takes one, and begins at the top. */
 function step(): string {
@@ -24,7 +25,13 @@ let here = step();
 let goal = left[here] ?? 0;
 /** What is under way to `here`: an address that was opened, or a step that the reader made. */
 let underWay: "opened" | "made" | undefined = "opened";
+let settling = false;
 let stop = () => {};
+
+/** Remembers how far down the present step is, but not while it is on its way there. */
+function remember(): void {
+  if (underWay === undefined && !settling) left[here] = scrollY;
+}
 
 /** Goes to `goal` as soon as the page is long enough for it, unless the reader scrolls meanwhile. */
 function settle(): void {
@@ -35,7 +42,9 @@ function settle(): void {
   const grown = new ResizeObserver(look);
   const late = setTimeout(() => stop(), PATIENCE);
   const hands = ["wheel", "touchstart", "pointerdown", "keydown"];
+  settling = true;
   stop = () => {
+    settling = false;
     grown.disconnect();
     clearTimeout(late);
     for (const hand of hands) removeEventListener(hand, stop);
@@ -45,12 +54,14 @@ function settle(): void {
   look();
 }
 
-addEventListener("scroll", () => (left[here] = scrollY), { passive: true });
+addEventListener("scroll", remember, { passive: true });
 addEventListener("pagehide", () => sessionStorage.setItem(KEY, JSON.stringify(left)));
 // The step is known as soon as the page is elsewhere, and so before anything is shown there.
 place.subscribe(() => {
   const now = step();
   if (now === here) return;
+  // The last scrolling may not have been told yet.
+  remember();
   stop();
   here = now;
   goal = left[here] ?? 0;
@@ -69,13 +80,14 @@ export function useArrival<E extends HTMLElement>(shown: string) {
     if (underWay === "made") heading.current?.focus({ preventScroll: true });
     underWay = undefined;
     settle();
-  }, [shown]);
+    // Another step may show the same.
+  }, [shown, here]);
   return heading;
 }
 
-/** Names the tab. */
+/** Names the tab, no later than what it is named after is shown. */
 export function useTitle(text: string): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = text === "" ? "Noteweft" : `${text} · Noteweft`;
   }, [text]);
 }

@@ -38,6 +38,21 @@ test("a step to another note begins at its top, with the focus on its title; a s
   });
 });
 
+test("another look at the same note is a step, too, and keeps the place that was left for it in the same moment", async () => {
+  await visit(long, "#/note?uri=a&hops=1&budget=500", async (page) => {
+    await page.locator(".body").waitFor();
+    await settled(page);
+    await page.evaluate(() => {
+      scrollTo(0, 1500);
+      location.hash = "#/note?uri=a&hops=2&budget=500";
+    });
+    await scrolledTo(page, 0);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "A");
+    await page.goBack();
+    await scrolledTo(page, 1500);
+  });
+});
+
 test("a step back to the hits finds the chosen one, its place, and what was open", async () => {
   await visit(daemon, "#/search?q=clock&limit=50&mode=keyword", async (page) => {
     await page.locator(".hit").nth(20).waitFor();
