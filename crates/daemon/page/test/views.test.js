@@ -66,6 +66,23 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
   });
 });
 
+test("the arrows lose no step, however fast they come", async () => {
+  await visit(daemon, LEAP, async (page) => {
+    await page.locator(".hit").nth(2).waitFor();
+    const third = await page.locator(".hit .head > a").nth(2).textContent();
+    const chosen = await page.evaluate(async () => {
+      document.activeElement.blur();
+      for (let nth = 0; nth < 2; nth += 1) {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+        // The page is drawn anew; nothing is painted yet.
+        await null;
+      }
+      return document.querySelector(".hit[aria-current] .head > a").textContent;
+    });
+    assert.equal(chosen, third);
+  });
+});
+
 test("weights rank anew as they move, and the answer explains itself", async () => {
   await visit(daemon, "#/search?q=pendulum clock&mode=keyword&explain=1", async (page) => {
     await page.locator(".explained summary").waitFor();

@@ -1,6 +1,6 @@
 // A query and what was found, each hit with the parts of its score.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { address, amend, needed, noteAddress, place, saidBy, visit, wholeOf, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { notes, search } from "../daemon";
@@ -78,7 +78,8 @@ export function SearchView() {
       event.target.blur();
     }
   };
-  useEffect(() => {
+  // At once, so that the next key finds what the last one changed.
+  useLayoutEffect(() => {
     // The arrows walk the hits wherever the focus is.
     const onAnyKey = (event: KeyboardEvent) => {
       const free = event.target === document.body || (event.target instanceof Element && event.target.closest(".search") === null);
