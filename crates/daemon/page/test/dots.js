@@ -51,6 +51,7 @@ async function dots(page, colour) {
 /** The same, once they are those of the question asked last, and stand still. */
 export async function dotsAtRest(page, colour) {
   await settled(page);
+  await page.locator(".graph[aria-busy=false]").waitFor();
   let before = "";
   for (let tries = 0; tries < 30; tries += 1) {
     const found = await dots(page, colour);

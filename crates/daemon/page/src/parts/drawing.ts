@@ -43,6 +43,8 @@ export interface Events {
   walk(id: string): void;
   /** A note was clicked with the shift key held. */
   choose(id: string): void;
+  /** A picture is drawn, and its notes stay where they are. */
+  rest(picture: Picture): void;
 }
 
 /** Steps of the layout, the milliseconds of one frame they may take, and how many times longer they run than pictures of them take to draw. */
@@ -140,12 +142,16 @@ const colours = { raised: "", ink: "" };
 export class Drawing {
   readonly #graph = new Graph({ multi: true, type: "directed" });
   readonly #sigma: Sigma;
+  readonly #events: Events;
   #picture: Picture | undefined;
   #titles: Title[] = [];
   #hovered: string | undefined;
   #frame = 0;
+  /** Whether the graph is being laid out. */
+  #settling = false;
 
   constructor(home: HTMLElement, events: Events) {
+    this.#events = events;
     this.#sigma = new Sigma(this.#graph, home, {
       defaultNodeType: "ring",
       defaultEdgeType: "arrow",
@@ -231,8 +237,12 @@ export class Drawing {
       const size = Math.max(LEAST, scale * Math.min(12, 4.5 + 1.6 * Math.sqrt(graph.degree(id))));
       graph.setNodeAttribute(id, "size", id === picture.focus ? 12 : size);
     });
-    if (fresh) this.#settle();
-    else this.#sigma.refresh();
+    if (fresh) {
+      this.#settle();
+    } else {
+      this.#sigma.refresh();
+      if (!this.#settling) this.#events.rest(picture);
+    }
   }
 
   /** Takes the drawing off the page. */
@@ -244,6 +254,7 @@ export class Drawing {
   /** Lays the graph out, a few milliseconds in each frame, so that typing is never held up. */
   #settle(): void {
     cancelAnimationFrame(this.#frame);
+    this.#settling = true;
     const settings = { ...inferSettings(this.#graph), barnesHutOptimize: this.#graph.order > MANY, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let left = this.#graph.order > 1 ? STEPS : 0;
@@ -267,7 +278,12 @@ export class Drawing {
         this.#sigma.refresh();
         cost = performance.now() - begun;
       }
-      if (left > 0) this.#frame = requestAnimationFrame(step);
+      if (left > 0) {
+        this.#frame = requestAnimationFrame(step);
+        return;
+      }
+      this.#settling = false;
+      if (this.#picture !== undefined) this.#events.rest(this.#picture);
     };
     this.#sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio: 1 });
     step();

@@ -11,6 +11,7 @@ export function GraphPicture({ picture, said, walk, choose }: { picture: Picture
   const latest = useRef({ picture, walk, choose });
   latest.current = { picture, walk, choose };
   const [broken, setBroken] = useState(false);
+  const [resting, setResting] = useState<Picture | undefined>(undefined);
 
   useEffect(() => {
     let gone = false;
@@ -20,6 +21,7 @@ export function GraphPicture({ picture, said, walk, choose }: { picture: Picture
         drawing.current = new Drawing(home.current, {
           walk: (id) => latest.current.walk(id),
           choose: (id) => latest.current.choose(id),
+          rest: setResting,
         });
         drawing.current.show(latest.current.picture);
       })
@@ -39,5 +41,5 @@ export function GraphPicture({ picture, said, walk, choose }: { picture: Picture
   useEffect(() => drawing.current?.show(picture), [picture]);
 
   if (broken) return <p class="faint">This browser cannot draw the graph (WebGL is off); the links below say the same.</p>;
-  return <div class="graph" ref={home} role="img" aria-label={`Around this note: ${said}; the list of links below names them`} />;
+  return <div class="graph" ref={home} role="img" aria-busy={resting !== picture} aria-label={`Around this note: ${said}; the list of links below names them`} />;
 }
