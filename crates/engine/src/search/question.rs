@@ -2,6 +2,7 @@
 
 use weft_gars::bridge;
 use weft_index::keyword::{KeywordQuery, Mention};
+use weft_index::notes::Tally;
 use weft_index::vector::{ChunkHit, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
@@ -9,8 +10,8 @@ use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 use super::{Origin, best_first};
 use crate::EngineError;
 
-/// Chunks that are looked for at first per wanted note: long notes have several among the nearest.
-const CHUNKS_PER_NOTE: usize = 2;
+/// Chunks that are looked for at first, beyond one for each wanted note, per chunk beyond one that a note has in the mean: the chunks of a note are near together.
+const MORE_CHUNKS: usize = 4;
 
 /// A search read against one snapshot.
 pub(super) struct Question<'s> {
@@ -148,7 +149,7 @@ impl Question<'_> {
     ) -> Result<NoteMap<Option<f32>>, EngineError> {
         let mut found = NoteMap::default();
         let mut passing = self.passing.clone();
-        let mut n_chunks = k * CHUNKS_PER_NOTE;
+        let mut n_chunks = self.n_chunks_for(k);
         loop {
             stop.check()?;
             let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
@@ -168,6 +169,13 @@ impl Question<'_> {
             passing = NoteSet::Only(graph.ids().filter(is_left).collect::<NoteBits>());
             n_chunks *= 2;
         }
+    }
+
+    /// Chunks among which `k` notes are looked for at first: as many where notes have one each, up to twice as many where they have more.
+    fn n_chunks_for(&self, k: usize) -> usize {
+        let Tally { n_notes, n_chunks, .. } = self.snapshot.notes.total();
+        let n_more = n_chunks.saturating_sub(n_notes);
+        k + (k.saturating_mul(MORE_CHUNKS * n_more) / n_notes.max(1)).min(k)
     }
 
     /// Takes notes into the pool that no leg brought; those in it stay as they are.
