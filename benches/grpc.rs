@@ -1,7 +1,7 @@
 //! A search asked of the engine, of the service in the process, and over a connection.
 //!
 //! By words alone: a model would take a hundred times as long as the wire, and as much in both.
-//! Before each call whose time counts, one that does nothing is made over a connection of its own: after any call over a socket the same search takes 1.3 to 1.5 times as long on the same thread, whatever it is asked over, since the processor has forgotten it meanwhile.
+//! Before each call whose time counts, one that does nothing is made over a connection of its own: after any call over a socket the same search takes longer on the same thread, up to half as long again, whatever it is asked over, since the processor has forgotten it meanwhile.
 //! What the engine takes without that is told beside, and processor time is of calls without it.
 //! `weft bench --vault … --wire` compares the two on notes of one's own, without such calls.
 #![expect(clippy::print_stdout, reason = "criterion measures no processor time")]
