@@ -1,5 +1,7 @@
 //! What holds for every request: the budget, the ledger, the offsets, the fences.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -9,7 +11,7 @@ use weft_accordion::{
 };
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::{Bytes, Characters, Unit};
-use weft_model::{Chars, Estimator, Span, Tokens};
+use weft_model::{Chars, Estimator, Span, Tokens, Uri};
 
 use crate::{FOREVER, Page, candidate};
 
@@ -186,22 +188,25 @@ fn case() -> impl Strategy<Value = Case> {
     let way = prop_oneof![0..N_WAYS, prop::sample::select(USUAL_WAYS.to_vec())];
     (prop::option::of(some_candidate()), candidates, query, amount, way, form, limits).prop_map(
         |(
-            focus,
-            candidates,
+            mut focus,
+            mut candidates,
             query,
             amount,
             way,
             (rendering, both_ends),
             (soft_ratio, block_chars, structural_cap),
-        )| Case {
-            focus,
-            candidates,
-            query: query.map(str::to_owned),
-            amount,
-            way,
-            rendering,
-            order: if both_ends { Order::BestAtBothEnds } else { Order::BestFirst },
-            limits: Limits { soft_ratio, block_chars, structural_cap, ..Limits::default() },
+        )| {
+            name_texts(focus.as_mut(), &mut candidates);
+            Case {
+                focus,
+                candidates,
+                query: query.map(str::to_owned),
+                amount,
+                way,
+                rendering,
+                order: if both_ends { Order::BestAtBothEnds } else { Order::BestFirst },
+                limits: Limits { soft_ratio, block_chars, structural_cap, ..Limits::default() },
+            }
         },
     )
 }
@@ -250,35 +255,32 @@ impl Case {
         if self.way == 1 { self.amount * 15 / 4 } else { self.amount }
     }
 
-    /// What was found under the name, focus note first; here a name may have several texts.
-    fn pages<'c>(&'c self, uri: &'c str) -> impl Iterator<Item = &'c Page> {
-        let named = self.focus.iter().chain(&self.candidates);
-        named.filter(move |one| one.uri.as_str() == uri).filter_map(|one| match &one.state {
-            State::Found(page) => Some(page),
-            State::Filtered(_) | State::Missing => None,
-        })
-    }
-
-    /// The page that an item was taken of: the one that has its text where it says.
-    fn page<'c>(&'c self, item: &'c Item) -> &'c Page {
-        let mut pages = self.pages(item.uri.as_str());
-        let from_body = |page: &&Page| from_body(item, &page.body).as_ref() == Some(&item.text);
-        pages.find(from_body).unwrap()
+    /// The text of a name.
+    fn page(&self, uri: &Uri) -> &Page {
+        let mut named = self.focus.iter().chain(&self.candidates).filter(|one| one.uri == *uri);
+        named.find_map(|one| one.state.document()).unwrap()
     }
 }
 
-/// The text of an item by its blocks; nothing where `body` is too short for them.
-fn from_body(item: &Item, body: &str) -> Option<String> {
-    let n_chars = u32::try_from(body.chars().count()).unwrap();
-    if item.blocks.iter().any(|block| block.end > n_chars) {
-        return None;
+/// Whoever bears a name has the text of the first who does.
+fn name_texts(focus: Option<&mut Candidate<Page>>, candidates: &mut [Candidate<Page>]) {
+    let mut texts: HashMap<Uri, Page> = HashMap::new();
+    for one in focus.into_iter().chain(candidates) {
+        if let State::Found(page) | State::Filtered(page) = &mut one.state {
+            let text = texts.entry(one.uri.clone()).or_insert_with(|| page.clone()).clone();
+            *page = Page { best_chunk: page.best_chunk, ..text };
+        }
     }
+}
+
+/// The text of an item by its blocks.
+fn from_body(item: &Item, body: &str) -> String {
     let texts: Vec<&str> = item.blocks.iter().map(|block| block.slice(body)).collect();
-    Some(match item.mode {
+    match item.mode {
         Mode::Full | Mode::Snippet => texts.concat(),
         Mode::Structural if item.blocks.is_empty() => item.title.clone(),
         Mode::Structural => texts.join("\n"),
-    })
+    }
 }
 
 fn check_budget(case: &Case, ledger: &Ledger) -> Result<(), TestCaseError> {
@@ -347,19 +349,17 @@ fn check_everyone_is_there(case: &Case, ledger: &Ledger) -> Result<(), TestCaseE
         prop_assert!(!twice, "{} twice", item.uri);
     }
     for out in ledger.left_out.iter().filter(|out| out.reason == Reason::Duplicate) {
-        let copied = |page: &Page| {
-            let mut taken = ledger.items.iter().flat_map(|item| case.pages(item.uri.as_str()));
-            taken.any(|taken| page.copies(taken))
-        };
-        let is_there = ledger.items.iter().any(|item| item.uri == out.uri);
-        prop_assert!(is_there || case.pages(out.uri.as_str()).any(copied), "{}", out.uri);
+        let page = case.page(&out.uri);
+        let is_there = |item: &Item| item.uri == out.uri || page.copies(case.page(&item.uri));
+        prop_assert!(ledger.items.iter().any(is_there), "{}", out.uri);
     }
     Ok(())
 }
 
 fn check_offsets(case: &Case, ledger: &Ledger) -> Result<(), TestCaseError> {
     for item in &ledger.items {
-        let body = &case.page(item).body;
+        let body = &case.page(&item.uri).body;
+        prop_assert_eq!(&from_body(item, body), &item.text);
         let texts: Vec<&str> = item.blocks.iter().map(|block| block.slice(body)).collect();
         prop_assert_eq!(item.chars, Chars::of(&item.text));
         let boundaries: Vec<usize> =
@@ -393,7 +393,7 @@ fn shown(case: &Case, ledger: &Ledger) -> Vec<(String, Vec<String>)> {
     let shown = order.into_iter().map(|rank| &ledger.items[rank]);
     shown
         .map(|item| {
-            let body = &case.page(item).body;
+            let body = &case.page(&item.uri).body;
             let texts = match item.mode {
                 Mode::Structural => vec![item.text.clone()],
                 Mode::Full | Mode::Snippet => {
