@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weft_index::embedder::{Embedder as _, Role};
 use weft_index::keyword::{Analyzer, Language};
+use weft_index::vector::{RowId, VectorSearch as _};
 
 use crate::vault::{Directions, Vault};
 
@@ -19,7 +20,8 @@ struct Doc {
     length: f64,
     names: Vec<Vec<String>>,
     outgoing: BTreeSet<String>,
-    vectors: Vec<Vec<f32>>,
+    /// The cosines of its chunks, as the index computes them: rounded otherwise, notes that are equally good would change places.
+    cosines: Vec<f32>,
 }
 
 /// Similarity and activation of every note, by uri.
@@ -28,6 +30,8 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
     let mut words = |text: &str| analyzer.words(text, Language::English);
     let notes = &vault.snapshot.notes;
     let graph = notes.graph();
+    let embedded =
+        Directions::new().embed(&[query], Role::Query).expect("it never fails").remove(0);
     let mut docs: BTreeMap<String, Doc> = BTreeMap::new();
     for (id, entry) in notes.by_path() {
         let mut all = words(&entry.note.title);
@@ -41,12 +45,9 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         }
         let title = entry.note.title.split(" (").next().unwrap_or_default().to_owned();
         let names = [&title].into_iter().chain(&entry.note.aliases);
-        let vectors = vault.snapshot.vectors.iter().flat_map(|vectors| {
-            let rows = vectors.rows.of(id);
-            rows.iter()
-                .flatten()
-                .filter_map(|row| Some(vectors.index.vector(*row)?.to_vec()))
-                .collect::<Vec<_>>()
+        let cosines = vault.snapshot.vectors.iter().flat_map(|vectors| {
+            let rows: Vec<RowId> = vectors.rows.of(id).iter().flatten().copied().collect();
+            vectors.index.similarities(&embedded, &rows).expect("they are its rows")
         });
         let doc = Doc {
             length: all.len() as f64,
@@ -57,7 +58,7 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
                 .iter()
                 .map(|half| graph.uri(half.other).to_string())
                 .collect(),
-            vectors: vectors.collect(),
+            cosines: cosines.collect(),
         };
         docs.insert(graph.uri(id).to_string(), doc);
     }
@@ -79,11 +80,6 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         *weights.entry(word).or_default() += idf(word);
     }
     let attainable: f64 = weights.values().sum();
-    let embedded =
-        Directions::new().embed(&[query], Role::Query).expect("it never fails").remove(0);
-    let cosine = |vector: &Vec<f32>| -> f64 {
-        vector.iter().zip(&embedded).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-    };
 
     let mut mentions: HashMap<&String, f64> = HashMap::new();
     let mut used = vec![false; asked.len()];
@@ -115,7 +111,7 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         .map(|(uri, doc)| {
             let lex = weights.iter().map(|(word, weight)| weight * sat(doc, word)).sum::<f64>();
             let lex = if attainable > 0.0 { lex / attainable } else { 0.0 };
-            let vec = doc.vectors.iter().map(cosine).fold(0.0, f64::max);
+            let vec = doc.cosines.iter().copied().map(f64::from).fold(0.0, f64::max);
             let base = 0.5 * lex + 0.5 * vec;
             (uri, base + mentions.get(uri).unwrap_or(&0.0) * (1.0 - base))
         })
