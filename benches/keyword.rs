@@ -13,6 +13,9 @@ use weft_testkit::Random;
 /// Words of a note.
 const WORDS_PER_NOTE: usize = 200;
 
+/// Words of a paragraph that is asked for, none of them frequent or rare.
+const PARAGRAPH: usize = 32;
+
 /// Notes asked for.
 const K: usize = 10;
 
@@ -57,11 +60,12 @@ fn build(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A word that most notes hold, one that few do, four as alternatives, and two that stand side by side.
+/// A word that most notes hold, one that few do, four and a paragraph as alternatives, and two that stand side by side.
 fn search(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keyword");
     group.throughput(Throughput::Elements(1));
     let words = [word(3), word(700), word(5_000), word(15_000)];
+    let paragraph: Vec<String> = (0..PARAGRAPH).map(|at| word(300 + 80 * at)).collect();
     for n_notes in sizes(&SIZES) {
         let bodies = bodies(n_notes);
         let reader = indexed(&bodies);
@@ -75,6 +79,7 @@ fn search(criterion: &mut Criterion) {
             ("frequent_word", word(3), vec![word(3)]),
             ("rare_word", word(5_000), vec![word(5_000)]),
             ("four_words", words.join(" "), words.to_vec()),
+            ("paragraph", paragraph.join(" "), paragraph.clone()),
             ("phrase", format!("\"{phrase}\""), vec![phrase]),
         ];
         for (name, query, held) in queries {

@@ -83,6 +83,7 @@ impl QueryTerm {
 pub struct KeywordQuery {
     view: Arc<View>,
     terms: Vec<QueryTerm>,
+    /// The heaviest first, of equals words before phrases, each as they stand: sums are taken so.
     pub(super) scored: Vec<Scored>,
     pub(super) admitted: NoteSet,
     /// Its words as they stand, excluded ones left out, once for each language that makes other terms of them.
@@ -510,6 +511,7 @@ impl Builder<'_> {
                 phrase.term_idxs.iter().map(|term_idx| self.terms[*term_idx].term.idf).sum();
             scored.push(Scored { matcher: Matcher::Found(phrase.hits), weight });
         }
+        scored.sort_by(|left, right| right.weight.total_cmp(&left.weight));
         let words = self.terms.iter().filter(|draft| draft.is_required);
         let words: Vec<Matcher> =
             words.map(|draft| Matcher::Term(self.text_sources(draft))).collect();

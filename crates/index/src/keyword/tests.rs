@@ -662,3 +662,62 @@ fn a_filter_beyond_seeking_applies_inside_the_search() {
         all.into_iter().filter(|hit| filter.contains(hit.note)).take(20).collect();
     assert_eq!(hits, expected);
 }
+
+/// Long lists of light words are not read where rarer words decide; the answer is as if they were.
+#[test]
+fn what_is_not_read_is_not_among_the_best() {
+    let words = [("fern", 80), ("moss", 20), ("bark", 4), ("heath", 1)];
+    let body = |note: u64| {
+        let drawn = |what: &str| segment::hash(format!("{note} {what}").as_bytes());
+        let mut body = "shade ".repeat(usize::try_from(drawn("") % 20).unwrap());
+        for (word, percent) in words {
+            if drawn(word) % 100 < percent {
+                let n_times = 1 + drawn(word) / 100 % 4;
+                body += &format!("{word} ").repeat(usize::try_from(n_times).unwrap());
+            }
+        }
+        body
+    };
+    let bodies: Vec<String> = (0..6000).map(body).collect();
+    // A word counts less in a title than in the text.
+    let scoring = Scoring { title: 0.3, ..Scoring::default() };
+    let settings = KeywordSettings { threads: 1, scoring, ..KeywordSettings::default() };
+    let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+    let titles = ["Fern", "Moss heath", "", "", "", ""];
+    let notes = titles.iter().cycle().zip(&bodies).map(|(title, body)| document(title, body));
+    take_in(&mut writer, notes);
+    writer.commit(1).unwrap();
+    for note in (0..6000).step_by(5).map(NoteId::new) {
+        writer.upsert(note, &document("Bark", "fern moss")).unwrap();
+    }
+    (0..500).for_each(|note| writer.delete(NoteId::new(note)).unwrap());
+    let reader = writer.commit(2).unwrap();
+    let all: Vec<NoteId> = (0..6000).map(NoteId::new).collect();
+    let most: NoteSet = all.iter().copied().filter(|note| note.get() % 3 > 0).collect();
+    for text in [
+        "fern",
+        "fern moss bark heath",
+        "heath fern",
+        "heath heath \"fern moss\"",
+        "fern fern fern fern fern fern heath",
+        "+fern bark moss",
+    ] {
+        let query = reader.parse(text, &QueryOptions::default()).unwrap();
+        let scores = reader.scores(&query, &all).unwrap();
+        for filter in [&NoteSet::All, &most] {
+            let scored = all
+                .iter()
+                .zip(&scores)
+                .filter(|(note, score)| filter.contains(**note) && **score > 0.0);
+            let mut expected: Vec<(NoteId, f64)> =
+                scored.map(|(note, score)| (*note, *score)).collect();
+            expected.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+            for k in [1, 10, 100, 1000] {
+                let hits = reader.search(&query, k, filter).unwrap();
+                let hits: Vec<(NoteId, f64)> =
+                    hits.iter().map(|hit| (hit.note, hit.score)).collect();
+                assert_eq!(hits, expected[..k.min(expected.len())], "{text}, {k}");
+            }
+        }
+    }
+}
