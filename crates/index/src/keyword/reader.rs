@@ -242,10 +242,7 @@ impl KeywordReader {
 
     /// The language the note was analysed in.
     pub fn language(&self, note: NoteId) -> Result<Option<Language>, KeywordError> {
-        self.read(|| {
-            let Some((segment, doc)) = self.0.place_of(note) else { return Ok(None) };
-            segment.language(doc).map(Some)
-        })
+        self.read(|| Ok(self.0.place_of(note).map(|(segment, doc)| segment.language(doc))))
     }
 
     /// The number of words of title, aliases and body, function words left out; nothing for an unknown note. `O(1)`.
@@ -409,22 +406,20 @@ impl View {
 
     /// The known ones of `notes` by segment: documents ascending, with their positions in `notes`.
     pub(super) fn by_segment(&self, notes: &[NoteId]) -> Vec<(usize, Vec<DocId>, Vec<usize>)> {
-        let mut found: Vec<((u32, DocId), usize)> = notes
-            .iter()
-            .enumerate()
-            .filter_map(|(note_idx, note)| Some((*self.places.get(note.index())?, note_idx)))
-            .filter(|(place, _)| *place != NOWHERE)
-            .collect();
-        found.sort_unstable();
-        found
-            .chunk_by(|((left, _), _), ((right, _), _)| left == right)
-            .map(|chunk| {
-                let segment_idx = chunk[0].0.0 as usize;
-                (
-                    segment_idx,
-                    chunk.iter().map(|((_, doc), _)| *doc).collect(),
-                    chunk.iter().map(|(_, at)| *at).collect(),
-                )
+        let mut found: Vec<Vec<(DocId, usize)>> = vec![Vec::new(); self.segments.len()];
+        for (note_idx, note) in notes.iter().enumerate() {
+            let place = self.places.get(note.index()).filter(|place| **place != NOWHERE);
+            if let Some((segment_idx, doc)) = place {
+                found[*segment_idx as usize].push((*doc, note_idx));
+            }
+        }
+        let known = found.into_iter().enumerate().filter(|(_, docs)| !docs.is_empty());
+        known
+            .map(|(segment_idx, mut docs)| {
+                // Mostly they are in order: slots are given as notes come.
+                docs.sort_unstable();
+                let (docs, note_idxs) = docs.into_iter().unzip();
+                (segment_idx, docs, note_idxs)
             })
             .collect()
     }

@@ -62,6 +62,8 @@ pub(super) struct Segment {
     /// The note of each document, and its length.
     pub(super) notes: Arc<[NoteId]>,
     pub(super) lengths: Arc<[u32]>,
+    /// The language of each document, by its code.
+    language_codes: Column<u64>,
     /// Above the slots of all its notes.
     pub(super) n_slots: usize,
     /// Live notes by language.
@@ -93,6 +95,10 @@ impl Segment {
                 column(reader, LENGTH, place)?.into(),
             ),
         };
+        let language_codes = match earlier {
+            Some(earlier) => earlier.language_codes.clone(),
+            None => number_column(reader, LANGUAGE, place)?,
+        };
         let index = |field| reader.inverted_index(field).map_err(failed);
         let [title, aliases, headings, tags] = fields.prominent;
         let mut segment = Self {
@@ -111,24 +117,25 @@ impl Segment {
             ),
             notes,
             lengths,
+            language_codes,
             languages: earlier.map_or([0; _], |earlier| earlier.languages),
             total_length: earlier.map_or(0, |earlier| earlier.total_length),
             all_counts: earlier.map(|earlier| Arc::clone(&earlier.all_counts)).unwrap_or_default(),
             deleted_counts: OnceLock::new(),
         };
-        let languages = segment.number_column(LANGUAGE)?;
-        let language = |doc| Language::from_code(languages.first(doc).unwrap_or(u64::MAX)) as usize;
         let Some(earlier) = earlier else {
             for doc in reader.doc_ids_alive() {
                 segment.total_length += u64::from(segment.lengths[doc as usize]);
-                segment.languages[language(doc)] += 1;
+                let language = segment.language(doc);
+                segment.languages[language as usize] += 1;
             }
             return Ok(Arc::new(segment));
         };
         let mut counts = earlier.deleted_counts.get().map(|counts| TermCounts::clone(counts));
         for doc in earlier.live_docs().filter(|doc| reader.is_deleted(*doc)) {
             segment.total_length -= u64::from(segment.lengths[doc as usize]);
-            let of_language = &mut segment.languages[language(doc)];
+            let language = segment.language(doc);
+            let of_language = &mut segment.languages[language as usize];
             // What was counted is read from a mapped file, which another program may have changed since.
             *of_language = of_language
                 .checked_sub(1)
@@ -155,16 +162,11 @@ impl Segment {
     }
 
     pub(super) fn versions(&self) -> Result<Column<u64>, KeywordError> {
-        self.number_column(VERSION)
+        number_column(&self.reader, VERSION, &self.place)
     }
 
-    pub(super) fn language(&self, doc: DocId) -> Result<Language, KeywordError> {
-        let code = self.number_column(LANGUAGE)?.first(doc).unwrap_or(u64::MAX);
-        Ok(Language::from_code(code))
-    }
-
-    fn number_column(&self, name: &str) -> Result<Column<u64>, KeywordError> {
-        self.reader.fast_fields().u64(name).map_err(|error| self.place.tantivy(error))
+    pub(super) fn language(&self, doc: DocId) -> Language {
+        Language::from_code(self.language_codes.first(doc).unwrap_or(u64::MAX))
     }
 
     /// Where the documents with `term` are listed in the text.
@@ -335,9 +337,18 @@ pub(super) struct Source {
     pub(super) info: TermInfo,
 }
 
+/// A column of numbers.
+fn number_column(
+    reader: &SegmentReader,
+    name: &str,
+    place: &Place,
+) -> Result<Column<u64>, KeywordError> {
+    reader.fast_fields().u64(name).map_err(|error| place.tantivy(error))
+}
+
 /// A column of numbers below 2³², in full.
 fn column(reader: &SegmentReader, name: &str, place: &Place) -> Result<Vec<u32>, KeywordError> {
-    let column = reader.fast_fields().u64(name).map_err(|error| place.tantivy(error))?;
+    let column = number_column(reader, name, place)?;
     (0..reader.max_doc())
         .map(|doc| column.first(doc).and_then(|number| u32::try_from(number).ok()))
         .collect::<Option<_>>()
