@@ -165,6 +165,12 @@ pub(super) fn positions(bits: &RowBits) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
+/// The position after the last set bit; 0 without one.
+pub(super) fn end(bits: &RowBits) -> usize {
+    let last = bits.iter().rposition(|word| *word != 0);
+    last.map_or(0, |word| (word + 1) * 64 - bits[word].leading_zeros() as usize)
+}
+
 /// How many bits are set.
 pub(super) fn count(bits: &RowBits) -> usize {
     bits.iter().map(|word| word.count_ones() as usize).sum()

@@ -76,7 +76,12 @@ impl<'q> Query<'q> {
 
     /// The score by codes of the row at `at`, whose product with the query's is `dot`, and how far it may be from its exact score.
     fn scored(&self, dot: i32, codes: &Codes, at: usize) -> (f32, f32) {
-        (dot as f32 * (codes.scales[at] * self.coded.scale), self.bound(codes.errors[at]))
+        (self.score(dot, codes.scales[at]), self.bound(codes.errors[at]))
+    }
+
+    /// The score by codes of a row of this scale, whose product with the query's is `dot`.
+    fn score(&self, dot: i32, row_scale: f32) -> f32 {
+        dot as f32 * (row_scale * self.coded.scale)
     }
 
     /// How far the score by codes of a row with this error may be from its exact score.
@@ -147,6 +152,17 @@ impl VectorIndex {
     /// The owner of every row in order, nothing for deleted ones: what reopening asks for.
     pub fn owners(&self) -> impl Iterator<Item = Option<NoteId>> + '_ {
         (0..to_u32(self.n_rows)).map(|row| self.owner(RowId::new(row)))
+    }
+
+    /// Whether every search looks at all rows, so that its answer is exact; otherwise it is where its filter leaves few rows.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.walked().is_none()
+    }
+
+    /// The graph, where there are rows enough to walk it; a filter may leave so few that they are scanned all the same.
+    fn walked(&self) -> Option<&FrozenGraph> {
+        self.graph.as_deref().filter(|_| self.n_live > self.params.exact_below)
     }
 
     /// Whether a graph, or a new one, would make searches faster.
@@ -248,7 +264,7 @@ impl VectorIndex {
     ///
     /// A walk takes `ef · rows / n` steps, a scan `n`: they cost the same at `n² = ef · rows ·` [`STEP_IN_ROWS`].
     fn graph_for(&self, n: usize) -> Option<&FrozenGraph> {
-        let graph = self.graph.as_deref().filter(|_| self.n_live > self.params.exact_below)?;
+        let graph = self.walked()?;
         let filtered = n < self.n_live;
         let scan = filtered
             && (n <= self.params.exact_filter
@@ -286,9 +302,13 @@ impl VectorIndex {
         let mut scanner = Scanner::default();
         for block in first / BLOCK_ROWS..self.blocks.len() {
             let rows = from(&self.bits(admitted, block), block, first);
+            if block::end(&rows) == 0 {
+                continue;
+            }
             let codes = &self.blocks[block].codes;
             scanner.scan(self.kernel, query, codes, &rows);
-            for at in positions(&rows) {
+            for at in positions(&scanner.reaching(&rows, list.floor())) {
+                // What was offered since may have raised it.
                 if scanner.uppers[at] >= list.floor() {
                     let (score, bound) = query.scored(scanner.dots[at], codes, at);
                     list.offer(to_u32(block * BLOCK_ROWS + at), score, bound);
@@ -325,7 +345,7 @@ impl VectorSearch for VectorIndex {
         if k == 0 {
             return Ok(Vec::new());
         }
-        let mut list = Shortlist::new(k);
+        let mut list = Shortlist::new(k, n);
         let graph = self.graph_for(n);
         let n_walked = graph.map_or(0, FrozenGraph::n_rows);
         self.scan(&query, &admitted, n_walked, &mut list);
@@ -333,7 +353,7 @@ impl VectorSearch for VectorIndex {
             let wanted = k.min(n - self.n_admitted_from(&admitted, n_walked));
             if wanted > 0 && !self.walk(graph, &query, (&admitted, n), wanted, &mut list) {
                 // The filter's rows lie far from the query: look at each of them.
-                list = Shortlist::new(k);
+                list = Shortlist::new(k, n);
                 self.scan(&query, &admitted, 0, &mut list);
             }
         }
@@ -391,11 +411,7 @@ impl Default for Scanner {
 impl Scanner {
     /// Fills in what is known of `rows`; of other rows it may be anything.
     fn scan(&mut self, kernel: Kernel, query: &Query<'_>, codes: &Codes, rows: &RowBits) {
-        let n = block::count(rows);
-        if n == 0 {
-            return;
-        }
-        let end = positions(rows).last().map_or(0, |last| last + 1);
+        let (n, end) = (block::count(rows), block::end(rows));
         // Reading on is cheaper than choosing while half of what is read counts.
         if n * 2 >= end {
             kernel.dots(&query.lanes, codes.rows(end), &mut self.dots[..end]);
@@ -408,10 +424,21 @@ impl Scanner {
             }
         }
         // All of them, without a branch: several at once.
-        for (at, (upper, dot)) in self.uppers.iter_mut().zip(&self.dots[..end]).enumerate() {
-            let (score, bound) = query.scored(*dot, codes, at);
-            *upper = score + bound;
+        let known = self.dots.iter().zip(&codes.scales).zip(&codes.errors);
+        for (upper, ((dot, scale), error)) in self.uppers[..end].iter_mut().zip(known) {
+            *upper = query.score(*dot, *scale) + query.bound(*error);
         }
+    }
+
+    /// Those of `rows` that may score `floor` or more.
+    fn reaching(&self, rows: &RowBits, floor: f32) -> RowBits {
+        let mut reaching = *rows;
+        let words = reaching.iter_mut().zip(self.uppers.chunks_exact(64));
+        for (bits, uppers) in words.filter(|(bits, _)| **bits != 0) {
+            let reach = |bits, (at, upper): (usize, &f32)| bits | u64::from(*upper >= floor) << at;
+            *bits &= uppers.iter().enumerate().fold(0, reach);
+        }
+        reaching
     }
 }
 

@@ -372,6 +372,7 @@ fn walks_find_nearly_all_and_repeat() {
     writer.attach(Arc::clone(&graph)).unwrap();
     let index = writer.publish();
     assert!(!index.needs_rebuild());
+    assert!(before.is_exact() && !index.is_exact());
     let found = recall(&index, &queries, &NoteSet::All);
     assert!(found >= RECALL_FLOOR, "recall {found}");
 
