@@ -56,7 +56,7 @@ const MAX_ROUNDS: usize = 100;
 
 /// Centrality of all nodes of one graph by one measure.
 ///
-/// Equal graphs give equal numbers, whatever edits led to them and on every machine with IEEE arithmetic.
+/// Equal graphs give equal numbers, whatever edits led to them and on every machine with IEEE arithmetic; [`at_most`](Self::at_most) alone may differ.
 #[derive(Clone, Debug)]
 pub struct Centrality(Scale);
 
@@ -83,11 +83,27 @@ impl Centrality {
     /// The centrality of a node of the graph this was made for; 0 for an empty slot.
     #[must_use]
     pub fn of(&self, graph: &NoteGraph, id: NoteId) -> f64 {
-        let degree = || f64::from(graph.degrees(id).both);
         match &self.0 {
-            Scale::Divided { by } => share(degree(), *by),
-            Scale::Log { by } => share(degree().ln_1p(), *by),
+            Scale::Divided { .. } | Scale::Log { .. } => self.of_degree(graph.degrees(id).both),
             Scale::Ranks(ranks) => ranks.get(id.index()).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// What no node of the graph this was made for exceeds; after edits that took links away, perhaps none comes near. `O(1)`.
+    #[must_use]
+    pub fn at_most(&self, graph: &NoteGraph) -> f64 {
+        match &self.0 {
+            Scale::Divided { .. } | Scale::Log { .. } => self.of_degree(graph.max_degree),
+            Scale::Ranks(_) => 1.0,
+        }
+    }
+
+    /// The centrality of a node with so many distinct neighbours, by a measure that counts these.
+    fn of_degree(&self, degree: u32) -> f64 {
+        match &self.0 {
+            Scale::Divided { by } => share(f64::from(degree), *by),
+            Scale::Log { by } => share(f64::from(degree).ln_1p(), *by),
+            Scale::Ranks(_) => 0.0,
         }
     }
 }

@@ -136,6 +136,7 @@ impl NoteGraph {
         };
         Ok(Self {
             n_nodes: nodes.iter().flatten().count(),
+            max_degree: nodes.iter().flatten().map(|node| node.6[2]).max().unwrap_or(0),
             placeholders: Arc::new(placeholders),
             outgoing: outgoing.adjacency(n_slots, kinds.len())?,
             inbound: inbound.adjacency(n_slots, kinds.len())?,

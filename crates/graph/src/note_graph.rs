@@ -82,6 +82,8 @@ const SCANNED: usize = 32;
 pub struct NoteGraph {
     pub(crate) nodes: imbl::Vector<Option<Node>>,
     pub(crate) n_nodes: usize,
+    /// No node has more distinct neighbours; before earlier edits one may have had as many.
+    pub(crate) max_degree: u32,
     /// Which nodes are placeholders, once more: walks ask this of every edge.
     pub(crate) placeholders: Arc<NoteBits>,
     pub(crate) kinds: Kinds,
@@ -183,6 +185,7 @@ impl NoteGraph {
         let mut slots: Vec<Option<Node>> = vec![None; n_slots];
         for (id, spec) in specs {
             let degrees = graph.counted(id);
+            graph.max_degree = graph.max_degree.max(degrees.both);
             slots[id.index()] = Some(Node {
                 uri: spec.uri,
                 placeholder: spec.placeholder,
@@ -297,6 +300,7 @@ impl NoteGraph {
         // Last what is derived from both.
         for id in edit.degrees {
             let degrees = graph.counted(id);
+            graph.max_degree = graph.max_degree.max(degrees.both);
             if let Some(Some(node)) = graph.nodes.get_mut(id.index()) {
                 node.degrees = degrees;
             }

@@ -1,8 +1,8 @@
 //! Centrality by every measure.
 
 use proptest::prelude::*;
-use weft_graph::NoteGraph;
 use weft_graph::centrality::{Centrality, Measure};
+use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::NoteId;
 
 use super::oracle::reopened;
@@ -67,11 +67,20 @@ proptest! {
     #[test]
     fn centrality_is_a_share_and_slots_do_not_show(plan in plans(), one in slots(), other in slots()) {
         let (here, there) = (plan.graph(&one), reopened(&plan.graph(&other)));
+        let grown = plan.grown(&one);
+        let shrunk = grown.edited([(NoteId::new(one[0]), Some(NodeSpec::note(NAMES[0])))]);
         for measure in Measure::ALL {
+            for graph in [&grown, &shrunk] {
+                let centrality = Centrality::new(graph, measure);
+                for id in graph.ids() {
+                    prop_assert!(centrality.of(graph, id) <= centrality.at_most(graph), "{measure:?}");
+                }
+            }
             let (left, right) = (Centrality::new(&here, measure), Centrality::new(&there, measure));
             for at in 0..NAMES.len() {
                 let value = left.of(&here, NoteId::new(one[at]));
                 prop_assert!((0.0..=1.0).contains(&value), "{:?} is {}", measure, value);
+                prop_assert!(value <= left.at_most(&here).min(right.at_most(&there)), "{measure:?}");
                 let again = right.of(&there, NoteId::new(other[at]));
                 prop_assert_eq!(value.to_bits(), again.to_bits(), "{:?}", measure);
             }
