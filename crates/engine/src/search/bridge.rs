@@ -120,6 +120,7 @@ pub(super) fn lifts(
     // By the rank of the head, so that of equal lifts the better hit's is kept.
     strengths.sort_unstable_by_key(|(at, id, ..)| (*at, *id));
     let mut by_note: NoteMap<Lift> = NoteMap::default();
+    by_note.reserve(strengths.len());
     for (at, id, strength, remainder, kind) in strengths {
         let from = heads[at];
         let activation = bridge::closed_gap(strength, pool.similarity(from), pool.similarity(id));
@@ -181,6 +182,7 @@ fn kinships(
     own.truncate(bridge::WORDS_PER_HEAD);
     let n_others = keyword.n_notes().saturating_sub(1).max(1);
     let n_shared: u32 = own.iter().map(|(_, _, n_notes, _)| n_notes - 1).sum();
+    joints.reserve(n_shared as usize);
     for (_, telling, _, term) in &own {
         for (id, frequency) in keyword.notes_with(term)? {
             if id != head && question.passes(id) {

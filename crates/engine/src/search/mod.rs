@@ -109,15 +109,14 @@ impl Engine {
         stages.end("question");
         let (pool, lifts) =
             self.rankable(&question, request, profile, None, &mut degraded, &mut stages)?;
-        let ranked = self.ranked(snapshot, &pool, &lifts, &weights);
-        let truncated = ranked.len() > request.limit;
-        let ranked = best_first(ranked, request.limit, Ranked::order(snapshot));
+        let (ranked, n_answering) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
+        let truncated = n_answering > request.limit;
         stages.end("ranking");
         let cutter = self.cutter(&question);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
             self.stop.check()?;
-            hits.extend(Self::hit(&question, &lifts, ranked, &cutter));
+            hits.extend(Self::hit(&question, &lifts, ranked, &cutter)?);
         }
         stages.end("snippets");
         let graph = snapshot.notes.graph();
@@ -298,30 +297,41 @@ impl Engine {
         }
     }
 
-    /// Everything that answers, in no particular order. What is only central answers nothing.
+    /// The best `n` of everything that answers, best first, and how many answer. What is only central answers nothing.
     fn ranked(
         &self,
         snapshot: &Snapshot,
         pool: &Pool,
         lifts: &Lifts,
         weights: &Weights,
-    ) -> Vec<Ranked> {
+        n: usize,
+    ) -> (Vec<Ranked>, usize) {
         let graph = snapshot.notes.graph();
         let centrality = self.centrality.of(snapshot, self.settings.centrality);
-        pool.iter()
-            .map(|(id, found)| {
-                let signals = Signals {
-                    similarity: found.similarity,
-                    centrality: centrality.of(graph, id),
-                    activation: lifts.by_note.get(&id).map_or(0.0, |lift| lift.activation),
-                };
-                Ranked { id, found: *found, gars: Gars::new(signals, weights) }
-            })
-            .filter(|ranked| {
-                let Signals { similarity, centrality: _, activation } = ranked.gars.contributions;
-                similarity > 0.0 || activation > 0.0
-            })
-            .collect()
+        let scored = |signals: Signals, centrality: f64| {
+            Gars::new(Signals { centrality, ..signals }, weights)
+        };
+        let mut answering: Vec<(f64, NoteId, Signals)> = Vec::with_capacity(pool.len());
+        for (id, found) in pool.iter() {
+            let activation = lifts.by_note.get(&id).map_or(0.0, |lift| lift.activation);
+            let signals = Signals { similarity: found.similarity, centrality: 0.0, activation };
+            let least = scored(signals, 0.0).score;
+            if least > 0.0 {
+                answering.push((least, id, signals));
+            }
+        }
+        let n_answering = answering.len();
+        if n_answering > n {
+            // The centrality is asked for where it can matter: each waits for memory.
+            answering.select_nth_unstable_by(n - 1, |a, b| b.0.total_cmp(&a.0));
+            let (floor, most) = (answering[n - 1].0, centrality.at_most(graph));
+            answering.retain(|(_, _, signals)| scored(*signals, most).score >= floor);
+        }
+        let ranked = answering.into_iter().filter_map(|(_, id, signals)| {
+            let gars = scored(signals, centrality.of(graph, id));
+            Some(Ranked { id, found: *pool.get(id)?, gars })
+        });
+        (best_first(ranked.collect(), n, Ranked::order(snapshot)), n_answering)
     }
 
     /// Cuts the snippets of the hits of `question`.
@@ -335,25 +345,25 @@ impl Engine {
         lifts: &Lifts,
         ranked: Ranked,
         cutter: &Cutter<'_>,
-    ) -> Option<Hit> {
+    ) -> Result<Option<Hit>, EngineError> {
         let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
         let snapshot = question.snapshot;
         let graph = snapshot.notes.graph();
-        let entry = snapshot.notes.entry(id)?;
+        let Some(entry) = snapshot.notes.entry(id) else { return Ok(None) };
         let best_chunk: Option<Span> =
-            found.best_chunk.and_then(|at| Some(entry.chunks.get(at)?.span));
+            question.best_chunk(id)?.and_then(|at| Some(entry.chunks.get(at)?.span));
         let language = snapshot.keyword.language(id).ok().flatten().unwrap_or(Language::English);
         let via = lifts.by_note.get(&id).map(|lift| {
             let Lift { activation: _, from, kind, strength, remainder } = *lift;
             Via { uri: graph.uri(from).clone(), kind, strength, remainder }
         });
-        Some(Hit {
+        Ok(Some(Hit {
             uri: graph.uri(id).clone(),
             path: entry.note.path.as_str().to_owned(),
             vault: crate::notes::vault_of(snapshot, id),
             title: entry.note.title.clone(),
             score,
-            vector_score: found.vector,
+            vector_score: found.vector.unwrap_or(0.0),
             keyword_score: found.keyword,
             name_score: found.mention,
             origin: found.origin(),
@@ -368,7 +378,7 @@ impl Engine {
             contributions,
             snippets: cutter.snippets(entry, language, best_chunk),
             best_chunk,
-        })
+        }))
     }
 }
 

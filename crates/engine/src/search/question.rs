@@ -3,7 +3,7 @@
 use weft_gars::bridge;
 use weft_index::keyword::{KeywordQuery, Mention};
 use weft_index::notes::Tally;
-use weft_index::vector::{ChunkHit, VectorSearch as _};
+use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 
@@ -34,15 +34,13 @@ pub(super) struct Question<'s> {
 /// What is known of a candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Candidate {
-    /// The cosine of its best chunk, at least 0.
-    pub(super) vector: f64,
+    /// The cosine of its best chunk, at least 0; nothing where it has no vector, or none is asked for.
+    pub(super) vector: Option<f64>,
     /// Its share of what the words of the query can attain.
     pub(super) keyword: f64,
     /// The share of the query that is its name.
     pub(super) mention: f64,
     pub(super) similarity: f64,
-    /// Its best chunk, by position.
-    pub(super) best_chunk: Option<usize>,
     pub(super) by_vector: bool,
     pub(super) by_keyword: bool,
 }
@@ -50,7 +48,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// The similarity before names.
     pub(super) fn base(&self, share: f64) -> f64 {
-        share * self.vector + (1.0 - share) * self.keyword
+        share * self.vector.unwrap_or(0.0) + (1.0 - share) * self.keyword
     }
 
     pub(super) const fn origin(&self) -> Origin {
@@ -113,19 +111,23 @@ impl Question<'_> {
         stop.check()?;
         let mut found: NoteMap<Candidate> = NoteMap::default();
         if with_words {
-            for hit in self.snapshot.keyword.search(&self.words, k, &self.passing)? {
-                found.entry(hit.note).or_default().by_keyword = true;
+            let hits = self.snapshot.keyword.search(&self.words, k, &self.passing)?;
+            // Room for what the vectors bring, too.
+            found.reserve(2 * hits.len());
+            for hit in hits {
+                let keyword = self.word_share(hit.score);
+                found.insert(
+                    hit.note,
+                    Candidate { keyword, by_keyword: true, ..Candidate::default() },
+                );
             }
         }
         stop.check()?;
         if let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) {
-            for (note, only) in self.nearest(vector, vectors, k, stop)? {
+            for (note, score) in self.nearest(vector, vectors, k, stop)? {
                 let candidate = found.entry(note).or_default();
                 candidate.by_vector = true;
-                if let Some(score) = only {
-                    candidate.vector = cosine(score);
-                    candidate.best_chunk = Some(0);
-                }
+                candidate.vector = score.map(cosine);
             }
         }
         for id in self.best_named(k)? {
@@ -137,7 +139,7 @@ impl Question<'_> {
         Ok(pool)
     }
 
-    /// The `k` notes whose best chunks are most like `vector`, each with the score of its chunk where it has but one.
+    /// The `k` notes whose best chunks are most like `vector`, each with the score of its best chunk where that is certain.
     ///
     /// Where few long notes own the nearest chunks, these notes are set aside and more chunks are asked for, twice as many each time.
     fn nearest(
@@ -150,15 +152,20 @@ impl Question<'_> {
         let mut found = NoteMap::default();
         let mut passing = self.passing.clone();
         let mut n_chunks = self.n_chunks_for(k);
+        let is_exact = vectors.index.is_exact();
         loop {
             stop.check()?;
             let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
             let is_all = chunks.len() < n_chunks;
+            found.reserve(chunks.len().min(k));
             for ChunkHit { row, note, score } in chunks {
                 if found.len() < k {
                     // Of several chunks a walk may have missed the best.
-                    let is_only = || vectors.rows.of(note) == [Some(row)];
-                    found.entry(note).or_insert_with(|| is_only().then_some(score));
+                    let is_best = || {
+                        let rows = vectors.rows.of(note);
+                        rows.contains(&Some(row)) && (is_exact || rows.len() == 1)
+                    };
+                    found.entry(note).or_insert_with(|| is_best().then_some(score));
                 }
             }
             if is_all || found.len() >= k {
@@ -194,13 +201,12 @@ impl Question<'_> {
         let mut ids: Vec<NoteId> = found.keys().copied().collect();
         ids.sort_unstable();
         self.score_vectors(&ids, &mut found)?;
-        let attainable = self.words.attainable();
-        if attainable > 0.0 {
-            let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
-            for (id, score) in ids.iter().zip(scores) {
-                if let Some(candidate) = found.get_mut(id) {
-                    candidate.keyword = (score / attainable).clamp(0.0, 1.0);
-                }
+        // Those that the words found bring their scores.
+        ids.retain(|id| found.get(id).is_some_and(|known| known.keyword <= 0.0));
+        let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
+        for (id, score) in ids.iter().zip(scores) {
+            if let Some(candidate) = found.get_mut(id) {
+                candidate.keyword = self.word_share(score);
             }
         }
         for (id, candidate) in &mut found {
@@ -208,8 +214,18 @@ impl Question<'_> {
             candidate.similarity =
                 bridge::similarity(candidate.base(self.share), candidate.mention).clamp(0.0, 1.0);
         }
-        pool.members.extend(found);
+        if pool.members.is_empty() {
+            pool.members = found;
+        } else {
+            pool.members.extend(found);
+        }
         Ok(())
+    }
+
+    /// A score by word as a share of what the words of the query can attain.
+    fn word_share(&self, score: f64) -> f64 {
+        let attainable = self.words.attainable();
+        if attainable > 0.0 { (score / attainable).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// Scores the chunks of those `ids` whose best one is not known.
@@ -221,26 +237,36 @@ impl Question<'_> {
         let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
             return Ok(());
         };
-        let (mut chunks, mut rows) = (Vec::new(), Vec::new());
-        let is_scored = |id: &NoteId| found.get(id).is_some_and(|known| known.best_chunk.is_some());
+        let is_scored = |id: &NoteId| found.get(id).is_some_and(|known| known.vector.is_some());
+        let (mut owners, mut rows) = (Vec::new(), Vec::new());
         for id in ids.iter().filter(|id| !is_scored(id)) {
-            for (at, row) in vectors.rows.of(*id).iter().enumerate() {
-                if let Some(row) = row {
-                    chunks.push((*id, at));
-                    rows.push(*row);
-                }
+            for row in vectors.rows.of(*id).iter().flatten() {
+                owners.push(*id);
+                rows.push(*row);
             }
         }
-        for ((id, at), score) in chunks.into_iter().zip(vectors.index.similarities(vector, &rows)?)
-        {
-            let score = cosine(score);
-            if let Some(candidate) = found.get_mut(&id)
-                && (candidate.best_chunk.is_none() || score > candidate.vector)
-            {
-                (candidate.vector, candidate.best_chunk) = (score, Some(at));
+        for (id, score) in owners.into_iter().zip(vectors.index.similarities(vector, &rows)?) {
+            if let Some(candidate) = found.get_mut(&id) {
+                candidate.vector = Some(candidate.vector.unwrap_or(0.0).max(cosine(score)));
             }
         }
         Ok(())
+    }
+
+    /// The chunk of a note that is most like the query, by position, of equals the first; nothing for a note without vectors.
+    pub(super) fn best_chunk(&self, id: NoteId) -> Result<Option<usize>, EngineError> {
+        let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
+            return Ok(None);
+        };
+        let chunks = vectors.rows.of(id).iter().enumerate();
+        let (places, rows): (Vec<usize>, Vec<RowId>) =
+            chunks.filter_map(|(at, row)| Some((at, (*row)?))).unzip();
+        if places.len() < 2 {
+            return Ok(places.first().copied());
+        }
+        let scores = vectors.index.similarities(vector, &rows)?.into_iter().map(cosine);
+        let best = places.into_iter().zip(scores).rev().max_by(|a, b| a.1.total_cmp(&b.1));
+        Ok(best.map(|(at, _)| at))
     }
 }
 
@@ -263,6 +289,11 @@ impl Pool {
     /// The similarity of a member; 0 for any other note.
     pub(super) fn similarity(&self, id: NoteId) -> f64 {
         self.get(id).map_or(0.0, |candidate| candidate.similarity)
+    }
+
+    /// Members.
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
     }
 
     /// All members, in no particular order.

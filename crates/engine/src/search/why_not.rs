@@ -6,7 +6,7 @@ use weft_model::NoteId;
 
 use super::question::{Candidate, Pool, Question};
 use super::topics::Topics;
-use super::{Hit, Lifts, Ranked, SearchRequest, Stages, best_first};
+use super::{Hit, Lifts, Ranked, SearchRequest, Stages};
 use crate::{Engine, EngineError, NoteRef, Profile, note_named};
 
 /// A question for a missing note.
@@ -124,7 +124,9 @@ impl Engine {
         answer.degraded = degraded;
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
-        answer.hit = own.and_then(|own| Self::hit(&question, &lifts, own, &self.cutter(&question)));
+        let cutter = self.cutter(&question);
+        let hit = own.map(|own| Self::hit(&question, &lifts, own, &cutter));
+        answer.hit = hit.transpose()?.flatten();
         Ok(answer)
     }
 
@@ -151,8 +153,7 @@ impl Engine {
             // What is left out then was left out before.
             (pool, lifts) = rankable(Some(id), &mut Vec::new())?;
         }
-        let ranked = self.ranked(snapshot, &pool, &lifts, &weights);
-        let ranked = best_first(ranked, usize::MAX, Ranked::order(snapshot));
+        let (ranked, _) = self.ranked(snapshot, &pool, &lifts, &weights, usize::MAX);
         Ok(Admitted { question, pool, lifts, ranked, degraded, is_excluded, was_in })
     }
 
@@ -240,7 +241,10 @@ fn margin(pool: &Pool, id: NoteId, own: &Candidate) -> Option<f64> {
         brought.map(|(_, found)| score(found)).min_by(f64::total_cmp)
     };
     let by_word = last(|found| found.keyword, |found| found.by_keyword);
-    let by_vector = last(|found| found.vector, |found| found.by_vector);
-    let behind = [by_word.map(|last| last - own.keyword), by_vector.map(|last| last - own.vector)];
+    let by_vector = last(|found| found.vector.unwrap_or(0.0), |found| found.by_vector);
+    let behind = [
+        by_word.map(|last| last - own.keyword),
+        by_vector.map(|last| last - own.vector.unwrap_or(0.0)),
+    ];
     behind.into_iter().flatten().min_by(f64::total_cmp).map(|behind| behind.max(0.0))
 }

@@ -1,7 +1,7 @@
 //! Profile `bridge`.
 
 use proptest::prelude::*;
-use weft_engine::{Connection, SearchRequest, Without};
+use weft_engine::{Connection, SearchRequest, Weights, Without};
 use weft_index::keyword::{KeywordSettings, Scoring};
 
 use crate::oracle::recipe;
@@ -71,10 +71,17 @@ proptest! {
     fn scores_are_bounded_ordered_and_the_sum_of_their_parts(
         files in any_vault(),
         query in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..6),
+        limit in 1..12_usize,
+        central in 0_u8..3,
     ) {
         let vault = vault(&files);
-        let answer = vault.search(&query.join(" "));
-        prop_assert_eq!(&answer.hits, &vault.search(&query.join(" ")).hits, "again");
+        let weights = Weights { similarity: 1.0, centrality: f64::from(central), activation: 1.0 };
+        let request = SearchRequest { weights: Some(weights), ..request(&query.join(" ")) };
+        let answer = vault.ask(&request);
+        prop_assert_eq!(&answer.hits, &vault.ask(&request).hits, "again");
+        let first = vault.ask(&SearchRequest { limit, ..request });
+        prop_assert_eq!(&first.hits, &answer.hits[..limit.min(answer.hits.len())]);
+        prop_assert_eq!(first.truncated, answer.hits.len() > limit);
         for hit in &answer.hits {
             let sum = hit.contributions.similarity + hit.contributions.centrality + hit.contributions.activation;
             prop_assert_eq!(sum.to_bits(), hit.score.to_bits());

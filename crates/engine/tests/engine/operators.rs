@@ -1,8 +1,14 @@
 //! `+must`, `-not` and phrases hold for every way in which a note is found.
 
-use weft_engine::{Profile, SearchMode, SearchRequest};
+use std::sync::Arc;
 
-use crate::vault::{Vault, hit, request, uris, vault};
+use weft_engine::{Profile, SearchMode, SearchRequest};
+use weft_index::embedder::{Embedder as _, Role};
+use weft_index::vector::{RowId, VectorParams, VectorSearch as _};
+use weft_model::{Chunk, Span};
+
+use crate::bridge::WORDS;
+use crate::vault::{Directions, Vault, hit, request, uris, vault};
 
 /// Notes about editors and snakes, linked, so that words, vectors, names and links all lead from one to another.
 fn editors() -> Vault {
@@ -95,5 +101,63 @@ fn a_leg_brings_notes_however_long_they_are() {
         let all = vault.ask(&SearchRequest { mode: SearchMode::Hybrid, ..request });
         let by_vector = all.hits.iter().filter(|hit| hit.origin.name() != "keyword");
         assert_eq!(by_vector.count(), n_wanted.min(14));
+    }
+}
+
+#[test]
+fn the_best_chunk_is_the_first_of_the_best() {
+    let [grey, green] = ["grey stone ".repeat(90), "green moss ".repeat(300)];
+    let long = format!("{grey}\n\n{green}\n\n{grey}\n");
+    let vault = vault(&[("long.md", &*long), ("short.md", "some moss\n"), ("none.md", "fern\n")]);
+    let answer = vault.ask(&SearchRequest { mode: SearchMode::Vector, ..request("green moss") });
+    let entry = |uri: &str| {
+        let id = vault.snapshot.notes.find(uri).note.unwrap();
+        vault.snapshot.notes.entry(id).unwrap()
+    };
+    let chunks = &entry("long").chunks;
+    let is_green = |chunk: &Chunk| !chunk.span.slice(&entry("long").body).contains("grey");
+    let green: Vec<Span> = chunks.iter().filter(|one| is_green(one)).map(|one| one.span).collect();
+    assert!(green.len() > 1 && !is_green(&chunks[0]), "{chunks:?}");
+    assert_eq!(hit(&answer, "long").best_chunk, Some(green[0]));
+    assert_eq!(hit(&answer, "short").best_chunk, Some(entry("short").chunks[0].span));
+    let by_word = vault.ask(&SearchRequest { mode: SearchMode::Keyword, ..request("moss") });
+    assert_eq!(hit(&by_word, "long").best_chunk, None);
+}
+
+#[test]
+fn a_note_counts_by_its_best_chunk_whether_rows_are_scanned_or_walked() {
+    let passages = |note: usize| -> String {
+        let word = |at: usize| WORDS[(note * at * 7 + at) % WORDS.len()];
+        (1..9).map(|at| format!("{} {} moss\n\n", word(at), word(at + 1)).repeat(60)).collect()
+    };
+    let files: Vec<(String, String)> =
+        (0..60).map(|note| (format!("note{note:02}.md"), passages(note))).collect();
+    let mut vault = vault(&files);
+    vault.settings.candidates_per_leg = 2;
+    for is_exact in [true, false] {
+        let vectors = vault.snapshot.vectors.as_mut().unwrap();
+        if !is_exact {
+            let (exact_below, exact_filter, ef) = (0, 0, 1);
+            let params = VectorParams { exact_below, exact_filter, ef, ..VectorParams::default() };
+            let index = vectors.index.with_params(params);
+            vectors.index = index.with_graph(Arc::new(index.build_graph())).unwrap();
+        }
+        assert_eq!(vectors.index.is_exact(), is_exact);
+        let (index, rows) = (vectors.index.clone(), vectors.rows.clone());
+        for word in WORDS {
+            let query = format!("{word} on moss");
+            let mut request = SearchRequest { mode: SearchMode::Vector, ..request(&query) };
+            request.without.graph = true;
+            let answer = vault.ask(&request);
+            assert_eq!(answer.hits.len(), 2, "{query}");
+            let query = Directions::new().embed(&[&query], Role::Query).unwrap().remove(0);
+            for hit in &answer.hits {
+                let id = vault.snapshot.notes.find(hit.uri.as_str()).note.unwrap();
+                let own: Vec<RowId> = rows.of(id).iter().flatten().copied().collect();
+                let cosines = index.similarities(&query, &own).unwrap();
+                let best = f64::from(cosines.into_iter().fold(0.0, f32::max));
+                assert_eq!(hit.vector_score.to_bits(), best.to_bits(), "{is_exact} {hit:?}");
+            }
+        }
     }
 }
