@@ -114,8 +114,9 @@ impl Question<'_> {
             let hits = self.snapshot.keyword.search(&self.words, k, &self.passing)?;
             // Room for what the vectors bring, too.
             found.reserve(2 * hits.len());
+            let attainable = self.words.attainable();
             for hit in hits {
-                let keyword = self.word_share(hit.score);
+                let keyword = word_share(hit.score, attainable);
                 found.insert(
                     hit.note,
                     Candidate { keyword, by_keyword: true, ..Candidate::default() },
@@ -203,10 +204,13 @@ impl Question<'_> {
         self.score_vectors(&ids, &mut found)?;
         // Those that the words found bring their scores.
         ids.retain(|id| found.get(id).is_some_and(|known| known.keyword <= 0.0));
-        let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
-        for (id, score) in ids.iter().zip(scores) {
-            if let Some(candidate) = found.get_mut(id) {
-                candidate.keyword = self.word_share(score);
+        let attainable = self.words.attainable();
+        if attainable > 0.0 {
+            let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
+            for (id, score) in ids.iter().zip(scores) {
+                if let Some(candidate) = found.get_mut(id) {
+                    candidate.keyword = word_share(score, attainable);
+                }
             }
         }
         for (id, candidate) in &mut found {
@@ -220,12 +224,6 @@ impl Question<'_> {
             pool.members.extend(found);
         }
         Ok(())
-    }
-
-    /// A score by word as a share of what the words of the query can attain.
-    fn word_share(&self, score: f64) -> f64 {
-        let attainable = self.words.attainable();
-        if attainable > 0.0 { (score / attainable).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// Scores the chunks of those `ids` whose best one is not known.
@@ -268,6 +266,11 @@ impl Question<'_> {
         let best = places.into_iter().zip(scores).rev().max_by(|a, b| a.1.total_cmp(&b.1));
         Ok(best.map(|(at, _)| at))
     }
+}
+
+/// A score by word as a share of what the words of the query can attain, which is above 0.
+fn word_share(score: f64, attainable: f64) -> f64 {
+    (score / attainable).clamp(0.0, 1.0)
 }
 
 /// A score of the vectors as a share.
