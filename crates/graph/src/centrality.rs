@@ -62,9 +62,24 @@ pub struct Centrality(Scale);
 
 #[derive(Clone, Debug)]
 enum Scale {
+    Degrees(DegreeScale),
+    Ranks(Vec<f64>),
+}
+
+/// How a number of distinct neighbours becomes a share.
+#[derive(Clone, Copy, Debug)]
+enum DegreeScale {
     Divided { by: f64 },
     Log { by: f64 },
-    Ranks(Vec<f64>),
+}
+
+impl DegreeScale {
+    fn of(self, degree: u32) -> f64 {
+        match self {
+            Self::Divided { by } => share(f64::from(degree), by),
+            Self::Log { by } => share(f64::from(degree).ln_1p(), by),
+        }
+    }
 }
 
 impl Centrality {
@@ -72,19 +87,20 @@ impl Centrality {
     #[must_use]
     pub fn new(graph: &NoteGraph, measure: Measure) -> Self {
         let greatest = || graph.ids().map(|id| graph.degrees(id).both).max().unwrap_or(0);
-        Self(match measure {
-            Measure::Plain => Scale::Divided { by: graph.n_nodes().saturating_sub(1) as f64 },
-            Measure::MaxDegree => Scale::Divided { by: f64::from(greatest()) },
-            Measure::Log => Scale::Log { by: f64::from(greatest()).ln_1p() },
-            Measure::PageRank => Scale::Ranks(page_rank(graph)),
-        })
+        let scale = match measure {
+            Measure::Plain => DegreeScale::Divided { by: graph.n_nodes().saturating_sub(1) as f64 },
+            Measure::MaxDegree => DegreeScale::Divided { by: f64::from(greatest()) },
+            Measure::Log => DegreeScale::Log { by: f64::from(greatest()).ln_1p() },
+            Measure::PageRank => return Self(Scale::Ranks(page_rank(graph))),
+        };
+        Self(Scale::Degrees(scale))
     }
 
     /// The centrality of a node of the graph this was made for; 0 for an empty slot.
     #[must_use]
     pub fn of(&self, graph: &NoteGraph, id: NoteId) -> f64 {
         match &self.0 {
-            Scale::Divided { .. } | Scale::Log { .. } => self.of_degree(graph.degrees(id).both),
+            Scale::Degrees(scale) => scale.of(graph.degrees(id).both),
             Scale::Ranks(ranks) => ranks.get(id.index()).copied().unwrap_or(0.0),
         }
     }
@@ -93,17 +109,8 @@ impl Centrality {
     #[must_use]
     pub fn at_most(&self, graph: &NoteGraph) -> f64 {
         match &self.0 {
-            Scale::Divided { .. } | Scale::Log { .. } => self.of_degree(graph.max_degree),
+            Scale::Degrees(scale) => scale.of(graph.max_degree),
             Scale::Ranks(_) => 1.0,
-        }
-    }
-
-    /// The centrality of a node with so many distinct neighbours, by a measure that counts these.
-    fn of_degree(&self, degree: u32) -> f64 {
-        match &self.0 {
-            Scale::Divided { by } => share(f64::from(degree), *by),
-            Scale::Log { by } => share(f64::from(degree).ln_1p(), *by),
-            Scale::Ranks(_) => 0.0,
         }
     }
 }
