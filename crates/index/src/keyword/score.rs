@@ -142,7 +142,7 @@ impl KeywordReader {
         scratch: &mut Scratch,
     ) -> Result<(), KeywordError> {
         let segment = &*self.0.segments[segment_idx];
-        let Scratch { scores, frequencies, touched, listed, .. } = scratch;
+        let Scratch { scores, frequencies, touched, listed } = scratch;
         let discount = self.0.discount();
         let lengths = &*segment.lengths;
         let mut add = |doc: DocId, frequency: f64| {

@@ -302,9 +302,6 @@ impl VectorIndex {
         let mut scanner = Scanner::default();
         for block in first / BLOCK_ROWS..self.blocks.len() {
             let rows = from(&self.bits(admitted, block), block, first);
-            if block::end(&rows) == 0 {
-                continue;
-            }
             let codes = &self.blocks[block].codes;
             scanner.scan(self.kernel, query, codes, &rows);
             for at in positions(&scanner.reaching(&rows, list.floor())) {
