@@ -16,7 +16,7 @@ static TOKENIZER: &[u8] = include_bytes!("../../models/tokenizer.json");
 pub(crate) const DIMENSION: usize = 384;
 
 /// Tokens with the two special ones. Source: the model card of all-MiniLM-L6-v2, `max_seq_length`.
-const MAX_TOKENS: usize = 256;
+pub(crate) const MAX_TOKENS: usize = 256;
 
 /// Of weights and tokenizer, written down so that no run has to read 23 MB to know it.
 const DIGEST: &str = "db841e0bcd0ba4f0758a9e85a465f320e56e1cf620b303017ec8f940aabc48dc";

@@ -43,7 +43,11 @@ impl OnnxEmbedder {
         let tokenizer = TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?;
         let workers = Workers::new(threads);
         let make = || session(&files, &tokenizer, &runtime);
-        let dimension = workers.map(&["probe"], &make, &vector).map_err(failed)?.concat().len();
+        let dimension = workers
+            .map(&["probe"], |_| 1, &make, &|session, text| vector(session, text))
+            .map_err(failed)?
+            .concat()
+            .len();
         let (identity, window) = (files.identity(RUNNER, dimension), files.window(&tokenizer));
         Ok(Self { files, identity, window, tokenizer, runtime, workers })
     }
@@ -74,12 +78,12 @@ impl Embedder for OnnxEmbedder {
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
         let make = || session(&self.files, &self.tokenizer, &self.runtime);
-        let work = |session: &mut TextEmbedding, text: &str| {
+        let work = |session: &mut TextEmbedding, text: &&str| {
             let text = self.files.prefixes.apply(text, role);
             vector(session, self.tokenizer.cut(&text, self.files.max_tokens)?)
         };
         self.workers
-            .map(texts, &make, &work)
+            .map(texts, |text| text.len(), &make, &work)
             .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })
     }
 }

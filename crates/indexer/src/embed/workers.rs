@@ -1,4 +1,4 @@
-//! A bounded set of workers that share out the texts of a batch.
+//! A bounded set of workers that share out the parts of a batch.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// At most `limit` workers, made when first needed and lent for one text at a time.
+/// At most `limit` workers, made when first needed and lent for one part at a time.
 ///
-/// Callers are served in the order they come, so a query waits for about one text of a running batch, never for the batch.
+/// Callers are served in the order they come, so a query waits for about one part of a running batch, never for the batch.
 pub(crate) struct Workers<W> {
     limit: NonZeroUsize,
     state: Mutex<State<W>>,
@@ -35,32 +35,33 @@ impl<W: Send> Workers<W> {
         Self { limit, state: Mutex::new(state), freed: Condvar::new() }
     }
 
-    /// The result of `work` for each text, in order; the error of the first text that failed, if any did.
+    /// The result of `work` for each part, in order; the error of the first part that failed, if any did.
     ///
-    /// A panic in `make` or `work` is an error too, and its worker is not used again.
-    pub(crate) fn map<T: Send + Sync>(
+    /// The parts of the largest `size` are begun first. A panic in `make` or `work` is an error too, and its worker is not used again.
+    pub(crate) fn map<P: Sync, T: Send + Sync>(
         &self,
-        texts: &[&str],
+        parts: &[P],
+        size: impl Fn(&P) -> usize,
         make: &(impl Fn() -> Result<W, String> + Sync),
-        work: &(impl Fn(&mut W, &str) -> Result<T, String> + Sync),
+        work: &(impl Fn(&mut W, &P) -> Result<T, String> + Sync),
     ) -> Result<Vec<T>, String> {
-        // Long texts first: the last worker to finish then holds a short one.
-        let mut order: Vec<usize> = (0..texts.len()).collect();
-        order.sort_by_key(|&at| std::cmp::Reverse(texts[at].len()));
+        // The last worker to finish then holds a small one.
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(size(&parts[at])));
         let results: Vec<OnceLock<Result<T, String>>> =
-            texts.iter().map(|_| OnceLock::new()).collect();
+            parts.iter().map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         let drain = || {
             while let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = self.one(texts[at], make, work);
+                let result = self.one(&parts[at], make, work);
                 if result.is_err() {
-                    next.store(texts.len(), Ordering::Relaxed);
+                    next.store(parts.len(), Ordering::Relaxed);
                 }
                 let _ = results[at].set(result);
             }
         };
         thread::scope(|scope| {
-            for _ in 1..self.limit.get().min(texts.len()) {
+            for _ in 1..self.limit.get().min(parts.len()) {
                 // Where the system gives no thread, this one does the work alone.
                 let _ = thread::Builder::new().name("embed".to_owned()).spawn_scoped(scope, drain);
             }
@@ -74,17 +75,17 @@ impl<W: Send> Workers<W> {
         }
     }
 
-    fn one<T>(
+    fn one<P, T>(
         &self,
-        text: &str,
+        part: &P,
         make: &impl Fn() -> Result<W, String>,
-        work: &impl Fn(&mut W, &str) -> Result<T, String>,
+        work: &impl Fn(&mut W, &P) -> Result<T, String>,
     ) -> Result<T, String> {
         let mut slot = self.take();
         // A worker that panicked may be broken, and is dropped on the way out: only whole ones go back.
         catch_unwind(AssertUnwindSafe(|| {
             let mut worker = slot.worker.take().map_or_else(make, Ok)?;
-            let result = work(&mut worker, text);
+            let result = work(&mut worker, part);
             slot.worker = Some(worker);
             result
         }))
@@ -148,27 +149,33 @@ mod tests {
         let texts: Vec<String> = (0..100).map(|n| "x".repeat(n % 17)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let workers = workers(3);
-        let lengths = workers.map(&texts, &make, &|_, text| Ok(text.len())).unwrap();
+        let lengths =
+            workers.map(&texts, |text| text.len(), &make, &|_, text| Ok(text.len())).unwrap();
         assert_eq!(lengths, texts.iter().map(|text| text.len()).collect::<Vec<_>>());
         assert!((1..=3).contains(&made.load(Ordering::Relaxed)));
-        assert!(workers.map(&[], &make, &|_, text| Ok(text.len())).unwrap().is_empty());
+        assert!(
+            workers
+                .map(&[""; 0], |text| text.len(), &make, &|_, text| Ok(text.len()))
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_panic_in_a_worker_is_an_error_and_the_next_batch_works() {
         let made = AtomicUsize::new(0);
         let make = || Ok(made.fetch_add(1, Ordering::Relaxed));
-        let work = |_: &mut usize, text: &str| {
-            assert!(text != "bad", "no word for {text}");
+        let work = |_: &mut usize, text: &&str| {
+            assert!(*text != "bad", "no word for {text}");
             Ok(text.len())
         };
         let workers = workers(1);
-        assert_eq!(workers.map(&["good"], &make, &work), Ok(vec![4]));
+        assert_eq!(workers.map(&["good"], |text| text.len(), &make, &work), Ok(vec![4]));
         assert_eq!(
-            workers.map(&["good", "bad"], &make, &work),
+            workers.map(&["good", "bad"], |text| text.len(), &make, &work),
             Err("it panicked: no word for bad".to_owned())
         );
-        assert_eq!(workers.map(&["good"], &make, &work), Ok(vec![4]));
+        assert_eq!(workers.map(&["good"], |text| text.len(), &make, &work), Ok(vec![4]));
         assert_eq!(made.load(Ordering::Relaxed), 2, "the worker that panicked is replaced");
     }
 
@@ -176,8 +183,12 @@ mod tests {
     fn a_worker_that_cannot_be_made_is_an_error_each_time() {
         let workers = workers(2);
         for _ in 0..3 {
-            let failed =
-                workers.map(&["a", "b", "c"], &|| Err("no memory".to_owned()), &|_, _| Ok(()));
+            let failed = workers.map(
+                &["a", "b", "c"],
+                |text| text.len(),
+                &|| Err("no memory".to_owned()),
+                &|_, _| Ok(()),
+            );
             assert_eq!(failed, Err("no memory".to_owned()));
         }
     }
@@ -186,17 +197,17 @@ mod tests {
     fn a_late_caller_overtakes_the_rest_of_a_batch() {
         let workers = workers(1);
         let log = Mutex::new(Vec::new());
-        let work = |_: &mut usize, text: &str| {
-            log.lock().unwrap().push(text.to_owned());
+        let work = |_: &mut usize, text: &&str| {
+            log.lock().unwrap().push((*text).to_owned());
             thread::sleep(std::time::Duration::from_millis(5));
             Ok(())
         };
         thread::scope(|scope| {
-            scope.spawn(|| workers.map(&["batch"; 40], &|| Ok(0), &work));
+            scope.spawn(|| workers.map(&["batch"; 40], |text| text.len(), &|| Ok(0), &work));
             while log.lock().unwrap().is_empty() {
                 thread::yield_now();
             }
-            workers.map(&["query"], &|| Ok(0), &work).unwrap();
+            workers.map(&["query"], |text| text.len(), &|| Ok(0), &work).unwrap();
             assert!(log.lock().unwrap().len() < 20, "the query waited for the batch");
         });
     }
