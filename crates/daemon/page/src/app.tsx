@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { address, place, visit, VIEWS, type View } from "./address";
 import { closeLogin, login, setToken } from "./daemon";
 import { away, phaseName, status } from "./pulse";
-import { count } from "./text";
+import { counted } from "./text";
 import { theme, turn } from "./theme";
 import { Phase } from "./contract/noteweft/v1/admin_pb";
 import { ContextView } from "./views/context";
@@ -88,11 +88,14 @@ function skip(event: Event): void {
 function Pill() {
   const known = status.value;
   if (away.value?.kind === "forbidden") return null;
-  const lost = away.value !== undefined;
-  const busy = known !== undefined && known.phase !== Phase.READY;
-  const text = away.value?.kind === "token" ? "no token" : known === undefined ? "…" : lost ? "no answer" : busy ? phaseName(known.phase) : `${count(known.nNotes)} notes`;
+  const [state, text] =
+    away.value?.kind === "token" ? ["lost", "no token"]
+    : away.value !== undefined ? ["lost", "no answer"]
+    : known === undefined ? ["asked", "…"]
+    : known.phase !== Phase.READY ? ["busy", phaseName(known.phase)]
+    : ["ready", counted(known.nNotes, "note")];
   return (
-    <a class={`pill ${lost ? "lost" : busy ? "busy" : "ready"}`} href="#/index" aria-label={`Index: ${text}`}>
+    <a class={`pill ${state}`} href="#/index" aria-label={`Index: ${text}`}>
       <span class="dot" aria-hidden="true" />
       {text}
     </a>

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { failure, token, type Failure } from "./daemon";
-import { news } from "./pulse";
+import { meet, news } from "./pulse";
 
 /** What is known of a question. */
 export interface Asked<T> {
@@ -43,6 +43,7 @@ export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => P
       async () => {
         try {
           const answer = await latest.current(controller.signal);
+          meet(answer);
           if (!controller.signal.aborted) setState({ key, answer, waiting: false });
         } catch (thrown) {
           const why = failure(thrown);

@@ -25,8 +25,18 @@ const KEPT = 50;
 /** How often a new generation was published while the page looked; views ask again when it changes. */
 export const news = signal(0);
 
+/** The generation of the first answer that came, where that was before any status. */
+let met: bigint | undefined;
+
+/** Takes note of what an answer is of, so that the first status can tell whether it is old already. */
+export function meet(answer: unknown): void {
+  const first: unknown = Array.isArray(answer) ? answer[0] : answer;
+  if (met === undefined && typeof first === "object" && first !== null && "generation" in first && typeof first.generation === "bigint") met = first.generation;
+}
+
 function learn(answer: StatusResponse): void {
-  if (status.value !== undefined && status.value.generation !== answer.generation) news.value += 1;
+  const before = status.value?.generation ?? met;
+  if (before !== undefined && before !== answer.generation) news.value += 1;
   status.value = answer;
 }
 

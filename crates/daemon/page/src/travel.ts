@@ -55,12 +55,15 @@ function settle(): void {
 }
 
 addEventListener("scroll", remember, { passive: true });
-addEventListener("pagehide", () => sessionStorage.setItem(KEY, JSON.stringify(left)));
+addEventListener("pagehide", () => {
+  // The last scrolling may not have been told yet.
+  remember();
+  sessionStorage.setItem(KEY, JSON.stringify(left));
+});
 // The step is known as soon as the page is elsewhere, and so before anything is shown there.
 place.subscribe(() => {
   const now = step();
   if (now === here) return;
-  // The last scrolling may not have been told yet.
   remember();
   stop();
   here = now;

@@ -206,6 +206,40 @@ test("what fails to come anew leaves the old answer, dimmed, below the reason", 
   }
 });
 
+test("until the index is known it does not count as up to date, and what changed meanwhile is asked again", async () => {
+  const root = vault({ "a.md": "# A\n\nBefore.\n" });
+  const living = await Daemon.over(root);
+  try {
+    await visit(living, "#/note?uri=a", async (page) => {
+      let tell;
+      const told = new Promise((resolve) => (tell = resolve));
+      let n = 0;
+      const asked = async (times) => {
+        while (n < times) await page.waitForTimeout(20);
+      };
+      await page.route("**/*AdminService/Status", async (route) => {
+        n += 1;
+        await told;
+        await route.continue();
+      });
+      await page.reload();
+      await page.locator(".pill.asked").waitFor();
+      await page.locator(".body", { hasText: "Before." }).waitFor();
+      // Of its own accord, and for each generation that is published: the one that is there, and the next.
+      await asked(2);
+      writeFileSync(join(root, "a.md"), "# A\n\nAfter.\n");
+      await asked(3);
+      assert.equal(await page.locator(".body", { hasText: "After." }).count(), 0);
+      tell();
+      await page.locator(".body", { hasText: "After." }).waitFor();
+      await page.locator(".pill.ready").waitFor();
+      assert.equal(await page.locator(".pill").textContent(), "1 note");
+    });
+  } finally {
+    await living.end();
+  }
+});
+
 test("an address that cannot be asked says which part of it and why", async () => {
   for (const [hash, ...said] of [
     ["#/context?q=clock&budget=1.5", "budget must be a whole number", "1.5"],

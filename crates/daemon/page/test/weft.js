@@ -75,6 +75,7 @@ export class Daemon {
 
   /** Stops it; the store stays for another start. */
   async stop() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const over = new Promise((done) => this.#child.once("exit", done));
     this.#child.kill("SIGTERM");
     await over;
