@@ -16,8 +16,8 @@ use weft_index::embedder::{Embedder, Role};
 use weft_indexer::embed::{EmbeddingSettings, Runner, open};
 use weft_testkit::Random;
 
-/// Tokens of a text with the two special ones: half of the model's window, and all of it.
-const TOKENS: [usize; 2] = [128, 256];
+/// Tokens of a text with the two special ones: a line, half of the model's window, and all of it.
+const TOKENS: [usize; 3] = [32, 128, 256];
 
 /// Special tokens.
 const SPECIAL: usize = 2;

@@ -44,7 +44,7 @@ impl OnnxEmbedder {
         let workers = Workers::new(threads);
         let make = || session(&files, &tokenizer, &runtime);
         let dimension = workers
-            .map(&["probe"], |_| 1, &make, &|session, text| vector(session, text))
+            .map(&["probe"], &make, &|session, text| vector(session, text))
             .map_err(failed)?
             .concat()
             .len();
@@ -83,7 +83,7 @@ impl Embedder for OnnxEmbedder {
             vector(session, self.tokenizer.cut(&text, self.files.max_tokens)?)
         };
         self.workers
-            .map(texts, |text| text.len(), &make, &work)
+            .map(texts, &make, &work)
             .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })
     }
 }

@@ -24,9 +24,9 @@ pub(crate) const RUNNER: &str = "rten";
 const OUTPUTS: &[&str] =
     &["text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings"];
 
-/// How much longer than another text one may be and still share a run with it.
+/// How many tokens a text may be shorter than the longest of its run, to which it is filled up.
 ///
-/// Each token that fills up the shorter costs what a token costs, and a run costs what 13 do before its first: measured with texts of 16 to 128 tokens, one, two, four and eight at a time.
+/// Filling costs as much as text, and a run as much as 13 tokens before it reads any: so it was with texts of 16 to 128 tokens, one to eight at a time, on one core of an Intel Xeon with VNNI.
 const MAX_FILL: usize = 12;
 
 /// Runs a model in rten, on each of its threads one text at a time, or a few short ones.
@@ -85,7 +85,8 @@ impl RtenEmbedder {
             |reason| OpenError::Model { model: files.name.clone(), runner: RUNNER, reason };
         let tokenizer = Arc::new(TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?);
         let model = Arc::new(RtenModel::load(&files.weights).map_err(failed)?);
-        let probe = tokenizer.encode("probe", files.max_tokens).map_err(failed)?;
+        let probe = tokenizer.encode("probe", files.max_tokens);
+        let probe = probe.and_then(|probe| Tokens::of(&probe)).map_err(failed)?;
         let pool = one_thread();
         let dimension = model.run(&[&probe], files.pooling, &pool).map_err(failed)?.concat().len();
         let identity = files.identity(RUNNER, dimension);
@@ -115,38 +116,41 @@ impl RtenEmbedder {
         let ModelFiles { max_tokens, pooling, prefixes, .. } = &self.files;
         let (tokenizer, model) = (self.tokenizer(), self.model()?);
         let (workers, make) = (self.pools.of(role), || Ok(one_thread()));
-        let tokens = workers.map(texts, |text| text.len(), &make, &|_, text| {
-            tokenizer.encode(&prefixes.apply(text, role), *max_tokens)
+        let tokens = workers.map(texts, &make, &|_, text| {
+            Tokens::of(&tokenizer.encode(&prefixes.apply(text, role), *max_tokens)?)
         })?;
-        let lengths: Vec<usize> = tokens.iter().map(Encoding::len).collect();
         let runs = match self.source {
-            Source::Bundled => runs(&lengths),
+            Source::Bundled => runs(&tokens, workers.limit()),
             Source::Folder { .. } => (0..texts.len()).map(|at| vec![at]).collect(),
         };
-        let n_tokens = |run: &Vec<usize>| run.iter().map(|&at| lengths[at]).sum();
-        let found = workers.map(&runs, n_tokens, &make, &|pool, run| {
-            let tokens: Vec<&Encoding> = run.iter().map(|&at| &tokens[at]).collect();
+        let found = workers.map(&runs, &make, &|pool, run| {
+            let tokens: Vec<&Tokens> = run.iter().map(|&at| &tokens[at]).collect();
             model.run(&tokens, *pooling, pool)
         })?;
         let mut vectors = vec![Vec::new(); texts.len()];
-        for (at, vector) in runs.concat().into_iter().zip(found.into_iter().flatten()) {
-            vectors[at] = vector;
+        for (run, found) in runs.iter().zip(found) {
+            for (&at, vector) in run.iter().zip(found) {
+                vectors[at] = vector;
+            }
         }
         Ok(vectors)
     }
 }
 
-/// Which texts of these `lengths`, in tokens, go through the model together: each in one run, of the like in length, the longest first.
+/// Which texts go through the model together: each in one run, with others of about its length, the longest first.
 ///
-/// No run takes more room than one text of full length does, with which a nearer cache is full.
-fn runs(lengths: &[usize]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..lengths.len()).collect();
-    order.sort_by_key(|&at| Reverse(lengths[at]));
+/// The tokens of a run are no more than those of one text of full length, which is as fast as more, and not so many that one of `n_threads` has none.
+fn runs(texts: &[Tokens], n_threads: NonZeroUsize) -> Vec<Vec<usize>> {
+    let length = |at: usize| texts[at].len();
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_by_key(|&at| Reverse(length(at)));
+    let n_tokens: usize = order.iter().map(|&at| length(at)).sum();
+    let room = n_tokens.div_ceil(n_threads.get()).min(bundled::MAX_TOKENS);
     let mut runs: Vec<Vec<usize>> = Vec::new();
     for at in order {
         let fits = |run: &&mut Vec<usize>| {
-            let longest = lengths[run[0]];
-            (run.len() + 1) * longest <= bundled::MAX_TOKENS && longest - lengths[at] <= MAX_FILL
+            let longest = length(run[0]);
+            (run.len() + 1) * longest <= room && longest - length(at) <= MAX_FILL
         };
         match runs.last_mut().filter(fits) {
             Some(run) => run.push(at),
@@ -181,6 +185,26 @@ impl Embedder for RtenEmbedder {
 
 fn one_thread() -> Arc<ThreadPool> {
     Arc::new(ThreadPool::with_num_threads(1))
+}
+
+/// A text as models read it; all of its tokens count.
+struct Tokens {
+    ids: Vec<i32>,
+    types: Vec<i32>,
+}
+
+impl Tokens {
+    fn of(encoding: &Encoding) -> Result<Self, String> {
+        let numbers = |given: &[u32]| {
+            let numbers = given.iter().map(|&number| i32::try_from(number));
+            numbers.collect::<Result<_, _>>().map_err(|error| error.to_string())
+        };
+        Ok(Self { ids: numbers(encoding.get_ids())?, types: numbers(encoding.get_type_ids())? })
+    }
+
+    const fn len(&self) -> usize {
+        self.ids.len()
+    }
 }
 
 /// A loaded graph and where its inputs and its output are.
@@ -227,33 +251,31 @@ impl RtenModel {
         Ok(Self { model, inputs, output })
     }
 
-    /// The unit vectors of some texts, each filled up to the longest.
+    /// The unit vectors of some texts, each filled up to the longest with zeros, which the mask leaves out.
     fn run(
         &self,
-        texts: &[&Encoding],
+        texts: &[&Tokens],
         pooling: Pooling,
         pool: &Arc<ThreadPool>,
     ) -> Result<Vec<Vec<f32>>, String> {
         let n_texts = texts.len();
-        let longest = texts.iter().map(|tokens| tokens.len()).max().unwrap_or_default();
+        let longest = texts.iter().map(|text| text.len()).max().unwrap_or_default();
         if longest == 0 {
             return Err("its tokenizer finds no token in a text".to_owned());
         }
         let inputs = self.inputs.iter().map(|&(node, input)| {
             let mut values = vec![0; n_texts * longest];
-            for (row, tokens) in values.chunks_exact_mut(longest).zip(texts) {
-                let given = match input {
-                    Input::Ids => tokens.get_ids(),
-                    Input::Mask => tokens.get_attention_mask(),
-                    Input::Types => tokens.get_type_ids(),
-                };
-                for (value, &given) in row.iter_mut().zip(given) {
-                    *value = i32::try_from(given).map_err(|error| error.to_string())?;
+            for (row, text) in values.chunks_exact_mut(longest).zip(texts) {
+                let row = &mut row[..text.len()];
+                match input {
+                    Input::Ids => row.copy_from_slice(&text.ids),
+                    Input::Mask => row.fill(1),
+                    Input::Types => row.copy_from_slice(&text.types),
                 }
             }
-            Ok((node, NdTensor::from_data([n_texts, longest], values).into()))
+            (node, NdTensor::from_data([n_texts, longest], values).into())
         });
-        let inputs = inputs.collect::<Result<_, String>>()?;
+        let inputs = inputs.collect();
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
         let [output] = self
             .model
@@ -266,8 +288,9 @@ impl RtenModel {
             ref shape => return Err(format!("its output has the shape {shape:?}")),
         };
         let values = output.to_vec();
-        let vectors = values.chunks_exact(n_rows * dimension).zip(texts).map(|(rows, tokens)| {
-            let n_own = if n_rows == longest { tokens.len() } else { n_rows };
+        let vectors = values.chunks_exact(n_rows * dimension).zip(texts).map(|(rows, text)| {
+            // A row for each token, the rest of filling; or what the model made of all.
+            let n_own = if n_rows == longest { text.len() } else { n_rows };
             unit(&pooling.pool(&rows[..n_own * dimension], dimension))
                 .ok_or_else(|| "its vector has no direction".to_owned())
         });
@@ -280,10 +303,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_texts_of_a_length_share_a_run() {
-        assert_eq!(runs(&[]), Vec::<Vec<usize>>::new());
-        assert_eq!(runs(&[128, 256, 128, 129]), [vec![1], vec![3], vec![0, 2]]);
-        assert_eq!(runs(&[20, 8, 7, 21]), [vec![3, 0], vec![1, 2]]);
-        assert_eq!(runs(&[2; 300]).iter().map(Vec::len).collect::<Vec<_>>(), [128, 128, 44]);
+    fn short_texts_of_about_a_length_share_a_run_where_no_thread_goes_without() {
+        let runs = |lengths: &[usize], n_threads| {
+            let text = |&length| Tokens { ids: vec![0; length], types: vec![0; length] };
+            let texts: Vec<Tokens> = lengths.iter().map(text).collect();
+            runs(&texts, NonZeroUsize::new(n_threads).unwrap())
+        };
+        assert_eq!(runs(&[], 1), Vec::<Vec<usize>>::new());
+        assert_eq!(runs(&[128, 256, 128, 129], 1), [vec![1], vec![3], vec![0, 2]]);
+        assert_eq!(runs(&[20, 8, 7, 21], 1), [vec![3, 0], vec![1, 2]]);
+        let sizes = |n_threads| runs(&[2; 300], n_threads).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(sizes(1), [128, 128, 44]);
+        assert_eq!(sizes(4), [75; 4]);
+        assert_eq!(sizes(300), [1; 300]);
+        assert_eq!(sizes(1000), [1; 300]);
     }
 }

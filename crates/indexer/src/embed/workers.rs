@@ -35,25 +35,29 @@ impl<W: Send> Workers<W> {
         Self { limit, state: Mutex::new(state), freed: Condvar::new() }
     }
 
+    /// At most so many.
+    pub(crate) const fn limit(&self) -> NonZeroUsize {
+        self.limit
+    }
+
     /// The result of `work` for each part, in order; the error of the first part that failed, if any did.
     ///
-    /// The parts of the largest `size` are begun first. A panic in `make` or `work` is an error too, and its worker is not used again.
+    /// Parts are begun in order: with large ones first, the last worker to finish holds a small one.
+    /// A panic in `make` or `work` is an error too, and its worker is not used again.
     pub(crate) fn map<P: Sync, T: Send + Sync>(
         &self,
         parts: &[P],
-        size: impl Fn(&P) -> usize,
         make: &(impl Fn() -> Result<W, String> + Sync),
         work: &(impl Fn(&mut W, &P) -> Result<T, String> + Sync),
     ) -> Result<Vec<T>, String> {
-        // The last worker to finish then holds a small one.
-        let mut order: Vec<usize> = (0..parts.len()).collect();
-        order.sort_by_key(|&at| std::cmp::Reverse(size(&parts[at])));
         let results: Vec<OnceLock<Result<T, String>>> =
             parts.iter().map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         let drain = || {
-            while let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = self.one(&parts[at], make, work);
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(part) = parts.get(at) else { break };
+                let result = self.one(part, make, work);
                 if result.is_err() {
                     next.store(parts.len(), Ordering::Relaxed);
                 }
@@ -149,16 +153,10 @@ mod tests {
         let texts: Vec<String> = (0..100).map(|n| "x".repeat(n % 17)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let workers = workers(3);
-        let lengths =
-            workers.map(&texts, |text| text.len(), &make, &|_, text| Ok(text.len())).unwrap();
+        let lengths = workers.map(&texts, &make, &|_, text| Ok(text.len())).unwrap();
         assert_eq!(lengths, texts.iter().map(|text| text.len()).collect::<Vec<_>>());
         assert!((1..=3).contains(&made.load(Ordering::Relaxed)));
-        assert!(
-            workers
-                .map(&[""; 0], |text| text.len(), &make, &|_, text| Ok(text.len()))
-                .unwrap()
-                .is_empty()
-        );
+        assert!(workers.map(&[""; 0], &make, &|_, text| Ok(text.len())).unwrap().is_empty());
     }
 
     #[test]
@@ -170,12 +168,12 @@ mod tests {
             Ok(text.len())
         };
         let workers = workers(1);
-        assert_eq!(workers.map(&["good"], |text| text.len(), &make, &work), Ok(vec![4]));
+        assert_eq!(workers.map(&["good"], &make, &work), Ok(vec![4]));
         assert_eq!(
-            workers.map(&["good", "bad"], |text| text.len(), &make, &work),
+            workers.map(&["good", "bad"], &make, &work),
             Err("it panicked: no word for bad".to_owned())
         );
-        assert_eq!(workers.map(&["good"], |text| text.len(), &make, &work), Ok(vec![4]));
+        assert_eq!(workers.map(&["good"], &make, &work), Ok(vec![4]));
         assert_eq!(made.load(Ordering::Relaxed), 2, "the worker that panicked is replaced");
     }
 
@@ -183,12 +181,8 @@ mod tests {
     fn a_worker_that_cannot_be_made_is_an_error_each_time() {
         let workers = workers(2);
         for _ in 0..3 {
-            let failed = workers.map(
-                &["a", "b", "c"],
-                |text| text.len(),
-                &|| Err("no memory".to_owned()),
-                &|_, _| Ok(()),
-            );
+            let failed =
+                workers.map(&["a", "b", "c"], &|| Err("no memory".to_owned()), &|_, _| Ok(()));
             assert_eq!(failed, Err("no memory".to_owned()));
         }
     }
@@ -203,11 +197,11 @@ mod tests {
             Ok(())
         };
         thread::scope(|scope| {
-            scope.spawn(|| workers.map(&["batch"; 40], |text| text.len(), &|| Ok(0), &work));
+            scope.spawn(|| workers.map(&["batch"; 40], &|| Ok(0), &work));
             while log.lock().unwrap().is_empty() {
                 thread::yield_now();
             }
-            workers.map(&["query"], |text| text.len(), &|| Ok(0), &work).unwrap();
+            workers.map(&["query"], &|| Ok(0), &work).unwrap();
             assert!(log.lock().unwrap().len() < 20, "the query waited for the batch");
         });
     }
