@@ -95,7 +95,7 @@ function Pill() {
     : known.phase !== Phase.READY ? ["busy", phaseName(known.phase)]
     : ["ready", counted(known.nNotes, "note")];
   return (
-    <a class={`pill ${state}`} href="#/index" aria-label={`Index: ${text}`}>
+    <a class={`pill ${state}`} href="#/index" aria-label={`Index: ${state === "asked" ? "asking" : text}`}>
       <span class="dot" aria-hidden="true" />
       {text}
     </a>

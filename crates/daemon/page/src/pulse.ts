@@ -25,13 +25,23 @@ const KEPT = 50;
 /** How often a new generation was published while the page looked; views ask again when it changes. */
 export const news = signal(0);
 
-/** The generation of the first answer that came, where that was before any status. */
+/** The oldest generation that an answer was of, where answers came before any status. */
 let met: bigint | undefined;
 
-/** Takes note of what an answer is of, so that the first status can tell whether it is old already. */
+/** The status beside which an answer was old when it came, so that one status has everything asked again once. */
+let outrun: StatusResponse | undefined;
+
+/** Takes note of what an answer is of: where the status tells of a newer generation, then or next, views ask again. */
 export function meet(answer: unknown): void {
-  const first: unknown = Array.isArray(answer) ? answer[0] : answer;
-  if (met === undefined && typeof first === "object" && first !== null && "generation" in first && typeof first.generation === "bigint") met = first.generation;
+  if (typeof answer !== "object" || answer === null || !("generation" in answer) || typeof answer.generation !== "bigint") return;
+  const { generation } = answer;
+  const known = status.value;
+  if (known === undefined) {
+    if (met === undefined || generation < met) met = generation;
+  } else if (generation < known.generation && outrun !== known) {
+    outrun = known;
+    news.value += 1;
+  }
 }
 
 function learn(answer: StatusResponse): void {

@@ -215,7 +215,10 @@ test("until the index is known it does not count as up to date, and what changed
       const told = new Promise((resolve) => (tell = resolve));
       let n = 0;
       const asked = async (times) => {
-        while (n < times) await page.waitForTimeout(20);
+        for (const end = Date.now() + 30_000; n < times; ) {
+          assert.ok(Date.now() < end, `asked ${n} times`);
+          await page.waitForTimeout(20);
+        }
       };
       await page.route("**/*AdminService/Status", async (route) => {
         n += 1;

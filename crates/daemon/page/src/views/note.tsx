@@ -125,12 +125,13 @@ function AllNotes() {
   const { answer, failure, again } = useAnswer("all", async (signal) => {
     const found: NoteSummary[] = [];
     let pageToken = "";
+    let generation = 0n;
     do {
       const page = await notes.listNotes({ pageSize: 1000, pageToken }, { signal });
       found.push(...page.notes);
-      pageToken = page.nextPageToken;
+      ({ nextPageToken: pageToken, generation } = page);
     } while (pageToken !== "" && found.length < MOST_LISTED);
-    return { found, cut: pageToken !== "" };
+    return { found, cut: pageToken !== "", generation };
   });
   const heading = useArrival<HTMLHeadingElement>(answer === undefined ? "" : "all");
   useTitle("Notes");
