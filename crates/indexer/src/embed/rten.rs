@@ -33,6 +33,7 @@ const MAX_FILL: usize = 12;
 ///
 /// The bundled model rounds each token by itself, and what fills a shorter text up adds nothing but zeros: its vectors are the same to the last bit in any company.
 /// Of other models that is not known, so each of their texts has a run of its own.
+/// A run of several has no more tokens than one text of full length: longer ones are no faster.
 /// The bundled model is loaded when the first text comes, once in a process, so commands that need no vectors do not pay for it.
 pub struct RtenEmbedder {
     files: ModelFiles,
@@ -119,10 +120,11 @@ impl RtenEmbedder {
         let tokens = workers.map(texts, &make, &|_, text| {
             Tokens::of(&tokenizer.encode(&prefixes.apply(text, role), *max_tokens)?)
         })?;
-        let runs = match self.source {
-            Source::Bundled => runs(&tokens, workers.limit()),
-            Source::Folder { .. } => (0..texts.len()).map(|at| vec![at]).collect(),
+        let room = match self.source {
+            Source::Bundled => bundled::MAX_TOKENS,
+            Source::Folder { .. } => 0,
         };
+        let runs = runs(&tokens, room, workers.limit());
         let found = workers.map(&runs, &make, &|pool, run| {
             let tokens: Vec<&Tokens> = run.iter().map(|&at| &tokens[at]).collect();
             model.run(&tokens, *pooling, pool)
@@ -137,15 +139,15 @@ impl RtenEmbedder {
     }
 }
 
-/// Which texts go through the model together: each in one run, with others of about its length, the longest first.
+/// Which texts go through the model together: each in one run, the longest first, with others of about its length where all have room for their tokens.
 ///
-/// The tokens of a run are no more than those of one text of full length, which is as fast as more, and not so many that one of `n_threads` has none.
-fn runs(texts: &[Tokens], n_threads: NonZeroUsize) -> Vec<Vec<usize>> {
+/// No run has so many that one of `n_threads` has none.
+fn runs(texts: &[Tokens], room: usize, n_threads: NonZeroUsize) -> Vec<Vec<usize>> {
     let length = |at: usize| texts[at].len();
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|&at| Reverse(length(at)));
     let n_tokens: usize = order.iter().map(|&at| length(at)).sum();
-    let room = n_tokens.div_ceil(n_threads.get()).min(bundled::MAX_TOKENS);
+    let room = n_tokens.div_ceil(n_threads.get()).min(room);
     let mut runs: Vec<Vec<usize>> = Vec::new();
     for at in order {
         let fits = |run: &&mut Vec<usize>| {
@@ -307,7 +309,7 @@ mod tests {
         let runs = |lengths: &[usize], n_threads| {
             let text = |&length| Tokens { ids: vec![0; length], types: vec![0; length] };
             let texts: Vec<Tokens> = lengths.iter().map(text).collect();
-            runs(&texts, NonZeroUsize::new(n_threads).unwrap())
+            runs(&texts, 256, NonZeroUsize::new(n_threads).unwrap())
         };
         assert_eq!(runs(&[], 1), Vec::<Vec<usize>>::new());
         assert_eq!(runs(&[128, 256, 128, 129], 1), [vec![1], vec![3], vec![0, 2]]);
@@ -317,5 +319,7 @@ mod tests {
         assert_eq!(sizes(4), [75; 4]);
         assert_eq!(sizes(300), [1; 300]);
         assert_eq!(sizes(1000), [1; 300]);
+        let texts = [3, 5, 5].map(|length| Tokens { ids: vec![0; length], types: vec![0; length] });
+        assert_eq!(super::runs(&texts, 0, NonZeroUsize::MIN), [vec![1], vec![2], vec![0]]);
     }
 }
