@@ -107,19 +107,20 @@ impl KeywordReader {
             let (read, rest) = query.scored.split_at(part_idx);
             let n_next = scored.matcher.n_listed(segment_idx);
             // To look over the touched ones takes as long as to read as many: all looks together shall cost no more than the reading.
-            let is_worth_a_look = scratch.may_end(read, rest, best)
-                && n_looked + scratch.touched.len() <= n_read + n_next;
-            n_looked += if is_worth_a_look { scratch.touched.len() } else { 0 };
-            let look = || scratch.contenders(rest, segment_idx, best, as_hit, may_be_hit);
-            if let Some(contenders) = is_worth_a_look.then(look).flatten() {
-                let mut sums: Vec<f64> =
-                    contenders.iter().map(|doc| scratch.scores[*doc as usize]).collect();
-                self.add_parts(rest, segment_idx, &contenders, &mut sums)?;
-                scratch.clear();
-                for (doc, score) in contenders.into_iter().zip(sums) {
-                    best.offer(as_hit(doc, score));
+            let n_touched = scratch.touched.len();
+            if scratch.may_end(read, rest, best) && n_looked + n_touched <= n_read + n_next {
+                n_looked += n_touched;
+                let contenders = scratch.contenders(rest, segment_idx, best, as_hit, may_be_hit);
+                if let Some(contenders) = contenders {
+                    let mut sums: Vec<f64> =
+                        contenders.iter().map(|doc| scratch.scores[*doc as usize]).collect();
+                    self.add_parts(rest, segment_idx, &contenders, &mut sums)?;
+                    scratch.clear();
+                    for (doc, score) in contenders.into_iter().zip(sums) {
+                        best.offer(as_hit(doc, score));
+                    }
+                    return Ok(());
                 }
-                return Ok(());
             }
             self.read_part(scored, segment_idx, scratch)?;
             n_read += n_next;
