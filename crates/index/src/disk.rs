@@ -88,6 +88,12 @@ impl Disk {
         File::options().read(true).write(true).create_new(true).open(path)
     }
 
+    /// Makes an empty file in a folder that is read and written and has no name: it goes with whoever holds or maps it.
+    pub(crate) fn create_nameless(&self, folder: &Path) -> io::Result<File> {
+        self.pass(Step::Create, folder)?;
+        tempfile::tempfile_in(folder)
+    }
+
     /// Writes `bytes` at the place where `file`, which lies at `path`, stands.
     ///
     /// A write that a gate refuses has come half way.

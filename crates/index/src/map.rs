@@ -18,6 +18,24 @@ impl Map {
         Ok(Self(MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?))
     }
 
+    /// Bytes of the mapping.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The `n` bytes that start `offset` bytes into the mapping.
+    ///
+    /// # Panics
+    ///
+    /// When they do not lie inside.
+    pub(crate) fn bytes(&self, offset: usize, n: usize) -> &[u8] {
+        let end = offset.checked_add(n);
+        assert!(end.is_some_and(|end| end <= self.0.len()), "bytes inside the mapping");
+        // SAFETY: the bytes lie inside the mapping (checked), which lives as long as `self`; every bit pattern is a byte.
+        // They do not change: who asks for them has mapped a file of a generation, which is written before it is named and removed as a whole, or a nameless one, and asks for what is written there once and for all.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().wrapping_add(offset), n) }
+    }
+
     /// The `n` floats that start `offset` bytes into the mapping.
     ///
     /// # Panics
@@ -37,9 +55,7 @@ impl Map {
 /// The bytes of a file that nobody writes to any more.
 impl AsRef<[u8]> for Map {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the bytes lie inside the mapping, which lives as long as `self`; every bit pattern is a byte.
-        // They do not change: who asks for them has mapped a file of a generation, which is written before it is named and removed as a whole.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.len()) }
+        self.bytes(0, self.len())
     }
 }
 
@@ -66,7 +82,15 @@ mod tests {
         let bytes: Vec<u8> = (0..10_000_u16).flat_map(u16::to_le_bytes).collect();
         file.write_all(&bytes).unwrap();
         assert_eq!(Map::new(&file, 0, bytes.len()).unwrap().as_ref(), bytes);
-        assert_eq!(Map::new(&file, 4_100, 7).unwrap().as_ref(), &bytes[4_100..4_107]);
+        assert_eq!(Map::new(&file, 4_100, 7).unwrap().bytes(2, 5), &bytes[4_102..4_107]);
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes inside the mapping")]
+    fn bytes_behind_the_end_are_refused() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[0; 128]).unwrap();
+        Map::new(&file, 0, 128).unwrap().bytes(120, 9);
     }
 
     #[test]

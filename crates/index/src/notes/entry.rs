@@ -109,7 +109,7 @@ pub struct NoteEntry {
 }
 
 impl NoteEntry {
-    /// Takes the body out of `note`, so that it is kept once.
+    /// Takes the body out of `note`, so that it is kept once, and gives back room that its lists do not need.
     #[must_use]
     pub fn new(
         vault: VaultId,
@@ -119,6 +119,8 @@ impl NoteEntry {
         version: u64,
     ) -> Self {
         let body = Body::new(std::mem::take(&mut note.body).into_boxed_str());
+        note.headings.shrink_to_fit();
+        note.links.shrink_to_fit();
         Self { vault, note, body, chunks, file, diagnostics: Vec::new(), version }
     }
 

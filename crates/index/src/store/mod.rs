@@ -32,6 +32,7 @@ pub use shelf::{Shelf, ShelfReport};
 use crate::disk::{self, Disk, STAGED};
 use crate::embedder::ModelIdentity;
 use crate::keyword::KeywordWriter;
+use crate::notes::Spill;
 
 /// The format of the store's files that this release writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 3;
@@ -317,6 +318,12 @@ impl Store {
     #[must_use]
     pub fn checkpoints(&self) -> Checkpoints {
         Checkpoints::new(self.root.clone(), self.disk.clone())
+    }
+
+    /// Where bodies wait, out of memory, until a checkpoint holds them.
+    #[must_use]
+    pub fn spill(&self) -> Spill {
+        Spill::new(self.disk.clone(), self.root.clone())
     }
 
     /// Makes sure that `generation` was never published by an earlier run and will not be by a later one.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use weft_index::Store;
 use weft_index::notes::{Change, FileFacts, NoteTable, VaultId};
 
 use super::missing::{Gone, Verdict};
@@ -398,6 +399,7 @@ impl Writer {
             parse: self.settings.parse,
             chunks: self.settings.chunks,
             embedder: self.embedder.clone(),
+            spill: self.store.as_ref().map(Store::spill),
             notes,
             full: how.full,
             // Another recipe is to be written down even where it makes the same of every file.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_index::embedder::Embedder;
 use weft_index::keyword::{EncodedNote, KeywordDocument, KeywordEncoder};
-use weft_index::notes::{FileFacts, NoteEntry, NoteTable, VaultId};
+use weft_index::notes::{FileFacts, NoteEntry, NoteTable, Spill, VaultId};
 use weft_model::{Chunk, Note, NotePath, TextHash};
 
 use crate::board::Absent;
@@ -43,6 +43,8 @@ pub(super) struct FileReader<'a> {
     pub(super) parse: ParseOptions,
     pub(super) chunks: ChunkLimits,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
+    /// Where bodies wait until they are written down; nothing where they never are.
+    pub(super) spill: Option<Spill>,
     /// What is known.
     pub(super) notes: &'a NoteTable,
     /// Whether a file with the same bytes is parsed all the same.
@@ -80,6 +82,10 @@ impl FileReader<'_> {
             return Read::Same(file.path.clone(), facts);
         }
         let words = encoder.encode(&document(&entry));
+        let entry = match &self.spill {
+            Some(spill) => NoteEntry { body: spill.keep(entry.body), ..entry },
+            None => entry,
+        };
         Read::Note(Arc::new(entry), words)
     }
 

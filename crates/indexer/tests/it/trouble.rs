@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -351,6 +351,56 @@ impl Gate for NoRoomFor {
         let is_kept = is_named && is_full.load(Ordering::SeqCst);
         if is_kept { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
+}
+
+/// Counts what is written into files without a name, which a gate is told as changes of the folder they lie in.
+struct Nameless(PathBuf, AtomicUsize);
+
+impl Gate for Nameless {
+    fn pass(&self, step: Step, path: &Path) -> std::io::Result<()> {
+        let is_meant = step == Step::Write && path == self.0;
+        self.1.fetch_add(usize::from(is_meant), Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[test]
+fn texts_that_are_read_at_once_do_not_all_stay_in_memory() {
+    let place = Place::new(FILES);
+    let paper = " ".repeat(11 << 20);
+    let at = |n: usize| place.vault().join(format!("long{n}.md"));
+    let put = |n: usize| std::fs::write(at(n), format!("# Long {n}\n{paper}\nword{n}\n"));
+    (0..4).for_each(|n| put(n).expect("a file"));
+    let gate = Arc::new(Nameless(place.store(), AtomicUsize::new(0)));
+    let disk = Disk::behind(Arc::clone(&gate) as Arc<dyn Gate>);
+    let open = || {
+        let settings = IndexSettings { disk: disk.clone(), ..place.settings() };
+        Indexer::open(settings, None, None).expect("an index")
+    };
+    let indexer = open();
+    settle(&indexer);
+    let n_spilled = gate.1.load(Ordering::SeqCst);
+    assert!((1..4).contains(&n_spilled), "the first ones stay: {n_spilled}");
+    let body = |indexer: &Indexer, n: usize| {
+        let notes = indexer.reader().snapshot().notes.clone();
+        notes
+            .find(&format!("long{n}"))
+            .note
+            .and_then(|id| notes.entry(id))
+            .map(|entry| entry.body.clone())
+    };
+    let whole = |indexer: &Indexer| {
+        for n in 0..4 {
+            let body = body(indexer, n).expect("a note");
+            assert!(*body == format!("# Long {n}\n{paper}\nword{n}\n"), "note {n}");
+            let found = search(indexer, &format!("word{n}"), SearchMode::Keyword);
+            assert_eq!(uris(&found), [format!("long{n}")]);
+        }
+    };
+    whole(&indexer);
+    indexer.stop();
+    whole(&open());
+    assert_eq!(gate.1.load(Ordering::SeqCst), n_spilled, "what is unchanged is not read again");
 }
 
 /// Vectors are read back behind the first answers: an error there once refused to open, and must be told, wherever it is met.
