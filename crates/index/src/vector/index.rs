@@ -3,20 +3,33 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use weft_model::{NoteId, NoteSet};
 
-use super::block::{self, BLOCK_ROWS, Block, Coded, Codes, RowBits, positions};
+use super::block::{self, BLOCK_ROWS, Block, Coded, Codes, Plane, RowBits, positions};
 use super::build::{self, GraphParams};
 use super::file::to_u32;
 use super::graph::FrozenGraph;
 use super::shortlist::{Shortlist, fetched, row_of, score_of};
-use super::simd::{self, Kernel, LANE, Lane};
+use super::simd::{self, HalfLane, Kernel, LANE, Lane};
 use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, walk};
 
 /// What a step of a walk costs, in rows of a scan.
 ///
 /// Measured at 100,000 rows of 384 dimensions: 0.8 µs against 12 to 17 ns, before walks asked for memory ahead; a step takes about 0.6 µs since.
 const STEP_IN_ROWS: usize = 60;
+
+/// Rows for each one that is wanted, at least, for half-codes to be looked at first: of fewer, too many would be looked at again.
+///
+/// Measured over texts of 384 dimensions: where 1, 2, 3 and 6 of 100 are wanted, 7, 13, 20 and 34 of 100 may be among them by their half-codes.
+const SKIMMED_FOR_ONE: usize = 32;
+
+/// Of so many rows one tells what the likeliest score: about twice as many as are wanted, and those that so many of the sample stand for.
+const SAMPLED: usize = 16;
+const MORE_SAMPLED: usize = 4;
+
+/// Rows that are looked at together.
+const HANDFUL: usize = 8;
 
 /// How vectors are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,12 +89,21 @@ impl<'q> Query<'q> {
 
     /// The score by codes of the row at `at`, whose product with the query's is `dot`, and how far it may be from its exact score.
     fn scored(&self, dot: i32, codes: &Codes, at: usize) -> (f32, f32) {
-        (self.score(dot, codes.scales[at]), self.bound(codes.errors[at]))
+        (self.score(dot, codes.whole.scales[at]), self.bound(codes.whole.errors[at]))
     }
 
     /// The score by codes of a row of this scale, whose product with the query's is `dot`.
     fn score(&self, dot: i32, row_scale: f32) -> f32 {
         dot as f32 * (row_scale * self.coded.scale)
+    }
+
+    /// What rows score at most whose products with the query's codes are `dots`, into `uppers`.
+    fn bound_all<L>(&self, dots: &[i32], plane: &Plane<L>, uppers: &mut [f32]) {
+        // Without a branch: several at once.
+        let known = dots.iter().zip(&plane.scales).zip(&plane.errors);
+        for (upper, ((dot, scale), error)) in uppers.iter_mut().zip(known) {
+            *upper = self.score(*dot, *scale) + self.bound(*error);
+        }
     }
 
     /// How far the score by codes of a row with this error may be from its exact score.
@@ -208,7 +230,7 @@ impl VectorIndex {
     pub(super) fn fingerprint(&self, n_rows: usize) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         for (block, first) in self.blocks.iter().zip((0..n_rows).step_by(BLOCK_ROWS)) {
-            let scales = &block.codes.scales[..BLOCK_ROWS.min(n_rows - first)];
+            let scales = &block.codes.whole.scales[..BLOCK_ROWS.min(n_rows - first)];
             let bytes: Vec<u8> = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect();
             hasher.update(&bytes);
         }
@@ -218,7 +240,7 @@ impl VectorIndex {
     /// The codes and the scale of a row.
     pub(super) fn codes(&self, row: u32) -> (&[Lane], f32) {
         let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-        let codes = &self.blocks[block].codes;
+        let codes = &self.blocks[block].codes.whole;
         (codes.row(at), codes.scales[at])
     }
 
@@ -289,7 +311,7 @@ impl VectorIndex {
             for row in graph.with_copies(row_of(rank)) {
                 let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
                 if block::is_set(&self.bits(rows, block), at) {
-                    list.offer(row, score, query.bound(self.blocks[block].codes.errors[at]));
+                    list.offer(row, score, query.bound(self.blocks[block].codes.whole.errors[at]));
                     n_found += 1;
                 }
             }
@@ -298,17 +320,78 @@ impl VectorIndex {
     }
 
     /// Offers every admitted row from row `first` on that could be among the best.
-    fn scan(&self, query: &Query<'_>, admitted: &Admitted, first: usize, list: &mut Shortlist) {
+    fn scan(
+        &self,
+        query: &Query<'_>,
+        (rows, n): (&Admitted, usize),
+        first: usize,
+        list: &mut Shortlist,
+    ) {
+        if n * 2 >= self.n_rows && list.k() * SKIMMED_FOR_ONE <= self.n_rows - first {
+            return self.skim(query, rows, first, list);
+        }
         let mut scanner = Scanner::default();
         for block in first / BLOCK_ROWS..self.blocks.len() {
-            let rows = from(&self.bits(admitted, block), block, first);
+            let rows = from(&self.bits(rows, block), block, first);
             let codes = &self.blocks[block].codes;
             scanner.scan(self.kernel, query, codes, &rows);
-            for at in positions(&scanner.reaching(&rows, list.floor())) {
+            for at in positions(&reaching(&rows, &scanner.uppers, list.floor())) {
                 // What was offered since may have raised it.
                 if scanner.uppers[at] >= list.floor() {
                     let (score, bound) = query.scored(scanner.dots[at], codes, at);
                     list.offer(to_u32(block * BLOCK_ROWS + at), score, bound);
+                }
+            }
+        }
+    }
+
+    /// The same for many rows of which few are wanted: half-codes, which are half as much to read, tell which of them to look at.
+    ///
+    /// The likeliest are looked at first, so that the others are held against the best.
+    fn skim(&self, query: &Query<'_>, rows: &Admitted, first: usize, list: &mut Shortlist) {
+        let half = HalfQuery::new(&query.lanes);
+        let blocks = first / BLOCK_ROWS..self.blocks.len();
+        let bits = |block: usize| from(&self.bits(rows, block), block, first);
+        let mut uppers = vec![[f32::NEG_INFINITY; BLOCK_ROWS]; blocks.len()];
+        for (block, uppers) in blocks.clone().zip(&mut uppers) {
+            let (end, codes) = (block::end(&bits(block)), &self.blocks[block].codes.half);
+            half.bound(self.kernel, query, codes, &mut uppers[..end]);
+        }
+        let mut sample: Vec<f32> = uppers.as_flattened().iter().copied().step_by(SAMPLED).collect();
+        let nth = (list.k() * 2 / SAMPLED + MORE_SAMPLED).min(sample.len() - 1);
+        let by_most = |left: &f32, right: &f32| right.total_cmp(left);
+        let likely = *sample.select_nth_unstable_by(nth, by_most).1;
+        let mut found = Vec::with_capacity(4 * list.k());
+        let mut look = |floor: f32, below: Option<f32>, list: &mut Shortlist| {
+            found.clear();
+            for (block, uppers) in blocks.clone().zip(&uppers) {
+                let mut bits = reaching(&bits(block), uppers, floor);
+                if let Some(below) = below {
+                    let others = reaching(&bits, uppers, below);
+                    bits.iter_mut().zip(others).for_each(|(bits, others)| *bits &= !others);
+                }
+                found.extend(positions(&bits).map(|at| to_u32(block * BLOCK_ROWS + at)));
+            }
+            self.look(query, &found, list);
+        };
+        look(likely, None, list);
+        list.cut();
+        look(list.floor(), Some(likely), list);
+    }
+
+    /// Offers those of `rows` that could be among the best.
+    fn look(&self, query: &Query<'_>, rows: &[u32], list: &mut Shortlist) {
+        let mut dots = [0; HANDFUL];
+        let fetch = |rows: &[u32]| rows.iter().for_each(|row| simd::prefetch(self.codes(*row).0));
+        for rows in fetched(rows.chunks(HANDFUL), fetch) {
+            let lanes: SmallVec<[&[Lane]; HANDFUL]> =
+                rows.iter().map(|row| self.codes(*row).0).collect();
+            self.kernel.dots_of(&query.lanes, &lanes, &mut dots[..rows.len()]);
+            for (row, dot) in rows.iter().zip(dots) {
+                let (block, at) = (*row as usize / BLOCK_ROWS, *row as usize % BLOCK_ROWS);
+                let (score, bound) = query.scored(dot, &self.blocks[block].codes, at);
+                if score + bound >= list.floor() {
+                    list.offer(*row, score, bound);
                 }
             }
         }
@@ -345,13 +428,13 @@ impl VectorSearch for VectorIndex {
         let mut list = Shortlist::new(k, n);
         let graph = self.graph_for(n);
         let n_walked = graph.map_or(0, FrozenGraph::n_rows);
-        self.scan(&query, &admitted, n_walked, &mut list);
+        self.scan(&query, (&admitted, n), n_walked, &mut list);
         if let Some(graph) = graph {
             let wanted = k.min(n - self.n_admitted_from(&admitted, n_walked));
             if wanted > 0 && !self.walk(graph, &query, (&admitted, n), wanted, &mut list) {
                 // The filter's rows lie far from the query: look at each of them.
                 list = Shortlist::new(k, n);
-                self.scan(&query, &admitted, 0, &mut list);
+                self.scan(&query, (&admitted, n), 0, &mut list);
             }
         }
         let best = list.best(|row| self.fetch(row), |row| self.score(&query, row));
@@ -411,31 +494,57 @@ impl Scanner {
         let (n, end) = (block::count(rows), block::end(rows));
         // Reading on is cheaper than choosing while half of what is read counts.
         if n * 2 >= end {
-            kernel.dots(&query.lanes, codes.rows(end), &mut self.dots[..end]);
+            kernel.dots(&query.lanes, codes.whole.rows(end), &mut self.dots[..end]);
         } else {
-            let chosen: Vec<&[Lane]> = positions(rows).map(|at| codes.row(at)).collect();
+            let chosen: Vec<&[Lane]> = positions(rows).map(|at| codes.whole.row(at)).collect();
             let mut dots = vec![0; n];
             kernel.dots_of(&query.lanes, &chosen, &mut dots);
             for (at, dot) in positions(rows).zip(dots) {
                 self.dots[at] = dot;
             }
         }
-        // All of them, without a branch: several at once.
-        let known = self.dots.iter().zip(&codes.scales).zip(&codes.errors);
-        for (upper, ((dot, scale), error)) in self.uppers[..end].iter_mut().zip(known) {
-            *upper = query.score(*dot, *scale) + query.bound(*error);
-        }
+        query.bound_all(&self.dots[..end], &codes.whole, &mut self.uppers[..end]);
+    }
+}
+
+/// Those of `rows` whose scores, which are at most `uppers`, may be `floor` or more.
+fn reaching(rows: &RowBits, uppers: &[f32; BLOCK_ROWS], floor: f32) -> RowBits {
+    let mut reaching = *rows;
+    let words = reaching.iter_mut().zip(uppers.chunks_exact(64));
+    for (bits, uppers) in words.filter(|(bits, _)| **bits != 0) {
+        let reach = |bits, (at, upper): (usize, &f32)| bits | u64::from(*upper >= floor) << at;
+        *bits &= uppers.iter().enumerate().fold(0, reach);
+    }
+    reaching
+}
+
+/// A query to be multiplied with half-codes.
+struct HalfQuery {
+    pairs: Vec<[Lane; 2]>,
+    /// Twice its product with half-codes that stand for zeros.
+    zero: i32,
+}
+
+impl HalfQuery {
+    fn new(lanes: &[Lane]) -> Self {
+        let pair = |pair: &[Lane]| [pair[0], pair.get(1).copied().unwrap_or(Lane::ZERO)];
+        let sum: i32 = lanes.iter().flat_map(|lane| lane.0).map(i32::from).sum();
+        Self { pairs: lanes.chunks(2).map(pair).collect(), zero: sum * i32::from(simd::MAX_HALF) }
     }
 
-    /// Those of `rows` that may score `floor` or more.
-    fn reaching(&self, rows: &RowBits, floor: f32) -> RowBits {
-        let mut reaching = *rows;
-        let words = reaching.iter_mut().zip(self.uppers.chunks_exact(64));
-        for (bits, uppers) in words.filter(|(bits, _)| **bits != 0) {
-            let reach = |bits, (at, upper): (usize, &f32)| bits | u64::from(*upper >= floor) << at;
-            *bits &= uppers.iter().enumerate().fold(0, reach);
-        }
-        reaching
+    /// What the first rows of `plane` score at most, into `uppers`.
+    fn bound(
+        &self,
+        kernel: Kernel,
+        query: &Query<'_>,
+        plane: &Plane<HalfLane>,
+        uppers: &mut [f32],
+    ) {
+        let mut dots = [0; BLOCK_ROWS];
+        let dots = &mut dots[..uppers.len()];
+        kernel.half_dots(&self.pairs, plane.rows(uppers.len()), dots);
+        dots.iter_mut().for_each(|dot| *dot = 2 * *dot - self.zero);
+        query.bound_all(dots, plane, uppers);
     }
 }
 

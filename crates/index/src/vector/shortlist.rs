@@ -47,6 +47,11 @@ impl Shortlist {
         Self { k, lower, floor: f32::NEG_INFINITY, candidates }
     }
 
+    /// How many rows are wanted.
+    pub(super) const fn k(&self) -> usize {
+        self.k
+    }
+
     /// Rows whose upper bound is below this need not be offered.
     pub(super) const fn floor(&self) -> f32 {
         self.floor
@@ -67,7 +72,7 @@ impl Shortlist {
     }
 
     /// Forgets all lower bounds but the `k` greatest, and raises the floor to the least of these.
-    fn cut(&mut self) {
+    pub(super) fn cut(&mut self) {
         if self.lower.len() >= self.k {
             let by_most = |left: &u32, right: &u32| right.cmp(left);
             let (_, least, _) = self.lower.select_nth_unstable_by(self.k - 1, by_most);

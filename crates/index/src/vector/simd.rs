@@ -26,6 +26,24 @@ impl Lane {
     pub(super) const ZERO: Self = Self([0; LANE]);
 }
 
+/// 128 codes of half a byte: the first 64 in the lower halves, the others in the upper ones.
+///
+/// Half-codes lie in `0..=15`; what pads a row is multiplied with zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct HalfLane(Lane);
+
+impl HalfLane {
+    /// The least codes.
+    pub(super) const ZERO: Self = Self(Lane::ZERO);
+}
+
+/// Components of a [`HalfLane`].
+pub(super) const HALF_LANE: usize = 2 * LANE;
+
+/// The greatest half-code, and what the lower half of a byte is masked with.
+pub(super) const MAX_HALF: u8 = 15;
+
 /// One way of computing, supported by this processor.
 ///
 /// Only made by [`Kernel::detect`] and [`Kernel::supported`]: having one proves that its instructions exist.
@@ -110,6 +128,14 @@ impl Kernel {
         dispatch!(self, dots_of(query, rows, out));
     }
 
+    /// `Σ query · half-code` over each row of `rows`, `query.len()` half-lanes a row, into `out`.
+    ///
+    /// A pair of the query's lanes stands for the lower and the upper halves of one half-lane.
+    pub(super) fn half_dots(self, query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
+        assert_eq!(rows.len(), query.len() * out.len(), "one row of half-lanes per answer");
+        dispatch!(self, half_dots(query, rows, out));
+    }
+
     /// The dot product of two vectors of one length.
     pub(super) fn dot_f32(self, left: &[f32], right: &[f32]) -> f32 {
         assert_eq!(left.len(), right.len(), "vectors of one length");
@@ -122,6 +148,14 @@ impl Kernel {
     pub(super) fn encode(self, vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
         assert_eq!(codes.len(), vector.len().div_ceil(LANE), "lanes for every component");
         dispatch!(self, encode(vector, factor, codes))
+    }
+
+    /// Rounds `vector · factor` to `code − 7.5`, and returns the square of what rounding took, in units of codes.
+    ///
+    /// Components that no half-code reaches get the nearest.
+    pub(super) fn encode_half(self, vector: &[f32], factor: f32, codes: &mut [HalfLane]) -> f32 {
+        assert_eq!(codes.len(), vector.len().div_ceil(HALF_LANE), "lanes for every component");
+        dispatch!(self, encode_half(vector, factor, codes))
     }
 }
 
@@ -140,7 +174,24 @@ pub(super) fn prefetch<T>(items: &[T]) {
 
 /// Plain Rust, and the reference for every other path.
 mod portable {
-    use super::{LANE, Lane};
+    use super::{HALF_LANE, HalfLane, LANE, Lane, MAX_HALF};
+
+    pub(super) fn half_dots(query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
+        let products = |([lower, upper], row): (&[Lane; 2], &HalfLane)| -> i32 {
+            let halves = row.0.0.iter().map(|codes| codes.cast_unsigned());
+            let query = lower.0.iter().zip(&upper.0);
+            halves
+                .zip(query)
+                .map(|(codes, (&lower, &upper))| {
+                    i32::from(codes & MAX_HALF) * i32::from(lower)
+                        + i32::from(codes >> 4) * i32::from(upper)
+                })
+                .sum()
+        };
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            *out = query.iter().zip(row).map(products).sum();
+        }
+    }
 
     pub(super) fn dots(query: &[Lane], rows: &[Lane], out: &mut [i32]) {
         for (row, out) in rows.chunks_exact(query.len()).zip(out) {
@@ -211,6 +262,32 @@ mod portable {
         }
         lost.iter().sum()
     }
+
+    /// What a half-code stands for, in units of codes, is the code less this.
+    const HALF_OF_MAX: f32 = MAX_HALF as f32 / 2.0;
+
+    #[inline(always)]
+    pub(super) fn encode_half(vector: &[f32], factor: f32, codes: &mut [HalfLane]) -> f32 {
+        let mut lost = [0.0_f32; LANE];
+        for (part, lane) in vector.chunks(HALF_LANE).zip(codes) {
+            // What pads a row is not rounded, and loses nothing.
+            let mut values = [0.5_f32; HALF_LANE];
+            for (value, component) in values.iter_mut().zip(part) {
+                *value = component * factor;
+            }
+            let (lower, upper) = values.split_at(LANE);
+            let halves = lower.iter().zip(upper).zip(&mut lane.0.0).zip(&mut lost);
+            for (((lower, upper), codes), lost) in halves {
+                let [(lower, lower_error), (upper, upper_error)] = [lower, upper].map(|value| {
+                    let sum = (value + HALF_OF_MAX).clamp(0.0, f32::from(MAX_HALF)) + ROUNDER;
+                    (sum.to_bits().to_le_bytes()[0], value - (sum - ROUNDER - HALF_OF_MAX))
+                });
+                *codes = (lower | upper << 4).cast_signed();
+                *lost += lower_error * lower_error + upper_error * upper_error;
+            }
+        }
+        lost.iter().sum()
+    }
 }
 
 /// `portable`'s float functions, compiled for wider registers: the same operations in the same order.
@@ -225,17 +302,23 @@ macro_rules! float_functions {
         pub(super) fn encode(vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
             portable::encode(vector, factor, codes)
         }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn encode_half(vector: &[f32], factor: f32, codes: &mut [HalfLane]) -> f32 {
+            portable::encode_half(vector, factor, codes)
+        }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
-        __m512i, _mm512_dpbusd_epi32, _mm512_load_si512, _mm512_reduce_add_epi32, _mm512_set1_epi8,
-        _mm512_setzero_si512, _mm512_xor_si512,
+        __m512i, _mm512_add_epi32, _mm512_and_si512, _mm512_dpbusd_epi32, _mm512_load_si512,
+        _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_srli_epi16,
+        _mm512_xor_si512,
     };
 
-    use super::{Lane, portable};
+    use super::{HalfLane, Lane, MAX_HALF, portable};
 
     float_functions!("avx512f,avx512bw,avx512vnni");
 
@@ -252,6 +335,23 @@ mod avx512 {
         let bias = bias(query);
         for (row, out) in rows.iter().zip(out) {
             *out = biased(query, row).wrapping_sub(bias);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(super) fn half_dots(query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
+        let mask = _mm512_set1_epi8(MAX_HALF.cast_signed());
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            let mut sums = [_mm512_setzero_si512(); 2];
+            for ([lower, upper], row) in query.iter().zip(row) {
+                let row = load(&row.0);
+                // Bits that come in from the byte above are masked out.
+                let above = _mm512_srli_epi16::<4>(row);
+                let (row, above) = (_mm512_and_si512(row, mask), _mm512_and_si512(above, mask));
+                sums[0] = _mm512_dpbusd_epi32(sums[0], row, load(lower));
+                sums[1] = _mm512_dpbusd_epi32(sums[1], above, load(upper));
+            }
+            *out = _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]));
         }
     }
 
@@ -291,12 +391,13 @@ mod avx512 {
 mod avx2 {
     use std::arch::x86_64::{
         __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_abs_epi8,
-        _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_load_si256,
-        _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_setzero_si256,
-        _mm256_sign_epi8,
+        _mm256_add_epi16, _mm256_add_epi32, _mm256_and_si256, _mm256_castsi256_si128,
+        _mm256_extracti128_si256, _mm256_load_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+        _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_si256, _mm256_sign_epi8,
+        _mm256_srli_epi16,
     };
 
-    use super::{Lane, portable};
+    use super::{HalfLane, Lane, MAX_HALF, portable};
 
     float_functions!("avx2");
 
@@ -311,6 +412,29 @@ mod avx2 {
     pub(super) fn dots_of(query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
         for (row, out) in rows.iter().zip(out) {
             *out = dot(query, row);
+        }
+    }
+
+    /// Four products of half-codes with codes are at most 4 · 15 · 127, which fits 16 bits: nothing saturates.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn half_dots(query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
+        let (mask, ones) = (_mm256_set1_epi8(MAX_HALF.cast_signed()), _mm256_set1_epi16(1));
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            let mut sum = _mm256_setzero_si256();
+            for ([lower, upper], row) in query.iter().zip(row) {
+                let query = load(lower).into_iter().zip(load(upper));
+                for (row, (lower, upper)) in load(&row.0).into_iter().zip(query) {
+                    // Bits that come in from the byte above are masked out.
+                    let above = _mm256_srli_epi16::<4>(row);
+                    let (row, above) = (_mm256_and_si256(row, mask), _mm256_and_si256(above, mask));
+                    let fours = _mm256_add_epi16(
+                        _mm256_maddubs_epi16(row, lower),
+                        _mm256_maddubs_epi16(above, upper),
+                    );
+                    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(fours, ones));
+                }
+            }
+            *out = total(sum);
         }
     }
 
@@ -329,6 +453,12 @@ mod avx2 {
                 sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
             }
         }
+        total(sum)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn total(sum: __m256i) -> i32 {
         let four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
         let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
         _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b00_00_00_01>(two)))
@@ -346,11 +476,12 @@ mod avx2 {
 #[cfg(target_arch = "aarch64")]
 mod neon {
     use std::arch::aarch64::{
-        int8x16x4_t, vaddvq_s32, vdupq_n_s32, vget_low_s8, vld1q_s8_x4, vmull_high_s8, vmull_s8,
-        vpadalq_s16,
+        int8x16_t, int8x16x4_t, int32x4_t, vaddvq_s32, vandq_u8, vdupq_n_s32, vdupq_n_u8,
+        vget_low_s8, vld1q_s8_x4, vmull_high_s8, vmull_s8, vpadalq_s16, vreinterpretq_s8_u8,
+        vreinterpretq_u8_s8, vshrq_n_u8,
     };
 
-    use super::{Lane, portable};
+    use super::{HalfLane, Lane, MAX_HALF, portable};
 
     float_functions!("neon");
 
@@ -368,6 +499,35 @@ mod neon {
         }
     }
 
+    #[target_feature(enable = "neon")]
+    pub(super) fn half_dots(query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
+        let mask = vdupq_n_u8(MAX_HALF);
+        for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+            let mut sums = [vdupq_n_s32(0); 2];
+            for ([lower, upper], row) in query.iter().zip(row) {
+                let (int8x16x4_t(l0, l1, l2, l3), int8x16x4_t(u0, u1, u2, u3)) =
+                    (load(lower), load(upper));
+                let int8x16x4_t(r0, r1, r2, r3) = load(&row.0);
+                for (lower, upper, row) in [(l0, u0, r0), (l1, u1, r1), (l2, u2, r2), (l3, u3, r3)]
+                {
+                    let row = vreinterpretq_u8_s8(row);
+                    sums = add_products(sums, lower, vreinterpretq_s8_u8(vandq_u8(row, mask)));
+                    sums = add_products(sums, upper, vreinterpretq_s8_u8(vshrq_n_u8::<4>(row)));
+                }
+            }
+            *out = vaddvq_s32(sums[0]).wrapping_add(vaddvq_s32(sums[1]));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn add_products(sums: [int32x4_t; 2], query: int8x16_t, row: int8x16_t) -> [int32x4_t; 2] {
+        [
+            vpadalq_s16(sums[0], vmull_s8(vget_low_s8(query), vget_low_s8(row))),
+            vpadalq_s16(sums[1], vmull_high_s8(query, row)),
+        ]
+    }
+
     #[inline]
     #[target_feature(enable = "neon")]
     fn dot(query: &[Lane], row: &[Lane]) -> i32 {
@@ -376,8 +536,7 @@ mod neon {
             let (int8x16x4_t(q0, q1, q2, q3), int8x16x4_t(r0, r1, r2, r3)) =
                 (load(query), load(row));
             for (query, row) in [(q0, r0), (q1, r1), (q2, r2), (q3, r3)] {
-                sums[0] = vpadalq_s16(sums[0], vmull_s8(vget_low_s8(query), vget_low_s8(row)));
-                sums[1] = vpadalq_s16(sums[1], vmull_high_s8(query, row));
+                sums = add_products(sums, query, row);
             }
         }
         vaddvq_s32(sums[0]).wrapping_add(vaddvq_s32(sums[1]))
@@ -410,6 +569,39 @@ mod tests {
 
     fn naive(left: &[i8], right: &[i8]) -> i32 {
         left.iter().zip(right).map(|(&left, &right)| i32::from(left) * i32::from(right)).sum()
+    }
+
+    fn half_lanes(codes: &[u8]) -> Vec<HalfLane> {
+        codes
+            .chunks(HALF_LANE)
+            .map(|part| {
+                let at = |at: usize| part.get(at).copied().unwrap_or(3);
+                HalfLane(Lane(std::array::from_fn(|low| {
+                    (at(low) | at(low + LANE) << 4).cast_signed()
+                })))
+            })
+            .collect()
+    }
+
+    fn pairs(lanes: &[Lane]) -> Vec<[Lane; 2]> {
+        let pair = |pair: &[Lane]| [pair[0], pair.get(1).copied().unwrap_or(Lane::ZERO)];
+        lanes.chunks(2).map(pair).collect()
+    }
+
+    #[test]
+    fn edge_values_of_half_codes_give_exact_sums_on_every_path() {
+        for kernel in Kernel::supported() {
+            for (code, half) in [(127, 15), (-127, 15), (127, 0), (-1, 1), (1, 8)] {
+                for length in [1, 63, 64, 65, 128, 129, 384, 4_096] {
+                    let (query, row) = (lanes(&vec![code; length]), vec![half; length]);
+                    let mut out = [0];
+                    kernel.half_dots(&pairs(&query), &half_lanes(&row), &mut out);
+                    let expected =
+                        i32::from(code) * i32::from(half) * i32::try_from(length).unwrap();
+                    assert_eq!(out[0], expected, "{kernel:?}, {length}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -452,6 +644,27 @@ mod tests {
         }
 
         #[test]
+        fn every_path_gives_the_same_integers_of_half_codes(
+            query in prop::collection::vec(-127_i8..=127, 1..300),
+            seeds in prop::collection::vec(any::<u8>(), 1..9),
+        ) {
+            let row = |seed: &u8| -> Vec<u8> {
+                query.iter().map(|code| code.cast_unsigned().wrapping_mul(*seed) >> 4).collect()
+            };
+            let rows: Vec<Vec<u8>> = seeds.iter().map(row).collect();
+            let naive = |row: &Vec<u8>| -> i32 {
+                query.iter().zip(row).map(|(code, half)| i32::from(*code) * i32::from(*half)).sum()
+            };
+            let expected: Vec<i32> = rows.iter().map(naive).collect();
+            let rows: Vec<HalfLane> = rows.iter().flat_map(|row| half_lanes(row)).collect();
+            for kernel in Kernel::supported() {
+                let mut out = vec![0; seeds.len()];
+                kernel.half_dots(&pairs(&lanes(&query)), &rows, &mut out);
+                prop_assert_eq!(&out, &expected, "{:?}", kernel);
+            }
+        }
+
+        #[test]
         fn every_path_gives_the_same_floats(
             left in prop::collection::vec(-1.0_f32..1.0, 0..200),
             shift in 0_usize..200,
@@ -466,7 +679,25 @@ mod tests {
             for (code, value) in expected_codes.iter().flat_map(|lane| lane.0).zip(&left) {
                 prop_assert!((f32::from(code) - value * factor).abs() <= 0.5001);
             }
+            let factor_half = 7.0;
+            let mut expected_halves = vec![HalfLane::ZERO; left.len().div_ceil(HALF_LANE)];
+            let expected_half_loss = Kernel(Path::Portable).encode_half(&left, factor_half, &mut expected_halves);
+            let half = |at: usize| {
+                let byte = expected_halves[at / HALF_LANE].0.0[at % LANE].cast_unsigned();
+                if at % HALF_LANE < LANE { byte & MAX_HALF } else { byte >> 4 }
+            };
+            let mut exact_loss = 0.0;
+            for (at, value) in left.iter().enumerate() {
+                let error = value * factor_half - (f32::from(half(at)) - 7.5);
+                prop_assert!(error.abs() <= 0.5001);
+                exact_loss += error * error;
+            }
+            prop_assert!((exact_loss - expected_half_loss).abs() < 1e-3);
             for kernel in Kernel::supported() {
+                let mut halves = vec![HalfLane::ZERO; expected_halves.len()];
+                let loss = kernel.encode_half(&left, factor_half, &mut halves);
+                prop_assert_eq!(loss.to_bits(), expected_half_loss.to_bits(), "{:?}", kernel);
+                prop_assert_eq!(&halves, &expected_halves, "{:?}", kernel);
                 prop_assert_eq!(kernel.dot_f32(&left, &right).to_bits(), expected.to_bits(), "{:?}", kernel);
                 let mut codes = vec![Lane::ZERO; expected_codes.len()];
                 let loss = kernel.encode(&left, factor, &mut codes);

@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn small_indexes_answer_exactly(
         seed in any::<u64>(),
-        n in 1_usize..700,
+        n in 1_usize..1_800,
         dimension in 1_usize..140,
         n_clusters in 1_usize..9,
         k in 0_usize..40,
@@ -173,6 +173,38 @@ fn five_thousand_rows_answer_exactly() {
         assert_exact(&index, query, 300, &NoteSet::All);
         assert_exact(&index, query, 10, &few);
     }
+}
+
+/// A row all of whose score is what its half-codes leave out is still found behind others that look better by theirs.
+#[test]
+fn what_half_codes_leave_out_is_allowed_for() {
+    let dimension = 384;
+    let mut random = Seeded(11);
+    let best = unit(&random.vector(dimension));
+    // As `block` codes them, in plain arithmetic.
+    let step = 0.3352 / (dimension as f32).sqrt();
+    let left_out = |value: &f32| {
+        let code = (value / step + 7.5).round().clamp(0.0, 15.0);
+        value - (code - 7.5) * step
+    };
+    let query = unit(&best.iter().map(left_out).collect::<Vec<_>>());
+    let dot = |left: &[f32], right: &[f32]| left.iter().zip(right).map(|(l, r)| l * r).sum::<f32>();
+    let score = dot(&best, &query);
+    let mut with_score = |score: f32| {
+        let other = random.vector(dimension);
+        let along = dot(&other, &query);
+        let beside: Vec<f32> =
+            other.iter().zip(&query).map(|(value, query)| value - along * query).collect();
+        let beside = unit(&beside).into_iter().zip(&query);
+        let part = (1.0 - score * score).sqrt();
+        unit(&beside.map(|(beside, query)| beside * part + query * score).collect::<Vec<_>>())
+    };
+    let mut vectors: Vec<_> = (0..600).map(|_| with_score(score - 0.04)).collect();
+    vectors[7] = with_score(score - 0.003);
+    vectors[300] = best;
+    let index = filled(&vectors, VectorParams::default()).publish();
+    let hits = index.nearest(&query, 1, &NoteSet::All).unwrap();
+    assert_eq!(hits.iter().map(|hit| hit.row).collect::<Vec<_>>(), [row(300)]);
 }
 
 #[test]
