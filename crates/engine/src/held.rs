@@ -22,10 +22,9 @@ impl Held {
     /// Its vectors, the most of its memory, are let go: a run over links needs none.
     pub(crate) fn keep(&self, snapshot: &Arc<Snapshot>) {
         let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = snapshots.iter().position(|held| held.generation == snapshot.generation);
-        let kept = known.and_then(|at| snapshots.remove(at));
-        let without_vectors = || Arc::new(Snapshot { vectors: None, ..(**snapshot).clone() });
-        snapshots.push_back(kept.unwrap_or_else(without_vectors));
+        // One that came before under the same number may rest on what is not written down.
+        snapshots.retain(|held| held.generation != snapshot.generation);
+        snapshots.push_back(Arc::new(Snapshot { vectors: None, ..(**snapshot).clone() }));
         let n_over = snapshots.len().saturating_sub(self.most);
         snapshots.drain(..n_over);
     }

@@ -88,10 +88,12 @@ impl Disk {
         File::options().read(true).write(true).create_new(true).open(path)
     }
 
-    /// Makes an empty file in a folder that is read and written and has no name: it goes with whoever holds or maps it.
+    /// Makes an empty file without a name in `folder`, to be read and written; it goes with the last who holds or maps it.
     pub(crate) fn create_nameless(&self, folder: &Path) -> io::Result<File> {
         self.pass(Step::Create, folder)?;
-        tempfile::tempfile_in(folder)
+        // A crash before its name is taken from it leaves it with that of what is not in its place yet.
+        let named = tempfile::Builder::new().suffix(&format!(".{STAGED}")).tempfile_in(folder)?;
+        Ok(named.into_file())
     }
 
     /// Writes `bytes` at the place where `file`, which lies at `path`, stands.
@@ -234,6 +236,20 @@ impl io::Write for Outlet<'_> {
         self.sum.n_bytes += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
+    }
+}
+
+/// Bytes for which the disk of a folder has room; as many as there can be where the system does not tell.
+pub(crate) fn room(folder: &Path) -> io::Result<u64> {
+    #[cfg(unix)]
+    {
+        let facts = rustix::fs::statvfs(folder)?;
+        Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        Ok(u64::MAX)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -23,7 +24,7 @@ impl Map {
         self.0.len()
     }
 
-    /// The `n` bytes that start `offset` bytes into the mapping.
+    /// The `n` bytes that start `offset` bytes into the mapping, which nobody may write to any more.
     ///
     /// # Panics
     ///
@@ -32,7 +33,7 @@ impl Map {
         let end = offset.checked_add(n);
         assert!(end.is_some_and(|end| end <= self.0.len()), "bytes inside the mapping");
         // SAFETY: the bytes lie inside the mapping (checked), which lives as long as `self`; every bit pattern is a byte.
-        // They do not change: who asks for them has mapped a file of a generation, which is written before it is named and removed as a whole, or a nameless one, and asks for what is written there once and for all.
+        // They do not change: a file of a generation is written before it is named and removed as a whole; of a spill's file, which is never shortened, each byte is written once, before it is asked for.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().wrapping_add(offset), n) }
     }
 
@@ -52,10 +53,24 @@ impl Map {
     }
 }
 
-/// The bytes of a file that nobody writes to any more.
-impl AsRef<[u8]> for Map {
+/// Some bytes of a mapping, to be shared.
+#[derive(Debug)]
+pub(crate) struct MapPart {
+    map: Arc<Map>,
+    offset: usize,
+    n_bytes: usize,
+}
+
+impl MapPart {
+    /// The `n_bytes` bytes that start `offset` bytes into `map`, under the conditions of [`Map::bytes`].
+    pub(crate) const fn new(map: Arc<Map>, offset: usize, n_bytes: usize) -> Self {
+        Self { map, offset, n_bytes }
+    }
+}
+
+impl AsRef<[u8]> for MapPart {
     fn as_ref(&self) -> &[u8] {
-        self.bytes(0, self.len())
+        self.map.bytes(self.offset, self.n_bytes)
     }
 }
 
@@ -81,7 +96,8 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let bytes: Vec<u8> = (0..10_000_u16).flat_map(u16::to_le_bytes).collect();
         file.write_all(&bytes).unwrap();
-        assert_eq!(Map::new(&file, 0, bytes.len()).unwrap().as_ref(), bytes);
+        let map = Arc::new(Map::new(&file, 0, bytes.len()).unwrap());
+        assert_eq!(MapPart::new(map, 0, bytes.len()).as_ref(), bytes);
         assert_eq!(Map::new(&file, 4_100, 7).unwrap().bytes(2, 5), &bytes[4_102..4_107]);
     }
 

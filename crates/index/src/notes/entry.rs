@@ -64,7 +64,7 @@ impl FileFacts {
     }
 }
 
-/// A body, shared by all who hold it: in memory, or in the file it was written down in.
+/// A body, shared by all who hold it: in memory, in the file it was written down in, or [spilled](super::Spill) until it is.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Body(ByteString);
 

@@ -1,34 +1,39 @@
 //! Bodies of notes that are read and not written down yet, out of memory.
 
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom};
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use bytestring::ByteString;
 
 use super::Body;
-use crate::disk::Disk;
-use crate::map::Map;
+use crate::disk::{self, Disk};
+use crate::map::{Map, MapPart};
 
 /// Bytes of bodies that stay in memory: those of an edit, or of a small vault.
 const IN_MEMORY: usize = 32 << 20;
 
-/// Bytes of the file that are mapped at once, at least; few enough that no disk lacks them, and many enough that a kernel's limit of mappings is far.
-const WINDOW: usize = 64 << 20;
+/// Bytes of a file, at least: many enough that a kernel's limit of mappings is far, and few enough that room comes back in pieces.
+const FILE_BYTES: usize = 64 << 20;
+
+/// How much room a disk must have for all that is spilled: for itself, and for the words and the generation that are written of it while it is there.
+const ROOM_TIMES: u64 = 3;
 
 /// Takes bodies out of memory until they are written down, since the texts of a vault may be larger than that.
 ///
 /// The first stay where they are.
-/// The others go to a file in the store's folder that has no name: the system reads them back where they are looked at, and takes their room back with the last of them, whatever becomes of this process.
-/// What the disk has no room for stays in memory.
+/// The others go to files without a name in the store's folder: the system reads them back where they are looked at, and takes a file's room back with the last body in it, whatever becomes of this process.
+/// Where the disk has not three times the room they stay in memory, so that spilling keeps nothing from being written down.
 #[derive(Debug)]
 pub struct Spill {
     disk: Disk,
     folder: PathBuf,
     in_memory: usize,
-    window: usize,
+    file_bytes: usize,
+    /// How much room a folder's disk has.
+    room: fn(&Path) -> io::Result<u64>,
     state: Mutex<State>,
 }
 
@@ -36,27 +41,26 @@ pub struct Spill {
 struct State {
     /// Bytes that stay in memory so far.
     n_in_memory: usize,
-    window: Option<Window>,
+    /// Bytes of all files so far.
+    n_spilled: u64,
+    last: Option<SpillFile>,
     /// Whether the disk refused.
     is_closed: bool,
 }
 
-/// The part of the file that is written to, mapped.
+/// A file, of which `room` bytes at the end are not written yet.
 #[derive(Debug)]
-struct Window {
+struct SpillFile {
     file: File,
     map: Arc<Map>,
-    /// Where it ends in the file.
-    end: u64,
-    /// Its bytes that nothing is written to yet, at the end.
     room: usize,
 }
 
 impl Spill {
     /// A spill beside the store in `folder`; makes no file before it needs one.
     pub(crate) fn new(disk: Disk, folder: PathBuf) -> Self {
-        let state = Mutex::default();
-        Self { disk, folder, in_memory: IN_MEMORY, window: WINDOW, state }
+        let (room, state) = (disk::room, Mutex::default());
+        Self { disk, folder, in_memory: IN_MEMORY, file_bytes: FILE_BYTES, room, state }
     }
 
     /// The same body, out of memory if need be.
@@ -67,58 +71,47 @@ impl Spill {
         if state.n_in_memory <= self.in_memory || state.is_closed || body.is_empty() {
             return body;
         }
-        match self.write(&mut state.window, &body) {
+        match self.write(&mut state, &body) {
             Ok(written) => {
                 state.n_in_memory -= body.len();
                 written
             }
             Err(error) => {
                 // What was written stays good; where the next would go is not known.
-                state.is_closed = true;
-                tracing::warn!(%error, "notes that are read stay in memory until they are written down");
+                (state.is_closed, state.last) = (true, None);
+                let folder = self.folder.display();
+                tracing::warn!(%error, %folder, "notes that are read stay in memory until they are written down");
                 body
             }
         }
     }
 
-    fn write(&self, window: &mut Option<Window>, text: &str) -> io::Result<Body> {
-        let Window { file, map, room, .. } = match window.take() {
-            Some(current) if current.room >= text.len() => window.insert(current),
-            // What is left of the last one stays empty.
-            before => window.insert(self.next_window(before, text.len())?),
+    fn write(&self, state: &mut State, text: &str) -> io::Result<Body> {
+        let last = match state.last.take() {
+            Some(last) if last.room >= text.len() => last,
+            // What is left of it stays empty.
+            _ => self.next_file(&mut state.n_spilled, text.len())?,
         };
+        let SpillFile { file, map, room } = state.last.insert(last);
         self.disk.write_all(file, &self.folder, text.as_bytes())?;
-        let piece = Piece { map: Arc::clone(map), at: map.len() - *room, n_bytes: text.len() };
+        let part = MapPart::new(Arc::clone(map), map.len() - *room, text.len());
         *room -= text.len();
-        let written = ByteString::try_from(Bytes::from_owner(piece)).map_err(io::Error::other)?;
+        let written = ByteString::try_from(Bytes::from_owner(part)).map_err(io::Error::other)?;
         Ok(Body::new(written))
     }
 
-    /// The window behind another, for texts of which the first is `n_bytes` long.
-    fn next_window(&self, before: Option<Window>, n_bytes: usize) -> io::Result<Window> {
-        let (mut file, start) = match before {
-            Some(Window { file, end, .. }) => (file, end),
-            None => (self.disk.create_nameless(&self.folder)?, 0),
-        };
-        let room = self.window.max(n_bytes);
-        let end = start + room as u64;
-        self.disk.set_len(&file, &self.folder, end)?;
-        file.seek(SeekFrom::Start(start))?;
-        let map = Arc::new(Map::new(&file, start, room)?);
-        Ok(Window { file, map, end, room })
-    }
-}
-
-/// A text in the file.
-struct Piece {
-    map: Arc<Map>,
-    at: usize,
-    n_bytes: usize,
-}
-
-impl AsRef<[u8]> for Piece {
-    fn as_ref(&self) -> &[u8] {
-        self.map.bytes(self.at, self.n_bytes)
+    /// Another file, for texts of which the first is `n_bytes` long.
+    fn next_file(&self, n_spilled: &mut u64, n_bytes: usize) -> io::Result<SpillFile> {
+        let n_bytes = self.file_bytes.max(n_bytes);
+        let n_more = n_bytes as u64;
+        if (self.room)(&self.folder)? < ROOM_TIMES * n_more + (ROOM_TIMES - 1) * *n_spilled {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        let file = self.disk.create_nameless(&self.folder)?;
+        self.disk.set_len(&file, &self.folder, n_more)?;
+        let map = Arc::new(Map::new(&file, 0, n_bytes)?);
+        *n_spilled += n_more;
+        Ok(SpillFile { file, map, room: n_bytes })
     }
 }
 
@@ -137,12 +130,12 @@ mod tests {
     impl Gate for Refuses {
         fn pass(&self, _: Step, _: &Path) -> io::Result<()> {
             let is_it = self.1.fetch_add(1, Ordering::Relaxed) == self.0;
-            if is_it { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+            if is_it { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
         }
     }
 
     fn spill(disk: Disk, folder: &Path) -> Spill {
-        Spill { in_memory: 100, window: 1000, ..Spill::new(disk, folder.to_owned()) }
+        Spill { in_memory: 100, file_bytes: 1000, ..Spill::new(disk, folder.to_owned()) }
     }
 
     fn text(at: usize) -> String {
@@ -165,7 +158,7 @@ mod tests {
         });
         let state = spill.state.lock().unwrap();
         assert!(state.n_in_memory <= 100 && !state.is_closed);
-        assert!(state.window.as_ref().is_some_and(|window| window.end > 100_000));
+        assert!(state.n_spilled > 100_000);
         drop(state);
         drop(spill);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "it has no name");
@@ -175,8 +168,23 @@ mod tests {
     }
 
     #[test]
+    fn what_must_be_written_down_has_room_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let spill = Spill { room: |_| Ok(5_999), ..spill(Disk::default(), folder.path()) };
+        let long = |at: usize| format!("{at} {}", "ø".repeat(400));
+        let bodies: Vec<Body> = (0..9).map(|at| spill.keep(Body::new(long(at)))).collect();
+        let state = spill.state.lock().unwrap();
+        // A first file needs three thousand bytes, a second one two thousand more.
+        assert!(state.is_closed);
+        assert_eq!((state.n_spilled, state.n_in_memory), (2_000, 7 * long(0).len()));
+        for (at, body) in bodies.iter().enumerate() {
+            assert_eq!(**body, *long(at), "{at}");
+        }
+    }
+
+    #[test]
     fn what_the_disk_refuses_stays_in_memory() {
-        for n in 0..8 {
+        for n in 0..12 {
             let folder = tempfile::tempdir().unwrap();
             let spill =
                 spill(Disk::behind(Arc::new(Refuses(n, AtomicUsize::new(0)))), folder.path());

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -11,7 +12,7 @@ use weft_graph::{GraphColumns, NoteGraph};
 
 use super::{CURRENT, FORMAT_VERSION, Held, StoreError, number};
 use crate::disk::{self, Disk, Facts, FileSum, Outlet};
-use crate::map::Map;
+use crate::map::{Map, MapPart};
 use crate::notes::NoteTable;
 
 /// What a generation folder holds.
@@ -260,7 +261,8 @@ fn mapped(path: &Path, sum: FileSum) -> Result<Bytes, StoreError> {
     let n_bytes = file.metadata().map_err(read)?.len();
     let length = usize::try_from(n_bytes).ok().filter(|n| *n > 0 && n_bytes == sum.n_bytes);
     let length = length.ok_or_else(|| damaged(path, "its length differs"))?;
-    let bytes = Bytes::from_owner(Map::new(&file, 0, length).map_err(read)?);
+    let map = Arc::new(Map::new(&file, 0, length).map_err(read)?);
+    let bytes = Bytes::from_owner(MapPart::new(map, 0, length));
     if crc32fast::hash(&bytes) == sum.crc32 {
         Ok(bytes)
     } else {
