@@ -17,7 +17,7 @@ pub(super) type RowBits = [u64; BLOCK_ROWS / 64];
 /// The greatest code; −128 is left out so that every path of [`Kernel`] is exact.
 const MAX_CODE: f32 = 127.0;
 
-/// Greatest components below this count as zero: their reciprocal would not be finite.
+/// Vectors whose greatest component, or root mean square, is below this count as zero: its reciprocal would not be finite.
 const SMALLEST_COMPONENT: f32 = 1e-30;
 
 /// What one row or query is as codes: `component ≈ code · scale`.
@@ -49,20 +49,26 @@ pub(super) fn encode(kernel: Kernel, vector: &[f32], codes: &mut [Lane]) -> Opti
     Some(Coded { scale, error: lost.sqrt() * scale, norm })
 }
 
-/// How many steps of a half-code a root mean square holds: so much is lost least where components are spread normally.
+/// Steps of a half-code in a root mean square: with so many, least is lost where components are normally distributed.
 ///
-/// The uniform quantizer of 16 levels with the least distortion, a step of 0.3352: J. Max, *Quantizing for minimum distortion*, 1960.
+/// The step of the uniform quantizer of 16 levels with the least distortion is 0.3352: J. Max, *Quantizing for minimum distortion*, 1960.
 const STEPS_IN_ROOT_MEAN_SQUARE: f32 = 1.0 / 0.3352;
 
-/// Writes the half-codes of `vector`, whose length is `norm`; a component stands for `(half-code − 7.5) · 2 · scale`.
-fn encode_half(kernel: Kernel, vector: &[f32], norm: f32, codes: &mut [HalfLane]) -> Coded {
+/// What rounding may have taken from the sum of what half-codes lose, of which each of 64 places adds up 64 squares at most.
+const LOST_IN_SUM: f32 = 128.0 * f32::EPSILON;
+
+/// Writes the half-codes of `vector`, whose length is `norm`: a component stands for `(half-code − 7.5) · 2 · scale`.
+///
+/// Returns the scale and, rounded up, the length of the difference between the vector and its half-codes.
+fn encode_half(kernel: Kernel, vector: &[f32], norm: f32, codes: &mut [HalfLane]) -> (f32, f32) {
     let root_mean_square = norm / (vector.len() as f32).sqrt();
     if root_mean_square < SMALLEST_COMPONENT {
-        return Coded { scale: 0.0, error: norm, norm };
+        codes.fill(HalfLane::LEAST);
+        return (0.0, norm);
     }
     let factor = STEPS_IN_ROOT_MEAN_SQUARE / root_mean_square;
     let lost = kernel.encode_half(vector, factor, codes);
-    Coded { scale: 0.5 / factor, error: lost.sqrt() / factor, norm }
+    (0.5 / factor, lost.sqrt() / factor * (1.0 + LOST_IN_SUM))
 }
 
 /// Codes of all rows, what they stand for, and how far from the vectors that is.
@@ -102,8 +108,9 @@ impl<L: Copy> Plane<L> {
         &mut self.lanes[at * stride..(at + 1) * stride]
     }
 
-    fn describe(&mut self, at: usize, coded: &Coded) {
-        (self.scales[at], self.errors[at]) = (coded.scale, coded.error);
+    /// Keeps what the codes of row `at` stand for.
+    fn describe(&mut self, at: usize, scale: f32, error: f32) {
+        (self.scales[at], self.errors[at]) = (scale, error);
     }
 }
 
@@ -120,7 +127,7 @@ impl Codes {
     fn new(dimension: usize) -> Self {
         Self {
             whole: Plane::new(Lane::ZERO, dimension.div_ceil(LANE)),
-            half: Plane::new(HalfLane::ZERO, dimension.div_ceil(HALF_LANE)),
+            half: Plane::new(HalfLane::LEAST, dimension.div_ceil(HALF_LANE)),
             owners: [NoteId::new(0); BLOCK_ROWS],
         }
     }
@@ -173,9 +180,9 @@ impl Block {
         else {
             return false;
         };
-        codes.whole.describe(at, &coded);
-        let coded = encode_half(kernel, vector, coded.norm, codes.half.row_mut(at));
-        codes.half.describe(at, &coded);
+        codes.whole.describe(at, coded.scale, coded.error);
+        let (scale, error) = encode_half(kernel, vector, coded.norm, codes.half.row_mut(at));
+        codes.half.describe(at, scale, error);
         if let Some(note) = owner {
             codes.owners[at] = note;
             self.live[at / 64] |= 1 << (at % 64);
@@ -219,7 +226,6 @@ pub(super) const fn is_set(bits: &RowBits, at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simd::MAX_HALF;
     use super::*;
 
     #[test]
@@ -244,29 +250,16 @@ mod tests {
             assert!((error - coded.error).abs() < 1e-5, "{name}: {error} {coded:?}");
             assert!(codes.iter().flat_map(|lane| lane.0).all(|code| code >= -127), "{name}");
 
-            let mut halves = vec![HalfLane::ZERO; vector.len().div_ceil(HALF_LANE)];
-            let kernel = Kernel::detect();
-            let coded = encode_half(kernel, &vector, coded.norm, &mut halves);
-            let product = |query: &[i8]| -> f32 {
-                let lane = |at: usize| {
-                    let code = |at: usize| query.get(at).copied().unwrap_or(0);
-                    Lane(std::array::from_fn(|place| code(at * LANE + place)))
-                };
-                let pairs: Vec<_> =
-                    (0..halves.len()).map(|at| [lane(2 * at), lane(2 * at + 1)]).collect();
-                let mut dot = [0];
-                kernel.half_dots(&pairs, &halves, &mut dot);
-                let sum: i32 = query.iter().copied().map(i32::from).sum();
-                (2 * dot[0] - i32::from(MAX_HALF) * sum) as f32 * coded.scale
-            };
-            let component = |at: usize| {
-                let mut query = vec![0; vector.len()];
-                query[at] = 1;
-                product(&query)
-            };
-            let errors = vector.iter().enumerate().map(|(at, value)| component(at) - value);
-            let error = errors.map(|error| error.powi(2)).sum::<f32>().sqrt();
-            assert!((error - coded.error).abs() < 1e-5, "{name}, halves: {error} {coded:?}");
+            let mut halves = vec![HalfLane::LEAST; vector.len().div_ceil(HALF_LANE)];
+            let (scale, stated) = encode_half(Kernel::detect(), &vector, coded.norm, &mut halves);
+            let decoded = (0..vector.len())
+                .map(|at| (f32::from(HalfLane::code(&halves, at)) - 7.5) * 2.0 * scale);
+            let error = decoded
+                .zip(&vector)
+                .map(|(code, value)| (code - value).powi(2))
+                .sum::<f32>()
+                .sqrt();
+            assert!((error - stated).abs() < 1e-5, "{name}, halves: {error} {stated}");
         }
     }
 

@@ -24,8 +24,10 @@ const STEP_IN_ROWS: usize = 60;
 /// Measured over texts of 384 dimensions: where 1, 2, 3 and 6 of 100 are wanted, 7, 13, 20 and 34 of 100 may be among them by their half-codes.
 const SKIMMED_FOR_ONE: usize = 32;
 
-/// Of so many rows one tells what the likeliest score: about twice as many as are wanted, and those that so many of the sample stand for.
+/// Of so many upper bounds one is looked at to guess which rows are likeliest to be among the best.
 const SAMPLED: usize = 16;
+
+/// Places further down the sample than twice as many as are wanted would be, so that a small one does not guess too high.
 const MORE_SAMPLED: usize = 4;
 
 /// Rows that are looked at together.
@@ -98,7 +100,7 @@ impl<'q> Query<'q> {
     }
 
     /// What rows score at most whose products with the query's codes are `dots`, into `uppers`.
-    fn bound_all<L>(&self, dots: &[i32], plane: &Plane<L>, uppers: &mut [f32]) {
+    fn fill_uppers<L>(&self, dots: &[i32], plane: &Plane<L>, uppers: &mut [f32]) {
         // Without a branch: several at once.
         let known = dots.iter().zip(&plane.scales).zip(&plane.errors);
         for (upper, ((dot, scale), error)) in uppers.iter_mut().zip(known) {
@@ -327,6 +329,7 @@ impl VectorIndex {
         first: usize,
         list: &mut Shortlist,
     ) {
+        // Half-codes are read of all rows, so most of them must count.
         if n * 2 >= self.n_rows && list.k() * SKIMMED_FOR_ONE <= self.n_rows - first {
             return self.skim(query, rows, first, list);
         }
@@ -335,7 +338,7 @@ impl VectorIndex {
             let rows = from(&self.bits(rows, block), block, first);
             let codes = &self.blocks[block].codes;
             scanner.scan(self.kernel, query, codes, &rows);
-            for at in positions(&reaching(&rows, &scanner.uppers, list.floor())) {
+            for at in positions(&reaching(&rows, &scanner.uppers, list.floor(), f32::INFINITY)) {
                 // What was offered since may have raised it.
                 if scanner.uppers[at] >= list.floor() {
                     let (score, bound) = query.scored(scanner.dots[at], codes, at);
@@ -355,32 +358,28 @@ impl VectorIndex {
         let mut uppers = vec![[f32::NEG_INFINITY; BLOCK_ROWS]; blocks.len()];
         for (block, uppers) in blocks.clone().zip(&mut uppers) {
             let (end, codes) = (block::end(&bits(block)), &self.blocks[block].codes.half);
-            half.bound(self.kernel, query, codes, &mut uppers[..end]);
+            half.fill_uppers(self.kernel, query, codes, &mut uppers[..end]);
         }
         let mut sample: Vec<f32> = uppers.as_flattened().iter().copied().step_by(SAMPLED).collect();
         let nth = (list.k() * 2 / SAMPLED + MORE_SAMPLED).min(sample.len() - 1);
         let by_most = |left: &f32, right: &f32| right.total_cmp(left);
         let likely = *sample.select_nth_unstable_by(nth, by_most).1;
-        let mut found = Vec::with_capacity(4 * list.k());
-        let mut look = |floor: f32, below: Option<f32>, list: &mut Shortlist| {
+        let mut found = Vec::with_capacity((nth + 1) * SAMPLED);
+        let mut offer = |from: f32, below: f32, list: &mut Shortlist| {
             found.clear();
             for (block, uppers) in blocks.clone().zip(&uppers) {
-                let mut bits = reaching(&bits(block), uppers, floor);
-                if let Some(below) = below {
-                    let others = reaching(&bits, uppers, below);
-                    bits.iter_mut().zip(others).for_each(|(bits, others)| *bits &= !others);
-                }
-                found.extend(positions(&bits).map(|at| to_u32(block * BLOCK_ROWS + at)));
+                let within = reaching(&bits(block), uppers, from, below);
+                found.extend(positions(&within).map(|at| to_u32(block * BLOCK_ROWS + at)));
             }
-            self.look(query, &found, list);
+            self.offer(query, &found, list);
         };
-        look(likely, None, list);
+        offer(likely, f32::INFINITY, list);
         list.cut();
-        look(list.floor(), Some(likely), list);
+        offer(list.floor(), likely, list);
     }
 
     /// Offers those of `rows` that could be among the best.
-    fn look(&self, query: &Query<'_>, rows: &[u32], list: &mut Shortlist) {
+    fn offer(&self, query: &Query<'_>, rows: &[u32], list: &mut Shortlist) {
         let mut dots = [0; HANDFUL];
         let fetch = |rows: &[u32]| rows.iter().for_each(|row| simd::prefetch(self.codes(*row).0));
         for rows in fetched(rows.chunks(HANDFUL), fetch) {
@@ -503,16 +502,18 @@ impl Scanner {
                 self.dots[at] = dot;
             }
         }
-        query.bound_all(&self.dots[..end], &codes.whole, &mut self.uppers[..end]);
+        query.fill_uppers(&self.dots[..end], &codes.whole, &mut self.uppers[..end]);
     }
 }
 
-/// Those of `rows` whose scores, which are at most `uppers`, may be `floor` or more.
-fn reaching(rows: &RowBits, uppers: &[f32; BLOCK_ROWS], floor: f32) -> RowBits {
+/// Those of `rows` whose scores are at most `from` or more, and less than `below`.
+fn reaching(rows: &RowBits, uppers: &[f32; BLOCK_ROWS], from: f32, below: f32) -> RowBits {
     let mut reaching = *rows;
     let words = reaching.iter_mut().zip(uppers.chunks_exact(64));
     for (bits, uppers) in words.filter(|(bits, _)| **bits != 0) {
-        let reach = |bits, (at, upper): (usize, &f32)| bits | u64::from(*upper >= floor) << at;
+        let reach = |bits, (at, upper): (usize, &f32)| {
+            bits | u64::from((*upper >= from) & (*upper < below)) << at
+        };
         *bits &= uppers.iter().enumerate().fold(0, reach);
     }
     reaching
@@ -527,13 +528,12 @@ struct HalfQuery {
 
 impl HalfQuery {
     fn new(lanes: &[Lane]) -> Self {
-        let pair = |pair: &[Lane]| [pair[0], pair.get(1).copied().unwrap_or(Lane::ZERO)];
         let sum: i32 = lanes.iter().flat_map(|lane| lane.0).map(i32::from).sum();
-        Self { pairs: lanes.chunks(2).map(pair).collect(), zero: sum * i32::from(simd::MAX_HALF) }
+        Self { pairs: simd::pairs(lanes), zero: sum * i32::from(simd::MAX_HALF) }
     }
 
     /// What the first rows of `plane` score at most, into `uppers`.
-    fn bound(
+    fn fill_uppers(
         &self,
         kernel: Kernel,
         query: &Query<'_>,
@@ -544,7 +544,7 @@ impl HalfQuery {
         let dots = &mut dots[..uppers.len()];
         kernel.half_dots(&self.pairs, plane.rows(uppers.len()), dots);
         dots.iter_mut().for_each(|dot| *dot = 2 * *dot - self.zero);
-        query.bound_all(dots, plane, uppers);
+        query.fill_uppers(dots, plane, uppers);
     }
 }
 

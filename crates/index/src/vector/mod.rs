@@ -1,8 +1,8 @@
 //! The vector index: which chunks lie nearest to a query.
 //!
 //! Rows are chunks, numbered in the order they were added, each owned by a note.
-//! The vectors lie in one row-major file, mapped; a copy of one byte per component lies in memory and is what searches read.
-//! Few rows are scanned whole, and the answer is exact: the bytes give a score and a bound of its error, and every row that could be among the best is scored again with its floats.
+//! The vectors lie in one row-major file, mapped; two copies in codes lie in memory and are what searches read: one byte per component, and half a byte.
+//! Few rows are scanned, all of them, and the answer is exact: codes give a score and a bound of its error, half-codes first, and every row that could be among the best is scored again with its floats.
 //! Many rows are searched by walking a graph of near neighbours, built in the background; rows added since are scanned.
 //!
 //! One [`VectorWriter`] appends, deletes and publishes; a [`VectorIndex`] never changes and shares what did not change with those before it.

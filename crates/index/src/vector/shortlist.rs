@@ -42,7 +42,7 @@ struct Candidate {
 impl Shortlist {
     /// An empty list for the best `k` of `n` rows; `k` is at least one.
     pub(super) fn new(k: usize, n: usize) -> Self {
-        // Room for most that come in: of 20,000 rows, eleven times as many as are wanted.
+        // Room for most that come in, however rows are looked at.
         let (lower, candidates) = (Vec::with_capacity(2 * k), Vec::with_capacity(n.min(8 * k)));
         Self { k, lower, floor: f32::NEG_INFINITY, candidates }
     }

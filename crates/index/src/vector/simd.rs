@@ -28,14 +28,27 @@ impl Lane {
 
 /// 128 codes of half a byte: the first 64 in the lower halves, the others in the upper ones.
 ///
-/// Half-codes lie in `0..=15`; what pads a row is multiplied with zeros.
+/// They lie in `0..=15`; what pads a row is multiplied with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct HalfLane(Lane);
 
 impl HalfLane {
-    /// The least codes.
-    pub(super) const ZERO: Self = Self(Lane::ZERO);
+    /// The least codes, which stand for no zeros.
+    pub(super) const LEAST: Self = Self(Lane::ZERO);
+
+    /// Code `at` of a row.
+    #[cfg(test)]
+    pub(super) fn code(row: &[Self], at: usize) -> u8 {
+        let codes = row[at / HALF_LANE].0.0[at % LANE].cast_unsigned();
+        if at % HALF_LANE < LANE { codes & MAX_HALF } else { codes >> 4 }
+    }
+}
+
+/// The lanes of a query as [`Kernel::half_dots`] takes them.
+pub(super) fn pairs(lanes: &[Lane]) -> Vec<[Lane; 2]> {
+    let pair = |pair: &[Lane]| [pair[0], pair.get(1).copied().unwrap_or(Lane::ZERO)];
+    lanes.chunks(2).map(pair).collect()
 }
 
 /// Components of a [`HalfLane`].
@@ -583,11 +596,6 @@ mod tests {
             .collect()
     }
 
-    fn pairs(lanes: &[Lane]) -> Vec<[Lane; 2]> {
-        let pair = |pair: &[Lane]| [pair[0], pair.get(1).copied().unwrap_or(Lane::ZERO)];
-        lanes.chunks(2).map(pair).collect()
-    }
-
     #[test]
     fn edge_values_of_half_codes_give_exact_sums_on_every_path() {
         for kernel in Kernel::supported() {
@@ -680,21 +688,17 @@ mod tests {
                 prop_assert!((f32::from(code) - value * factor).abs() <= 0.5001);
             }
             let factor_half = 7.0;
-            let mut expected_halves = vec![HalfLane::ZERO; left.len().div_ceil(HALF_LANE)];
+            let mut expected_halves = vec![HalfLane::LEAST; left.len().div_ceil(HALF_LANE)];
             let expected_half_loss = Kernel(Path::Portable).encode_half(&left, factor_half, &mut expected_halves);
-            let half = |at: usize| {
-                let byte = expected_halves[at / HALF_LANE].0.0[at % LANE].cast_unsigned();
-                if at % HALF_LANE < LANE { byte & MAX_HALF } else { byte >> 4 }
-            };
             let mut exact_loss = 0.0;
             for (at, value) in left.iter().enumerate() {
-                let error = value * factor_half - (f32::from(half(at)) - 7.5);
+                let error = value * factor_half - (f32::from(HalfLane::code(&expected_halves, at)) - 7.5);
                 prop_assert!(error.abs() <= 0.5001);
                 exact_loss += error * error;
             }
             prop_assert!((exact_loss - expected_half_loss).abs() < 1e-3);
             for kernel in Kernel::supported() {
-                let mut halves = vec![HalfLane::ZERO; expected_halves.len()];
+                let mut halves = vec![HalfLane::LEAST; expected_halves.len()];
                 let loss = kernel.encode_half(&left, factor_half, &mut halves);
                 prop_assert_eq!(loss.to_bits(), expected_half_loss.to_bits(), "{:?}", kernel);
                 prop_assert_eq!(&halves, &expected_halves, "{:?}", kernel);

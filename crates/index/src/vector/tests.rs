@@ -175,6 +175,42 @@ fn five_thousand_rows_answer_exactly() {
     }
 }
 
+#[test]
+fn rows_behind_a_graph_are_searched_exactly() {
+    let (n_graph, n_tail) = (700, 900);
+    let vectors = clustered(n_graph + n_tail, 100, 12, 21);
+    let (before, tail) = vectors.split_at(n_graph);
+    let mut writer = filled(before, walking(1_000));
+    writer.attach(Arc::new(writer.publish().build_graph())).unwrap();
+    append(&mut writer, tail);
+    // Of the first rows of the tail most go, so that what is sampled there is mostly dead.
+    let gone = (n_graph..n_graph + 300).filter(|at| at % 5 != 0).map(row).collect::<Vec<_>>();
+    writer.delete(&gone).unwrap();
+    let index = writer.publish();
+    let notes = |passes: &dyn Fn(usize) -> bool| -> NoteSet {
+        (0..vectors.len()).filter(|at| passes(at / 3)).map(note_of).collect()
+    };
+    let filters = [
+        ("all", NoteSet::All),
+        ("two thirds", notes(&|note| note % 3 != 0)),
+        ("none of the tail", notes(&|note| note < 200)),
+        ("the tail alone", notes(&|note| note > 240)),
+    ];
+    for (name, filter) in &filters {
+        for query in &clustered(6, 100, 12, 22) {
+            for k in [1, 2, 20, 28, 200] {
+                let hits = index.nearest(query, k, filter).unwrap();
+                let of_tail = |row: &RowId| row.index() >= n_graph;
+                let found: Vec<RowId> = hits.iter().map(|hit| hit.row).filter(of_tail).collect();
+                let expected = naive(&index, query, k, filter).into_iter().map(|(row, _)| row);
+                let expected: Vec<RowId> = expected.filter(of_tail).collect();
+                let missing = expected.iter().filter(|row| !found.contains(row)).count();
+                assert_eq!((hits.len(), missing), (k, 0), "{name}, {k}");
+            }
+        }
+    }
+}
+
 /// A row all of whose score is what its half-codes leave out is still found behind others that look better by theirs.
 #[test]
 fn what_half_codes_leave_out_is_allowed_for() {
