@@ -11,8 +11,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
+use criterion::{BenchmarkId, Criterion, Throughput};
 use tokio::runtime::Runtime;
 use tonic::body::Body;
 use tonic::client::GrpcService;
@@ -102,33 +101,29 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
     let engines = vec![engine; CLIENTS];
     let quiet = runtime.block_on(daemon.channel()).expect("it listens");
     assert_eq!(runtime.block_on(nothing(quiet.clone(), 0)), ServingStatus::Serving);
-    let wire = Wire { runtime: &runtime, quiet: Some(quiet), n_notes };
+    let wire = Wire { runtime: &runtime, quiet: Some(quiet) };
     let warm = Wire { quiet: None, ..wire.clone() };
+    let ways = [
+        warm.way("engine_alone", &engines, search),
+        wire.way("engine", &engines, search),
+        wire.way("in_process", &here, ask),
+        wire.way("tcp", &tcp, ask),
+        wire.way("unix_socket", &socket, ask),
+        wire.way("nothing_tcp", &tcp, nothing),
+        wire.way("nothing_unix_socket", &socket, nothing),
+    ];
     let mut group = criterion.benchmark_group("grpc");
     group.throughput(Throughput::Elements(1));
-    warm.measure(&mut group, "engine_alone", &engines[0], search);
-    wire.measure(&mut group, "engine", &engines[0], search);
-    wire.measure(&mut group, "in_process", &here[0], ask);
-    wire.measure(&mut group, "tcp", &tcp[0], ask);
-    wire.measure(&mut group, "unix_socket", &socket[0], ask);
-    wire.measure(&mut group, "nothing_tcp", &tcp[0], nothing);
-    wire.measure(&mut group, "nothing_unix_socket", &socket[0], nothing);
+    for way in &ways {
+        group.bench_function(BenchmarkId::new(way.name, n_notes), |bencher| {
+            bencher.iter_custom(|n| (way.one)(usize::try_from(n).expect("they fit")).iter().sum());
+        });
+    }
     group.finish();
     if is_measured() {
-        let mut ways: [Vec<Round>; WAYS.len()] = Default::default();
-        for _ in 0..ROUNDS {
-            let [alone, of_engine, of_process, of_tcp, of_socket, tcp_alone, socket_alone] =
-                &mut ways;
-            alone.push(warm.round(&engines, search));
-            of_engine.push(wire.round(&engines, search));
-            of_process.push(wire.round(&here, ask));
-            of_tcp.push(wire.round(&tcp, ask));
-            of_socket.push(wire.round(&socket, ask));
-            tcp_alone.push(wire.round(&tcp, nothing));
-            socket_alone.push(wire.round(&socket, nothing));
-        }
-        told(n_notes, &ways);
+        in_turn(n_notes, &ways);
     }
+    drop(ways);
     indexer.stop();
     runtime.block_on(daemon.stop()).expect("it ends");
 }
@@ -213,88 +208,74 @@ struct Round {
     processor: Duration,
 }
 
+/// One way of asking.
+struct Way<'r> {
+    name: &'static str,
+    /// Asks so often, one call after the other; what each took.
+    one: Box<dyn Fn(usize) -> Vec<Duration> + 'r>,
+    /// All clients ask; the processor time of a call.
+    together: Box<dyn Fn() -> Duration + 'r>,
+}
+
+impl Way<'_> {
+    fn round(&self) -> Round {
+        let Percentiles { p50, p99 } = Percentiles::among((self.one)(CALLS));
+        Round { p50, p99, processor: (self.together)() }
+    }
+}
+
 /// How each way is asked.
 #[derive(Clone)]
 struct Wire<'r> {
     runtime: &'r Runtime,
     /// What is asked for nothing before each call whose time counts.
     quiet: Option<Channel>,
-    n_notes: usize,
 }
 
-impl Wire<'_> {
-    fn measure<C, A>(
+impl<'r> Wire<'r> {
+    /// A way of asking `clients`: by tasks of the runtime, as services ask, since from outside each answer would wake one thread more.
+    fn way<C, A>(
         &self,
-        group: &mut BenchmarkGroup<'_, WallTime>,
-        name: &str,
-        client: &C,
+        name: &'static str,
+        clients: &'r [C],
         call: impl Fn(C, usize) -> A + Copy + Send + 'static,
-    ) where
-        C: Clone + Send + 'static,
-        A: Future<Output: Send> + Send + 'static,
-    {
-        group.bench_function(BenchmarkId::new(name, self.n_notes), |bencher| {
-            bencher.iter_custom(|n| {
-                let n_calls = usize::try_from(n).expect("they fit");
-                self.one(client, n_calls, call).iter().sum()
-            });
-        });
-    }
-
-    /// What calls of one client took, asked by a task of the runtime, as services ask: from outside, each answer would wake one thread more.
-    fn one<C, A>(
-        &self,
-        client: &C,
-        n_calls: usize,
-        call: impl Fn(C, usize) -> A + Send + 'static,
-    ) -> Vec<Duration>
+    ) -> Way<'r>
     where
         C: Clone + Send + 'static,
         A: Future<Output: Send> + Send + 'static,
     {
-        let asked = asked(client.clone(), n_calls, self.quiet.clone(), call);
-        self.runtime.block_on(self.runtime.spawn(asked)).expect("no call fails")
+        let (runtime, quiet) = (self.runtime, self.quiet.clone());
+        let one = move |n_calls: usize| {
+            let asked = asked(clients[0].clone(), n_calls, quiet.clone(), call);
+            runtime.block_on(runtime.spawn(asked)).expect("no call fails")
+        };
+        let together = move || {
+            let before = process_cpu();
+            let ask =
+                |client: &C| runtime.spawn(asked(client.clone(), CALLS / CLIENTS, None, call));
+            let asking: Vec<_> = clients.iter().map(ask).collect();
+            for client in asking {
+                runtime.block_on(client).expect("no call fails");
+            }
+            let n_calls = u32::try_from(clients.len() * (CALLS / CLIENTS)).expect("literals");
+            (process_cpu() - before) / n_calls
+        };
+        Way { name, one: Box::new(one), together: Box::new(together) }
     }
+}
 
-    fn round<C, A>(
-        &self,
-        clients: &[C],
-        call: impl Fn(C, usize) -> A + Copy + Send + 'static,
-    ) -> Round
-    where
-        C: Clone + Send + 'static,
-        A: Future<Output: Send> + Send + 'static,
-    {
-        let Percentiles { p50, p99 } = Percentiles::among(self.one(&clients[0], CALLS, call));
-        let before = process_cpu();
-        let together = clients
-            .iter()
-            .map(|client| self.runtime.spawn(asked(client.clone(), CALLS / CLIENTS, None, call)));
-        let together: Vec<_> = together.collect();
-        for client in together {
-            self.runtime.block_on(client).expect("no call fails");
+/// Says what each way takes, and what a search by it adds to the engine and to the service in the process: medians of rounds in which all take turns.
+fn in_turn(n_notes: usize, ways: &[Way<'_>]) {
+    let mut rounds: Vec<Vec<Round>> = ways.iter().map(|_| Vec::new()).collect();
+    for _ in 0..ROUNDS {
+        for (way, rounds) in ways.iter().zip(&mut rounds) {
+            rounds.push(way.round());
         }
-        let n_calls = u32::try_from(clients.len() * (CALLS / CLIENTS)).expect("literals");
-        Round { p50, p99, processor: (process_cpu() - before) / n_calls }
     }
-}
-
-/// The ways, in the order in which they take turns.
-const WAYS: [&str; 7] = [
-    "engine_alone",
-    "engine",
-    "in_process",
-    "tcp",
-    "unix_socket",
-    "nothing_tcp",
-    "nothing_unix_socket",
-];
-
-/// Says what each way takes, and what a search by it adds to the engine and to the service in the process: medians of the rounds, in which all took turns.
-fn told(n_notes: usize, ways: &[Vec<Round>; WAYS.len()]) {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
-    let [_, engine, in_process, ..] = ways;
-    for (name, rounds) in WAYS.iter().zip(ways) {
+    let named = |name: &str| ways.iter().position(|way| way.name == name).expect("it is a way");
+    let (engine, in_process) = (&rounds[named("engine")], &rounds[named("in_process")]);
+    for (name, rounds) in ways.iter().map(|way| way.name).zip(&rounds) {
         let each =
             |of: fn(&Round) -> Duration| median(rounds.iter().map(|round| micros(of(round))));
         let more = |others: &[Round], of: fn(&Round) -> Duration| {
