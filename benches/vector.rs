@@ -39,6 +39,12 @@ const QUERIES: usize = 400;
 /// What the walk must find of the nearest rows at the default `ef`, in clusters that are wider than those of texts and whose rows are harder to tell apart; .997 are found.
 const LEAST_RECALL: f64 = 0.995;
 
+/// Rows that came after a graph was built, of a hundred; not so many that it would be built anew.
+const TAIL_PERCENT: usize = 4;
+
+/// One of so many rows is deleted after a graph was built.
+const DELETED: usize = 10;
+
 pub(crate) fn bench(criterion: &mut Criterion) {
     let sizes = sizes(&SIZES);
     for &n_rows in sizes.iter().filter(|n_rows| **n_rows != WALKED) {
@@ -51,19 +57,38 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     }
 }
 
-/// An index of `n_rows` around a few dozen centres, and queries around the same.
-fn index(n_rows: usize, params: VectorParams) -> (VectorIndex, Vec<Vec<f32>>) {
-    let mut rows = vectors(&mut Random::new(11), n_rows + QUERIES, DIMENSION);
-    let queries = rows.split_off(n_rows);
-    if n_rows == WALKED {
-        leave("vectors", &rows);
-        leave("queries", &queries);
+/// Vectors around a few dozen centres.
+struct Corpus {
+    rows: Vec<Vec<f32>>,
+    queries: Vec<Vec<f32>>,
+    /// Rows that come later.
+    tail: Vec<Vec<f32>>,
+}
+
+impl Corpus {
+    fn new(n_rows: usize) -> Self {
+        let n_tail = n_rows * TAIL_PERCENT / 100;
+        let mut rows = vectors(&mut Random::new(11), n_rows + QUERIES + n_tail, DIMENSION);
+        let tail = rows.split_off(n_rows + QUERIES);
+        let queries = rows.split_off(n_rows);
+        Self { rows, queries, tail }
     }
-    let mut writer = VectorWriter::in_memory(DIMENSION, params).expect("the dimension is in range");
+
+    /// A note for each row.
+    fn writer(&self, params: VectorParams) -> VectorWriter {
+        let writer = VectorWriter::in_memory(DIMENSION, params);
+        let mut writer = writer.expect("the dimension is in range");
+        append(&mut writer, &self.rows);
+        writer
+    }
+}
+
+/// Appends `rows`, each of a note that follows those before.
+fn append(writer: &mut VectorWriter, rows: &[Vec<f32>]) -> Vec<RowId> {
+    let first = writer.publish().n_rows();
     let owned: Vec<(NoteId, &[f32])> =
-        rows.iter().enumerate().map(|(at, row)| (note(at), row.as_slice())).collect();
-    writer.append(&owned).expect("rows have length one");
-    (writer.publish(), queries)
+        (first..).map(note).zip(rows.iter().map(Vec::as_slice)).collect();
+    writer.append(&owned).expect("rows have length one")
 }
 
 /// Writes `rows` as floats, little-endian and without anything between them.
@@ -74,12 +99,12 @@ fn leave(name: &str, rows: &[Vec<f32>]) {
 }
 
 fn exact(criterion: &mut Criterion, n_rows: usize) {
-    let (index, queries) = index(n_rows, VectorParams::default());
-    for query in &queries {
-        assert_eq!(found(&index, query), nearest(&index, query), "the scan is exact");
-    }
+    let corpus = Corpus::new(n_rows);
+    let index = corpus.writer(VectorParams::default()).publish();
+    let asked = Asked::new(&corpus, QUERIES, &index, NoteSet::All);
+    assert!(asked.recall(&index) >= 1.0, "the scan is exact");
     let mut group = criterion.benchmark_group("vector");
-    measure(&mut group, "exact", &index, &queries);
+    asked.measure(&mut group, "exact", &index);
     group.finish();
 }
 
@@ -90,62 +115,106 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
         graph: GraphParams { parallel: true, ..GraphParams::default() },
         ..VectorParams::default()
     };
-    let (index, queries) = index(n_rows, params);
+    let corpus = Corpus::new(n_rows);
+    if n_rows == WALKED {
+        leave("vectors", &corpus.rows);
+        leave("queries", &corpus.queries);
+    }
+    let mut writer = corpus.writer(params);
     let before = process_cpu();
-    let graph = Arc::new(index.build_graph());
+    let graph = Arc::new(writer.publish().build_graph());
     let built: Duration = process_cpu() - before;
     println!("vector/build/{n_rows}: {built:.1?} of processor time, {} bytes", graph.n_bytes());
-    let index = index.with_graph(graph).expect("it is its own graph");
-    let truth: Vec<HashSet<RowId>> =
-        queries.iter().map(|query| nearest(&index, query).into_iter().collect()).collect();
+    writer.attach(graph).expect("it is its own graph");
+
     let mut group = criterion.benchmark_group("vector");
+    let index = writer.publish();
+    let asked = Asked::new(&corpus, QUERIES, &index, NoteSet::All);
     for ef in EFS {
         let index = index.with_params(VectorParams { ef, ..params });
-        let hits = queries.iter().zip(&truth).map(|(query, truth)| {
-            found(&index, query).iter().filter(|row| truth.contains(row)).count()
-        });
-        let recall = hits.sum::<usize>() as f64 / (K * queries.len()) as f64;
-        if is_measured() {
-            let mut turn = queries.iter().cycle();
-            let rate = per_cpu_second(queries.len(), || {
-                let query = turn.next().expect("there are queries");
-                drop(index.nearest(black_box(query), K, &NoteSet::All));
-            });
-            println!(
-                "vector/walk_ef{ef}/{n_rows}: recall@{K} {recall:.4}, {rate:.0} queries per CPU-second"
-            );
-        }
+        let recall = asked.told(&format!("walk_ef{ef}"), &index);
         assert!(ef < VectorParams::default().ef || recall >= LEAST_RECALL, "{recall} at {ef}");
-        measure(&mut group, &format!("walk_ef{ef}"), &index, &queries);
+        asked.measure(&mut group, &format!("walk_ef{ef}"), &index);
     }
+
+    let one_of = |step: usize| (0..n_rows).step_by(step).map(note).collect::<NoteSet>();
+    let mut ask = |name: &str, index: &VectorIndex, filter: NoteSet, least: f64| {
+        let asked = Asked::new(&corpus, QUERIES / 4, index, filter);
+        let recall = asked.told(name, index);
+        assert!(recall >= least, "{name}: {recall}");
+        asked.measure(&mut group, name, index);
+    };
+    ask("half_of_the_notes", &index, one_of(2), LEAST_RECALL);
+    // So few that they are scanned.
+    ask("tenth_of_the_notes", &index, one_of(10), 1.0);
+    append(&mut writer, &corpus.tail);
+    let deleted = (0..n_rows).step_by(DELETED);
+    let deleted: Vec<RowId> =
+        deleted.filter_map(|row| Some(RowId::new(u32::try_from(row).ok()?))).collect();
+    writer.delete(&deleted).expect("they are there");
+    ask("tail_and_deletions", &writer.publish(), NoteSet::All, LEAST_RECALL);
     group.finish();
 }
 
-fn measure(
-    group: &mut BenchmarkGroup<'_, WallTime>,
-    name: &str,
-    index: &VectorIndex,
-    queries: &[Vec<f32>],
-) {
-    group.throughput(Throughput::Elements(1));
-    let mut turn = queries.iter().cycle();
-    group.bench_function(BenchmarkId::new(name, index.n_rows()), |bencher| {
-        bencher.iter(|| {
-            let query = turn.next().expect("there are queries");
-            index.nearest(black_box(query), K, &NoteSet::All)
+/// Queries, and the rows that answer each of them by plain arithmetic.
+struct Asked<'c> {
+    queries: &'c [Vec<f32>],
+    filter: NoteSet,
+    truth: Vec<HashSet<RowId>>,
+    /// Rows of the corpus, which name what is measured.
+    n_rows: usize,
+}
+
+impl<'c> Asked<'c> {
+    fn new(corpus: &'c Corpus, n_queries: usize, index: &VectorIndex, filter: NoteSet) -> Self {
+        let queries = &corpus.queries[..n_queries];
+        let truth = queries.iter().map(|query| nearest(index, query, &filter)).collect();
+        Self { queries, filter, truth, n_rows: corpus.rows.len() }
+    }
+
+    /// The part of the rows that answer which `index` finds.
+    fn recall(&self, index: &VectorIndex) -> f64 {
+        let found = self.queries.iter().zip(&self.truth).map(|(query, truth)| {
+            let hits = index.nearest(query, K, &self.filter).expect("the query has length one");
+            hits.iter().filter(|hit| truth.contains(&hit.row)).count()
         });
-    });
+        found.sum::<usize>() as f64 / (K * self.queries.len()) as f64
+    }
+
+    /// The recall, which it says, and beside it, where that is asked for, the rate.
+    fn told(&self, name: &str, index: &VectorIndex) -> f64 {
+        let recall = self.recall(index);
+        if is_measured() {
+            let mut turn = self.queries.iter().cycle();
+            let rate = per_cpu_second(QUERIES, || {
+                let query = turn.next().expect("there are queries");
+                drop(index.nearest(black_box(query), K, &self.filter));
+            });
+            println!(
+                "vector/{name}/{}: recall@{K} {recall:.4}, {rate:.0} queries per CPU-second",
+                self.n_rows
+            );
+        }
+        recall
+    }
+
+    fn measure(&self, group: &mut BenchmarkGroup<'_, WallTime>, name: &str, index: &VectorIndex) {
+        group.throughput(Throughput::Elements(1));
+        let mut turn = self.queries.iter().cycle();
+        group.bench_function(BenchmarkId::new(name, self.n_rows), |bencher| {
+            bencher.iter(|| {
+                let query = turn.next().expect("there are queries");
+                index.nearest(black_box(query), K, &self.filter)
+            });
+        });
+    }
 }
 
-fn found(index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
-    let hits = index.nearest(query, K, &NoteSet::All).expect("the query has length one");
-    hits.iter().map(|hit| hit.row).collect()
-}
-
-/// The `K` nearest rows by plain arithmetic.
-fn nearest(index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
+/// The `K` nearest of the living rows whose notes pass `filter`, by plain arithmetic.
+fn nearest(index: &VectorIndex, query: &[f32], filter: &NoteSet) -> HashSet<RowId> {
     let rows = (0..index.n_rows()).filter_map(|row| Some(RowId::new(u32::try_from(row).ok()?)));
     let mut scored: Vec<(f64, RowId)> = rows
+        .filter(|row| index.owner(*row).is_some_and(|note| filter.contains(note)))
         .filter_map(|row| {
             let vector = index.vector(row)?;
             let score = vector.iter().zip(query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
@@ -155,6 +224,5 @@ fn nearest(index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
     let better = |a: &(f64, RowId), b: &(f64, RowId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
     scored.select_nth_unstable_by(K, better);
     scored.truncate(K);
-    scored.sort_by(better);
     scored.into_iter().map(|(_, row)| row).collect()
 }
