@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use criterion::{BenchmarkId, Criterion};
 use tempfile::TempDir;
 use weft_benches::vault::Drawn;
-use weft_benches::{sizes, text, word};
+use weft_benches::{SIZES, sizes, text, word};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::QueryOptions;
 use weft_index::vector::{GraphParams, VectorParams};
@@ -16,15 +16,13 @@ use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, Wat
 use weft_model::NoteSet;
 use weft_testkit::Random;
 
-/// Notes of the vaults: an edit must not cost more in the larger one.
-const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
-
 /// Words of a note.
 const WORDS_PER_NOTE: usize = 200;
 
 /// Notes of a folder.
 const NOTES_PER_FOLDER: usize = 100;
 
+/// An edit must not cost more in a larger vault.
 pub(crate) fn bench(criterion: &mut Criterion) {
     sizes(&SIZES).into_iter().for_each(|n_notes| edit(criterion, n_notes));
 }

@@ -49,7 +49,7 @@ fn indexed(bodies: &[String]) -> KeywordReader {
 fn build(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keyword");
     group.sample_size(10);
-    for n_notes in sizes(&SIZES[..2]) {
+    for n_notes in sizes(&SIZES) {
         let bodies = bodies(n_notes);
         assert_eq!(indexed(&bodies).n_notes(), n_notes);
         group.throughput(Throughput::Elements(n_notes as u64));
