@@ -10,7 +10,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::{SIZES, dense_graph, note, sizes};
 use weft_graph::NoteGraph;
-use weft_graph::walk::{EdgeCosts, Label, PathRequest, cheapest_path, path};
+use weft_graph::walk::{EdgeCosts, EdgeRef, Label, PathRequest, cheapest_path, path};
 use weft_model::NoteId;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -39,6 +39,21 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         assert_eq!(cost, least_cost(&graph, from, to, &costs));
         group.bench_function(BenchmarkId::new("cheapest", n_notes), |bencher| {
             bencher.iter(cheapest);
+        });
+
+        // To one of a few notes to which a longer path is cheaper than all shortest ones, where notes have prices.
+        let price = |edge: EdgeRef, entered: NoteId| costs.of(edge.label) + entered.get() % 97;
+        let of_few = |request: &PathRequest| {
+            cheapest_path(black_box(&graph), request, price).expect("both ends are notes")
+        };
+        let few = (2..=40).map(|at| PathRequest::between(from, note(n_notes / at)));
+        let mut few = few.map(|request| {
+            let length = path(&graph, &request).expect("both ends are notes").length();
+            PathRequest { max_hops: u32::try_from(length).ok(), ..request }
+        });
+        let few = few.find(|few| of_few(few).truncated).expect("there is one");
+        group.bench_function(BenchmarkId::new("cheapest_of_few_hops", n_notes), |bencher| {
+            bencher.iter(|| of_few(&few));
         });
     }
     group.finish();
