@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::Percentiles;
 use weft_benches::vault::{Vault, vault};
 use weft_benches::{SIZES, is_measured, sizes};
-use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest, Without};
+use weft_engine::{Engine, EngineSettings, Filter, SearchMode, SearchRequest, Without};
 use weft_model::Uri;
 
 /// Questions that are asked in turn; fewer where nothing is measured.
@@ -30,20 +30,30 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
     group.throughput(Throughput::Elements(1));
     let mut uris: Vec<Vec<Uri>> = Vec::new();
     let no_graph = Without { graph: true, ..Without::default() };
-    for (name, engine, mode, without) in [
-        ("hybrid", &ranked, SearchMode::Hybrid, Without::default()),
-        ("no_graph", &ranked, SearchMode::Hybrid, no_graph),
-        ("keyword", &ranked, SearchMode::Keyword, Without::default()),
-        ("with_snippets", &shown, SearchMode::Hybrid, Without::default()),
+    let all = Without::default();
+    let everywhere: fn(usize) -> Filter = |_| Filter::default();
+    for (name, engine, mode, without, filter) in [
+        ("hybrid", &ranked, SearchMode::Hybrid, all, everywhere),
+        ("no_graph", &ranked, SearchMode::Hybrid, no_graph, everywhere),
+        ("keyword", &ranked, SearchMode::Keyword, all, everywhere),
+        ("with_snippets", &shown, SearchMode::Hybrid, all, everywhere),
+        ("filtered", &ranked, SearchMode::Hybrid, all, |_| tagged()),
+        // More filters than are remembered, so each is read anew.
+        ("filtered_anew", &ranked, SearchMode::Hybrid, all, |at| Filter {
+            excluded: vec![format!("note-{at:06}")],
+            ..tagged()
+        }),
     ] {
         let requests: Vec<SearchRequest> = vault
             .questions
             .iter()
-            .map(|(query, _)| SearchRequest {
+            .zip(0..)
+            .map(|((query, _), at)| SearchRequest {
                 query: query.clone(),
                 limit: 10,
                 mode,
                 without,
+                filter: filter(at),
                 ..SearchRequest::default()
             })
             .collect();
@@ -66,7 +76,15 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
         }
     }
     group.finish();
-    let [hybrid, no_graph, keyword, with_snippets] = &uris[..] else { unreachable!("four ways") };
+    let [hybrid, no_graph, keyword, with_snippets, filtered, _] = &uris[..] else {
+        unreachable!("six ways")
+    };
     assert_eq!(hybrid, with_snippets, "snippets rank nothing");
     assert!(hybrid != no_graph && no_graph != keyword, "connections and vectors do");
+    assert!(hybrid != filtered, "and a filter takes notes out");
+}
+
+/// A twentieth of the notes.
+fn tagged() -> Filter {
+    Filter { tags: vec!["t3".into()], ..Filter::default() }
 }

@@ -50,12 +50,12 @@ impl Engine {
     /// The whole graph, or the part of it that `filter` lets through with the placeholders it names.
     pub fn export(&self, filter: &Filter) -> Result<Export, EngineError> {
         let snapshot = self.snapshot();
-        let passing = filter.notes(&snapshot, &self.stop)?;
+        let passing = self.passing(&snapshot, filter)?;
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         let kept = |id| {
-            passing.contains(id)
+            passing.notes.contains(id)
                 || graph.is_placeholder(id)
-                    && graph.inbound(id).iter().any(|half| passing.contains(half.other))
+                    && graph.inbound(id).iter().any(|half| passing.notes.contains(half.other))
         };
         let mut ids = Vec::new();
         for (at, id) in graph.ids().enumerate() {

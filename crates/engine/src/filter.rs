@@ -1,5 +1,6 @@
 //! The filter: one message for every question, one matcher.
 
+mod passing;
 mod paths;
 mod property;
 
@@ -7,10 +8,11 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use weft_index::Snapshot;
-use weft_index::notes::{Card, Facets};
+use weft_index::notes::Facets;
 use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
 use crate::{EngineError, date, note_named};
+pub(crate) use passing::Passings;
 use paths::PathMatch;
 use property::Wanted;
 pub use property::{Comparison, PropertyMatch};
@@ -62,7 +64,9 @@ impl Filter {
         snapshot: &Snapshot,
         id: NoteId,
     ) -> Result<Vec<&'static str>, EngineError> {
-        let Some(card) = snapshot.notes.card(id) else { return Ok(Vec::new()) };
+        if !snapshot.notes.is_note(id) {
+            return Ok(Vec::new());
+        }
         let Self {
             vaults,
             paths,
@@ -91,7 +95,7 @@ impl Filter {
         ];
         let mut failed = Vec::new();
         for (name, part) in parts {
-            if !part.is_empty() && !Matcher::new(&part, snapshot)?.passes(snapshot, id, &card) {
+            if !part.is_empty() && !Matcher::new(&part, snapshot)?.passes(snapshot, id) {
                 failed.push(name);
             }
         }
@@ -101,18 +105,17 @@ impl Filter {
     /// The notes that pass. `O(notes)`; nothing is looked at when the filter is empty.
     ///
     /// Fails on an unknown vault or note, on a glob or date that is none, and when `stop` says so.
-    pub fn notes(&self, snapshot: &Snapshot, stop: &Stop) -> Result<NoteSet, EngineError> {
-        stop.check()?;
+    fn notes(&self, snapshot: &Snapshot, stop: &Stop) -> Result<NoteSet, EngineError> {
         if self.is_empty() {
             return Ok(NoteSet::All);
         }
         let matcher = Matcher::new(self, snapshot)?;
         let mut passing = Vec::new();
-        for (at, (id, card)) in snapshot.notes.cards().enumerate() {
+        for (at, id) in snapshot.notes.graph().ids().enumerate() {
             if at % NOTES_PER_CHECK == 0 {
                 stop.check()?;
             }
-            if matcher.passes(snapshot, id, &card) {
+            if matcher.passes(snapshot, id) {
                 passing.push(id);
             }
         }
@@ -124,7 +127,7 @@ impl Filter {
     /// A line for each path that no note lies at or under: a slip of the hand rather than a question. `O(notes)` for each path.
     ///
     /// Fails on a glob that is none.
-    pub(crate) fn unmet(&self, snapshot: &Snapshot) -> Result<Vec<String>, EngineError> {
+    fn unmet(&self, snapshot: &Snapshot) -> Result<Vec<String>, EngineError> {
         let mut unmet = Vec::new();
         for path in &self.paths {
             let wanted = PathMatch::new(path, snapshot)?;
@@ -218,13 +221,23 @@ impl Matcher {
         })
     }
 
-    fn passes(&self, snapshot: &Snapshot, id: NoteId, card: &Card<'_>) -> bool {
-        (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
-            && (self.paths.is_empty() || self.passes_path(card.path))
-            && self.near.iter().all(|set| set.contains(&id))
+    fn passes(&self, snapshot: &Snapshot, id: NoteId) -> bool {
+        let is_there = || {
+            snapshot.notes.card(id).is_some_and(|card| {
+                (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
+                    && (self.paths.is_empty() || self.passes_path(card.path))
+            })
+        };
+        let lies_anywhere = self.vaults.is_empty() && self.paths.is_empty();
+        self.near.iter().all(|set| set.contains(&id))
             && !self.excluded.contains(&id)
-            && (!self.asks_for_facets()
-                || snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets)))
+            && if self.asks_for_facets() {
+                // Only notes have any, so where they may lie anywhere nothing else is looked at.
+                (lies_anywhere || is_there())
+                    && snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets))
+            } else {
+                is_there()
+            }
     }
 
     /// Whether any part is about what stands in a note's frontmatter.

@@ -38,6 +38,7 @@ pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, Not
 pub use error::EngineError;
 pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};
+use filter::Passings;
 pub use filter::{Comparison, Filter, PropertyMatch};
 pub use notes::{
     LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteSummary, ResolveAnswer,
@@ -70,6 +71,7 @@ pub struct Engine {
     estimators: Estimators,
     walk: WalkSettings,
     centrality: Arc<Central>,
+    passings: Arc<Passings>,
     analyzers: Analyzers,
     stop: Stop,
 }
@@ -84,7 +86,7 @@ impl Engine {
         let related = RelatedSettings::default();
         let held = Arc::new(Held::new(related.held_generations));
         let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
-        let (walk, centrality) = (WalkSettings::default(), Arc::default());
+        let walk = WalkSettings::default();
         Self {
             reader,
             settings,
@@ -93,7 +95,8 @@ impl Engine {
             contexts,
             estimators,
             walk,
-            centrality,
+            centrality: Arc::default(),
+            passings: Arc::default(),
             analyzers: Analyzers::default(),
             stop: Stop::default(),
         }

@@ -232,18 +232,20 @@ impl Engine {
         let ListRequest { filter, page_size: asked, page_token } = request;
         let page_size = page_size(*asked)?;
         let snapshot = self.snapshot();
-        let passing = filter.notes(&snapshot, &self.stop)?;
+        let passing = self.passing(&snapshot, filter)?;
         let pages = Pages::of(&("notes", filter));
         let after = pages.after(page_token)?.map(Uri::new);
-        let mut page =
-            snapshot.notes.by_uri_after(after.as_ref()).filter(|(_, id)| passing.contains(*id));
+        let mut page = snapshot
+            .notes
+            .by_uri_after(after.as_ref())
+            .filter(|(_, id)| passing.notes.contains(*id));
         let notes: Vec<NoteSummary> =
             page.by_ref().take(page_size).filter_map(|(_, id)| summary(&snapshot, id)).collect();
         let next_page_token = match (page.next(), notes.last()) {
             (Some(_), Some(last)) => pages.token(last.uri.as_str()),
             _ => String::new(),
         };
-        let total = passing.len().unwrap_or(snapshot.notes.n_notes());
+        let total = passing.notes.len().unwrap_or(snapshot.notes.n_notes());
         Ok(ListAnswer { notes, next_page_token, total, generation: snapshot.generation })
     }
 

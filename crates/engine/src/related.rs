@@ -104,7 +104,7 @@ impl Engine {
         };
         let estimator = self.estimators.find(estimator_name.as_deref())?;
         let focus = note_named(&snapshot, name)?;
-        let passing = filter.notes(&snapshot, &self.stop)?;
+        let passing = self.passing(&snapshot, filter)?;
         let options = Options {
             max_skips: self.related.max_skips,
             body_links: *body_links,
@@ -116,7 +116,7 @@ impl Engine {
         let run = Request {
             focus,
             budget: *budget,
-            filter: &passing,
+            filter: &passing.notes,
             options,
             resume: token.as_ref().map(|token| token.of(question)).transpose()?,
             stop: &stop,

@@ -69,7 +69,7 @@ impl Engine {
         let snapshot = self.snapshot();
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         let seed = note_named(&snapshot, note)?;
-        let passing = filter.notes(&snapshot, &self.stop)?;
+        let passing = self.passing(&snapshot, filter)?;
         let TopicSettings { ontology_path, hub_min_degree, sibling_score, siblings_activate: _ } =
             &self.settings.topics;
         self.stop.check()?;
@@ -82,7 +82,7 @@ impl Engine {
                 ontology: &ontology,
                 hub_min_degree: *hub_min_degree,
                 sibling_score: *sibling_score,
-                notes: &passing,
+                notes: &passing.notes,
                 max_fanout: DEFAULT_SIBLING_FANOUT,
             },
         );

@@ -86,15 +86,15 @@ impl Engine {
             let reason = "say what the context is about: a query, a focus note, a walk, or notes";
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
-        let passing = request.filter.notes(snapshot, &self.stop)?;
-        let degraded = request.filter.unmet(snapshot)?;
+        let passing = self.passing(snapshot, &request.filter)?;
+        let degraded = passing.unmet(&request.filter, snapshot)?.to_vec();
         let mut gathered = Gathered { degraded, ..Gathered::default() };
-        self.name(snapshot, notes, &passing, &mut gathered)?;
+        self.name(snapshot, notes, &passing.notes, &mut gathered)?;
         if let Some(focus) = focus {
-            self.relate(snapshot, focus, &passing, limit, &mut gathered)?;
+            self.relate(snapshot, focus, &passing.notes, limit, &mut gathered)?;
         }
         if let Some(walk) = walk {
-            self.follow(snapshot, walk, &passing, &mut gathered)?;
+            self.follow(snapshot, walk, &passing.notes, &mut gathered)?;
         }
         if searches {
             self.find(snapshot, request, limit, &mut gathered)?;

@@ -217,12 +217,12 @@ impl Engine {
         degraded: &mut Vec<String>,
     ) -> Result<Question<'s>, EngineError> {
         let SearchRequest { query, mode, filter, without, typos, .. } = request;
-        let filtered = filter.notes(snapshot, &self.stop)?;
-        degraded.extend(filter.unmet(snapshot)?);
+        let filtered = self.passing(snapshot, filter)?;
+        degraded.extend_from_slice(filtered.unmet(filter, snapshot)?);
         let typo_tolerance = typos.unwrap_or(self.settings.typos);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;
-        let passing = filtered.intersection(words.admitted().clone());
+        let passing = filtered.notes.clone().intersection(words.admitted().clone());
         let wanted = plain_words(query);
         if wanted.trim().is_empty() && !query.trim().is_empty() {
             degraded

@@ -56,7 +56,7 @@ impl Engine {
         let after = pages.after(page_token)?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let all = walk::orphans(graph, *direction, &filter.notes(&snapshot, &self.stop)?);
+        let all = walk::orphans(graph, *direction, &self.passing(&snapshot, filter)?.notes);
         self.stop.check()?;
         let past =
             all.partition_point(|id| after.is_some_and(|after| graph.uri(*id).as_str() <= after));
@@ -84,7 +84,7 @@ impl Engine {
         let after = pages.after(page_token)?.map(link_of_token).transpose()?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let targets = walk::unresolved(graph, &filter.notes(&snapshot, &self.stop)?);
+        let targets = walk::unresolved(graph, &self.passing(&snapshot, filter)?.notes);
         self.stop.check()?;
         let links: Vec<(&Uri, &Uri)> = targets
             .iter()

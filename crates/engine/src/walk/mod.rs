@@ -14,7 +14,7 @@ pub use weft_graph::Degrees;
 use weft_graph::walk::{self, Ceiling, CycleLimits, EdgeRef, WalkError};
 pub use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, Limit, Limits};
 use weft_index::Snapshot;
-use weft_model::{NoteBits, NoteId, Stop};
+use weft_model::{NoteBits, NoteId};
 
 pub use lists::{OrphansRequest, UnresolvedAnswer, UnresolvedRequest};
 pub use messages::{
@@ -75,14 +75,14 @@ pub struct Follow {
 }
 
 impl Follow {
-    fn on(&self, snapshot: &Snapshot, stop: &Stop) -> Result<walk::Follow, EngineError> {
+    fn on(&self, snapshot: &Snapshot, engine: &Engine) -> Result<walk::Follow, EngineError> {
         let Self { direction, edges, hierarchy, filter } = self;
         Ok(walk::Follow {
             direction: *direction,
             edges: edges.clone(),
-            notes: filter.notes(snapshot, stop)?,
+            notes: engine.passing(snapshot, filter)?.notes.clone(),
             hierarchy: *hierarchy,
-            stop: stop.clone(),
+            stop: engine.stop.clone(),
         })
     }
 }
@@ -151,7 +151,7 @@ impl Engine {
         let WalkSettings { max_nodes, max_edges, .. } = self.walk;
         let asked = walk::TreeRequest {
             roots: ids(snapshot, roots)?,
-            follow: follow.on(snapshot, &self.stop)?,
+            follow: follow.on(snapshot, self)?,
             limits: *limits,
             ceiling: Ceiling { max_nodes, max_edges },
         };
@@ -168,7 +168,7 @@ impl Engine {
         let between = walk::PathRequest {
             from: note_named(&snapshot, from)?,
             to: note_named(&snapshot, to)?,
-            follow: follow.on(&snapshot, &self.stop)?,
+            follow: follow.on(&snapshot, self)?,
             max_hops: *max_hops,
         };
         let price = costs.as_ref().map(|costs| price(&snapshot, costs));
@@ -214,7 +214,7 @@ impl Engine {
         let found = walk::neighbours(
             snapshot.notes.graph(),
             middle,
-            &follow.on(&snapshot, &self.stop)?,
+            &follow.on(&snapshot, self)?,
             Some(max_nodes),
         );
         let walk::Neighbours { degrees, neighbours, truncated } =
@@ -252,9 +252,9 @@ impl Engine {
         }
         let mut wanted = ids(&snapshot, notes)?;
         if !filter.is_empty() {
-            let passing = filter.notes(&snapshot, &self.stop)?;
+            let passing = self.passing(&snapshot, filter)?;
             let by_uri = snapshot.notes.by_uri_after(None).map(|(_, id)| id);
-            wanted.extend(by_uri.filter(|id| passing.contains(*id)));
+            wanted.extend(by_uri.filter(|id| passing.notes.contains(*id)));
         }
         dedup(&mut wanted);
         let most = |asked: Option<usize>, ceiling: usize| asked.map_or(ceiling, |n| n.min(ceiling));
@@ -304,8 +304,7 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "max_cycles", reason });
         }
         let snapshot = self.snapshot();
-        let found =
-            walk::cycles(snapshot.notes.graph(), &follow.on(&snapshot, &self.stop)?, &limits);
+        let found = walk::cycles(snapshot.notes.graph(), &follow.on(&snapshot, self)?, &limits);
         let walk::Cycles { cycles, truncated } =
             found.map_err(|error| refused(&snapshot, &error))?;
         let telling = Telling { snapshot: &snapshot, view: View::default() };

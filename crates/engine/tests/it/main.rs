@@ -19,7 +19,7 @@ use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 /// A vault from one string, indexed; `=== path` begins a file.
 pub(crate) struct Vault {
     pub(crate) folder: TempDir,
-    _indexer: Indexer,
+    indexer: Indexer,
     pub(crate) engine: Engine,
 }
 
@@ -52,7 +52,12 @@ impl Vault {
         let indexer = Indexer::open(settings, embedder, None).unwrap();
         indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap();
         let engine = Engine::new(indexer.reader(), EngineSettings::default());
-        Self { folder, _indexer: indexer, engine }
+        Self { folder, indexer, engine }
+    }
+
+    /// An engine that remembers nothing of earlier questions.
+    pub(crate) fn new_engine(&self) -> Engine {
+        Engine::new(self.indexer.reader(), EngineSettings::default())
     }
 }
 

@@ -113,12 +113,12 @@ fn whatever_is_asked_ends_when_nobody_waits() {
     let vault = ring();
     for (name, at_least, ask) in questions() {
         let whole = Stop::by_hand();
-        ask(&vault.engine.until(whole.clone())).unwrap();
+        ask(&vault.new_engine().until(whole.clone())).unwrap();
         let n_checks = whole.n_checks();
         assert!(n_checks >= at_least, "{name} looks {n_checks} times whether to go on");
         for patience in [0, n_checks / 3, n_checks / 2, n_checks - 1] {
             let stop = Stop::after_checks(patience);
-            let ended = ask(&vault.engine.until(stop.clone()));
+            let ended = ask(&vault.new_engine().until(stop.clone()));
             assert!(matches!(ended, Err(EngineError::Cancelled)), "{name} {patience}: {ended:?}");
             let n_more = stop.n_checks() - patience;
             assert!(n_more <= 1 + AFTERMATH, "{name} went on for {n_more} steps");
@@ -130,7 +130,7 @@ fn whatever_is_asked_ends_when_nobody_waits() {
 fn whatever_is_asked_ends_at_its_deadline() {
     let vault = ring();
     for (name, _, ask) in questions() {
-        let ended = ask(&vault.engine.until(Stop::at(Instant::now())));
+        let ended = ask(&vault.new_engine().until(Stop::at(Instant::now())));
         assert!(matches!(ended, Err(EngineError::DeadlineExceeded)), "{name}: {ended:?}");
     }
 }
