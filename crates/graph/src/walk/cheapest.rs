@@ -76,7 +76,7 @@ impl Toll {
 /// The cheapest path; among equally cheap ones the shortest, then the least sequence of steps.
 ///
 /// `cost` is that of following an edge to the note it is followed to, so it can charge for edges, for notes, or both; it must be pure.
-/// `O(edges · log edges)` of the notes that lie less than half the path's cost from either end; where that path is too long, of the notes that a path of `max_hops` may lead over, for each number of hops that pays off.
+/// `O(edges · log edges)` of the notes around both ends whose distances from them add up to the path's cost; where that path is too long, of the notes that a path of `max_hops` may lead over, for each number of hops that pays off; where there is none, of what one end reaches.
 ///
 /// # Errors
 ///
@@ -89,9 +89,9 @@ pub fn cheapest_path(
     let PathRequest { from, to, follow, max_hops } = request;
     let ends = [known(graph, *from)?, known(graph, *to)?];
     let search = Search { rules: Rules::new(graph, follow, &ends)?, from: *from, to: *to, cost };
-    let Some(path) = search.unlimited()? else { return Ok(Path::default()) };
-    let Some(limit) = max_hops.filter(|limit| path.length() > *limit as usize) else {
-        return Ok(path);
+    let Some((whole, forth, back)) = search.met()? else { return Ok(Path::default()) };
+    let Some(limit) = max_hops.filter(|limit| whole.hops > *limit) else {
+        return Ok(search.joined(whole, &forth, back)?);
     };
     let path = search.within(limit)?.unwrap_or_default();
     Ok(Path { truncated: true, ..path })
@@ -106,10 +106,10 @@ struct Search<'g, C> {
 }
 
 impl<C: Fn(EdgeRef, NoteId) -> u32> Search<'_, C> {
-    /// The cheapest path of any length; nothing when there is none.
+    /// The toll of the cheapest path of any length, and how far the search came for it from the start and from the end; nothing when there is none.
     ///
-    /// Dijkstra's search from both ends, each time from the one that has looked at fewer edges.
-    fn unlimited(&self) -> Result<Option<Path>, Stopped> {
+    /// Dijkstra's search from both ends, each time from the one that has looked at fewer links.
+    fn met(&self) -> Result<Option<(Toll, Front, Front)>, Stopped> {
         let direction = self.rules.direction;
         let mut forth = Front::new(self.from, direction);
         let mut back = Front::new(self.to, direction.reversed());
@@ -126,15 +126,18 @@ impl<C: Fn(EdgeRef, NoteId) -> u32> Search<'_, C> {
             };
             whole = whole.into_iter().chain(met).min();
         }
-        let Some(whole) = whole else { return Ok(None) };
+        Ok(whole.map(|whole| (whole, forth, back)))
+    }
 
-        // What is left to go is known of the notes that the second front came to; of others the toll of some way, with which no path comes below the whole.
-        // A note that only the first came to leads to one of them: the farthest first.
+    /// The path that takes `whole`, where both searches met.
+    fn joined(&self, whole: Toll, forth: &Front, back: Front) -> Result<Path, Stopped> {
+        // What is left to go is known of the notes to which the search came from the end, or it is the toll of some way, with which no path comes below the whole.
+        // A note to which it came only from the start leads to one of them: the farthest first.
         let mut to_go = back.best;
         for note in forth.settled.iter().rev() {
             self.rules.check()?;
             let Some(left) = whole.less(forth.best[note]) else { continue };
-            let mut steps = self.rules.steps_unordered(*note, direction);
+            let mut steps = self.rules.steps_unordered(*note, forth.direction);
             let leads = |step: Step| {
                 to_go
                     .get(&step.other)
@@ -144,7 +147,7 @@ impl<C: Fn(EdgeRef, NoteId) -> u32> Search<'_, C> {
                 to_go.insert(*note, left);
             }
         }
-        Ok(Some(self.least(whole, |note, rest| to_go.get(&note) == Some(&rest))))
+        Ok(self.least(whole, |note, rest| to_go.get(&note) == Some(&rest)))
     }
 
     /// The cheapest path of at most `limit` hops; nothing when there is none.
@@ -183,16 +186,16 @@ impl<C: Fn(EdgeRef, NoteId) -> u32> Search<'_, C> {
     /// The notes within so many hops of the start.
     fn reach(&self, n_hops: u32) -> Result<Reach, Stopped> {
         let mut wave = Wave::new(&self.rules, self.from, self.rules.direction);
-        let mut is_whole = false;
+        let mut goes_on = true;
         for _ in 0..n_hops {
-            is_whole = !wave.advance()?;
-            if is_whole {
+            goes_on = wave.advance()?;
+            if !goes_on {
                 break;
             }
         }
         let levels = wave.levels.iter().zip(0..);
         let hops = levels.flat_map(|(level, hops)| level.iter().map(move |note| (*note, hops)));
-        Ok(Reach { hops: hops.collect(), beyond: (!is_whole).then_some(n_hops + 1) })
+        Ok(Reach { hops: hops.collect(), beyond: goes_on.then_some(n_hops + 1) })
     }
 
     /// The least sequence of steps that takes `whole`; `leads` tells whether from a note some way to the end takes so much.
@@ -246,7 +249,7 @@ struct Front {
     settled: Vec<NoteId>,
     /// What may be settled next, and what was found to be nearer since.
     queue: BinaryHeap<Reverse<(Toll, NoteId)>>,
-    /// Edges looked at.
+    /// Links looked at.
     n_edges: usize,
 }
 
@@ -282,8 +285,8 @@ impl Front {
         self.settled.push(note);
         let mut met: Option<Toll> = None;
         let steps = search.rules.steps_unordered(note, self.direction);
+        self.n_edges += search.rules.n_edges(note, self.direction);
         for step in steps.filter(|step| search.rules.note(step.other)) {
-            self.n_edges += 1;
             let further = search.paid(toll, step, entered(step));
             let best = self.best.entry(step.other).or_insert(Toll::MOST);
             if further < *best {
