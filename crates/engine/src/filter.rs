@@ -102,13 +102,10 @@ impl Filter {
         Ok(failed)
     }
 
-    /// The notes that pass. `O(notes)`; nothing is looked at when the filter is empty.
+    /// The notes that pass. `O(notes)`.
     ///
     /// Fails on an unknown vault or note, on a glob or date that is none, and when `stop` says so.
     fn notes(&self, snapshot: &Snapshot, stop: &Stop) -> Result<NoteSet, EngineError> {
-        if self.is_empty() {
-            return Ok(NoteSet::All);
-        }
         let matcher = Matcher::new(self, snapshot)?;
         let mut passing = Vec::new();
         for (at, id) in snapshot.notes.graph().ids().enumerate() {
@@ -222,22 +219,20 @@ impl Matcher {
     }
 
     fn passes(&self, snapshot: &Snapshot, id: NoteId) -> bool {
-        let is_there = || {
+        let is_wanted_place = || {
             snapshot.notes.card(id).is_some_and(|card| {
                 (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
                     && (self.paths.is_empty() || self.passes_path(card.path))
             })
         };
-        let lies_anywhere = self.vaults.is_empty() && self.paths.is_empty();
+        // Only notes have facets, so where those are asked for and any place will do nothing else is looked at.
+        let may_lie_anywhere =
+            self.asks_for_facets() && self.vaults.is_empty() && self.paths.is_empty();
         self.near.iter().all(|set| set.contains(&id))
             && !self.excluded.contains(&id)
-            && if self.asks_for_facets() {
-                // Only notes have any, so where they may lie anywhere nothing else is looked at.
-                (lies_anywhere || is_there())
-                    && snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets))
-            } else {
-                is_there()
-            }
+            && (may_lie_anywhere || is_wanted_place())
+            && (!self.asks_for_facets()
+                || snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets)))
     }
 
     /// Whether any part is about what stands in a note's frontmatter.

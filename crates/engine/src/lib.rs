@@ -133,7 +133,7 @@ impl Engine {
         Self { stop, ..self.clone() }
     }
 
-    /// The same over one snapshot alone, whatever is published later.
+    /// The same over one snapshot alone, whatever is published later. It comes from the index that this engine answers from.
     #[must_use]
     pub fn over(&self, snapshot: Arc<Snapshot>) -> Self {
         Self { reader: Reader::of(snapshot), ..self.clone() }

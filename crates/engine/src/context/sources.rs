@@ -87,7 +87,7 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
         let passing = self.passing(snapshot, &request.filter)?;
-        let degraded = passing.unmet(&request.filter, snapshot)?.to_vec();
+        let degraded = passing.unmet(snapshot)?.to_vec();
         let mut gathered = Gathered { degraded, ..Gathered::default() };
         self.name(snapshot, notes, &passing.notes, &mut gathered)?;
         if let Some(focus) = focus {

@@ -12,7 +12,7 @@ use crate::{Engine, EngineError};
 /// Filters that are remembered: those of a few services, each of which asks with the same again and again. One takes a bit a note.
 const REMEMBERED: usize = 32;
 
-/// Bytes of the longest filter that is remembered, so that none can fill the memory.
+/// Bytes of the longest filter that is remembered, as `Debug` writes it, so that none can fill the memory.
 const LONGEST: usize = 4096;
 
 /// The notes that pass a filter.
@@ -20,52 +20,40 @@ const LONGEST: usize = 4096;
 pub(crate) struct Passing {
     /// The notes.
     pub(crate) notes: NoteSet,
+    filter: Filter,
     unmet: OnceLock<Vec<String>>,
 }
 
 impl Passing {
-    /// What [`Filter::unmet`] says of the filter, which is that of these notes.
-    pub(crate) fn unmet(
-        &self,
-        filter: &Filter,
-        snapshot: &Snapshot,
-    ) -> Result<&[String], EngineError> {
+    /// What [`Filter::unmet`] says of the filter. `snapshot` is the one whose notes these are.
+    pub(crate) fn unmet(&self, snapshot: &Snapshot) -> Result<&[String], EngineError> {
         if let Some(unmet) = self.unmet.get() {
             return Ok(unmet);
         }
-        let unmet = filter.unmet(snapshot)?;
+        let unmet = self.filter.unmet(snapshot)?;
         Ok(self.unmet.get_or_init(|| unmet))
     }
 }
 
-/// A filter over the notes of a generation, and what passes it.
-struct Remembered {
-    generation: u64,
-    /// What `Debug` writes of the filter.
-    filter: String,
-    passing: Arc<Passing>,
-}
-
-/// What passed the filters that were asked with last, the one used longest ago first.
+/// What passed the filters that were asked with last, each with its generation, the one used longest ago first.
 #[derive(Default)]
-pub(crate) struct Passings(Mutex<VecDeque<Remembered>>);
+pub(crate) struct Passings(Mutex<VecDeque<(u64, Arc<Passing>)>>);
 
 impl Passings {
-    fn at(&self, generation: u64, filter: &str) -> Option<Arc<Passing>> {
+    fn at(&self, generation: u64, filter: &Filter) -> Option<Arc<Passing>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |one: &Remembered| one.generation == generation && one.filter == filter;
-        let at = all.iter().position(is_it)?;
+        let at = all.iter().position(|(of, one)| *of == generation && one.filter == *filter)?;
         let found = all.remove(at)?;
-        let passing = Arc::clone(&found.passing);
+        let passing = Arc::clone(&found.1);
         all.push_back(found);
         Some(passing)
     }
 
-    fn remember(&self, one: Remembered) {
+    fn remember(&self, generation: u64, passing: Arc<Passing>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Two that ask at once find the same.
-        all.retain(|other| (other.generation, &other.filter) != (one.generation, &one.filter));
-        all.push_back(one);
+        all.retain(|(of, one)| *of != generation || one.filter != passing.filter);
+        all.push_back((generation, passing));
         let n_over = all.len().saturating_sub(REMEMBERED);
         all.drain(..n_over);
     }
@@ -81,16 +69,16 @@ impl Engine {
         filter: &Filter,
     ) -> Result<Arc<Passing>, EngineError> {
         self.stop.check()?;
-        let generation = snapshot.generation;
-        let written = if filter.is_empty() { String::new() } else { format!("{filter:?}") };
-        if let Some(passing) = self.passings.at(generation, &written) {
+        if filter.is_empty() {
+            return Ok(Arc::default());
+        }
+        if let Some(passing) = self.passings.at(snapshot.generation, filter) {
             return Ok(passing);
         }
         let notes = filter.notes(snapshot, &self.stop)?;
-        let passing = Arc::new(Passing { notes, unmet: OnceLock::new() });
-        if (1..=LONGEST).contains(&written.len()) {
-            let passing = Arc::clone(&passing);
-            self.passings.remember(Remembered { generation, filter: written, passing });
+        let passing = Arc::new(Passing { notes, filter: filter.clone(), ..Passing::default() });
+        if format!("{filter:?}").len() <= LONGEST {
+            self.passings.remember(snapshot.generation, Arc::clone(&passing));
         }
         Ok(passing)
     }
@@ -101,10 +89,13 @@ mod tests {
     use super::*;
 
     fn remember(all: &Passings, generation: u64, filter: &str) -> Arc<Passing> {
-        let passing = Arc::new(Passing::default());
-        let (filter, own) = (filter.to_owned(), Arc::clone(&passing));
-        all.remember(Remembered { generation, filter, passing: own });
+        let passing = Arc::new(Passing { filter: by(filter), ..Passing::default() });
+        all.remember(generation, Arc::clone(&passing));
         passing
+    }
+
+    fn by(tag: &str) -> Filter {
+        Filter { tags: vec![tag.to_owned()], ..Filter::default() }
     }
 
     #[test]
@@ -114,12 +105,12 @@ mod tests {
         remember(&all, 1, "left");
         for at in 1..REMEMBERED {
             remember(&all, 2, &at.to_string());
-            let found = all.at(1, "kept").expect("it was just used");
+            let found = all.at(1, &by("kept")).expect("it was just used");
             assert!(Arc::ptr_eq(&found, &kept));
         }
-        assert!(all.at(2, "kept").is_none());
-        assert!(all.at(1, "left").is_none(), "it was used longest ago");
-        assert!(all.at(2, "1").is_some());
+        assert!(all.at(2, &by("kept")).is_none());
+        assert!(all.at(1, &by("left")).is_none(), "it was used longest ago");
+        assert!(all.at(2, &by("1")).is_some());
     }
 
     #[test]
@@ -127,7 +118,7 @@ mod tests {
         let all = Passings::default();
         remember(&all, 1, "same");
         let last = remember(&all, 1, "same");
-        assert!(Arc::ptr_eq(&all.at(1, "same").expect("it was just found"), &last));
+        assert!(Arc::ptr_eq(&all.at(1, &by("same")).expect("it was just found"), &last));
         assert_eq!(all.0.lock().unwrap().len(), 1);
     }
 }

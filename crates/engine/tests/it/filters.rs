@@ -6,7 +6,7 @@ use weft_engine::context::ContextRequest;
 use weft_engine::doughnut::Budget;
 use weft_engine::walk::{Follow, NeighborsRequest, SubgraphRequest, TreeRequest, WalkNode};
 use weft_engine::{
-    Filter, ListRequest, Profile, RelatedRequest, Rendering, SearchMode, SearchRequest,
+    Engine, Filter, ListRequest, Profile, RelatedRequest, Rendering, SearchMode, SearchRequest,
     SiblingsRequest, Without,
 };
 use weft_model::Tokens;
@@ -149,4 +149,25 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
     let two = Filter { paths: vec!["proj".into(), "prjo".into()], ..Filter::default() };
     let answer = vault.engine.search(&shade(two)).unwrap();
     assert_eq!((answer.hits.len(), answer.degraded.len()), (1, 1), "one of two");
+}
+
+#[test]
+fn what_passed_before_an_edit_passes_where_it_was_asked_alone() {
+    let vault = Vault::new("=== a.md\n#green\n=== b.md\n#red\n");
+    let green = || Filter { tags: vec!["green".into()], ..Filter::default() };
+    let uris = |engine: &Engine| -> Vec<String> {
+        let request = ListRequest { filter: green(), ..ListRequest::default() };
+        let listed = engine.list(&request).unwrap();
+        listed.notes.iter().map(|note| note.uri.to_string()).collect()
+    };
+    let before = vault.engine.over(vault.engine.snapshot());
+    assert_eq!(uris(&vault.engine), ["a"]);
+    vault.put("b.md", "#green\n");
+    for _ in 0..2 {
+        assert_eq!(uris(&vault.engine), ["a", "b"]);
+        assert_eq!(uris(&before), ["a"]);
+    }
+    vault.put("a.md", "#red\n");
+    assert_eq!(uris(&vault.engine), ["b"]);
+    assert_eq!(uris(&before), ["a"]);
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use weft_engine::{Engine, EngineSettings};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
+use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
 
 /// A vault from one string, indexed; `=== path` begins a file.
 pub(crate) struct Vault {
@@ -53,6 +53,13 @@ impl Vault {
         indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap();
         let engine = Engine::new(indexer.reader(), EngineSettings::default());
         Self { folder, indexer, engine }
+    }
+
+    /// Writes a note's file.
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let content = Content::Whole(text.to_owned());
+        let (vault, path, expected) = (None, path.to_owned(), Expected::Anything);
+        self.indexer.write(Write::Put { vault, path, content, expected }).unwrap();
     }
 
     /// An engine that remembers nothing of earlier questions.
