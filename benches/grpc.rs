@@ -123,7 +123,6 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
     if is_measured() {
         in_turn(n_notes, &ways);
     }
-    drop(ways);
     indexer.stop();
     runtime.block_on(daemon.stop()).expect("it ends");
 }
