@@ -219,19 +219,19 @@ impl Matcher {
     }
 
     fn passes(&self, snapshot: &Snapshot, id: NoteId) -> bool {
-        let is_wanted_place = || {
+        let lies_there = || {
             snapshot.notes.card(id).is_some_and(|card| {
                 (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
                     && (self.paths.is_empty() || self.passes_path(card.path))
             })
         };
-        // Only notes have facets, so where those are asked for and any place will do nothing else is looked at.
-        let may_lie_anywhere =
-            self.asks_for_facets() && self.vaults.is_empty() && self.paths.is_empty();
+        let lies_anywhere = self.vaults.is_empty() && self.paths.is_empty();
+        let asks_for_facets = self.asks_for_facets();
         self.near.iter().all(|set| set.contains(&id))
             && !self.excluded.contains(&id)
-            && (may_lie_anywhere || is_wanted_place())
-            && (!self.asks_for_facets()
+            // Only notes have facets: where those are asked for, what lies anywhere need not be shown to be one.
+            && (lies_anywhere && asks_for_facets || lies_there())
+            && (!asks_for_facets
                 || snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets)))
     }
 
