@@ -28,11 +28,11 @@ pub(super) struct Entry {
 pub(super) struct ShortWord(u128);
 
 impl ShortWord {
-    /// The first `n_bytes` of `block`, which are no zeros; nothing where they fill it.
+    /// The first `n_bytes` of `block`, none of which is zero; nothing where that is all 16.
     #[inline]
-    pub(super) fn of(block: [u8; 16], n_bytes: usize) -> Option<Self> {
+    pub(super) fn of(block: u128, n_bytes: usize) -> Option<Self> {
         let used = |n_bytes: usize| (1_u128 << (8 * n_bytes)) - 1;
-        (n_bytes < block.len()).then(|| Self(u128::from_le_bytes(block) & used(n_bytes)))
+        (n_bytes < 16).then(|| Self(block & used(n_bytes)))
     }
 
     /// Where it is at hand: the two halves of the product of its own, folded.
@@ -110,7 +110,7 @@ mod tests {
             let mut block = [after; 16];
             let n = word.len().min(16);
             block[..n].copy_from_slice(&word.as_bytes()[..n]);
-            ShortWord::of(block, word.len())
+            ShortWord::of(u128::from_le_bytes(block), word.len())
         };
         for one in &words {
             assert_eq!(short(one, b' '), short(one, b'x'), "what follows {one} counts");

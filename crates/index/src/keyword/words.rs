@@ -44,27 +44,24 @@ impl Words<'_> {
     /// Passes over the ASCII marks and spaces before the next word, whether it is such a one or not.
     #[inline]
     pub(super) fn plain(&mut self) -> Option<PlainWord> {
-        let is_gap = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
         let rest = &self.text.as_bytes()[self.at..];
-        let n_gap = rest.iter().take_while(|byte| is_gap(byte)).count();
+        let n_gap = rest.iter().take_while(|byte| MARKS[usize::from(**byte)] & GAP != 0).count();
         self.at += n_gap;
         let rest = &rest[n_gap..];
-        let block = rest.first_chunk().copied().unwrap_or_else(|| {
-            let mut block = [0; 16];
-            block[..rest.len()].copy_from_slice(rest);
-            block
-        });
-        let (n_bytes, joints) = match block[0] {
-            b'0'..=b'9' => (n_within(block, b'0', b'9', 0), b"_.,"),
-            b'A'..=b'Z' if block[1].is_ascii_uppercase() => {
-                (n_within(block, b'A', b'Z', 1), b"_+#")
+        let block =
+            rest.first_chunk().map_or_else(|| tail(rest), |block| u128::from_le_bytes(*block));
+        let [first, second, ..] = block.to_le_bytes();
+        let (n_bytes, ends) = match first {
+            b'0'..=b'9' => (n_within(block, b'0', b'9', 0), ENDS_DIGITS),
+            b'A'..=b'Z' if second.is_ascii_uppercase() => {
+                (n_within(block, b'A', b'Z', 1), ENDS_LETTERS)
             }
-            b'A'..=b'Z' | b'a'..=b'z' => (n_within(block, b'a', b'z', 1), b"_+#"),
+            b'A'..=b'Z' | b'a'..=b'z' => (n_within(block, b'a', b'z', 1), ENDS_LETTERS),
             _ => return None,
         };
         let short = ShortWord::of(block, n_bytes)?;
-        let end = block[n_bytes];
-        if !is_gap(&end) || joints.contains(&end) {
+        let end = block.to_le_bytes()[n_bytes];
+        if MARKS[usize::from(end)] & ends == 0 {
             return None;
         }
         let start = self.at;
@@ -168,11 +165,42 @@ impl Words<'_> {
     }
 }
 
-/// How many bytes from `from` on lie from `first` to `last`, which are ASCII, and the `from` before them.
+/// What a byte is between words, as bits of [`MARKS`]: ASCII, and no letter or digit.
+const GAP: u8 = 1;
+
+/// A gap that no word of letters goes on behind.
+const ENDS_LETTERS: u8 = 2;
+
+/// A gap that no number goes on behind.
+const ENDS_DIGITS: u8 = 4;
+
+/// What each byte is, by its value: asked for twice a word of every text.
+const MARKS: [u8; 256] = {
+    let mut signs = [0; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        signs[byte as usize] = match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => 0,
+            b'_' => GAP,
+            b'+' | b'#' => GAP | ENDS_DIGITS,
+            b'.' | b',' => GAP | ENDS_LETTERS,
+            _ => GAP | ENDS_LETTERS | ENDS_DIGITS,
+        };
+        byte += 1;
+    }
+    signs
+};
+
+/// The last bytes of a text, fewer than 16, and zeros.
+#[cold]
+fn tail(rest: &[u8]) -> u128 {
+    rest.iter().rev().fold(0, |block, byte| block << 8 | u128::from(*byte))
+}
+
+/// How many bytes of `block` from the `from`-th on lie from `first` to `last`, which are ASCII, and the `from` before them.
 #[inline]
-fn n_within(block: [u8; 16], first: u8, last: u8, from: u32) -> usize {
+fn n_within(block: u128, first: u8, last: u8, from: u32) -> usize {
     const HIGHEST: u128 = u128::from_le_bytes([0x80; 16]);
-    let block = u128::from_le_bytes(block);
     // In each byte, the highest bit says whether the lower seven are at least so much: no sum of them carries.
     let at_least = |least: u8| (block & !HIGHEST) + u128::from_le_bytes([0x80 - least; 16]);
     let outside = !at_least(first) | at_least(last + 1) | block;
