@@ -1,12 +1,13 @@
 //! Snippets: the parts of a body that answer a query.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use weft_index::keyword::{KeywordQuery, Language, Token};
+use weft_index::keyword::{KeywordQuery, Language, Sought};
 use weft_index::notes::NoteEntry;
-use weft_model::text::CharCounter;
+use weft_model::text::{CharCounter, byte_of_char};
 use weft_model::{Heading, Span};
 
 use crate::analyzers::Analyzers;
@@ -36,44 +37,11 @@ struct Match {
     term: usize,
 }
 
-/// The forms that answer a query's words, each with the place of its word among them.
-struct Wanted<'q> {
-    forms: HashMap<&'q str, usize>,
-    /// A bit for each outline of a form: nearly every word of a text is told by its outline to be none of them.
-    outlines: u64,
-}
-
-impl<'q> Wanted<'q> {
-    fn new(query: &'q KeywordQuery) -> Self {
-        let mut forms = HashMap::new();
-        for (term, at) in query.terms().iter().zip(0..) {
-            for alternative in &term.alternatives {
-                forms.entry(&**alternative).or_insert(at);
-            }
-        }
-        let outlines = forms.keys().fold(0, |outlines, form| outlines | outline(form));
-        Self { forms, outlines }
-    }
-
-    fn place(&self, form: &str) -> Option<usize> {
-        if self.outlines & outline(form) == 0 {
-            return None;
-        }
-        self.forms.get(form).copied()
-    }
-}
-
-/// One bit of 64 by a form's first and last byte and its length.
-fn outline(form: &str) -> u64 {
-    let bytes = form.as_bytes();
-    let (first, last) = (bytes.first().copied().unwrap_or(0), bytes.last().copied().unwrap_or(0));
-    1 << ((usize::from(first) + 5 * usize::from(last) + 11 * bytes.len()) % 64)
-}
-
 /// Cuts the snippets of one query.
 pub(crate) struct Cutter<'q> {
-    query: &'q KeywordQuery,
-    wanted: Wanted<'q>,
+    sought: Sought<'q>,
+    /// What each word of the query is worth.
+    worths: Vec<f64>,
     analyzers: &'q Analyzers,
     /// Snippets of a note at most.
     n: usize,
@@ -89,7 +57,8 @@ impl<'q> Cutter<'q> {
         n: usize,
         chars: usize,
     ) -> Self {
-        Self { query, wanted: Wanted::new(query), analyzers, n, chars }
+        let worths = query.terms().iter().map(|term| term.idf.max(f64::EPSILON)).collect();
+        Self { sought: query.sought(), worths, analyzers, n, chars }
     }
 
     /// The best parts of a note's body, in text order.
@@ -110,8 +79,9 @@ impl<'q> Cutter<'q> {
         let region =
             if body.len() <= MAX_SEARCHED_BYTES { 0..body.len() } else { best.start..best.end };
         let found = self.matches(body, region, language);
-        let worth = windows_by_worth(body, &found, self.query, self.chars, &best);
-        let windows = apart(worth, self.n);
+        let windows =
+            Windows { body, found: &found, worths: &self.worths, chars: self.chars, best: &best };
+        let windows = windows.apart(self.n);
         let windows = if windows.is_empty() {
             let start = best.start + body[best.clone()].len() - body[best].trim_start().len();
             vec![(start, end_after(body, start, self.chars))]
@@ -124,36 +94,18 @@ impl<'q> Cutter<'q> {
     /// The words of the query in `region` of `body`, in text order.
     fn matches(&self, body: &str, region: Range<usize>, language: Language) -> Vec<Match> {
         let mut found: Vec<Match> = Vec::new();
-        let offset = region.start;
-        let find = |token: Token<'_>| {
-            if let Some(term) = self.wanted.place(token.term) {
-                let (start, end) = (token.start + offset, token.end + offset);
-                // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
-                match found.last_mut() {
-                    Some(last) if start < last.end => last.end = last.end.max(end),
-                    _ => found.push(Match { start, end, term }),
-                }
+        let find = |term: usize, at: Range<usize>| {
+            let (start, end) = (at.start + region.start, at.end + region.start);
+            // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
+            match found.last_mut() {
+                Some(last) if start < last.end => last.end = last.end.max(end),
+                _ => found.push(Match { start, end, term }),
             }
         };
-        self.analyzers.with(|analyzer| analyzer.analyze(&body[region], language, find));
+        let text = &body[region.clone()];
+        self.analyzers.with(|analyzer| self.sought.find(analyzer, text, language, find));
         found
     }
-}
-
-/// The `n` windows worth most of which none overlaps a better one, in text order.
-fn apart(mut worth: Vec<(f64, usize, usize)>, n: usize) -> Vec<(usize, usize)> {
-    let mut windows: Vec<(usize, usize)> = Vec::new();
-    worth.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    for (_, start, end) in worth {
-        if windows.len() == n {
-            break;
-        }
-        if windows.iter().all(|(s, e)| end <= *s || *e <= start) {
-            windows.push((start, end));
-        }
-    }
-    windows.sort_unstable();
-    windows
 }
 
 /// The windows of a note's body as they are shown, with what was found in them.
@@ -181,37 +133,117 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
         .collect()
 }
 
-/// For every match, the part of `chars` characters around those that follow it, and what it is worth.
-fn windows_by_worth(
-    body: &str,
-    found: &[Match],
-    query: &KeywordQuery,
+/// The parts of a body that may be shown: for every match one that begins somewhat before it, and holds what follows.
+struct Windows<'b> {
+    body: &'b str,
+    /// In text order; none overlaps another.
+    found: &'b [Match],
+    /// What each word is worth.
+    worths: &'b [f64],
+    /// Characters of a window at most, unless its match is longer.
     chars: usize,
-    best: &Range<usize>,
-) -> Vec<(f64, usize, usize)> {
-    /// Of two equal parts the one in the best chunk is shown.
-    const IN_BEST_CHUNK: f64 = 1.0 + 1e-6;
-    let lead = chars / 4;
-    found
-        .iter()
-        .enumerate()
-        .map(|(first, at)| {
-            let start = start_before(body, at.start, lead);
-            let end = end_after(body, start, chars).max(at.end);
-            let mut terms: Vec<usize> = found[first..]
-                .iter()
-                .take_while(|other| other.end <= end)
-                .map(|other| other.term)
-                .collect();
-            terms.sort_unstable();
-            terms.dedup();
-            let worth: f64 =
-                terms.iter().map(|term| query.terms()[*term].idf.max(f64::EPSILON)).sum();
-            let bonus = if best.contains(&at.start) { IN_BEST_CHUNK } else { 1.0 };
-            (worth * bonus, start, end)
-        })
-        .collect()
+    /// The best chunk.
+    best: &'b Range<usize>,
 }
+
+impl Windows<'_> {
+    /// The `n` windows worth most of which none overlaps a better one, in text order; of equal ones the earlier is better.
+    ///
+    /// Where a window begins and ends is looked for only where it may be among them.
+    fn apart(&self, n: usize) -> Vec<(usize, usize)> {
+        let mut apart: Vec<(usize, usize)> = Vec::new();
+        let mut candidates: BinaryHeap<Candidate> = self
+            .worths_at_most()
+            .zip(0..)
+            .map(|(worth, first)| Candidate { worth, first, window: None })
+            .collect();
+        while apart.len() < n
+            && let Some(Candidate { first, window, .. }) = candidates.pop()
+        {
+            let at = self.found[first].start;
+            match window {
+                // Wherever it ends, it holds its match.
+                None if apart.iter().any(|(start, end)| (*start..*end).contains(&at)) => {}
+                None => candidates.push(self.cut(first)),
+                Some((start, end)) if apart.iter().all(|(s, e)| end <= *s || *e <= start) => {
+                    apart.push((start, end));
+                }
+                Some(_) => {}
+            }
+        }
+        apart.sort_unstable();
+        apart
+    }
+
+    /// The window of the match `first`, and what it is worth.
+    fn cut(&self, first: usize) -> Candidate {
+        let at = &self.found[first];
+        let start = start_before(self.body, at.start, self.chars / 4);
+        let end = end_after(self.body, start, self.chars).max(at.end);
+        let mut counts = vec![0; self.worths.len()];
+        for inside in self.found[first..].iter().take_while(|other| other.end <= end) {
+            counts[inside.term] += 1;
+        }
+        Candidate { worth: self.worth(first, &counts), first, window: Some((start, end)) }
+    }
+
+    /// What the window of each match is worth at most: it begins there or before.
+    fn worths_at_most(&self) -> impl Iterator<Item = f64> {
+        let mut counts = vec![0; self.worths.len()];
+        let mut next = 0;
+        self.found.iter().enumerate().map(move |(first, at)| {
+            let end = at.start + byte_of_char(&self.body[at.start..], self.chars);
+            while let Some(inside) = self.found.get(next).filter(|next| next.end <= end.max(at.end))
+            {
+                counts[inside.term] += 1;
+                next += 1;
+            }
+            let worth = self.worth(first, &counts);
+            counts[at.term] -= 1;
+            worth
+        })
+    }
+
+    /// What a window is worth that begins before the match `first` and in which each word stands so often, which counts once.
+    fn worth(&self, first: usize, counts: &[usize]) -> f64 {
+        /// Of two equal parts the one in the best chunk is shown.
+        const IN_BEST_CHUNK: f64 = 1.0 + 1e-6;
+        let inside = self.worths.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let worth: f64 = inside.map(|(worth, _)| worth).sum();
+        if self.best.contains(&self.found[first].start) { worth * IN_BEST_CHUNK } else { worth }
+    }
+}
+
+/// A window that may be shown.
+struct Candidate {
+    /// What it is worth; at most, as long as it is not cut.
+    worth: f64,
+    /// The match it begins before.
+    first: usize,
+    /// Nothing as long as it is not cut.
+    window: Option<(usize, usize)>,
+}
+
+impl Ord for Candidate {
+    /// The one worth more is greater, of equal ones the earlier.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.worth.total_cmp(&other.worth).then(other.first.cmp(&self.first))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
 
 /// A word's start at most `chars` characters before `byte`, on the same paragraph.
 fn start_before(body: &str, byte: usize, chars: usize) -> usize {
@@ -244,9 +276,10 @@ fn last_bound(text: &str, limit: usize) -> usize {
 /// A word's end at most `chars` characters after `start`.
 fn end_after(body: &str, start: usize, chars: usize) -> usize {
     let rest = &body[start..];
-    let Some((limit, _)) = rest.char_indices().nth(chars) else {
+    let limit = byte_of_char(rest, chars);
+    if limit == rest.len() {
         return start + rest.trim_end().len();
-    };
+    }
     let mut end = last_bound(rest, limit);
     if end == 0 {
         // One word fills it all: cut between graphemes.
@@ -262,11 +295,60 @@ fn end_after(body: &str, start: usize, chars: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use proptest::prelude::*;
 
     use super::*;
 
     proptest! {
+        #[test]
+        fn windows_apart_are_those_of_a_look_at_all(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "fern ", "fern", "Moss ", "moss", "shade", "shade. ", " and ", "a", "é ", "漢", "\n", "\n\n", ", ",
+                    "a stretch that answers nothing, longer than a window is ",
+                ]),
+                0..60,
+            ),
+            n in 1..4_usize,
+            chars in 1..60_usize,
+            best in any::<prop::sample::Index>(),
+        ) {
+            let body = pieces.concat();
+            let lower = body.to_lowercase();
+            let mut found: Vec<Match> = ["fern", "moss", "shade"]
+                .iter()
+                .zip(0..)
+                .flat_map(|(word, term)| {
+                    let matches = lower.match_indices(word);
+                    matches.map(move |(start, _)| Match { start, end: start + word.len(), term })
+                })
+                .collect();
+            found.sort_by_key(|found| found.start);
+            let best = 0..best.index(body.len() + 1);
+            let windows = Windows { body: &body, found: &found, worths: &[1.0, 1.0, 2.5], chars, best: &best };
+            let mut all: Vec<_> = (0..found.len())
+                .map(|first| {
+                    let (start, end) = windows.cut(first).window.expect("it is cut");
+                    let inside = |term| found[first..].iter().any(|at| at.end <= end && at.term == term);
+                    let worth = [1.0, 1.0, 2.5].iter().zip(0..).filter(|(_, term)| inside(*term));
+                    let worth: f64 = worth.map(|(worth, _)| worth).sum();
+                    let is_best = best.contains(&found[first].start);
+                    ((worth, is_best, Reverse(first)), (start, end))
+                })
+                .collect();
+            all.sort_by(|left, right| right.partial_cmp(left).expect("all are numbers"));
+            let mut expected: Vec<(usize, usize)> = Vec::new();
+            for (_, (start, end)) in all {
+                if expected.len() < n && expected.iter().all(|(s, e)| end <= *s || *e <= start) {
+                    expected.push((start, end));
+                }
+            }
+            expected.sort_unstable();
+            prop_assert_eq!(windows.apart(n), expected, "{:?}", body);
+        }
+
         #[test]
         fn the_last_bound_is_that_of_a_scan_from_the_start(
             pieces in prop::collection::vec(

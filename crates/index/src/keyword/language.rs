@@ -114,6 +114,13 @@ impl Language {
         if self.alphabet() == Some(alphabet) { self } else { usual(alphabet) }
     }
 
+    /// Whether no rule changes the first two letters of a word of plain Latin letters, but for a second `y` that becomes `i`; what follows the first may be left out.
+    ///
+    /// Finnish makes `lle` `le`, and Turkish `aba` `ap`. Source: the rules, tried on all words up to three letters and on the endings they know.
+    pub(super) const fn keeps_beginnings(self) -> bool {
+        !matches!(self, Self::Finnish | Self::Turkish)
+    }
+
     /// Itself in a set of languages: one bit, by its code.
     pub(super) const fn bit(self) -> u32 {
         1 << self as u32

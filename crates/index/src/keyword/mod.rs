@@ -25,6 +25,7 @@ mod reader;
 mod schema;
 mod score;
 mod segment;
+mod sought;
 mod spelling;
 mod stopwords;
 mod syntax;
@@ -44,5 +45,6 @@ pub use query::{KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, QueryT
 pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
 pub use schema::{KeywordDocument, KeywordEncoder};
 pub use score::KeywordHit;
+pub use sought::Sought;
 pub use syntax::plain_words;
 pub use writer::{KeywordSettings, KeywordWriter};

@@ -11,6 +11,7 @@ use super::error::KeywordError;
 use super::phrase::phrase_hits;
 use super::reader::{KeywordReader, View};
 use super::segment::Source;
+use super::sought::Sought;
 use super::syntax::{Clause, Occurrence, clauses};
 use super::typo::neighbours;
 use super::{Analyzer, Language, TokenKind};
@@ -131,6 +132,15 @@ impl KeywordQuery {
     #[must_use]
     pub fn attainable(&self) -> f64 {
         self.scored.iter().map(|scored| scored.weight).sum()
+    }
+
+    /// Its [terms](Self::terms) as what is looked for in texts: whatever answers a word is told by the word's place among them.
+    #[must_use]
+    pub fn sought(&self) -> Sought<'_> {
+        let forms = self.terms.iter().zip(0..);
+        Sought::new(forms.flat_map(|(term, place)| {
+            term.alternatives.iter().map(move |alternative| (&**alternative, place))
+        }))
     }
 
     /// What was not read because there was too much.
