@@ -249,9 +249,17 @@ impl Eq for Candidate {}
 fn start_before(body: &str, byte: usize, chars: usize) -> usize {
     let before = &body[..byte];
     let floor = before.char_indices().rev().take(chars).last().map_or(byte, |(at, _)| at);
-    let floor = before[floor..].rfind("\n\n").map_or(floor, |at| floor + at + 2);
-    if floor == 0 || body[..floor].ends_with('\n') {
-        return floor;
+    // What follows the last line that is empty, or of which nothing is within reach.
+    let mut start = floor;
+    let mut at = floor;
+    for line in before[floor..].split_inclusive('\n') {
+        at += line.len();
+        if line.ends_with('\n') && line.trim().is_empty() {
+            start = at;
+        }
+    }
+    if start > floor || floor == 0 || body[..floor].ends_with('\n') {
+        return start;
     }
     let words = body[floor..byte].split_word_bound_indices().skip(1);
     words
@@ -300,6 +308,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_window_begins_on_the_paragraph_of_its_match() {
+        for end in ["\n", "\r\n", "\n \t", " \r\n"] {
+            let text = format!("one two{end}\n  three four\nfive match");
+            let byte = text.find("match").expect("it is there");
+            let begins = |chars: usize| &text[start_before(&text, byte, chars)..];
+            // Before the match, on its line, on the one before, at the paragraph's beginning, and at each place before that.
+            assert_eq!([0, 4, 6, 8].map(begins), ["match", "match", "five match", "five match"]);
+            assert_eq!((begins(12), begins(15)), ("four\nfive match", "four\nfive match"));
+            for chars in 18..text.len() - "one two match".len() {
+                assert_eq!(begins(chars), "  three four\nfive match", "{chars} before in {text:?}");
+            }
+        }
+    }
 
     proptest! {
         #[test]
