@@ -21,25 +21,21 @@ pub(crate) fn bench(criterion: &mut Criterion) {
 }
 
 fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
-    let engine = |snippets| {
-        let settings = EngineSettings { snippets, ..EngineSettings::default() };
-        Engine::new(vault.reader.clone(), settings)
-    };
-    let (ranked, shown) = (engine(0), engine(EngineSettings::default().snippets));
+    let engine = Engine::new(vault.reader.clone(), EngineSettings::default());
     let mut group = criterion.benchmark_group("query");
     group.throughput(Throughput::Elements(1));
     let mut uris: Vec<Vec<Uri>> = Vec::new();
     let no_graph = Without { graph: true, ..Without::default() };
     let all = Without::default();
     let everywhere: fn(usize) -> Filter = |_| Filter::default();
-    for (name, engine, mode, without, filter) in [
-        ("hybrid", &ranked, SearchMode::Hybrid, all, everywhere),
-        ("no_graph", &ranked, SearchMode::Hybrid, no_graph, everywhere),
-        ("keyword", &ranked, SearchMode::Keyword, all, everywhere),
-        ("with_snippets", &shown, SearchMode::Hybrid, all, everywhere),
-        ("filtered", &ranked, SearchMode::Hybrid, all, |_| tagged()),
+    for (name, snippets, mode, without, filter) in [
+        ("hybrid", 0, SearchMode::Hybrid, all, everywhere),
+        ("no_graph", 0, SearchMode::Hybrid, no_graph, everywhere),
+        ("keyword", 0, SearchMode::Keyword, all, everywhere),
+        ("with_snippets", EngineSettings::default().snippets, SearchMode::Hybrid, all, everywhere),
+        ("filtered", 0, SearchMode::Hybrid, all, |_| tagged()),
         // More filters than are remembered, so each is read anew.
-        ("filtered_anew", &ranked, SearchMode::Hybrid, all, |at| Filter {
+        ("filtered_anew", 0, SearchMode::Hybrid, all, |at| Filter {
             excluded: vec![format!("note-{at:06}")],
             ..tagged()
         }),
@@ -54,6 +50,7 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
                 mode,
                 without,
                 filter: filter(at),
+                snippets: Some(snippets),
                 ..SearchRequest::default()
             })
             .collect();

@@ -65,6 +65,12 @@ async fn a_vault_is_found_by_word_over_both_sockets() -> Result<(), Failure> {
     assert!(answer.degraded.is_empty(), "no model is a choice, not a loss");
     let matched = &best.snippets[0];
     assert!(!matched.matches.is_empty() && matched.end > matched.start);
+    // As many snippets as are asked for, and the same hits.
+    let bare = SearchRequest { snippets: Some(0), ..asked.clone() };
+    let mut expected = answer.clone();
+    expected.hits.iter_mut().for_each(|hit| hit.snippets.clear());
+    let bare = SearchServiceClient::new(channel.clone()).search(bare).await?.into_inner();
+    assert_eq!(bare, expected);
 
     let over_socket = daemon.socket_channel().await?;
     let again = SearchServiceClient::new(over_socket).search(asked.clone()).await?.into_inner();
@@ -359,6 +365,11 @@ async fn errors_carry_details() -> Result<(), Failure> {
             SearchRequest { limit: Some(0), ..query("x", SearchMode::Hybrid) },
             Code::InvalidArgument,
             Some("limit"),
+        ),
+        (
+            SearchRequest { snippets: Some(101), ..query("x", SearchMode::Hybrid) },
+            Code::InvalidArgument,
+            Some("snippets"),
         ),
         (
             SearchRequest { mode: 99, ..query("x", SearchMode::Hybrid) },

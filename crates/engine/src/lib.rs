@@ -46,8 +46,9 @@ pub use notes::{
 };
 pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{
-    Connection, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Hit, Loss, Origin,
-    Raw, SearchAnswer, SearchMode, SearchRequest, Via, WhyNotAnswer, WhyNotRequest, Without,
+    Connection, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Hit, Loss,
+    MAX_SNIPPETS, Origin, Raw, SearchAnswer, SearchMode, SearchRequest, Via, WhyNotAnswer,
+    WhyNotRequest, Without,
 };
 pub use settings::{
     Activation, BridgeSettings, ClassicSettings, EngineSettings, Profile, TopicSettings,

@@ -231,6 +231,9 @@ pub(crate) enum Command {
         /// Show the parts of each score.
         #[arg(long)]
         explain: bool,
+        /// Snippets of a hit at most, 0 for none; as configured without it.
+        #[arg(long, value_name = "N")]
+        snippets: Option<u32>,
         #[command(flatten)]
         ranking: RankingArgs,
         #[command(flatten)]

@@ -65,7 +65,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
 async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String, Failure> {
     let (hint, format) = (&asker.hint, global.format);
     match question {
-        Command::Search { query, limit, mode, explain, ranking, filter } => {
+        Command::Search { query, limit, mode, explain, snippets, ranking, filter } => {
             let query = query.join(" ");
             let request = SearchRequest {
                 query: query.clone(),
@@ -73,6 +73,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 mode: SearchMode::from(mode).into(),
                 filter: Some(filter.into()),
                 explain,
+                snippets,
                 ..SearchRequest::from(ranking)
             };
             let answer = asker.search().search(request.when(global)).await?.into_inner();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 use weft_engine::context::ContextSettings;
-use weft_engine::{EngineSettings, Estimators, RelatedSettings, WalkSettings};
+use weft_engine::{EngineSettings, Estimators, MAX_SNIPPETS, RelatedSettings, WalkSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
@@ -480,7 +480,11 @@ impl Settings {
         ] {
             check((0.0..=1.0).contains(&share), key, "must be 0 to 1");
         }
-        check(search.snippets <= 100, "search.snippets", "must be 0 to 100");
+        check(
+            search.snippets <= MAX_SNIPPETS,
+            "search.snippets",
+            &format!("must be 0 to {MAX_SNIPPETS}"),
+        );
         check(
             (1..=100_000).contains(&search.snippet_chars),
             "search.snippet_chars",

@@ -28,6 +28,7 @@ pub(crate) fn search_request(
         without,
         typos,
         explain,
+        snippets,
         min_generation: _,
         as_of: _,
     } = request;
@@ -63,6 +64,7 @@ pub(crate) fn search_request(
         },
         typos,
         explain,
+        snippets: snippets.map(size),
     })
 }
 

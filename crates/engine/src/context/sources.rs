@@ -221,6 +221,8 @@ impl Engine {
             limit,
             mode: *mode,
             filter: filter.clone(),
+            // What is shown of a note is the accordion's to cut.
+            snippets: Some(0),
             ..SearchRequest::default()
         };
         let found = self.search_in(snapshot, &asked)?;

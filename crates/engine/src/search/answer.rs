@@ -40,6 +40,8 @@ pub struct SearchRequest {
     pub typos: Option<bool>,
     /// Whether the answer tells how it came about.
     pub explain: bool,
+    /// Snippets of a hit at most, 0 to [`MAX_SNIPPETS`](crate::MAX_SNIPPETS); where it is not given, as the settings say.
+    pub snippets: Option<usize>,
 }
 
 impl SearchRequest {

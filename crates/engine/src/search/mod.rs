@@ -35,6 +35,9 @@ pub use why_not::{Loss, WhyNotAnswer, WhyNotRequest};
 /// Hits of one answer at most.
 pub(crate) const MAX_LIMIT: usize = 1000;
 
+/// Snippets of one hit at most.
+pub const MAX_SNIPPETS: usize = 100;
+
 /// What connections do for the notes around the best hits.
 #[derive(Debug, Default)]
 struct Lifts {
@@ -112,7 +115,7 @@ impl Engine {
         let (ranked, n_answering) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
         let truncated = n_answering > request.limit;
         stages.end("ranking");
-        let cutter = self.cutter(&question);
+        let cutter = self.cutter(&question, request);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
             self.stop.check()?;
@@ -177,12 +180,16 @@ impl Engine {
         Ok((pool, lifts))
     }
 
-    /// The profile and the weights that a request means. Fails on numbers out of their range.
+    /// The profile and the weights that a request means. Fails where a number of the request is out of its range.
     fn ranking_of(&self, request: &SearchRequest) -> Result<(Profile, Weights), EngineError> {
         let limit = request.limit;
         if !(1..=MAX_LIMIT).contains(&limit) {
             let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
             return Err(EngineError::InvalidArgument { field: "limit", reason });
+        }
+        if let Some(snippets) = request.snippets.filter(|snippets| *snippets > MAX_SNIPPETS) {
+            let reason = format!("{snippets} is not between 0 and {MAX_SNIPPETS}");
+            return Err(EngineError::InvalidArgument { field: "snippets", reason });
         }
         let profile = request.profile.unwrap_or(self.settings.profile);
         let mut weights = match (request.weights, profile) {
@@ -334,10 +341,10 @@ impl Engine {
         (best_first(ranked.collect(), n, Ranked::order(snapshot)), n_answering)
     }
 
-    /// Cuts the snippets of the hits of `question`.
-    fn cutter<'q>(&'q self, question: &'q Question<'_>) -> Cutter<'q> {
-        let (n, chars) = (self.settings.snippets, self.settings.snippet_chars);
-        Cutter::new(&question.words, &self.analyzers, n, chars)
+    /// Cuts the snippets of the hits of `question`, as many as `request` means.
+    fn cutter<'q>(&'q self, question: &'q Question<'_>, request: &SearchRequest) -> Cutter<'q> {
+        let n = request.snippets.unwrap_or(self.settings.snippets);
+        Cutter::new(&question.words, &self.analyzers, n, self.settings.snippet_chars)
     }
 
     fn hit(

@@ -124,7 +124,7 @@ impl Engine {
         answer.degraded = degraded;
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
-        let cutter = self.cutter(&question);
+        let cutter = self.cutter(&question, search);
         let hit = own.map(|own| Self::hit(&question, &lifts, own, &cutter));
         answer.hit = hit.transpose()?.flatten();
         Ok(answer)

@@ -1,6 +1,6 @@
 //! Queries and vaults at the edges: each gives a bounded answer.
 
-use weft_engine::{Activation, Profile, SearchAnswer, SearchRequest};
+use weft_engine::{Activation, MAX_SNIPPETS, Profile, SearchAnswer, SearchRequest};
 
 use crate::bridge::WORDS;
 use crate::vault::{Vault, request, uris, vault, vault_of_words};
@@ -186,4 +186,33 @@ fn typos_are_forgiven_where_that_is_asked() {
     for (name, query, typos, expected) in cases {
         assert_eq!(found(query, typos), expected, "{name}");
     }
+}
+
+#[test]
+fn a_hit_shows_as_many_snippets_as_are_asked_for() {
+    let far = "words that nobody asked about, one after the other. ".repeat(20);
+    let text = format!("# Shade\n\na fern here\n\n{far}\n\nand a fern there\n\n{far}\n\nFerns.\n");
+    let vault = vault_of_words(&[("fern.md", text)]);
+    let engine = vault.engine();
+    let ask = |snippets| engine.search(&SearchRequest { snippets, ..request("fern") });
+    for (snippets, expected) in
+        [(None, 2), (Some(0), 0), (Some(1), 1), (Some(3), 3), (Some(100), 3)]
+    {
+        let answer = ask(snippets).unwrap();
+        let found = &answer.hits[0].snippets;
+        assert_eq!(found.len(), expected, "{snippets:?}");
+        assert!(found.is_sorted_by(|one, next| one.end <= next.start), "in order, and apart");
+        for snippet in found {
+            let marked = snippet.matches.iter().map(|(start, end)| {
+                let shown: Vec<char> = snippet.text.chars().collect();
+                let at = |place: &u32| (*place - snippet.start) as usize;
+                shown[at(start)..at(end)].iter().collect::<String>()
+            });
+            let marked: Vec<_> = marked.collect();
+            assert!(matches!(&*marked.join(" "), "fern" | "Ferns"), "{marked:?} in {snippet:?}");
+            assert_eq!(snippet.heading_path, ["Shade"]);
+        }
+    }
+    let refused = ask(Some(MAX_SNIPPETS + 1)).unwrap_err().to_string();
+    assert!(refused.contains("snippets") && refused.contains("101"), "{refused}");
 }

@@ -126,7 +126,7 @@ fn unmet(judged: &[(String, Option<Query>, Grades)], names: &Names) -> Vec<Strin
 /// A question as a request; how it is ranked is the rest of it.
 pub(super) fn request(query: &Query, limit: u32, ranked: SearchRequest) -> SearchRequest {
     let (query, filter) = (query.text.clone(), except(query));
-    SearchRequest { query, limit: Some(limit), filter, ..ranked }
+    SearchRequest { query, limit: Some(limit), filter, snippets: Some(0), ..ranked }
 }
 
 /// A filter that leaves out what the question does.
