@@ -74,7 +74,7 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
         fs::create_dir_all(path.parent().expect("it lies in the vault")).expect("there is room");
         fs::write(path, text).expect("there is room");
     }
-    let runtime = Runtime::new().expect("there are threads");
+    let runtime = weft_daemon::runtime().expect("there are threads");
     let settings = [("embedding.model", "none")];
     let daemon = runtime.block_on(Running::start(vault.path(), &settings)).expect("a free port");
     // Each client has a connection of its own.

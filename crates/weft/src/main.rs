@@ -42,7 +42,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::read();
-    let runtime = match tokio::runtime::Runtime::new() {
+    let runtime = match weft_daemon::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&Failure::other(format!("cannot start: {error}"))),
     };
