@@ -14,9 +14,13 @@ const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export const EXAMPLE = join(repository, "examples/timekeeping");
 
-/** A folder of notes, by path. */
+const vaults = [];
+process.once("exit", () => vaults.forEach((root) => rmSync(root, { recursive: true, force: true })));
+
+/** A folder of notes, by path; it goes with this process. */
 export function vault(files) {
   const root = mkdtempSync(join(tmpdir(), "weft-vault-"));
+  vaults.push(root);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
