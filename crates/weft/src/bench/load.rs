@@ -158,48 +158,45 @@ pub(super) struct Run {
     pub(super) report: LoadReport,
 }
 
-impl Load {
-    /// A load of `calls` in this order, with a question about notes that are edited once in each round where there are some.
-    pub(super) fn new(material: Material, mut calls: Vec<Call>) -> Self {
-        calls.extend(material.edited.is_some().then_some(Call::Edited));
-        Self { material: Arc::new(material), calls }
-    }
+/// Who makes the calls of a load, and where they go to.
+#[derive(Clone)]
+pub(super) struct Callers {
+    pub(super) each: Vec<Caller>,
+    pub(super) pace: Pace,
+    pub(super) place: &'static str,
+}
 
-    /// Makes the calls for `time`, after a while that does not count.
-    pub(super) async fn run(
-        &self,
-        callers: Vec<Caller>,
-        pace: Pace,
-        time: Duration,
-        place: &str,
-    ) -> Run {
-        let clients = callers.len();
-        let start = Instant::now() + WARM_UP;
-        let end = start + time;
-        let (done, mut ended) = mpsc::unbounded_channel();
-        let cpu_before = tokio::spawn(async move {
-            sleep_until(start).await;
-            cpu()
-        });
-        let deadline = callers.iter().find_map(Caller::deadline);
-        let n_held_back = match pace {
-            Pace::BackToBack => {
-                self.back_to_back(callers, end, done).await;
-                0
-            }
-            Pace::PerSecond(rate) => self.per_second(&callers, rate, end, done).await,
-        };
-        let cpu = cpu_before.await.ok().flatten().zip(cpu()).map(|(before, after)| after - before);
-        let seconds = (Instant::now() - start).as_secs_f64();
-        let mut samples = Vec::new();
-        while let Some(sample) = ended.recv().await {
-            samples.push(sample);
-        }
+/// Calls made without a pause.
+pub(super) struct Stretch {
+    /// All of them, the first ones included.
+    samples: Vec<Sample>,
+    /// From when they count.
+    start: Instant,
+    seconds: f64,
+    n_held_back: usize,
+    cpu: Option<Duration>,
+}
+
+impl Stretch {
+    fn counted(&self) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(|sample| sample.begun >= self.start)
+    }
+}
+
+impl LoadReport {
+    /// What `callers` did in some stretches, taken together.
+    pub(super) fn of(callers: &Callers, stretches: &[&Stretch]) -> Self {
+        let Callers { each, pace, place } = callers;
         let counted: Vec<&Sample> =
-            samples.iter().filter(|sample: &&Sample| sample.begun >= start).collect();
-        let late: Vec<Duration> = match pace {
-            Pace::BackToBack => Vec::new(),
-            Pace::PerSecond(_) => counted.iter().map(|sample| sample.sent - sample.begun).collect(),
+            stretches.iter().flat_map(|stretch| stretch.counted()).collect();
+        let seconds = stretches.iter().map(|stretch| stretch.seconds).sum();
+        let cpu = stretches.iter().map(|stretch| stretch.cpu).sum::<Option<Duration>>();
+        let (rate, late) = match pace {
+            Pace::BackToBack => (None, None),
+            Pace::PerSecond(rate) => {
+                let late = counted.iter().map(|sample| sample.sent - sample.begun).collect();
+                (Some(*rate), Some(Latencies::of(late).p99).filter(|_| !counted.is_empty()))
+            }
         };
         let mut kinds: Vec<Call> = counted.iter().map(|sample| sample.call).collect();
         kinds.sort_unstable();
@@ -208,23 +205,60 @@ impl Load {
             let of_kind = counted.iter().copied().filter(|sample| sample.call == kind);
             CallReport::of(Some(kind), of_kind, seconds)
         });
-        let report = LoadReport {
-            place: place.to_owned(),
+        let deadline = each.iter().find_map(Caller::deadline);
+        Self {
+            place: (*place).to_owned(),
             phase: None,
-            clients,
-            rate: match pace {
-                Pace::BackToBack => None,
-                Pace::PerSecond(rate) => Some(rate),
-            },
+            clients: each.len(),
+            rate,
             seconds,
             calls: calls.collect(),
             all: CallReport::of(None, counted.iter().copied(), seconds),
             deadline: deadline.map(|deadline| DeadlineReport::of(deadline, &counted)),
-            n_held_back,
-            late_ms_p99: (!late.is_empty()).then(|| Latencies::of(late).p99),
+            n_held_back: stretches.iter().map(|stretch| stretch.n_held_back).sum(),
+            late_ms_p99: late,
             cpu_us_per_call: cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / counted.len().max(1) as f64),
+        }
+    }
+}
+
+impl Load {
+    /// A load of `calls` in this order, with a question about notes that are edited once in each round where there are some.
+    pub(super) fn new(material: Material, mut calls: Vec<Call>) -> Self {
+        calls.extend(material.edited.is_some().then_some(Call::Edited));
+        Self { material: Arc::new(material), calls }
+    }
+
+    /// Makes the calls for `time`, after a while that does not count.
+    pub(super) async fn run(&self, callers: &Callers, time: Duration) -> Run {
+        let stretch = self.put(callers, WARM_UP, time).await;
+        let report = LoadReport::of(callers, &[&stretch]);
+        Run { samples: stretch.samples, report }
+    }
+
+    /// Makes the calls for `time`, after `before` that does not count.
+    pub(super) async fn put(&self, callers: &Callers, before: Duration, time: Duration) -> Stretch {
+        let start = Instant::now() + before;
+        let end = start + time;
+        let (done, mut ended) = mpsc::unbounded_channel();
+        let cpu_before = tokio::spawn(async move {
+            sleep_until(start).await;
+            cpu()
+        });
+        let n_held_back = match callers.pace {
+            Pace::BackToBack => {
+                self.back_to_back(callers.each.clone(), end, done).await;
+                0
+            }
+            Pace::PerSecond(rate) => self.per_second(&callers.each, rate, end, done).await,
         };
-        Run { samples, report }
+        let cpu = cpu_before.await.ok().flatten().zip(cpu()).map(|(before, after)| after - before);
+        let seconds = (Instant::now() - start).as_secs_f64();
+        let mut samples = Vec::new();
+        while let Some(sample) = ended.recv().await {
+            samples.push(sample);
+        }
+        Stretch { samples, start, seconds, n_held_back, cpu }
     }
 
     /// The kind of the `at`-th call.
@@ -285,6 +319,8 @@ impl Load {
             });
         })
         .await;
+        // The last call may have been due long before.
+        sleep_until(end).await;
         while tasks.join_next().await.is_some() {}
         n_held_back
     }
@@ -417,6 +453,33 @@ mod tests {
             outcome,
             seen: Seen::default(),
         }
+    }
+
+    #[tokio::test]
+    async fn stretches_are_told_together_without_what_does_not_count() {
+        let start = Instant::now();
+        let stretch = |ms: &[u64]| {
+            let counted = ms.iter().map(|ms| sample(Outcome::Whole, *ms));
+            let early = Sample { begun: start - WARM_UP, ..sample(Outcome::Whole, 999) };
+            Stretch {
+                samples: counted.chain([early]).collect(),
+                start,
+                seconds: 0.5,
+                n_held_back: 1,
+                cpu: Some(Duration::from_micros(300)),
+            }
+        };
+        let stretches = [stretch(&[1, 2, 3]), stretch(&[4, 5])];
+        let [first, second] = &stretches;
+        let callers = Callers { each: Vec::new(), pace: Pace::PerSecond(5.0), place: "here" };
+        let report = LoadReport::of(&callers, &[first, second]);
+        assert_eq!((report.all.n, report.n_held_back, report.calls.len()), (5, 2, 1));
+        let LoadReport { all, seconds, cpu_us_per_call, .. } = report;
+        assert_eq!(format!("{seconds} {}", all.per_second), "1 5");
+        assert_eq!(format!("{:.0} {:.0}", all.latency_ms.p50, all.latency_ms.max), "3 5");
+        assert_eq!(format!("{:.0}", cpu_us_per_call.unwrap()), "120");
+        let untold = Stretch { cpu: None, ..stretch(&[1]) };
+        assert_eq!(LoadReport::of(&callers, &[first, &untold]).cpu_us_per_call, None);
     }
 
     #[test]

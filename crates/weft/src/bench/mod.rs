@@ -29,12 +29,21 @@ use call::{Caller, Material, Mix};
 use edits::Edits;
 pub(crate) use edits::EditsReport;
 pub(crate) use load::{CallReport, DeadlineReport, LoadReport, Phase};
-use load::{Load, Pace, Run, WARM_UP};
+use load::{Callers, Load, Pace, Run, Stretch, WARM_UP};
 use memory::Memory;
 pub(crate) use memory::{Growth, MemoryReport};
 
 /// Notes whose titles are asked for, and that are walked and read, at most.
 const NOTES: u32 = 1_000;
+
+/// Stretches of each load at most, where two are compared, which take turns: so both meet the same machine, whatever else it does.
+const ROUNDS: u32 = 9;
+
+/// Calls of a turn, at least, at a steady rate; so there are fewer turns where few calls are made.
+const CALLS: f64 = 20.0;
+
+/// What does not count of a stretch but the first: the processor knows what the other load needed.
+const TURN: Duration = Duration::from_millis(50);
 
 /// The lowest rate of calls a second.
 const SLOWEST: f64 = 0.01;
@@ -63,7 +72,7 @@ pub(crate) struct BenchArgs {
     /// The deadline of each call.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     deadline_ms: Option<u32>,
-    /// With --vault: measure the same also over a socket, to see what the wire costs.
+    /// With --vault: measure the same also over a socket, in turns, to see what the wire costs.
     #[arg(long, requires = "vault")]
     wire: bool,
     /// Measure twice, the second time with so many edits a second beside the calls, and see whether a reader meets half an edit.
@@ -87,7 +96,7 @@ pub(crate) struct BenchReport {
     pub(crate) memory: Option<MemoryReport>,
 }
 
-/// What a socket adds to the answers of the process, on both of its sides.
+/// What a socket adds to the answers of the process, on both of its sides: the median of what it adds in each round.
 #[derive(Debug, Serialize)]
 pub(crate) struct WireReport {
     /// Milliseconds that the median of all calls is longer.
@@ -196,12 +205,16 @@ impl Bench<'_> {
     }
 
     async fn run(&self, load: &Load, pace: Pace) -> Run {
+        load.run(&self.callers(pace), Duration::from_secs(self.args.seconds.into())).await
+    }
+
+    fn callers(&self, pace: Pace) -> Callers {
         let Self { args, askers, place } = self;
         let deadline = args.deadline_ms.map(|ms| Duration::from_millis(ms.into()));
-        let callers: Vec<Caller> = (0..args.clients as usize)
+        let each = (0..args.clients as usize)
             .map(|client| Caller::new(askers[client % askers.len()], deadline))
             .collect();
-        load.run(callers, pace, Duration::from_secs(args.seconds.into()), place).await
+        Callers { each, pace, place }
     }
 }
 
@@ -243,12 +256,11 @@ async fn both(global: &Global, args: BenchArgs) -> Result<BenchReport, Failure> 
             over.push(Asker::connect(&address, &credentials, purpose, Hint::daemon(None)).await?);
         }
         let over: Vec<&Asker> = over.iter().collect();
-        let mut loads = Vec::new();
-        for askers in [&[&here][..], &over] {
-            let bench = Bench { args: &args, askers, place: place(askers[0]) };
-            loads.push(bench.run(&load, args.pace()).await.report);
-        }
-        let wire = Some(WireReport::between(&loads[0], &loads[1]));
+        let ways = [&[&here][..], &over].map(|askers| {
+            Bench { args: &args, askers, place: place(askers[0]) }.callers(args.pace())
+        });
+        let (loads, wire) = in_turn(&load, &ways, Duration::from_secs(args.seconds.into())).await;
+        let (loads, wire) = (loads.into(), Some(wire));
         Ok(BenchReport { loads, wire, edits: None, memory: None })
     };
     let outcome = tokio::select! {
@@ -263,14 +275,61 @@ async fn both(global: &Global, args: BenchArgs) -> Result<BenchReport, Failure> 
     outcome
 }
 
-impl WireReport {
-    fn between(inside: &LoadReport, outside: &LoadReport) -> Self {
-        let cpu = outside.cpu_us_per_call.zip(inside.cpu_us_per_call);
-        Self {
-            p50_ms: outside.all.latency_ms.p50 - inside.all.latency_ms.p50,
-            cpu_us_per_call: cpu.map(|(outside, inside)| outside - inside),
+/// Puts the load on each of two places for `time`, in turns; what each gave, and what the second adds.
+async fn in_turn(
+    load: &Load,
+    ways: &[Callers; 2],
+    time: Duration,
+) -> ([LoadReport; 2], WireReport) {
+    let [inside, outside] = ways;
+    let n_rounds = n_rounds(inside.pace, time);
+    let (mut before, mut rounds) = (WARM_UP, Vec::new());
+    for _ in 0..n_rounds {
+        let first = load.put(inside, before, time / n_rounds).await;
+        rounds.push([first, load.put(outside, before, time / n_rounds).await]);
+        before = TURN;
+    }
+    let each = rounds.iter().map(|[first, second]| {
+        [LoadReport::of(inside, &[first]), LoadReport::of(outside, &[second])]
+    });
+    // At a low rate some may have seen no call.
+    let each = each.filter(|loads| loads.iter().all(|load| load.all.n > 0));
+    let wire = WireReport::among(&each.collect::<Vec<_>>());
+    let (first, second): (Vec<&Stretch>, Vec<&Stretch>) =
+        rounds.iter().map(|[first, second]| (first, second)).unzip();
+    ([LoadReport::of(inside, &first), LoadReport::of(outside, &second)], wire)
+}
+
+/// How many turns each of two loads takes in `time`.
+fn n_rounds(pace: Pace, time: Duration) -> u32 {
+    match pace {
+        Pace::BackToBack => ROUNDS,
+        Pace::PerSecond(rate) => {
+            let n_calls = rate * time.as_secs_f64();
+            (1..=ROUNDS).rev().find(|n| n_calls >= CALLS * f64::from(*n)).unwrap_or(1)
         }
     }
+}
+
+impl WireReport {
+    /// What the second of two loads adds to the first in the median round.
+    fn among(rounds: &[[LoadReport; 2]]) -> Self {
+        let p50 = |load: &LoadReport| load.all.latency_ms.p50;
+        let cpu = rounds.iter().map(|[inside, outside]| {
+            outside.cpu_us_per_call.zip(inside.cpu_us_per_call).map(|(out, within)| out - within)
+        });
+        Self {
+            p50_ms: median(rounds.iter().map(|[inside, outside]| p50(outside) - p50(inside))),
+            cpu_us_per_call: cpu.collect::<Option<Vec<f64>>>().map(|cpu| median(cpu.into_iter())),
+        }
+    }
+}
+
+/// The middle one of some numbers; the greater of two, and 0 of none.
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or_default()
 }
 
 /// What is asked, from the file or from the notes themselves, and the name of their first vault.
@@ -310,4 +369,22 @@ fn rate(text: &str) -> Result<f64, String> {
         return Err("it is 0.01 to 1,000,000 calls a second".to_owned());
     }
     Ok(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_calls_make_few_turns() {
+        let at = |rate| n_rounds(Pace::PerSecond(rate), Duration::from_secs(10));
+        assert_eq!([0.01, 2.0, 7.0, 18.0, 1e6].map(at), [1, 1, 3, 9, 9]);
+        assert_eq!(n_rounds(Pace::BackToBack, Duration::from_secs(1)), 9);
+    }
+
+    #[test]
+    fn a_round_that_something_disturbed_does_not_count() {
+        assert!((median([0.1, 9.0, 0.2].into_iter()) - 0.2).abs() < 1e-9);
+        assert!(median(std::iter::empty()).abs() < 1e-9);
+    }
 }
