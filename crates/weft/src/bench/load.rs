@@ -178,6 +178,11 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
+    /// How many calls were made, the first ones included.
+    pub(super) fn n_calls(&self) -> usize {
+        self.samples.len()
+    }
+
     fn counted(&self) -> impl Iterator<Item = &Sample> {
         self.samples.iter().filter(|sample| sample.begun >= self.start)
     }
@@ -231,13 +236,19 @@ impl Load {
 
     /// Makes the calls for `time`, after a while that does not count.
     pub(super) async fn run(&self, callers: &Callers, time: Duration) -> Run {
-        let stretch = self.put(callers, WARM_UP, time).await;
+        let stretch = self.put(callers, 0, WARM_UP, time).await;
         let report = LoadReport::of(callers, &[&stretch]);
         Run { samples: stretch.samples, report }
     }
 
-    /// Makes the calls for `time`, after `before` that does not count.
-    pub(super) async fn put(&self, callers: &Callers, before: Duration, time: Duration) -> Stretch {
+    /// Makes the calls from the `first` one on for `time`, after `before` that does not count.
+    pub(super) async fn put(
+        &self,
+        callers: &Callers,
+        first: usize,
+        before: Duration,
+        time: Duration,
+    ) -> Stretch {
         let start = Instant::now() + before;
         let end = start + time;
         let (done, mut ended) = mpsc::unbounded_channel();
@@ -247,10 +258,10 @@ impl Load {
         });
         let n_held_back = match callers.pace {
             Pace::BackToBack => {
-                self.back_to_back(callers.each.clone(), end, done).await;
+                self.back_to_back(callers.each.clone(), first, end, done).await;
                 0
             }
-            Pace::PerSecond(rate) => self.per_second(&callers.each, rate, end, done).await,
+            Pace::PerSecond(rate) => self.per_second(&callers.each, rate, first, end, done).await,
         };
         let cpu = cpu_before.await.ok().flatten().zip(cpu()).map(|(before, after)| after - before);
         let seconds = (Instant::now() - start).as_secs_f64();
@@ -269,6 +280,7 @@ impl Load {
     async fn back_to_back(
         &self,
         callers: Vec<Caller>,
+        first: usize,
         end: Instant,
         done: mpsc::UnboundedSender<Sample>,
     ) {
@@ -278,7 +290,7 @@ impl Load {
         for (client, caller) in callers.into_iter().enumerate() {
             let (calls, material, done) = (self.calls.clone(), Arc::clone(&material), done.clone());
             tasks.spawn(async move {
-                for at in (client..).step_by(n) {
+                for at in (first + client..).step_by(n) {
                     if Instant::now() >= end {
                         break;
                     }
@@ -298,13 +310,15 @@ impl Load {
         &self,
         callers: &[Caller],
         rate: f64,
+        first: usize,
         end: Instant,
         done: mpsc::UnboundedSender<Sample>,
     ) -> usize {
         let places = Arc::new(Semaphore::new(IN_FLIGHT));
         let mut n_held_back = 0;
         let mut tasks = JoinSet::new();
-        steadily(rate, end, |at, due| {
+        steadily(rate, end, |nth, due| {
+            let at = first + nth;
             while tasks.try_join_next().is_some() {}
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
                 n_held_back += 1;

@@ -284,9 +284,13 @@ async fn in_turn(
     let [inside, outside] = ways;
     let n_rounds = n_rounds(inside.pace, time);
     let (mut before, mut rounds) = (WARM_UP, Vec::new());
+    // Both begin a round with the same call, and the next where the quicker one ended.
+    let mut call = 0;
     for _ in 0..n_rounds {
-        let first = load.put(inside, before, time / n_rounds).await;
-        rounds.push([first, load.put(outside, before, time / n_rounds).await]);
+        let first = load.put(inside, call, before, time / n_rounds).await;
+        let second = load.put(outside, call, before, time / n_rounds).await;
+        call += first.n_calls().max(second.n_calls());
+        rounds.push([first, second]);
         before = TURN;
     }
     let each = rounds.iter().map(|[first, second]| {
