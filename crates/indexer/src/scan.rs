@@ -12,7 +12,10 @@ mod place;
 use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Read as _;
+#[cfg(target_os = "linux")]
+use std::path::Component;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::UNIX_EPOCH;
@@ -164,20 +167,54 @@ fn is_gone(error: &std::io::Error) -> bool {
 /// Fails when it has come to lie outside the vault or is no file any more.
 pub fn read(root: &Path, found: &Found) -> Result<Vec<u8>, ScanError> {
     let failed = |source| ScanError::Read { path: found.file.clone(), source };
-    let path = real(&found.file)?;
-    // What begins a real path is real itself, unless it is nothing.
-    let is_inside = root.is_absolute() && path.starts_with(root);
-    if !is_inside && !path.starts_with(real(root)?) {
-        return Err(ScanError::Outside { path: found.file.clone() });
-    }
-    // Opening a pipe would wait for a writer.
-    if !path.metadata().map_err(failed)?.is_file() {
+    let mut file = match open_unlinked(root, &found.file) {
+        Some(file) => file,
+        None => open_inside(root, &found.file)?,
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(ScanError::NoFile { path: found.file.clone() });
     }
     let mut bytes = Vec::new();
-    let mut file = std::fs::File::open(&path).map_err(failed)?;
     file.read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Opens `path` where it is written below `root` and no part of it, of `root` neither, is a symbolic link: then it lies there.
+///
+/// That is one question to the system in place of one for each folder on the way, and nothing can come between looking and opening.
+/// Nothing where it cannot be opened so, or the system does not know how; then [`open_inside`] can, or says why not.
+#[cfg(target_os = "linux")]
+fn open_unlinked(root: &Path, path: &Path) -> Option<File> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let is_plain = |below: &Path| below.components().all(|it| matches!(it, Component::Normal(_)));
+    if !root.is_absolute() || !path.strip_prefix(root).is_ok_and(is_plain) {
+        return None;
+    }
+    // What it is, is asked of what was opened; opening must neither wait for the writer of a pipe nor take a terminal.
+    let how = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    opened.ok().map(File::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_unlinked(_root: &Path, _path: &Path) -> Option<File> {
+    None
+}
+
+/// Opens what `path` leads to, over symbolic links, too, if it lies below `root` and is a file.
+fn open_inside(root: &Path, path: &Path) -> Result<File, ScanError> {
+    let failed = |source| ScanError::Read { path: path.to_owned(), source };
+    let target = real(path)?;
+    // What begins a real path is real itself, unless it is nothing.
+    let is_inside = root.is_absolute() && target.starts_with(root);
+    if !is_inside && !target.starts_with(real(root)?) {
+        return Err(ScanError::Outside { path: path.to_owned() });
+    }
+    // Opening a pipe would wait for a writer.
+    if !target.metadata().map_err(failed)?.is_file() {
+        return Err(ScanError::NoFile { path: path.to_owned() });
+    }
+    File::open(&target).map_err(failed)
 }
 
 /// A folder to be entered.

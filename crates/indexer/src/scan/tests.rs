@@ -208,20 +208,71 @@ mod unix {
     #[test]
     fn a_file_that_has_left_is_not_read() {
         let outside = vault(&[("secret.md", "secret")]);
-        let root = vault(&[("a.md", ""), ("b.md", ""), ("c.md", "")]);
+        let root =
+            vault(&[("a.md", ""), ("b.md", ""), ("c.md", ""), ("d.md", ""), ("e/secret.md", "")]);
         let scan =
             scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
-        for name in ["a.md", "b.md", "c.md"] {
+        for name in ["a.md", "b.md", "c.md", "d.md"] {
             fs::remove_file(root.path().join(name)).expect("files can be removed");
         }
         link(&root, "a.md", outside.path().join("secret.md"));
         fs::create_dir(root.path().join("b.md")).expect("folders can be made");
+        let _socket = std::os::unix::net::UnixListener::bind(root.path().join("d.md"))
+            .expect("sockets can be made");
+        fs::remove_dir_all(root.path().join("e")).expect("folders can be removed");
+        link(&root, "e", outside.path());
         let errors =
             scan.found.iter().map(|file| read(root.path(), file).expect_err("it has left"));
         let errors = errors.collect::<Vec<_>>();
         assert!(matches!(errors[0], ScanError::Outside { .. }), "{:?}", errors[0]);
         assert!(matches!(errors[1], ScanError::NoFile { .. }), "{:?}", errors[1]);
         assert!(matches!(errors[2], ScanError::Read { .. }), "{:?}", errors[2]);
+        assert!(matches!(errors[3], ScanError::NoFile { .. }), "{:?}", errors[3]);
+        assert!(matches!(errors[4], ScanError::Outside { .. }), "{:?}", errors[4]);
+    }
+
+    #[test]
+    fn a_file_behind_a_link_within_the_vault_is_read() {
+        let root = vault(&[("a/x.md", "behind a link")]);
+        link(&root, "file.md", "a/x.md");
+        link(&root, "folder", "a");
+        let root = root.path().canonicalize().expect("it is there");
+        let scan = scan(&root, &ScanOptions::default(), &Area::WHOLE).expect("it can be read");
+        let read = |found: &Found| read(&root, found).expect("it can be read");
+        let all: Vec<_> = scan.found.iter().map(read).collect();
+        assert_eq!(all, [b"behind a link"; 3]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_written_below_the_root_is_opened_at_once_and_waits_for_nobody() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let root = vault(&[("a/x.md", ""), ("b.md", "")]);
+        link(&root, "link.md", "b.md");
+        link(&root, "folder", "a");
+        let root = root.path().canonicalize().expect("it is there");
+        let pipe = mknodat(CWD, root.join("pipe.md"), FileType::Fifo, Mode::RUSR, 0);
+        pipe.expect("pipes can be made");
+        let opened = |path: &str| open_unlinked(&root, &root.join(path));
+        // A sandbox may know no such call; then nothing is opened so.
+        let Some(file) = opened("b.md") else { return };
+        assert!(file.metadata().is_ok_and(|facts| facts.is_file()));
+        for (path, is_opened) in [
+            ("a/x.md", true),
+            ("pipe.md", true),
+            ("link.md", false),
+            ("folder/x.md", false),
+            ("a/../b.md", false),
+            ("none.md", false),
+        ] {
+            assert_eq!(opened(path).is_some(), is_opened, "{path}");
+        }
+        assert!(open_unlinked(&root.join("a"), &root.join("b.md")).is_none(), "beside the root");
+        assert!(open_unlinked(&root.join("folder"), &root.join("folder/x.md")).is_none());
+        assert!(open_unlinked(Path::new("a"), Path::new("a/x.md")).is_none());
+        let path = NotePath::new("pipe.md");
+        let pipe = Found { path, file: root.join("pipe.md"), facts: FileFacts::default() };
+        assert!(matches!(read(&root, &pipe), Err(ScanError::NoFile { .. })));
     }
 }
 
