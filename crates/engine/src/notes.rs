@@ -160,71 +160,36 @@ const PAGE_SIZE: usize = 100;
 /// Notes per page at most.
 const MAX_PAGE_SIZE: usize = 1000;
 
+/// Bytes that a note has at most which is soon told, and each that links it; and how many of these, and of notes below it, there are at most.
+///
+/// To tell one takes some 10 µs then, where to wake a thread for it and to be woken by that takes 70 (`weft bench --wire --mix get=1`).
+const MAX_BYTES_AT_HAND: u64 = 32 << 10;
+const MAX_NOTES_AT_HAND: usize = 64;
+
 impl Engine {
     /// A note whole, named by uri, path or anything a link would resolve to.
     pub fn note(&self, name: &str) -> Result<NoteAnswer, EngineError> {
         let snapshot = self.snapshot();
         let id = note_named(&snapshot, name)?;
-        let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
-        let (Some(entry), Some(resolved)) = (notes.entry(id), notes.resolved(id)) else {
-            return Err(EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() });
+        told(&snapshot, id)
+            .ok_or_else(|| EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() })
+    }
+
+    /// The same where it is soon told, in microseconds: the note and those that link it are in memory and small, and these are few.
+    ///
+    /// Nothing where it is not, or where no note is named so: [`note`](Self::note) then reads or looks further.
+    #[must_use]
+    pub fn note_at_hand(&self, name: &str) -> Option<NoteAnswer> {
+        let snapshot = self.snapshot();
+        let (notes, id) = (&snapshot.notes, snapshot.notes.find(name).note?);
+        let is_at_hand = |id: NoteId| {
+            notes.at_hand(id).is_some_and(|entry| entry.file.size <= MAX_BYTES_AT_HAND)
         };
-        let note = &entry.note;
-        let reference = |id| reference(&snapshot, id);
-        let view =
-            |link: &weft_model::Link, end: Option<NoteId>, target: Option<NoteId>| LinkView {
-                kind: link.kind.clone(),
-                source: link.source,
-                target: link.target.name.clone(),
-                uri: end.map(|id| graph.uri(id).clone()),
-                resolved: target.is_some_and(|id| notes.is_note(id)),
-                fragment: link.fragment.clone(),
-                display: link.display.clone(),
-                span: link.span,
-            };
-        let mut linking: Vec<NoteId> = graph.inbound(id).iter().map(|half| half.other).collect();
-        linking.sort_unstable_by(|a, b| graph.uri(*a).cmp(graph.uri(*b)));
-        linking.dedup();
-        let backlinks = linking.into_iter().flat_map(|from| {
-            let links =
-                notes.entry(from).map(|entry| entry.note.links.as_slice()).unwrap_or_default();
-            let targets = notes
-                .resolved(from)
-                .map(|resolved| resolved.targets.as_slice())
-                .unwrap_or_default();
-            let here = links.iter().zip(targets).filter(|(_, target)| **target == Some(id));
-            here.map(|(link, target)| view(link, Some(from), *target)).collect::<Vec<_>>()
-        });
-        let mut contextual_path: Vec<NoteRef> = graph.ancestors(id).map(reference).collect();
-        contextual_path.reverse();
-        Ok(NoteAnswer {
-            uri: resolved.uri.clone(),
-            vault: vault_of(&snapshot, id),
-            path: note.path.as_str().to_owned(),
-            title: note.title.clone(),
-            aliases: note.aliases.clone(),
-            tags: note.tags.clone(),
-            note_type: note.note_type.clone(),
-            properties: note.properties.clone(),
-            order: note.order,
-            parent: graph.parent(id).map(reference),
-            object: graph.object(id).map(reference),
-            contextual_path,
-            children: graph.children(id).iter().copied().map(reference).collect(),
-            headings: note.headings.clone(),
-            blocks: note.blocks.clone(),
-            links: note
-                .links
-                .iter()
-                .zip(&resolved.targets)
-                .map(|(link, target)| view(link, *target, *target))
-                .collect(),
-            backlinks: backlinks.collect(),
-            body: entry.body.to_string(),
-            fresh: snapshot.is_fresh(id),
-            hash: entry.file.hash,
-            generation: snapshot.generation,
-        })
+        let (links, children) = (notes.graph().inbound(id), notes.graph().children(id));
+        let is_soon_told = links.len().max(children.len()) <= MAX_NOTES_AT_HAND
+            && is_at_hand(id)
+            && links.iter().all(|half| is_at_hand(half.other));
+        if is_soon_told { told(&snapshot, id) } else { None }
     }
 
     /// A page of the notes that pass the filter, by uri.
@@ -312,5 +277,63 @@ pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
         title: note.title.clone(),
         note_type: note.note_type.clone(),
         tags: note.tags.clone(),
+    })
+}
+
+/// All there is to say of a note; nothing where the slot holds none.
+fn told(snapshot: &Snapshot, id: NoteId) -> Option<NoteAnswer> {
+    let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
+    let (entry, resolved) = (notes.entry(id)?, notes.resolved(id)?);
+    let note = &entry.note;
+    let reference = |id| reference(snapshot, id);
+    let view = |link: &weft_model::Link, end: Option<NoteId>, target: Option<NoteId>| LinkView {
+        kind: link.kind.clone(),
+        source: link.source,
+        target: link.target.name.clone(),
+        uri: end.map(|id| graph.uri(id).clone()),
+        resolved: target.is_some_and(|id| notes.is_note(id)),
+        fragment: link.fragment.clone(),
+        display: link.display.clone(),
+        span: link.span,
+    };
+    let mut linking: Vec<NoteId> = graph.inbound(id).iter().map(|half| half.other).collect();
+    linking.sort_unstable_by(|a, b| graph.uri(*a).cmp(graph.uri(*b)));
+    linking.dedup();
+    let backlinks = linking.into_iter().flat_map(|from| {
+        let links = notes.entry(from).map(|entry| entry.note.links.as_slice()).unwrap_or_default();
+        let targets =
+            notes.resolved(from).map(|resolved| resolved.targets.as_slice()).unwrap_or_default();
+        let here = links.iter().zip(targets).filter(|(_, target)| **target == Some(id));
+        here.map(|(link, target)| view(link, Some(from), *target)).collect::<Vec<_>>()
+    });
+    let mut contextual_path: Vec<NoteRef> = graph.ancestors(id).map(reference).collect();
+    contextual_path.reverse();
+    Some(NoteAnswer {
+        uri: resolved.uri.clone(),
+        vault: vault_of(snapshot, id),
+        path: note.path.as_str().to_owned(),
+        title: note.title.clone(),
+        aliases: note.aliases.clone(),
+        tags: note.tags.clone(),
+        note_type: note.note_type.clone(),
+        properties: note.properties.clone(),
+        order: note.order,
+        parent: graph.parent(id).map(reference),
+        object: graph.object(id).map(reference),
+        contextual_path,
+        children: graph.children(id).iter().copied().map(reference).collect(),
+        headings: note.headings.clone(),
+        blocks: note.blocks.clone(),
+        links: note
+            .links
+            .iter()
+            .zip(&resolved.targets)
+            .map(|(link, target)| view(link, *target, *target))
+            .collect(),
+        backlinks: backlinks.collect(),
+        body: entry.body.to_string(),
+        fresh: snapshot.is_fresh(id),
+        hash: entry.file.hash,
+        generation: snapshot.generation,
     })
 }

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod classic;
+mod notes;
 mod odd;
 mod operators;
 mod oracle;

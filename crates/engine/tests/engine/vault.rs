@@ -96,7 +96,8 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             let count = |text: &str| text.split_whitespace().count();
             let chunks = chunks(&note, &count, &ChunkLimits::default());
             texts.push((path, embedded_texts(&note, &chunks).collect::<Vec<_>>()));
-            Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
+            let facts = FileFacts { size: text.as_ref().len() as u64, ..FileFacts::default() };
+            Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, facts, 1)))
         })
         .collect();
     let info = VaultInfo::new("vault", "/vault");

@@ -58,6 +58,11 @@ impl Slots {
         }
     }
 
+    /// The same, if nothing must be read for it.
+    pub(super) fn at_hand(&self, at: usize) -> Option<&Slot> {
+        self.edited.get(at)?.as_ref().or_else(|| self.written.read.get(at)?.get())
+    }
+
     pub(super) fn set(&mut self, at: usize, slot: Slot) {
         self.edited.set(at, Some(slot));
     }
@@ -131,6 +136,14 @@ struct Rest<'s> {
 }
 
 impl Slot {
+    /// The note that it holds.
+    pub(super) const fn entry(&self) -> Option<&Arc<NoteEntry>> {
+        match self {
+            Self::Note(entry, _) => Some(entry),
+            Self::Free | Self::Placeholder(_) => None,
+        }
+    }
+
     fn part(&self, part: Part) -> io::Result<Cow<'_, [u8]>> {
         let (entry, resolved) = match (self, part) {
             (Self::Note(entry, resolved), _) => (entry, resolved),

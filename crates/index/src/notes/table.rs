@@ -116,10 +116,13 @@ impl NoteTable {
     /// The note in a slot. One that was written down is read when it is first asked for, and kept.
     #[must_use]
     pub fn entry(&self, id: NoteId) -> Option<&Arc<NoteEntry>> {
-        match self.slots.get(id.index()) {
-            Some(Slot::Note(entry, _)) => Some(entry),
-            Some(Slot::Free | Slot::Placeholder(_)) | None => None,
-        }
+        self.slots.get(id.index())?.entry()
+    }
+
+    /// The same, if it is in memory; nothing where it would have to be read.
+    #[must_use]
+    pub fn at_hand(&self, id: NoteId) -> Option<&Arc<NoteEntry>> {
+        self.slots.at_hand(id.index())?.entry()
     }
 
     /// What the vault makes of the note in a slot.

@@ -1,0 +1,60 @@
+//! Notes told whole.
+
+use weft_graph::NoteGraph;
+use weft_index::notes::NoteTable;
+
+use crate::vault::{Vault, vault};
+
+fn linked() -> Vault {
+    let mut files = vec![
+        ("moss.md".to_owned(), "# Moss\nby the [[stone]]\n".to_owned()),
+        ("stone.md".to_owned(), "# Stone\nunder [[moss]]\n".to_owned()),
+        ("long.md".to_owned(), format!("# Long\n{}[[fern]]\n", "much text ".repeat(4000))),
+        ("fern.md".to_owned(), "# Fern\n".to_owned()),
+        ("hub.md".to_owned(), "# Hub\n".to_owned()),
+        ("folder/folder.md".to_owned(), "# Folder\n".to_owned()),
+    ];
+    files.extend((0..70).map(|n| (format!("n{n}.md"), "to the [[hub]]\n".to_owned())));
+    files.extend((0..70).map(|n| (format!("folder/c{n}.md"), "below\n".to_owned())));
+    vault(&files)
+}
+
+#[test]
+fn a_note_at_hand_is_told_as_any_is() {
+    let engine = linked().engine();
+    for (name, is_at_hand) in [
+        ("moss", true),
+        ("stone.md", true),
+        ("Stone", true),
+        ("n7", true),
+        ("folder/c7", true),
+        ("long", false),
+        ("fern", false),
+        ("hub", false),
+        ("folder", false),
+        ("nobody", false),
+    ] {
+        let at_hand = engine.note_at_hand(name);
+        assert_eq!(at_hand.is_some(), is_at_hand, "{name}");
+        assert!(at_hand.is_none() || at_hand == engine.note(name).ok(), "{name}");
+    }
+}
+
+#[test]
+fn a_note_that_was_written_down_is_at_hand_once_it_and_those_that_link_it_were_read() {
+    let mut vault = linked();
+    let mut written = Vec::new();
+    vault.snapshot.notes.write(&mut written).expect("there is room");
+    let graph = NoteGraph::from_columns(vault.snapshot.notes.graph().columns());
+    let graph = graph.expect("what was stored");
+    let notes = NoteTable::read(&written.into(), Some(graph));
+    vault.snapshot.notes = notes.expect("what was stored");
+    let engine = vault.engine();
+    assert_eq!(engine.note_at_hand("moss"), None, "nothing was read");
+    let notes = &engine.snapshot().notes;
+    let entry = |name: &str| notes.entry(notes.find(name).note.expect("a note"));
+    entry("moss");
+    assert_eq!(engine.note_at_hand("moss"), None, "nor was what links it");
+    entry("stone");
+    assert_eq!(engine.note_at_hand("moss"), engine.note("moss").ok());
+}
