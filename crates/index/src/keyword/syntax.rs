@@ -1,5 +1,7 @@
 //! What people type: words, `"phrases"`, `+must` and `-not`. Never fails; whatever means nothing is text.
 
+use super::alphabet::Class;
+
 /// What a clause asks of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occurrence {
@@ -23,16 +25,23 @@ pub(super) struct Clause<'q> {
 const QUOTES: &[(char, &[char])] =
     &[('"', &['"']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('「', &['」'])];
 
+/// What stands between words of scripts without spaces.
+const BETWEEN_WORDS: &str = "（［｛【，、；：。";
+
 /// The clauses of `query` in order. Text between operators stays together.
 ///
 /// An operator counts at the beginning of a word only; `-` before a digit is a sign, and a quotation mark without its partner is text.
+/// Quotation marks count within a word, too, but for one of ASCII: scripts without spaces quote anywhere.
 pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
     let mut clauses = Vec::new();
     let mut plain = 0;
     let mut at = 0;
-    let mut is_word_start = true;
+    let mut before = ' ';
     while let Some(c) = query[at..].chars().next() {
-        match is_word_start.then(|| special(query, at)).flatten() {
+        // Opening brackets come before a word as spaces do.
+        let is_word_start = is_between_words(before) || "([{".contains(before);
+        let may_begin = is_word_start || !before.is_ascii() && !is_sign(c);
+        match may_begin.then(|| special(query, at)).flatten() {
             Some((clause, end)) => {
                 push_plain(&query[plain..at], &mut clauses);
                 clauses.push(clause);
@@ -40,9 +49,7 @@ pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
             }
             None => at += c.len_utf8(),
         }
-        // Opening brackets come before a word as spaces do; scripts without spaces quote anywhere.
-        is_word_start = query[..at]
-            .ends_with(|c: char| c.is_whitespace() || "([{".contains(c) || !c.is_ascii());
+        before = query[..at].chars().next_back().unwrap_or(' ');
     }
     push_plain(&query[plain..], &mut clauses);
     clauses
@@ -56,6 +63,14 @@ pub fn plain_words(query: &str) -> String {
         Occurrence::MustNot => None,
     });
     wanted.collect::<Vec<_>>().join(" ")
+}
+
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || BETWEEN_WORDS.contains(c)
+}
+
+const fn is_sign(c: char) -> bool {
+    matches!(c, '+' | '-')
 }
 
 fn push_plain<'q>(text: &'q str, clauses: &mut Vec<Clause<'q>>) {
@@ -82,12 +97,14 @@ fn special(query: &str, at: usize) -> Option<(Clause<'_>, usize)> {
         let end = start + first.len_utf8() + n_inside + n_closing;
         return Some((Clause { occurrence, is_phrase: true, text: &inside[..n_inside] }, end));
     }
-    let takes_word = match occurrence {
-        Occurrence::May => false,
-        Occurrence::Must => first.is_alphanumeric(),
-        Occurrence::MustNot => first.is_alphabetic(),
+    let is_tag = first == '#' && rest[1..].starts_with(char::is_alphanumeric);
+    let begins_word = match Class::of(first) {
+        Class::Letter(_) | Class::Pictograph => true,
+        Class::Digit => occurrence == Occurrence::Must,
+        Class::Extend | Class::Break => is_tag,
     };
-    let n_word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let takes_word = occurrence != Occurrence::May && begins_word;
+    let n_word = rest.find(is_between_words).unwrap_or(rest.len());
     takes_word
         .then(|| (Clause { occurrence, is_phrase: false, text: &rest[..n_word] }, start + n_word))
 }
@@ -107,6 +124,17 @@ mod tests {
             ("must and not", "fern +moss -rust", "fern |+moss|-rust"),
             ("must phrase", "+\"a b\" -\"c d\"", "+\"a b\"|-\"c d\""),
             ("inside words", "C++ e-mail a+b well-known", "C++ e-mail a+b well-known"),
+            (
+                "inside words of any script",
+                "Нью-Йорк déjà-vu 東京-大阪",
+                "Нью-Йорк déjà-vu 東京-大阪",
+            ),
+            ("after a mark", "de\u{301}ja\u{300}-vu ’n’-roll", "de\u{301}ja\u{300}-vu ’n’-roll"),
+            ("after marks between words", "蕨类，-苔藓（+水）", "蕨类，|-苔藓|（|+水）"),
+            ("other scripts", "папоротник -мох +лес", "папоротник |-мох|+лес"),
+            ("tags and pictographs", "fern -#draft +#a/b -🌿 +🌱", "fern |-#draft|+#a/b|-🌿|+🌱"),
+            ("no tags", "x -# y +#! z", "x -# y +#! z"),
+            ("a number of an issue", "fern -#12 +2024", "fern |-#12|+2024"),
             ("a minus sign", "at -40 degrees", "at -40 degrees"),
             ("lists and flags", "- item --flag + x", "- item --flag + x"),
             ("unpaired", "5\" pipe and \"open", "5\" pipe and \"open"),
