@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 
 use weft_gars::{Gars, Signals, Weights};
 use weft_index::keyword::{
-    Language, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
+    Language, MAX_MISTYPED, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, Span};
@@ -391,7 +391,7 @@ impl Engine {
 
 /// A line for each part of a query that was not read.
 fn unread(unread: Unread, max_terms: usize) -> impl Iterator<Item = String> {
-    let Unread { text, words, exclusions, phrases } = unread;
+    let Unread { text, words, exclusions, phrases, mistyped } = unread;
     let kib = MAX_QUERY_BYTES >> 10;
     let lines = [
         (text, format!("words: the query is long; its first {kib} KiB were read")),
@@ -401,6 +401,12 @@ fn unread(unread: Unread, max_terms: usize) -> impl Iterator<Item = String> {
         ),
         (exclusions, format!("words: of those to leave out, the first {max_terms} were left out")),
         (phrases, format!("words: the first {MAX_PHRASES} phrases were looked for as such")),
+        (
+            mistyped,
+            format!(
+                "words: of those that no note holds, the first {MAX_MISTYPED} were taken for mistyped"
+            ),
+        ),
     ];
     lines.into_iter().filter_map(|(is_so, line)| is_so.then_some(line))
 }

@@ -41,7 +41,9 @@ pub use encoded::EncodedNote;
 pub use error::KeywordError;
 pub use language::{Language, LanguageChoice};
 pub use names::Mention;
-pub use query::{KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, QueryTerm, Unread};
+pub use query::{
+    KeywordQuery, MAX_MISTYPED, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, QueryTerm, Unread,
+};
 pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
 pub use schema::{KeywordDocument, KeywordEncoder};
 pub use score::KeywordHit;

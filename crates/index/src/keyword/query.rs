@@ -1,6 +1,6 @@
 //! Queries: what was typed, looked up in one commit of the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tantivy::DocId;
@@ -24,6 +24,12 @@ const MAX_LOOKED_UP: usize = 1024;
 
 /// Phrases of a query that are matched as such; words of further ones are searched one by one.
 pub const MAX_PHRASES: usize = 16;
+
+/// Words of a query that no note holds and that are looked for with a letter changed, each of which takes thousands of look-ups.
+pub const MAX_MISTYPED: usize = 16;
+
+/// Function words of a language, at least, by which a query shows to be in it where most notes are in another: of one, it may well be another word there.
+const MIN_FUNCTION_WORDS: usize = 2;
 
 /// How a query is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,8 @@ pub struct Unread {
     pub exclusions: bool,
     /// Phrases beyond the first [`MAX_PHRASES`]: their words were searched one by one.
     pub phrases: bool,
+    /// Words that no note holds, beyond the first [`MAX_MISTYPED`]: they were not taken for mistyped.
+    pub mistyped: bool,
 }
 
 /// One word of a query.
@@ -177,12 +185,24 @@ pub(super) struct Word {
     pub(super) alternatives: Vec<String>,
     pub(super) position: u32,
     kind: TokenKind,
+    /// The languages of the notes in which it is a function word: a bit for each, by its place among them.
+    stop_in: u32,
+}
+
+impl Word {
+    /// Makes it what it is in a query in the language at a place.
+    fn read_in(&mut self, language_idx: usize) {
+        if matches!(self.kind, TokenKind::Word | TokenKind::Stop) {
+            let is_stop = self.stop_in & 1 << language_idx != 0;
+            self.kind = if is_stop { TokenKind::Stop } else { TokenKind::Word };
+        }
+    }
 }
 
 impl KeywordReader {
     /// Reads what somebody typed. Any text is a query; what cannot be found counts as a word no note holds.
     ///
-    /// - Words are alternatives: a note needs one of them.
+    /// - Words are alternatives: a note needs one of them. Function words of the query's language are left out where there are others.
     /// - A `"phrase"` must stand word by word. A phrase nobody wrote is taken as its words.
     /// - `+` before a word or phrase makes it necessary, `-` excludes it; a word that consists of several (`-e-mail`) is a phrase there. A query of exclusions only finds nothing.
     ///
@@ -200,13 +220,18 @@ impl KeywordReader {
                 by_alternatives: HashMap::new(),
                 phrases: Vec::new(),
                 n_phrases: 0,
+                n_mistyped: 0,
                 required: Vec::new(),
                 excluded: Vec::new(),
                 unread: Unread { text: cut < text.len(), ..Unread::default() },
             };
             let clauses = clauses(&text[..cut]);
-            let analysed: Vec<(Clause<'_>, Vec<Word>)> =
+            let mut analysed: Vec<(Clause<'_>, Vec<Word>)> =
                 clauses.into_iter().map(|clause| (clause, builder.words(clause.text))).collect();
+            let language_idx = builder.language_of(analysed.iter().flat_map(|(_, words)| words));
+            for word in analysed.iter_mut().flat_map(|(_, words)| words) {
+                word.read_in(language_idx);
+            }
             let has_content = analysed
                 .iter()
                 .filter(|(clause, _)| clause.occurrence != Occurrence::MustNot)
@@ -239,6 +264,8 @@ struct Builder<'r> {
     phrases: Vec<Phrase>,
     /// Phrases that were looked up, whatever became of them.
     n_phrases: usize,
+    /// Words that were taken for mistyped.
+    n_mistyped: usize,
     required: Vec<Matcher>,
     excluded: Vec<Matcher>,
     unread: Unread,
@@ -261,11 +288,12 @@ struct Phrase {
 }
 
 impl Builder<'_> {
-    /// The tokens of `text` in every language at once. A word that is a function word in one of them is one.
+    /// The tokens of `text` in every language at once.
     fn words(&mut self, text: &str) -> Vec<Word> {
         let mut words: Vec<Word> = Vec::new();
         for (language_idx, language) in self.languages.iter().enumerate() {
             let mut at = 0;
+            let stop_in = |kind| u32::from(kind == TokenKind::Stop) << language_idx;
             self.analyzer.analyze(text, *language, |token| {
                 if language_idx == 0 {
                     words.push(Word {
@@ -273,11 +301,10 @@ impl Builder<'_> {
                         alternatives: vec![token.term.to_owned()],
                         position: token.position,
                         kind: token.kind,
+                        stop_in: stop_in(token.kind),
                     });
                 } else if let Some(word) = words.get_mut(at) {
-                    if token.kind == TokenKind::Stop {
-                        word.kind = TokenKind::Stop;
-                    }
+                    word.stop_in |= stop_in(token.kind);
                     if !word.alternatives.iter().any(|known| known == token.term) {
                         word.alternatives.push(token.term.to_owned());
                     }
@@ -286,6 +313,24 @@ impl Builder<'_> {
             });
         }
         words
+    }
+
+    /// The place of the language in whose function words a query speaks: the notes' most usual one, unless it has more of another.
+    ///
+    /// What is a function word in one language tells in another: `car`, `war`, `die`, `son`.
+    fn language_of<'w>(&self, words: impl Iterator<Item = &'w Word>) -> usize {
+        let mut counts = vec![0; self.languages.len()];
+        let mut seen = HashSet::new();
+        for word in words.filter(|word| word.stop_in != 0) {
+            if seen.insert(&word.alternatives) {
+                for (language_idx, count) in counts.iter_mut().enumerate() {
+                    *count += usize::from(word.stop_in & 1 << language_idx != 0);
+                }
+            }
+        }
+        let most = counts.iter().copied().max().unwrap_or_default();
+        let shown = counts.iter().position(|count| *count == most);
+        shown.filter(|_| most >= MIN_FUNCTION_WORDS).unwrap_or_default()
     }
 
     /// The words of the clauses in order, function words left out, in each language.
@@ -439,7 +484,10 @@ impl Builder<'_> {
             infos.push(info);
             n_notes += n;
         }
-        if n_notes == 0 && with_typos {
+        if n_notes == 0 && with_typos && self.n_mistyped == MAX_MISTYPED {
+            self.unread.mistyped = true;
+        } else if n_notes == 0 && with_typos {
+            self.n_mistyped += 1;
             let limit = self.options.max_expansions;
             for neighbour in
                 neighbours(self.reader, word, &self.languages, &mut self.analyzer, limit)?

@@ -207,6 +207,30 @@ fn two_languages_live_in_one_index() {
     assert!(found(&indexed(fixed, &[("", "houses")]), "house").is_empty(), "no stems");
 }
 
+/// What is a function word in one language tells in another.
+#[test]
+fn function_words_are_those_of_the_querys_language() {
+    let english = "The house was insured in the spring, and they have not paid for a long time";
+    let french = "Les chats dorment dans la maison, car ils sont fatigués et il ne fait pas beau";
+    let notes = [english, english, english, french].map(|body| ("", body));
+    let reader = reader(&notes);
+    assert_eq!(reader.languages(), [Language::English, Language::French]);
+    for (query, expected) in [
+        ("car insurance", "car insurance"),
+        ("what does the car insurance cover", "car insurance cover"),
+        ("the car and the son", "car son"),
+        ("pourquoi les chats dorment car ils sont fatigués", "chats dorment fatigués"),
+        ("dans les maisons", "maisons"),
+        ("the les", "les"),
+        ("car", "car"),
+        ("the", "the"),
+    ] {
+        let query = reader.parse(query, &QueryOptions::default()).unwrap();
+        let words: Vec<&str> = query.terms().iter().map(|term| &*term.surface).collect();
+        assert_eq!(words.join(" "), expected);
+    }
+}
+
 #[test]
 fn prominent_places_weigh_more() {
     let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
@@ -236,6 +260,15 @@ fn typos_are_forgiven_when_asked() {
     assert!(search(&reader, "phoosyntesis", &forgiving).is_empty(), "two edits");
     let capped = QueryOptions { max_expansions: 0, ..forgiving };
     assert!(search(&reader, "photosyntesis", &capped).is_empty());
+    let read = |n_unknown: usize| {
+        let text: String = (0..n_unknown).map(|n| format!("unknown{n} ")).collect();
+        reader.parse(&(text + "photosyntesis"), &forgiving).unwrap()
+    };
+    let n_forms = |query: &KeywordQuery| query.terms().last().map(|term| term.alternatives.len());
+    let (all, most) = (read(MAX_MISTYPED - 1), read(MAX_MISTYPED));
+    assert_eq!((all.unread(), n_forms(&all)), (Unread::default(), Some(2)));
+    assert_eq!(most.unread(), Unread { mistyped: true, ..Unread::default() });
+    assert_eq!(n_forms(&most), Some(1), "its own stem");
 }
 
 #[test]

@@ -35,6 +35,7 @@ pub(super) fn neighbours(
     for edit in edits(&word.surface.to_lowercase()) {
         candidates.extend(languages.iter().flat_map(|language| analyzer.words(&edit, *language)));
     }
+    analyzer.rest();
     let mut found = Vec::new();
     for candidate in candidates {
         let n_notes = reader.n_notes_with(&candidate)?;
