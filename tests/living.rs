@@ -56,6 +56,16 @@ async fn a_caller_waits_for_the_generation_it_needs() -> Result<(), Failure> {
     let status = search.search(impatient).await.expect_err("nothing was written");
     assert!(matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled), "{status}");
 
+    // So does who asks for a note that is in memory.
+    let mut notes = NoteServiceClient::new(channel.clone());
+    let fern = GetNoteRequest { name: "fern".into(), ..GetNoteRequest::default() };
+    assert_eq!(notes.get_note(fern.clone()).await?.into_inner().generation, first);
+    let mut impatient =
+        tonic::Request::new(GetNoteRequest { min_generation: Some(first + 1), ..fern.clone() });
+    impatient.set_timeout(Duration::from_millis(50));
+    let status = notes.get_note(impatient).await.expect_err("nothing was written");
+    assert!(matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled), "{status}");
+
     let waiting = tokio::spawn({
         let mut search = search.clone();
         async move { search.search(next).await }

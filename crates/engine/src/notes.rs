@@ -1,6 +1,7 @@
 //! Questions about notes themselves: one whole, many by page, and what a name means.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use weft_index::Snapshot;
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
@@ -160,11 +161,13 @@ const PAGE_SIZE: usize = 100;
 /// Notes per page at most.
 const MAX_PAGE_SIZE: usize = 1000;
 
-/// Bytes that a note has at most which is soon told, and each that links it; and how many of these, and of notes below it, there are at most.
+/// What a note has at most that is soon told: bytes of its name; bytes of its file, and of each that links it; notes that link it, notes below it and above it; links in all of these files.
 ///
-/// To tell one takes some 10 µs then, where to wake a thread for it and to be woken by that takes 70 (`weft bench --wire --mix get=1`).
+/// To tell one takes some 10 µs as a rule, where to wake a thread for it and to be woken by that takes 70 (`weft bench --wire --mix get=1`).
+const MAX_NAME_AT_HAND: usize = 4 << 10;
 const MAX_BYTES_AT_HAND: u64 = 32 << 10;
 const MAX_NOTES_AT_HAND: usize = 64;
+const MAX_LINKS_AT_HAND: usize = 1024;
 
 impl Engine {
     /// A note whole, named by uri, path or anything a link would resolve to.
@@ -175,21 +178,29 @@ impl Engine {
             .ok_or_else(|| EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() })
     }
 
-    /// The same where it is soon told, in microseconds: the note and those that link it are in memory and small, and these are few.
+    /// The same where it is soon told: `name` is its uri or path as it stands, the note and those that link it were read before and are small, and what they link and what lies around it is little.
     ///
     /// Nothing where it is not, or where no note is named so: [`note`](Self::note) then reads or looks further.
+    /// Reads and decodes no note; of what was mapped, memory may have to be fetched again where the system is short of it.
     #[must_use]
     pub fn note_at_hand(&self, name: &str) -> Option<NoteAnswer> {
         let snapshot = self.snapshot();
-        let (notes, id) = (&snapshot.notes, snapshot.notes.find(name).note?);
-        let is_at_hand = |id: NoteId| {
-            notes.at_hand(id).is_some_and(|entry| entry.file.size <= MAX_BYTES_AT_HAND)
-        };
-        let (links, children) = (notes.graph().inbound(id), notes.graph().children(id));
-        let is_soon_told = links.len().max(children.len()) <= MAX_NOTES_AT_HAND
-            && is_at_hand(id)
-            && links.iter().all(|half| is_at_hand(half.other));
-        if is_soon_told { told(&snapshot, id) } else { None }
+        let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
+        if name.len() > MAX_NAME_AT_HAND {
+            return None;
+        }
+        let id = notes.find_exact(name)?.note?;
+        let n_above = graph.ancestors(id).take(MAX_NOTES_AT_HAND + 1).count();
+        let (linking, n_below) = (graph.inbound(id), graph.children(id).len());
+        if linking.len().max(n_below).max(n_above) > MAX_NOTES_AT_HAND {
+            return None;
+        }
+        let mut n_links = 0;
+        for id in iter::once(id).chain(linking.iter().map(|half| half.other)) {
+            let small = notes.at_hand(id).filter(|entry| entry.file.size <= MAX_BYTES_AT_HAND);
+            n_links += small?.note.links.len();
+        }
+        if n_links <= MAX_LINKS_AT_HAND { told(&snapshot, id) } else { None }
     }
 
     /// A page of the notes that pass the filter, by uri.

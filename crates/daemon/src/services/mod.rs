@@ -87,7 +87,7 @@ pub(crate) struct Load {
 /// Answers the contract. Cloning shares everything.
 ///
 /// Until [`fill`](Self::fill) is called every question is UNAVAILABLE.
-/// Questions run on blocking threads, at most as many at a time as there are workers.
+/// Questions run on blocking threads, at most as many at a time as there are workers; a note that is soon told is told at once.
 #[derive(Clone)]
 pub struct Services(Arc<Inner>);
 

@@ -13,7 +13,13 @@ fn linked() -> Vault {
         ("fern.md".to_owned(), "# Fern\n".to_owned()),
         ("hub.md".to_owned(), "# Hub\n".to_owned()),
         ("folder/folder.md".to_owned(), "# Folder\n".to_owned()),
+        ("index.md".to_owned(), "the [[fern]]\n".repeat(1100)),
+        ("listed.md".to_owned(), "# Listed\n".to_owned()),
+        ("list.md".to_owned(), format!("{}[[listed]]\n", "the [[hub]]\n".repeat(1100))),
+        ("Bog.md".to_owned(), "---\naliases: [mire]\n---\n".to_owned()),
     ];
+    let day = |n: usize| format!("---\nup: \"[[d{}]]\"\n---\n", n - 1);
+    files.extend((1..70).map(|n| (format!("d{n}.md"), day(n))));
     files.extend((0..70).map(|n| (format!("n{n}.md"), "to the [[hub]]\n".to_owned())));
     files.extend((0..70).map(|n| (format!("folder/c{n}.md"), "below\n".to_owned())));
     vault(&files)
@@ -24,14 +30,21 @@ fn a_note_at_hand_is_told_as_any_is() {
     let engine = linked().engine();
     for (name, is_at_hand) in [
         ("moss", true),
-        ("stone.md", true),
-        ("Stone", true),
+        (" stone.md ", true),
         ("n7", true),
+        ("Bog.md", true),
         ("folder/c7", true),
         ("long", false),
         ("fern", false),
         ("hub", false),
         ("folder", false),
+        ("d60", true),
+        ("d69", false),
+        ("index", false),
+        ("listed", false),
+        // To find these, other notes may have to be read.
+        ("Stone", false),
+        ("mire", false),
         ("nobody", false),
     ] {
         let at_hand = engine.note_at_hand(name);
@@ -50,7 +63,10 @@ fn a_note_that_was_written_down_is_at_hand_once_it_and_those_that_link_it_were_r
     let notes = NoteTable::read(&written.into(), Some(graph));
     vault.snapshot.notes = notes.expect("what was stored");
     let engine = vault.engine();
-    assert_eq!(engine.note_at_hand("moss"), None, "nothing was read");
+    for name in ["moss", "Moss", "moss|Stone", "[[moss]]"] {
+        assert_eq!(engine.note_at_hand(name), None, "nothing was read");
+    }
+    assert_eq!(engine.note_at_hand("moss"), None, "nor to find it by another name");
     let notes = &engine.snapshot().notes;
     let entry = |name: &str| notes.entry(notes.find(name).note.expect("a note"));
     entry("moss");

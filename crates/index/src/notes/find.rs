@@ -23,16 +23,22 @@ impl NoteTable {
     /// Where several vaults have such a note, the first has it and the others are candidates too.
     #[must_use]
     pub fn find(&self, text: &str) -> Resolution {
+        self.find_exact(text).unwrap_or_else(|| {
+            let roots: Vec<From<'_>> =
+                self.vaults().map(|(vault, _)| From { vault, folder: "" }).collect();
+            self.named(&nfc(text.trim()), &roots)
+        })
+    }
+
+    /// The note whose uri or path, its extension included, is `text`, as it stands: [`find`](Self::find) looks for one first.
+    ///
+    /// Reads no note, whatever else answers to the name.
+    #[must_use]
+    pub fn find_exact(&self, text: &str) -> Option<Resolution> {
         let text = nfc(text.trim());
-        if let Some(id) = self.by_uri.first(text.as_bytes()) {
-            return Resolution::of(id, "uri");
-        }
-        if let Some(id) = self.at_path_of_any_vault(&text) {
-            return Resolution::of(id, "path");
-        }
-        let roots: Vec<From<'_>> =
-            self.vaults().map(|(vault, _)| From { vault, folder: "" }).collect();
-        self.named(&text, &roots)
+        let by_uri = self.by_uri.first(text.as_bytes());
+        let by_path = || Some(Resolution::of(self.at_path_of_any_vault(&text)?, "path"));
+        by_uri.map(|id| Resolution::of(id, "uri")).or_else(by_path)
     }
 
     /// The note that `text`, as between `[[` and `]]`, would mean in the note `from`.
