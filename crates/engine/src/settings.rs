@@ -11,7 +11,7 @@ use weft_graph::topics;
 pub struct EngineSettings {
     /// What the signals of a search are made of, where the request does not say.
     pub profile: Profile,
-    /// Notes that each leg of a search brings at most, before they are ranked together; 1 to 10,000.
+    /// Notes that each leg of a search brings at most, before they are ranked together, or one more than are asked for where that is more; 1 to 10,000.
     pub candidates_per_leg: usize,
     /// The share of the vectors in the score of a hybrid search, 0 to 1; words have the rest.
     ///

@@ -149,9 +149,10 @@ impl Engine {
         degraded: &mut Vec<String>,
         stages: &mut Stages,
     ) -> Result<(Pool, Lifts), EngineError> {
-        let SearchRequest { mode, without, .. } = request;
+        let SearchRequest { mode, without, limit, .. } = request;
         let with_words = *mode != SearchMode::Vector || question.vector.is_none();
-        let k = self.settings.candidates_per_leg;
+        // One more than is asked for shows whether there are more.
+        let k = self.settings.candidates_per_leg.max(limit + 1);
         let mut pool = question.pool(k, with_words, &self.stop)?;
         question.expand(&mut pool, guest.into_iter())?;
         let n_named = question.n_named();

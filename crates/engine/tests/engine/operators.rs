@@ -92,15 +92,35 @@ fn a_leg_brings_notes_however_long_they_are() {
     };
     let n_chunks = [chunks("long0"), chunks("long1")];
     assert!(n_chunks.iter().all(|n| *n > 20), "they own all that is nearest: {n_chunks:?}");
-    for n_wanted in [1, 5, 13, 50] {
+    for n_wanted in [2, 5, 13, 50] {
         vault.settings.candidates_per_leg = n_wanted;
-        let mut request = SearchRequest { mode: SearchMode::Vector, ..request("fern") };
-        request.without.graph = true;
-        let answer = vault.ask(&request);
-        assert_eq!(answer.hits.len(), n_wanted.min(14), "{:?}", uris(&answer));
-        let all = vault.ask(&SearchRequest { mode: SearchMode::Hybrid, ..request });
-        let by_vector = all.hits.iter().filter(|hit| hit.origin.name() != "keyword");
-        assert_eq!(by_vector.count(), n_wanted.min(14));
+        let limit = n_wanted - 1;
+        for mode in [SearchMode::Vector, SearchMode::Hybrid] {
+            let mut request = SearchRequest { mode, limit, ..request("fern") };
+            request.without.graph = true;
+            let answer = vault.ask(&request);
+            assert_eq!(answer.hits.len(), limit.min(14), "{:?}", uris(&answer));
+            let pool = answer.explanation.unwrap().pool;
+            let by_vector = pool.iter().filter(|one| one.origin.name() != "keyword");
+            assert_eq!(by_vector.count(), n_wanted.min(14), "{mode:?}");
+        }
+    }
+}
+
+#[test]
+fn who_asks_for_more_than_a_leg_brings_has_them_and_is_told_of_the_rest() {
+    let files: Vec<_> = (0..9).map(|at| (format!("note{at}.md"), "fern\n".to_owned())).collect();
+    let mut vault = vault(&files);
+    vault.settings.candidates_per_leg = 2;
+    for mode in [SearchMode::Keyword, SearchMode::Vector, SearchMode::Hybrid] {
+        for (limit, n_hits, truncated) in
+            [(1, 1, true), (8, 8, true), (9, 9, false), (50, 9, false)]
+        {
+            let mut request = SearchRequest { mode, limit, ..request("fern") };
+            request.without.graph = true;
+            let answer = vault.ask(&request);
+            assert_eq!((answer.hits.len(), answer.truncated), (n_hits, truncated), "{limit}");
+        }
     }
 }
 
@@ -146,10 +166,11 @@ fn a_note_counts_by_its_best_chunk_whether_rows_are_scanned_or_walked() {
         let (index, rows) = (vectors.index.clone(), vectors.rows.clone());
         for word in WORDS {
             let query = format!("{word} on moss");
-            let mut request = SearchRequest { mode: SearchMode::Vector, ..request(&query) };
+            let mut request =
+                SearchRequest { mode: SearchMode::Vector, limit: 1, ..request(&query) };
             request.without.graph = true;
             let answer = vault.ask(&request);
-            assert_eq!(answer.hits.len(), 2, "{query}");
+            assert_eq!(answer.hits.len(), 1, "{query}");
             let query = Directions::new().embed(&[&query], Role::Query).unwrap().remove(0);
             for hit in &answer.hits {
                 let id = vault.snapshot.notes.find(hit.uri.as_str()).note.unwrap();

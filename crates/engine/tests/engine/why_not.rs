@@ -131,7 +131,14 @@ fn other_losses_are_named_by_their_stage() {
         ("without the graph", &words, "moss", lone("fern frond"), Loss::NoAnswer, None),
         ("an excluded word", &words, "deep/stone", lone("fern -granite"), Loss::Excluded, Some(2)),
         ("a required word", &words, "deep/stone", lone("+spore fern"), Loss::Excluded, Some(2)),
-        ("beyond the candidates", &small, "ivy0", lone("ivy"), Loss::Candidates, Some(3)),
+        (
+            "beyond the candidates",
+            &small,
+            "ivy0",
+            SearchRequest { limit: 1, ..lone("ivy") },
+            Loss::Candidates,
+            Some(3),
+        ),
         (
             "a hit below the floor",
             &classic,
