@@ -14,7 +14,7 @@ mod why_not;
 
 use std::cmp::Ordering;
 
-use weft_gars::{Gars, Signals, Weights};
+use weft_gars::{Gars, Signals, Weights, WeightsError};
 use weft_index::keyword::{
     Language, MAX_MISTYPED, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
 };
@@ -192,6 +192,15 @@ impl Engine {
             let reason = format!("{snippets} is not between 0 and {MAX_SNIPPETS}");
             return Err(EngineError::InvalidArgument { field: "snippets", reason });
         }
+        let invalid = |error: WeightsError| EngineError::InvalidArgument {
+            field: "weights",
+            reason: error.to_string(),
+        };
+        // Also where the graph is left out and they count nothing.
+        request
+            .weights
+            .map_or(Ok(Weights::SIMILARITY), |weights| weights.shares())
+            .map_err(invalid)?;
         let profile = request.profile.unwrap_or(self.settings.profile);
         let mut weights = match (request.weights, profile) {
             _ if request.without.graph => Weights::SIMILARITY,
@@ -209,11 +218,7 @@ impl Engine {
                 *weight = 0.0;
             }
         }
-        let shares = weights.shares().map(|shares| (profile, shares));
-        shares.map_err(|error| EngineError::InvalidArgument {
-            field: "weights",
-            reason: error.to_string(),
-        })
+        weights.shares().map(|shares| (profile, shares)).map_err(invalid)
     }
 
     /// Reads the request against the snapshot: its words, its vector, its filter, and who is called by name.
