@@ -150,7 +150,7 @@ pub struct TopicSettings {
     pub hub_min_degree: u32,
     /// The score of a sibling before the penalty for hubs, 0 to 1.
     pub sibling_score: f64,
-    /// Whether the hits whose connections are followed activate notes that share a topic with them as they activate linked ones, with the sibling score for a weight.
+    /// Whether the hits whose connections are followed activate notes that share a topic with them as they activate linked ones, with the sibling score for a weight; not where activation is the share of a note's neighbours.
     pub siblings_activate: bool,
 }
 

@@ -60,11 +60,11 @@ pub(super) fn lifts(
     }
     question.expand(pool, reached.into_iter())?;
 
-    let activates = |similarity: f64| match activation {
-        Activation::NoisyOr => similarity >= activation_floor,
-        Activation::HitShare => true,
+    let activation_floor = match activation {
+        Activation::NoisyOr => activation_floor,
+        Activation::HitShare => 0.0,
     };
-    let hits = pool.hits(snapshot, |hit| activates(hit.similarity), usize::MAX);
+    let hits = pool.hits(snapshot, |hit| hit.similarity >= activation_floor, usize::MAX);
     let mut active: NoteMap<Active> = NoteMap::default();
     for (hit, linked) in hits.iter().zip(among(graph, pool, &hits, fanout)) {
         stop.check()?;
@@ -74,10 +74,12 @@ pub(super) fn lifts(
             active.entry(id).or_default().add(*hit, similarity, link.weight / TYPED_WEIGHT, kind);
         }
     }
-    for (id, _) in pool.iter().filter(|_| settings.topics.siblings_activate) {
+    // Who is no neighbour is in no share of them.
+    let siblings_activate = settings.topics.siblings_activate && activation == Activation::NoisyOr;
+    for (id, _) in pool.iter().filter(|_| siblings_activate) {
         for (at, score) in topics.shared_with(id) {
             let (hit, similarity) = (expanding[at], pool.similarity(expanding[at]));
-            if activates(similarity) {
+            if similarity >= activation_floor {
                 active.entry(id).or_default().add(hit, similarity, score, Connection::Topic);
             }
         }

@@ -25,9 +25,9 @@ pub struct Explanation {
     pub words: Vec<ExplainedWord>,
     /// Hits from which the graph was looked at, the most similar first.
     pub seeds: Vec<ExplainedSeed>,
-    /// Hits above the floor that were beyond the bound on seeds.
+    /// Hits above the floor that were beyond the bound on seeds; 0 in profile `bridge`, which has no floor.
     pub n_seeds_left_out: usize,
-    /// The least similarity of a hit that activates others; 0 without a floor, as in profile `bridge`.
+    /// The least similarity of a hit that activates others; 0 without a floor, as in profile `bridge` and where activation is a share of neighbours.
     pub activation_floor: f64,
     /// The least similarity of a hit whose neighbours are ranked too; 0 without a floor.
     pub expansion_floor: f64,
