@@ -87,7 +87,7 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
         let passing = self.passing(snapshot, &request.filter)?;
-        let degraded = passing.unmet(snapshot)?.to_vec();
+        let degraded = passing.unmet(snapshot, &self.stop)?.to_vec();
         let mut gathered = Gathered { degraded, ..Gathered::default() };
         self.name(snapshot, notes, &passing.notes, &mut gathered)?;
         if let Some(focus) = focus {
@@ -227,18 +227,17 @@ impl Engine {
         };
         let found = self.search_in(snapshot, &asked)?;
         let is_alone = gathered.focus.is_none() && gathered.candidates.is_empty();
-        let scale = match found.hits.first() {
-            // Stand-ins say how near a note is, scores how well it answers: beside them a good hit would look like none.
-            Some(best) if !is_alone => self.contexts.scores.named / best.score.max(FAIR_SCORE),
-            Some(_) | None => 1.0,
-        };
+        // Stand-ins say how near a note is, scores how well it answers: beside them a good hit would look like none.
+        let best = found.hits.first().map(|best| best.score.max(FAIR_SCORE)).filter(|_| !is_alone);
+        let beside =
+            |score: f64| best.map_or(score, |best| self.contexts.scores.named * (score / best));
         let mut best_chunks: HashMap<&Uri, Span> = HashMap::new();
         let mut hits = vec![];
         for hit in &found.hits {
             best_chunks.extend(hit.best_chunk.map(|chunk| (&hit.uri, chunk)));
             if let Some(id) = snapshot.notes.find(hit.uri.as_str()).note {
                 let via = hit.via.as_ref().map(|via| via.uri.to_string());
-                hits.push(Candidate { via, ..candidate(snapshot, id, hit.score * scale) });
+                hits.push(Candidate { via, ..candidate(snapshot, id, beside(hit.score)) });
             }
         }
         gathered.candidates.extend(hits);
