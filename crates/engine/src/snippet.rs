@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::keyword::{KeywordQuery, Language, Sought};
 use weft_index::notes::NoteEntry;
 use weft_model::text::{CharCounter, byte_of_char};
@@ -265,8 +265,13 @@ fn start_before(body: &str, byte: usize, chars: usize) -> usize {
     words
         .filter(|(_, word)| !word.trim().is_empty())
         .map(|(at, _)| floor + at)
-        .next()
+        .find(|at| is_between_graphemes(body, *at))
         .unwrap_or(byte)
+}
+
+/// Whether no grapheme is cut at `byte`, as a bound of words may do in scripts without spaces.
+fn is_between_graphemes(text: &str, byte: usize) -> bool {
+    GraphemeCursor::new(byte, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
 /// The last bound of words in `text` that is at most `limit`, a bound of characters; 0 where there is none but the start.
@@ -278,7 +283,8 @@ fn last_bound(text: &str, limit: usize) -> usize {
         |at: &usize| matches!(bytes[at - 1], b' ' | b'\n') && bytes[*at].is_ascii_alphanumeric();
     let start = (1..limit.min(bytes.len())).rev().find(is_certain).unwrap_or(0);
     let ends = text[start..].split_word_bound_indices().map(|(at, word)| start + at + word.len());
-    ends.take_while(|end| *end <= limit).last().unwrap_or(start)
+    let ends = ends.take_while(|end| *end <= limit);
+    ends.filter(|end| is_between_graphemes(text, *end)).last().unwrap_or(start)
 }
 
 /// A word's end at most `chars` characters after `start`.
@@ -321,6 +327,17 @@ mod tests {
             for chars in 18..text.len() - "one two match".len() {
                 assert_eq!(begins(chars), "  three four\nfive match", "{chars} before in {text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn no_grapheme_is_cut_in_scripts_without_spaces() {
+        let text = "น้ำ".repeat(30);
+        let bounds: Vec<usize> = text.grapheme_indices(true).map(|(at, _)| at).collect();
+        for chars in 1..20 {
+            let start = start_before(&text, bounds[20], chars);
+            let end = end_after(&text, bounds[20], chars);
+            assert!(bounds.contains(&start) && bounds.contains(&end), "{chars}: {start} {end}");
         }
     }
 
@@ -377,7 +394,7 @@ mod tests {
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "a", "B", "1", " ", "  ", "\n", "\r\n", "'", ".", ",", "_", "\u{301}", "\u{200d}",
-                    "é", "漢", "🇩", "🇪", "👩", "\t", "-", "カ", "ש", "\"",
+                    "é", "漢", "🇩", "🇪", "👩", "น้ำ", "\t", "-", "カ", "ש", "\"",
                 ]),
                 0..40,
             ),
@@ -389,6 +406,7 @@ mod tests {
             let scanned = text
                 .split_word_bound_indices()
                 .map(|(at, word)| at + word.len())
+                .filter(|end| text.grapheme_indices(true).any(|(at, one)| at + one.len() == *end))
                 .take_while(|end| *end <= limit)
                 .last();
             prop_assert_eq!(last_bound(&text, limit), scanned.unwrap_or(0), "{:?} {}", text, limit);
