@@ -185,15 +185,17 @@ pub fn read(root: &Path, found: &Found) -> Result<Vec<u8>, ScanError> {
 /// Nothing where it cannot be opened so, or the system does not know how; then [`open_inside`] can, or says why not.
 #[cfg(target_os = "linux")]
 fn open_unlinked(root: &Path, path: &Path) -> Option<File> {
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fcntl_setfl, openat2};
     let is_plain = |below: &Path| below.components().all(|it| matches!(it, Component::Normal(_)));
     if !root.is_absolute() || !path.strip_prefix(root).is_ok_and(is_plain) {
         return None;
     }
     // What it is, is asked of what was opened; opening must neither wait for the writer of a pipe nor take a terminal.
     let how = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    opened.ok().map(File::from)
+    let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    // Reading may wait: some file systems would rather say that they have nothing yet.
+    fcntl_setfl(&opened, OFlags::empty()).ok()?;
+    Some(File::from(opened))
 }
 
 #[cfg(not(target_os = "linux"))]
