@@ -57,7 +57,7 @@ struct Hit {
     /// The better hit whose link or rare words brought it up, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     via: Option<String>,
-    /// What it says on the matter, best first.
+    /// What it says on the matter, in the order of its text.
     passages: Vec<Passage>,
 }
 
@@ -76,7 +76,7 @@ impl Question for Search {
     const NAME: &'static str = "search";
     const TITLE: &'static str = "Search notes";
     const DESCRIPTION: &'static str = "Finds notes by meaning, by word and by link. Call it to see which notes there are on a matter, or to find a note's name. \
-        Returns names, titles, paths and the passages that match, best first. \
+        Returns names, titles, paths and the passages that match, the best note first. \
         To answer a question from the notes, `context` is better: it returns their text, packed into a budget.";
     type Answer = Found;
 
