@@ -32,7 +32,7 @@ pub struct Filter {
     pub types: Vec<String>,
     /// How properties must compare, all of them.
     pub properties: Vec<PropertyMatch>,
-    /// The least `date` (or `created`, `modified`, `updated`): `YYYY-MM-DD`, or RFC 3339 with a time; UTC where it names no offset.
+    /// The least `date` (or `created`, `modified`, `updated`, the first that holds a date): `YYYY-MM-DD`, or RFC 3339 with a time; UTC where it names no offset.
     pub after: Option<String>,
     /// The first date that is too late, in the same forms.
     pub before: Option<String>,
@@ -46,7 +46,7 @@ pub struct Filter {
     pub excluded: Vec<String>,
 }
 
-/// Properties that date a note, the first that is there.
+/// Properties that date a note: the first of them that holds a date.
 const DATE_PROPERTIES: [&str; 4] = ["date", "created", "modified", "updated"];
 
 impl Filter {
@@ -63,6 +63,7 @@ impl Filter {
         &self,
         snapshot: &Snapshot,
         id: NoteId,
+        stop: &Stop,
     ) -> Result<Vec<&'static str>, EngineError> {
         if !snapshot.notes.is_note(id) {
             return Ok(Vec::new());
@@ -95,7 +96,7 @@ impl Filter {
         ];
         let mut failed = Vec::new();
         for (name, part) in parts {
-            if !part.is_empty() && !Matcher::new(&part, snapshot)?.passes(snapshot, id) {
+            if !part.is_empty() && !Matcher::new(&part, snapshot, stop)?.passes(snapshot, id) {
                 failed.push(name);
             }
         }
@@ -104,9 +105,9 @@ impl Filter {
 
     /// The notes that pass. `O(notes)`.
     ///
-    /// Fails on an unknown vault or note, on a glob or date that is none, and when `stop` says so.
+    /// Fails on an unknown vault or note, on a glob, tag or date that is none, and when `stop` says so.
     fn notes(&self, snapshot: &Snapshot, stop: &Stop) -> Result<NoteSet, EngineError> {
-        let matcher = Matcher::new(self, snapshot)?;
+        let matcher = Matcher::new(self, snapshot, stop)?;
         let mut passing = Vec::new();
         for (at, id) in snapshot.notes.graph().ids().enumerate() {
             if at % NOTES_PER_CHECK == 0 {
@@ -121,12 +122,24 @@ impl Filter {
 }
 
 impl Filter {
-    /// A line for each path that no note lies at or under: a slip of the hand rather than a question. `O(notes)` for each path.
+    /// A line for each path that no note lies at or under, and one for dates where no note has any: slips of the hand rather than questions. `O(notes)` for each.
     ///
-    /// Fails on a glob that is none.
-    fn unmet(&self, snapshot: &Snapshot) -> Result<Vec<String>, EngineError> {
+    /// Fails on a glob that is none, and when `stop` says so.
+    fn unmet(&self, snapshot: &Snapshot, stop: &Stop) -> Result<Vec<String>, EngineError> {
         let mut unmet = Vec::new();
+        if self.after.is_some() || self.before.is_some() {
+            let mut ids = snapshot.notes.graph().ids();
+            let is_dated = |id| snapshot.notes.facets(id).is_some_and(|it| dated(&it).is_some());
+            if !ids.any(is_dated) {
+                let [names @ .., last] = DATE_PROPERTIES.map(|name| format!("`{name}`"));
+                unmet.push(format!(
+                    "filter: no note is dated; a date is read from its property {} or {last}",
+                    names.join(", ")
+                ));
+            }
+        }
         for path in &self.paths {
+            stop.check()?;
             let wanted = PathMatch::new(path, snapshot)?;
             if !wanted.is_met(snapshot) {
                 unmet.push(match wanted {
@@ -157,7 +170,7 @@ struct Matcher {
 }
 
 impl Matcher {
-    fn new(filter: &Filter, snapshot: &Snapshot) -> Result<Self, EngineError> {
+    fn new(filter: &Filter, snapshot: &Snapshot, stop: &Stop) -> Result<Self, EngineError> {
         let notes = &snapshot.notes;
         let mut vaults = HashSet::new();
         for name in &filter.vaults {
@@ -171,8 +184,11 @@ impl Matcher {
             })?;
             vaults.insert(id.0);
         }
-        let paths = filter.paths.iter().map(|path| PathMatch::new(path, snapshot));
-        let paths = paths.collect::<Result<_, _>>()?;
+        let path = |path: &String| {
+            stop.check()?;
+            PathMatch::new(path, snapshot)
+        };
+        let paths = filter.paths.iter().map(path).collect::<Result<_, _>>()?;
         let graph = notes.graph();
         let mut near: Vec<HashSet<NoteId>> = Vec::new();
         let mut linked = |names: &[String], inbound: bool| -> Result<(), EngineError> {
@@ -191,6 +207,7 @@ impl Matcher {
             let mut seen = HashSet::from([note_named(snapshot, name)?]);
             let mut frontier: Vec<NoteId> = seen.iter().copied().collect();
             for _ in 0..*hops {
+                stop.check()?;
                 let next = frontier
                     .iter()
                     .flat_map(|id| graph.outgoing(*id).iter().chain(graph.inbound(*id)));
@@ -204,11 +221,17 @@ impl Matcher {
         let excluded = filter.excluded.iter().map(|name| note_named(snapshot, name));
         let excluded = excluded.collect::<Result<_, _>>()?;
         let folded = |list: &[String]| list.iter().map(|item| fold(item)).collect();
-        let bare = |tag: &String| fold(tag.trim_start_matches('#').trim_matches('/'));
+        let bare = |tag: &String| match fold(tag.trim_start_matches('#').trim_matches('/')) {
+            bare if bare.trim().is_empty() => {
+                let reason = format!("`{tag}` names no tag");
+                Err(EngineError::InvalidArgument { field: "filter.tags", reason })
+            }
+            bare => Ok(bare),
+        };
         Ok(Self {
             vaults,
             paths,
-            tags: filter.tags.iter().map(bare).collect(),
+            tags: filter.tags.iter().map(bare).collect::<Result<_, _>>()?,
             types: folded(&filter.types),
             properties: filter.properties.iter().map(Wanted::new).collect::<Result<_, _>>()?,
             after: moment("filter.after", filter.after.as_deref())?,
@@ -269,10 +292,7 @@ impl Matcher {
         if after.is_none() && before.is_none() {
             return true;
         }
-        let date = DATE_PROPERTIES
-            .iter()
-            .find_map(|name| date::written(property(facets, name)?.as_written()?));
-        date.is_some_and(|date| {
+        dated(facets).is_some_and(|date| {
             after.is_none_or(|after| date >= after) && before.is_none_or(|before| date < before)
         })
     }
@@ -290,6 +310,12 @@ fn moment(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, 
 /// Whether `name` is `above` or lies below it, by whole segments.
 pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// When a note is dated.
+fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
+    let names = DATE_PROPERTIES.iter();
+    names.copied().find_map(|name| date::written(property(facets, name)?.as_written()?))
 }
 
 /// The value of a property by its name in folded case, whatever the case in the note.

@@ -445,10 +445,10 @@ pub(crate) struct FilterArgs {
     /// With a property that compares so, by =, !=, <, <=, > or >=, as a number, a date or a text; all of them. A note without the property passes none.
     #[arg(long = "where", value_name = "KEY=VALUE")]
     property: Vec<PropertyMatch>,
-    /// Dated then or later.
+    /// Dated then or later, by its property `date`, `created`, `modified` or `updated`: the first of these that holds a date.
     #[arg(long, value_name = "DATE")]
     after: Option<String>,
-    /// Dated earlier.
+    /// Dated earlier, by the same.
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
     /// Linking to this note.

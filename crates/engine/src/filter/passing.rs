@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use weft_index::Snapshot;
-use weft_model::NoteSet;
+use weft_model::{NoteSet, Stop};
 
 use super::Filter;
 use crate::{Engine, EngineError};
@@ -26,11 +26,11 @@ pub(crate) struct Passing {
 
 impl Passing {
     /// What [`Filter::unmet`] says of the filter. `snapshot` is the one whose notes these are.
-    pub(crate) fn unmet(&self, snapshot: &Snapshot) -> Result<&[String], EngineError> {
+    pub(crate) fn unmet(&self, snapshot: &Snapshot, stop: &Stop) -> Result<&[String], EngineError> {
         if let Some(unmet) = self.unmet.get() {
             return Ok(unmet);
         }
-        let unmet = self.filter.unmet(snapshot)?;
+        let unmet = self.filter.unmet(snapshot, stop)?;
         Ok(self.unmet.get_or_init(|| unmet))
     }
 }

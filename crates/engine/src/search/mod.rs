@@ -231,7 +231,7 @@ impl Engine {
     ) -> Result<Question<'s>, EngineError> {
         let SearchRequest { query, mode, filter, without, typos, .. } = request;
         let filtered = self.passing(snapshot, filter)?;
-        degraded.extend_from_slice(filtered.unmet(snapshot)?);
+        degraded.extend_from_slice(filtered.unmet(snapshot, &self.stop)?);
         let typo_tolerance = typos.unwrap_or(self.settings.typos);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;

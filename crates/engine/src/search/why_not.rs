@@ -102,7 +102,7 @@ impl Engine {
                 title: snapshot.notes.title(id).to_owned(),
             },
             loss: Loss::NotIndexed,
-            failed: search.filter.failed(&snapshot, id)?,
+            failed: search.filter.failed(&snapshot, id, &self.stop)?,
             margin: None,
             rank: None,
             hit: None,

@@ -1,6 +1,9 @@
 //! Queries and vaults at the edges: each gives a bounded answer.
 
-use weft_engine::{Activation, MAX_SNIPPETS, Profile, SearchAnswer, SearchRequest};
+use weft_engine::{
+    Activation, EngineError, Filter, MAX_SNIPPETS, Profile, SearchAnswer, SearchRequest, Weights,
+    Without,
+};
 
 use crate::bridge::WORDS;
 use crate::vault::{Vault, request, uris, vault, vault_of_words};
@@ -215,4 +218,56 @@ fn a_hit_shows_as_many_snippets_as_are_asked_for() {
     }
     let refused = ask(Some(MAX_SNIPPETS + 1)).unwrap_err().to_string();
     assert!(refused.contains("snippets") && refused.contains("101"), "{refused}");
+}
+
+#[test]
+fn a_share_of_neighbours_counts_neighbours_alone() {
+    let mut vault = vault_of_words(&[
+        ("Ontology/Shade.md", "a topic\n"),
+        ("fern.md", "fern of the [[Ontology/Shade]]\n"),
+        ("moss.md", "grows in the [[Ontology/Shade]]\n"),
+    ]);
+    vault.settings.profile = Profile::Classic;
+    vault.settings.topics.siblings_activate = true;
+    for (activation, is_lifted) in [(Activation::NoisyOr, true), (Activation::HitShare, false)] {
+        vault.settings.classic.activation = activation;
+        let answer = vault.search("fern");
+        let moss = answer.hits.iter().find(|hit| hit.uri.as_str() == "moss");
+        assert_eq!(moss.is_some_and(|hit| hit.signals.activation > 0.0), is_lifted);
+        let floor = answer.explanation.unwrap().activation_floor;
+        assert_eq!(floor > 0.0, is_lifted, "there is no floor of a share");
+    }
+}
+
+#[test]
+fn a_filter_that_can_pass_nothing_is_told_or_refused() {
+    let undated = [("fern.md", "fern\n"), ("moss.md", "---\ndate: soon\n---\nfern\n")];
+    let dated = [("fern.md", "---\ndate: soon\ncreated: 2024-05-01\n---\nfern\n")];
+    let by_date = Filter { after: Some("2024-04-30".into()), ..Filter::default() };
+    let ask = |files: &[(&str, &str)], filter: Filter| {
+        vault_of_words(files).engine().search(&SearchRequest { filter, ..request("fern") })
+    };
+    let answer = ask(&undated, by_date.clone()).unwrap();
+    assert_eq!((answer.hits.len(), answer.degraded.len()), (0, 1));
+    assert!(answer.degraded[0].contains("`date`, `created`, `modified` or `updated`"));
+    let answer = ask(&dated, by_date).unwrap();
+    assert_eq!((answer.hits.len(), answer.degraded.len()), (1, 0));
+
+    for tag in ["", "#", "#/", " "] {
+        let filter = Filter { tags: vec![tag.to_owned()], ..Filter::default() };
+        let error = ask(&dated, filter).expect_err("it names no tag");
+        let EngineError::InvalidArgument { field, .. } = error else { panic!("{error}") };
+        assert_eq!(field, "filter.tags");
+    }
+}
+
+#[test]
+fn weights_that_are_none_are_refused_even_where_they_count_nothing() {
+    let engine = vault_of_words(&[("fern.md", "fern\n")]).engine();
+    for graph in [false, true] {
+        let weights = Some(Weights { similarity: f64::NAN, ..Weights::SIMILARITY });
+        let without = Without { graph, ..Without::default() };
+        let error = engine.search(&SearchRequest { weights, without, ..request("fern") });
+        assert!(matches!(error, Err(EngineError::InvalidArgument { field: "weights", .. })));
+    }
 }

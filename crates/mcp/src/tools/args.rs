@@ -34,11 +34,11 @@ pub(super) struct Filter {
     /// Comparisons of frontmatter properties, such as `status=open`, `priority>=2` or `due<2024-05-01`, by `=`, `!=`, `<`, `<=`, `>` or `>=`; all of them.
     #[serde(default, rename = "where")]
     properties: List<Property, 0, 20>,
-    /// Dated then or later: `YYYY-MM-DD`.
+    /// Dated then or later, by the property `date`, `created`, `modified` or `updated`: `YYYY-MM-DD`.
     #[serde(default)]
     #[schemars(with = "Text<40>")]
     after: Option<Text<40>>,
-    /// Dated before: `YYYY-MM-DD`.
+    /// Dated before, by the same: `YYYY-MM-DD`.
     #[serde(default)]
     #[schemars(with = "Text<40>")]
     before: Option<Text<40>>,
