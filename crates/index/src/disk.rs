@@ -171,17 +171,26 @@ impl Disk {
     /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
     pub fn swap(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let beside = beside(path);
-        self.write(&beside, bytes)?;
-        self.rename(&beside, path)
+        let swapped = self.write(&beside, bytes).and_then(|()| self.rename(&beside, path));
+        swapped.inspect_err(|_| self.give_up(&beside))
     }
 
     /// The same, but that the bytes are durable only when somebody has made them so.
     pub(crate) fn swap_for_now(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let beside = beside(path);
-        self.pass(Step::Create, &beside)?;
-        let mut file = File::create(&beside)?;
-        self.write_all(&mut file, &beside, bytes)?;
-        self.rename(&beside, path)
+        let swap = || {
+            self.pass(Step::Create, &beside)?;
+            let mut file = File::create(&beside)?;
+            self.write_all(&mut file, &beside, bytes)?;
+            self.rename(&beside, path)
+        };
+        swap().inspect_err(|_| self.give_up(&beside))
+    }
+
+    /// Takes away what could not be put in its place: a disk that is full needs the room.
+    fn give_up(&self, path: &Path) {
+        // Where that fails, too, the next start does it.
+        let _ = self.remove_file(path);
     }
 
     /// The same, durably.
@@ -315,4 +324,31 @@ pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
 pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, sum) = bytes.split_last_chunk()?;
     (crc32fast::hash(bytes) == u32::from_le_bytes(*sum)).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk on which files can be made and not filled.
+    struct Full;
+
+    impl Gate for Full {
+        fn pass(&self, step: Step, _: &Path) -> io::Result<()> {
+            if step == Step::Write { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn what_has_no_room_takes_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, disk) = (folder.path().join("file"), Disk::behind(Arc::new(Full)));
+        fs::write(&path, "old").unwrap();
+        for put in [Disk::swap, Disk::swap_for_now, Disk::replace] {
+            let error = put(&disk, &path, b"new and longer").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            assert_eq!(fs::read(&path).unwrap(), b"old");
+        }
+    }
 }

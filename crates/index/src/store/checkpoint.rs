@@ -54,11 +54,22 @@ impl Checkpoints {
     /// Fails with [`StoreError::Changed`] where another program changed the file that its notes are copied from.
     pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
         let Self { root, disk } = self;
-        let Checkpoint { generation, notes, recipe } = checkpoint;
-        notes.check()?;
+        checkpoint.notes.check()?;
         let staged = root.join(STAGED_FOLDER);
-        disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
-        disk.create_folder(&staged).map_err(StoreError::io("create", &staged))?;
+        // A disk that is full needs the room of what could not be finished.
+        self.put(checkpoint, &staged).inspect_err(|_| drop(disk.remove_folder(&staged)))?;
+        number::write(disk, &root.join(CURRENT), checkpoint.generation)?;
+        // What cannot be removed now is removed by a later checkpoint.
+        let _ = self.keep(checkpoint.generation, keep);
+        Ok(())
+    }
+
+    /// Writes `checkpoint` into the folder `staged`, and puts that in its place.
+    fn put(&self, checkpoint: &Checkpoint, staged: &Path) -> Result<(), StoreError> {
+        let Self { root, disk } = self;
+        let Checkpoint { generation, notes, recipe } = checkpoint;
+        disk.remove_folder(staged).map_err(StoreError::io("remove", staged))?;
+        disk.create_folder(staged).map_err(StoreError::io("create", staged))?;
         let put = |name: &str, write: &dyn Fn(&mut Outlet<'_>) -> io::Result<()>| {
             let path = staged.join(name);
             let written = disk.outlet(&path).and_then(|mut outlet| {
@@ -77,18 +88,14 @@ impl Checkpoints {
             notes: put(NOTES, &|outlet| notes.write(outlet))?,
             graph: put(GRAPH, &graph)?,
         };
-        let format = encoded(&staged, &FORMAT_VERSION)?;
-        let manifest = disk::sealed(&[format, encoded(&staged, &manifest)?].concat());
+        let format = encoded(staged, &FORMAT_VERSION)?;
+        let manifest = disk::sealed(&[format, encoded(staged, &manifest)?].concat());
         put(MANIFEST, &|outlet| outlet.write_all(&manifest))?;
-        disk.sync_folder(&staged).map_err(StoreError::io("sync", &staged))?;
+        disk.sync_folder(staged).map_err(StoreError::io("sync", staged))?;
         let folder = folder(root, *generation);
         disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))?;
-        disk.rename(&staged, &folder).map_err(StoreError::io("rename", &folder))?;
-        disk.sync_folder(root).map_err(StoreError::io("sync", root))?;
-        number::write(disk, &root.join(CURRENT), *generation)?;
-        // What cannot be removed now is removed by a later checkpoint.
-        let _ = self.keep(*generation, keep);
-        Ok(())
+        disk.rename(staged, &folder).map_err(StoreError::io("rename", &folder))?;
+        disk.sync_folder(root).map_err(StoreError::io("sync", root))
     }
 
     /// Removes all checkpoints but that of `generation` and the newest others, `keep` in all; one that cannot be read takes no place.

@@ -234,7 +234,8 @@ impl Store {
         };
         let store = Self { root: root.to_owned(), disk: disk.clone(), _lock: lock, issued };
         // What cannot be removed takes room and does no harm.
-        let _ = store.sweep([root.to_owned(), store.keyword_folder()]);
+        let folders = [root.to_owned(), store.keyword_folder()].into_iter();
+        let _ = store.sweep(folders.chain(shelf::folders(root)));
         Ok(store)
     }
 

@@ -481,6 +481,16 @@ fn digest(model: &ModelIdentity) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
+/// The folders in which vectors lie, of whatever model.
+pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir())
+    };
+    let models: Vec<PathBuf> = below(root.join(FOLDER)).collect();
+    models.iter().cloned().flat_map(below).chain(models.clone()).collect()
+}
+
 /// Removes the vectors of all models but these.
 pub(super) fn keep(disk: &Disk, root: &Path, models: &[&ModelIdentity]) -> Result<(), StoreError> {
     let folder = root.join(FOLDER);
@@ -504,6 +514,8 @@ fn describe(disk: &Disk, folder: &Path, model: &ModelIdentity) -> Result<(), Sto
     }
     let write = || {
         disk.create_folder(folder)?;
+        // Without the name of its folder nothing in it is durable.
+        folder.ancestors().skip(1).take(2).try_for_each(|above| disk.sync_folder(above))?;
         disk.replace(&path, &described)
     };
     write().map_err(StoreError::io("write", &path))

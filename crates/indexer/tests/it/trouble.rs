@@ -195,6 +195,21 @@ fn a_full_disk_is_told_of_and_outlived() {
 }
 
 #[test]
+fn a_checkpoint_without_room_takes_none() {
+    let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+    let disk = Arc::new(NoRoomFor(&["graph.rmp"], AtomicBool::new(true)));
+    let gate = Arc::clone(&disk) as Arc<dyn Gate>;
+    let settings = IndexSettings { disk: Disk::behind(gate), ..place.settings() };
+    let model: Arc<dyn Embedder> = Arc::clone(&embedder) as Arc<dyn Embedder>;
+    let indexer = Indexer::open(settings, Some(model), None).expect("an index");
+    assert!(indexer.flush().is_err(), "notes have room, and what links them has not");
+    let is_unfinished = |path: &PathBuf| path.iter().any(|part| part == "gen-new");
+    assert!(!files(&place.store()).iter().any(is_unfinished));
+    disk.1.store(false, Ordering::SeqCst);
+    indexer.flush().expect("there is room again");
+}
+
+#[test]
 fn a_write_without_room_leaves_the_file_as_it_was() {
     let (place, disk, embedder) = (Place::new(FILES), FailingDisk::sound(), FakeEmbedder::new());
     let indexer = open(&place, &embedder, &disk).expect("an index");
