@@ -5,6 +5,7 @@
 //! 64  …   entries, copies as (first row, copy), links by row; u32, little-endian, `u32::MAX` where a row has fewer links
 //! ```
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -100,6 +101,11 @@ impl FrozenGraph {
         let first = self.copies.partition_point(|[of, _]| *of < row);
         let copies = self.copies[first..].iter().take_while(move |[of, _]| *of == row);
         std::iter::once(row).chain(copies.map(|[_, copy]| *copy))
+    }
+
+    /// The rows to which other ways than links may lead: copies, and where walks start.
+    pub(super) fn unlinked(&self) -> HashSet<u32> {
+        self.copies.iter().map(|[_, copy]| *copy).chain(self.entries.iter().copied()).collect()
     }
 
     /// Where walks start.

@@ -220,12 +220,25 @@ impl VectorIndex {
         Ok(Self { graph: Some(graph), ..self.clone() })
     }
 
-    /// Fails unless `graph` was built from these rows. `O(rows)`, four bytes of each.
+    /// Fails unless `graph` was built from these rows, and leads to all of them that live. `O(rows)`, eight bytes of each.
     pub(super) fn check_graph(&self, graph: &FrozenGraph) -> Result<(), VectorError> {
         if graph.n_rows() > self.n_rows || graph.fingerprint() != self.fingerprint(graph.n_rows()) {
             return Err(VectorError::ForeignGraph);
         }
-        Ok(())
+        // A note that is back after the graph was built without it may have the rows it had.
+        let unlinked = graph.unlinked();
+        let is_led_to = |row: u32| graph.links(row).next().is_some() || unlinked.contains(&row);
+        let mut rows = self
+            .blocks
+            .iter()
+            .zip((0..).step_by(BLOCK_ROWS))
+            .flat_map(|(block, first)| positions(&block.live).map(move |at| first + at));
+        let mut known = rows.by_ref().take_while(|row| *row < graph.n_rows());
+        if known.all(|row| is_led_to(to_u32(row))) {
+            Ok(())
+        } else {
+            Err(VectorError::ForeignGraph)
+        }
     }
 
     /// A checksum over the scales of the first `n_rows` rows' codes, which tells one set of rows from another.

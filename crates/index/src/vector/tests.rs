@@ -540,6 +540,20 @@ fn a_copy_is_found_that_was_dead_when_the_graph_was_built() {
     }
 }
 
+/// A note that went and came back while nobody watched has the row it had.
+#[test]
+fn a_graph_that_does_not_lead_to_a_living_row_is_built_anew() {
+    let rows = clustered(60, 16, 3, 17);
+    let mut writer = filled(&rows, walking(32));
+    let whole = writer.publish();
+    writer.delete(&[RowId::new(7)]).unwrap();
+    let graph = Arc::new(writer.publish().build_graph());
+    assert!(matches!(whole.with_graph(Arc::clone(&graph)), Err(VectorError::ForeignGraph)));
+    writer.attach(graph).unwrap();
+    let graph = Arc::new(whole.build_graph());
+    writer.attach(graph).unwrap();
+}
+
 #[test]
 fn a_graph_with_other_links_per_row_is_built_anew() {
     let index = filled(&clustered(100, 16, 3, 17), walking(32)).publish();
