@@ -142,7 +142,7 @@ impl NoteGraph {
             inbound: inbound.adjacency(n_slots, kinds.len())?,
             children: lists(children)?,
             referrings: lists(referrings)?,
-            kinds: Kinds { names: Arc::new(kinds.into_iter().map(Arc::from).collect()) },
+            kinds: Kinds::new(kinds.into_iter().map(Arc::from)),
             nodes: nodes
                 .into_iter()
                 .map(|node| {

@@ -95,20 +95,36 @@ pub struct NoteGraph {
     pub(crate) referrings: imbl::HashMap<NoteId, Arc<[NoteId]>>,
 }
 
+/// The greatest index of a type: where a graph is written down, one bit tells where its link stands.
+const LAST_KIND: u16 = u16::MAX >> 1;
+
 /// Names of edge types; an index, once given, stays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds {
     pub(crate) names: Arc<Vec<Arc<str>>>,
+    ids: imbl::HashMap<Arc<str>, KindId>,
 }
 
 impl Kinds {
+    /// Types by their indices.
+    pub(crate) fn new(names: impl IntoIterator<Item = Arc<str>>) -> Self {
+        let names: Vec<Arc<str>> = names.into_iter().collect();
+        let ids = names.iter().cloned().zip((0..=LAST_KIND).map(KindId)).collect();
+        Self { names: Arc::new(names), ids }
+    }
+
     /// Types beyond what an index can name share the last one; no vault of people comes near.
     fn id(&mut self, name: &Arc<str>) -> KindId {
-        let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-            Arc::make_mut(&mut self.names).push(Arc::clone(name));
-            self.names.len() - 1
-        });
-        KindId(u16::try_from(at).unwrap_or(u16::MAX))
+        if let Some(known) = self.ids.get(name) {
+            return *known;
+        }
+        let at = u16::try_from(self.names.len()).unwrap_or(u16::MAX);
+        if at > LAST_KIND {
+            return KindId(LAST_KIND);
+        }
+        Arc::make_mut(&mut self.names).push(Arc::clone(name));
+        self.ids.insert(Arc::clone(name), KindId(at));
+        KindId(at)
     }
 }
 

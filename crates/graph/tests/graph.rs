@@ -137,6 +137,24 @@ proptest! {
     }
 }
 
+/// More types than an index can name: those beyond share the last, also in what is written down.
+#[test]
+fn types_without_number_are_written_down_as_they_are() {
+    let [a, b] = [0, 1].map(NoteId::new);
+    let kind = |n: usize| (b, format!("t{n}").as_str().into(), LinkSource::Typed);
+    let links = (0..40_000).map(kind).collect();
+    let graph = NoteGraph::build([
+        (a, NodeSpec { links, ..NodeSpec::note("a") }),
+        (b, NodeSpec::note("b")),
+    ]);
+    assert_eq!(graph.kinds().count(), 1 << 15);
+    let reread = NoteGraph::from_columns(graph.columns()).expect("columns of a graph");
+    assert_eq!(dump(&reread), dump(&graph));
+    let edit = NodeSpec { links: vec![kind(3)], ..NodeSpec::note("a") };
+    let edited = reread.edited([(a, Some(edit))]);
+    assert_eq!(edited.kind(edited.outgoing(a)[0].kind), "t3");
+}
+
 #[test]
 fn parallel_edges_and_self_loops_do_not_count_as_neighbours() {
     let [a, b] = [0, 1].map(NoteId::new);
