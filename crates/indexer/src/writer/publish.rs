@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::Sender;
 use weft_index::embedder::Embedder;
 use weft_index::keyword::{
     EncodedNote, KeywordEncoder, KeywordError, KeywordReader, KeywordWriter,
@@ -48,6 +49,16 @@ pub(super) struct Written {
 struct UnderWay {
     snapshot: Arc<Snapshot>,
     thread: JoinHandle<Result<NoteTable, StoreError>>,
+}
+
+/// Tells of the end of a checkpoint, by a defect, too.
+struct OnEnd(Sender<Event>);
+
+impl Drop for OnEnd {
+    fn drop(&mut self) {
+        // A writer that has stopped waits for the thread itself.
+        let _ = self.0.send(Event::Written);
+    }
 }
 
 /// The work of writing a state down; needs nothing of the writer.
@@ -457,10 +468,8 @@ impl Writer {
             let Some(work) = work else { return Ok(()) };
             let (snapshot, events) = (Arc::clone(&work.snapshot), self.events.clone());
             let work = move || {
-                let outcome = work.run();
-                // A writer that has stopped waits for the thread itself.
-                let _ = events.send(Event::Written);
-                outcome
+                let _told = OnEnd(events);
+                work.run()
             };
             let thread = std::thread::Builder::new().name("weft-checkpoint".into()).spawn(work);
             let thread = thread.map_err(|source| StoreError::Io {
