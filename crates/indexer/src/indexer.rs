@@ -1,7 +1,7 @@
 //! The handle on a running index.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,7 +25,9 @@ pub struct Indexer {
     reader: Reader,
     board: Board,
     past: Past,
-    writer: Option<JoinHandle<()>>,
+    /// Set where looks at files are to be broken off.
+    interrupted: Arc<AtomicBool>,
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Indexer {
@@ -43,16 +45,18 @@ impl Indexer {
         let reader = parts.publisher.reader();
         let (board, past) = (parts.board.clone(), parts.past.clone());
         let (events, received) = unbounded();
-        let sender = events.clone();
+        let (sender, interrupted) = (events.clone(), Arc::new(AtomicBool::new(false)));
+        let told = Arc::clone(&interrupted);
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
-            .spawn(move || Writer::new(settings, parts, next, sender).run(&received))
+            .spawn(move || Writer::new(settings, parts, next, (sender, told)).run(&received))
             .map_err(|source| StoreError::Io {
                 action: "start",
                 path: "the writer thread".into(),
                 source,
             })?;
-        Ok(Self { events, reader, board, past, writer: Some(writer) })
+        let writer = Mutex::new(Some(writer));
+        Ok(Self { events, reader, board, past, interrupted, writer })
     }
 
     /// Gives out snapshots.
@@ -85,6 +89,10 @@ impl Indexer {
             status.notices.extend(board.notices(&snapshot));
             status
         };
+        if self.has_ended() && !self.interrupted.load(Ordering::Relaxed) {
+            let line = "the writer ended by a defect; nothing new is indexed until the next start";
+            status.last_error = Some(line.to_owned());
+        }
         status.notices.extend(status.next.as_ref().map(NextModel::line));
         let missing: Vec<String> =
             status.vaults.iter().filter_map(VaultStatus::missing_notice).collect();
@@ -160,7 +168,7 @@ impl Indexer {
             if all_came || trouble || stop.load(Ordering::Relaxed) {
                 break;
             }
-            if self.writer.as_ref().is_none_or(JoinHandle::is_finished) {
+            if self.has_ended() {
                 return Err(IndexError::Stopped);
             }
             std::thread::sleep(pause);
@@ -206,17 +214,32 @@ impl Indexer {
     }
 
     /// Lets the writer publish and write down what it holds, and waits for it.
-    pub fn stop(mut self) {
+    ///
+    /// A look at files that was begun, or asked for, comes first; see [`interrupt`](Self::interrupt).
+    pub fn stop(self) {
         self.end();
     }
 
-    fn end(&mut self) {
+    /// The same, but that looks at files are broken off: what was read is kept, and the next start reads the rest.
+    ///
+    /// Whoever waits for the writer is told that it has stopped, or what it had by then.
+    pub fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        self.end();
+    }
+
+    fn end(&self) {
         let _ = self.events.send(Event::Stop);
-        if let Some(writer) = self.writer.take()
-            && writer.join().is_err()
-        {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if writer.is_some_and(|writer| writer.join().is_err()) {
             tracing::error!("the writer ended in a panic");
         }
+    }
+
+    /// Whether no writer is there any more.
+    fn has_ended(&self) -> bool {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     fn ask(&self, event: impl FnOnce(Reply) -> Event) -> Result<u64, IndexError> {
@@ -228,8 +251,6 @@ impl Indexer {
 
 impl Drop for Indexer {
     fn drop(&mut self) {
-        if self.writer.is_some() {
-            self.end();
-        }
+        self.end();
     }
 }

@@ -292,7 +292,8 @@ async fn bring_up_to_date(vaults: Arc<Vaults>, wait: bool) -> Result<(), Failure
                 progress.end();
                 stop.store(true, Ordering::Relaxed);
                 // What was indexed is published and written down before the process ends.
-                drop((&mut work).await);
+                let interrupt = tokio::task::spawn_blocking(move || vaults.indexer().interrupt());
+                drop((interrupt.await, (&mut work).await));
                 return Err(Failure::interrupted());
             }
         }

@@ -129,11 +129,13 @@ impl Services {
         self.0.ending.send_replace(true);
     }
 
-    /// Answers nothing any more. The writer ends, with what it holds published, when the last running question is over.
+    /// Answers nothing any more, and waits for the writer, which breaks off its look at files and writes down what it holds.
     pub fn clear(&self) {
-        // The last hold may wait for the writer, so it must not be let go while the slot is locked.
+        // The writer takes its time, so the slot must not be locked meanwhile.
         let held = self.slot().take();
-        drop(held);
+        if let Some(vaults) = held {
+            vaults.indexer().interrupt();
+        }
     }
 
     /// The services as one transport: for a server, or for clients of the same process.

@@ -286,6 +286,7 @@ impl Writer {
 
     /// Looks at an area of a vault and publishes what changed in it, if anything did.
     pub(super) fn look(&mut self, at: usize, area: Area, how: How) -> Result<(), IndexError> {
+        self.go_on()?;
         self.check_notes(false)?;
         let mut area = if self.find(at) { Area::WHOLE } else { area };
         let vault = &mut self.vaults[at];
@@ -411,6 +412,7 @@ impl Writer {
         let n_bytes = |file: &&Found| file.facts.size;
         let read = |encoder: &mut _, file: &&Found| reader.read(file, encoder);
         let outcome = in_order(changed, &mut encoders, n_bytes, read, |file, read| {
+            self.go_on()?;
             // The model goes on with what is published.
             self.tend_model();
             self.board.lock().status.n_files_done += 1;
@@ -446,6 +448,10 @@ impl Writer {
             Ok::<(), IndexError>(())
         });
         self.encoder = encoders.into_iter().next();
+        if matches!(outcome, Err(IndexError::Stopped)) {
+            // What was read need not be read again.
+            self.publish_batch(std::mem::take(&mut batch))?;
+        }
         outcome?;
         let n_notes = notes.tally(vault).n_notes;
         let Verdict { kept, dropped } =

@@ -14,6 +14,7 @@ mod succeed;
 mod write;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -130,6 +131,8 @@ pub(crate) struct Writer {
     written: Written,
     last_published: Instant,
     events: Sender<Event>,
+    /// Set where looks at files are to be broken off.
+    interrupted: Arc<AtomicBool>,
     /// An event that came while others were gathered, and is due next.
     held: Option<Event>,
 }
@@ -139,7 +142,7 @@ impl Writer {
         settings: IndexSettings,
         parts: Parts,
         next: Option<Opener>,
-        events: Sender<Event>,
+        (events, interrupted): (Sender<Event>, Arc<AtomicBool>),
     ) -> Self {
         let Parts { store, keyword, embedder, reading, publisher, board, past, written, outdated } =
             parts;
@@ -172,6 +175,7 @@ impl Writer {
             written: Written::new(written, newest),
             last_published: Instant::now(),
             events,
+            interrupted,
             held: None,
         };
         writer.take_vaults(outdated);
@@ -337,7 +341,15 @@ impl Writer {
         self.publisher.newest().generation
     }
 
+    /// Fails where looks at files are to be broken off.
+    fn go_on(&self) -> Result<(), IndexError> {
+        if self.interrupted.load(Ordering::Relaxed) { Err(IndexError::Stopped) } else { Ok(()) }
+    }
+
     fn report(&mut self, error: &IndexError) {
+        if matches!(error, IndexError::Stopped) {
+            return;
+        }
         self.store_failed = matches!(error, IndexError::Store(_) | IndexError::Keyword(_));
         let last = self.board.lock().status.last_error.replace(error.to_string());
         // What is tried every few seconds is not told each time.
@@ -416,9 +428,9 @@ impl Writer {
         let Some(meaning) = &mut self.meaning else { return };
         let outcome = meaning.embedded(part);
         let unavailable = match &outcome {
-            Err(IndexError::Embed(error @ EmbedError::Unavailable { .. })) => {
-                Some(error.to_string())
-            }
+            Err(
+                error @ (IndexError::Embed(EmbedError::Unavailable { .. }) | IndexError::Store(_)),
+            ) => Some(error.to_string()),
             Ok(()) | Err(_) => None,
         };
         self.note(outcome);

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use weft_engine::SearchMode;
 use weft_index::embedder::{Embedder, Role};
-use weft_index::{BackupWriter, restore};
-use weft_indexer::{IndexSettings, Indexer, Rescan};
+use weft_index::{BackupWriter, inspect, restore};
+use weft_indexer::{IndexError, IndexSettings, Indexer, Rescan};
 
 use crate::fake::{FakeEmbedder, Place, read_back, search, settle, uris};
 
@@ -332,4 +333,30 @@ fn find(store: &Path, name: &str) -> PathBuf {
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[test]
+fn a_look_that_is_broken_off_keeps_what_it_read() {
+    let place = Place::new(&[]);
+    let n_files = 3000;
+    for n in 0..n_files {
+        place.write(&format!("{n}.md"), format!("# Note {n}\nby the [[{}]]\n", n / 2).as_bytes());
+    }
+    let open = || Indexer::open(place.settings(), None, None).expect("an index");
+    let n_notes = |indexer: &Indexer| indexer.reader().snapshot().notes.n_notes();
+    let indexer = open();
+    while indexer.status().n_files_done == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    indexer.interrupt();
+    let n_kept = n_notes(&indexer);
+    assert!((1..=n_files).contains(&n_kept), "{n_kept}");
+    assert!(matches!(indexer.flush(), Err(IndexError::Stopped)));
+    assert_eq!(indexer.status().last_error, None, "it is no trouble");
+    drop(indexer);
+    let stored = inspect(&place.store()).expect("a store").expect("a checkpoint");
+    assert_eq!(stored.checkpoint.notes.n_notes(), n_kept, "it is written down");
+    let indexer = open();
+    indexer.flush().expect("the rest");
+    assert_eq!(n_notes(&indexer), n_files);
 }
