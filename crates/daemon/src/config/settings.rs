@@ -79,7 +79,7 @@ pub struct ServerSettings {
     pub workers: Option<NonZeroUsize>,
     /// Questions that wait for a worker at most; more are refused.
     pub max_waiting: usize,
-    /// Streams that follow the index, and questions that wait for a generation, at most; more are refused.
+    /// Streams that follow the index, backups on their way, and questions that wait for a generation, at most; more are refused.
     pub max_streams: usize,
     /// How long a question may take, in milliseconds, where the caller sets no deadline of its own or a later one.
     pub timeout_ms: u64,

@@ -122,10 +122,13 @@ impl AdminService for Services {
         request: Request<wire::BackupRequest>,
     ) -> Result<Response<Self::BackupStream>, Status> {
         let wire::BackupRequest {} = request.into_inner();
+        // A copy that nobody reads on holds a thread.
+        let place = self.stream_place()?;
         let backup = self.change(|vaults| vaults.indexer().backup()).await?;
         let backup = backup.map_err(|error| status::of_index(&error))?;
         let (pieces, messages) = mpsc::channel(PIECES_AHEAD);
         tokio::task::spawn_blocking(move || {
+            let _place = place;
             let last = convert::admin::backup_end(&backup);
             let (generation, n_bytes_total) = (backup.generation(), backup.n_bytes());
             let piece = |piece| convert::admin::backup_piece(piece, generation, n_bytes_total);
