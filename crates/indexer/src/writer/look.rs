@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::Sender;
 use weft_index::Store;
 use weft_index::notes::{Change, FileFacts, NoteTable, VaultId};
 
@@ -26,6 +28,9 @@ const MAX_BURST: u32 = 4;
 
 /// How long after a folder appeared it is looked at once more.
 const SETTLE: Duration = Duration::from_secs(2);
+
+/// Announcements that may wait for the writer, which remembers no more paths than half as many.
+const MOST_AHEAD: usize = 8192;
 
 /// How to look at files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -474,11 +479,7 @@ impl Writer {
         let vault = &mut self.vaults[at];
         // What is announced from now on begins with the folder of now.
         vault.find();
-        let (events, id) = (self.events.clone(), vault.id);
-        let on_change = move |touched| {
-            // A writer that has stopped need not know.
-            let _ = events.send(Event::Touched(id, touched));
-        };
+        let on_change = announcing(self.events.clone(), vault.id);
         // The old one goes first, so that the system does not count its folders twice.
         vault.watch = Watch::default();
         let (watch, notice) = Watch::start(&vault.root, &self.settings.watch, on_change);
@@ -488,8 +489,22 @@ impl Writer {
             }
             WatchState::Off => None,
         };
-        self.board.lock().watching.insert(id, Watching { state: watch.state, notice });
+        self.board.lock().watching.insert(vault.id, Watching { state: watch.state, notice });
         vault.watch = watch;
+    }
+}
+
+/// Tells the writer what changed in a vault; that anything may have, once for all, while it has more to hear than it would remember.
+fn announcing(events: Sender<Event>, vault: VaultId) -> impl Fn(watch::Touched) + Send + 'static {
+    let is_lost = AtomicBool::new(false);
+    move |touched| {
+        let has_room = events.len() < MOST_AHEAD;
+        let was_lost = is_lost.swap(!has_room, Ordering::Relaxed);
+        if has_room || !was_lost {
+            let touched = if has_room { touched } else { watch::Touched::Lost };
+            // A writer that has stopped need not know.
+            let _ = events.send(Event::Touched(vault, touched));
+        }
     }
 }
 
@@ -502,6 +517,23 @@ fn kept_out(file: Skipped) -> (String, Absent) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_announced_during_a_long_look_does_not_pile_up() {
+        let (events, received) = crossbeam_channel::unbounded();
+        let announce = announcing(events, VaultId(0));
+        let touch = || announce(watch::Touched::Paths(vec!["/vault/note.md".into()]));
+        for _ in 0..2 {
+            (0..3 * MOST_AHEAD).for_each(|_| touch());
+            let all: Vec<Event> = received.try_iter().collect();
+            assert_eq!(all.len(), MOST_AHEAD + 1);
+            let last = all.last();
+            assert!(matches!(last, Some(Event::Touched(_, watch::Touched::Lost))));
+        }
+        touch();
+        let next = received.try_recv();
+        assert!(matches!(next, Ok(Event::Touched(_, watch::Touched::Paths(_)))));
+    }
 
     #[test]
     fn a_burst_is_one_look_and_lost_announcements_are_a_look_at_everything() {
