@@ -6,6 +6,7 @@
 //! …             the files of the store that the generation needs, under their paths
 //! ```
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -191,6 +192,7 @@ impl BackupWriter {
             return Err(damaged(at, "its end did not come"));
         }
         let list = List { generation, files: std::mem::take(&mut self.files) };
+        sync_names(&Disk::default(), &self.folder, &list.files)?;
         let path = self.folder.join(LIST);
         let encoded = rmp_serde::to_vec(&FORMAT_VERSION)
             .and_then(|format| Ok([format, rmp_serde::to_vec(&list)?].concat()))
@@ -236,6 +238,7 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
                 .and_then(|()| disk.write(&to, &bytes))
                 .map_err(StoreError::io("write", &to))?;
         }
+        sync_names(&disk, &unfinished, &list.files)?;
         // An empty folder stands in the way on some systems.
         let _ = fs::remove_dir(store);
         disk.rename(&unfinished, store).map_err(StoreError::io("rename", store))?;
@@ -244,6 +247,15 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
     };
     copy().inspect_err(|_| drop(disk.remove_folder(&unfinished)))?;
     Ok(copied(&list))
+}
+
+/// Makes the names durable that `files` and their folders have below `root`.
+fn sync_names(disk: &Disk, root: &Path, files: &[Listed]) -> Result<(), StoreError> {
+    let above = files.iter().flat_map(|file| Path::new(&file.path).ancestors().skip(1));
+    above.collect::<BTreeSet<&Path>>().into_iter().try_for_each(|below| {
+        let folder = root.join(below);
+        disk.sync_folder(&folder).map_err(StoreError::io("sync", &folder))
+    })
 }
 
 /// The folder in which `path` lies; a bare name lies in the present one.
