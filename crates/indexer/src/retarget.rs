@@ -2,10 +2,12 @@
 //!
 //! The text is edited where links stand, and read again: an edit counts only if it changed the targets it was meant to change and nothing else.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use weft_model::id::without_markdown_extension;
+use weft_model::text::nfc;
 use weft_model::{Link, NotePath};
 
 use crate::offsets::Offsets;
@@ -16,7 +18,7 @@ const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'(').add(b')').add(b'<').add(b'>').add(b'#').add(b'%');
 
 /// A file whose links point elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retargeted {
     /// The new text.
     pub(crate) text: String,
@@ -51,10 +53,11 @@ pub(crate) fn retarget(
             continue;
         }
         let body_start = now.len() - known.body.len();
-        let tried = candidates(&now, body_start, &known.body, link).into_iter().find_map(|place| {
+        let places = candidates(&now, body_start, &known.body, link).into_iter();
+        let tried = places.filter(|place| may_name(&now, place, link)).find_map(|place| {
             let edited = edit(&now, place, name)?;
             let read = parse(path, edited.as_bytes(), options).0.links;
-            is_meant(&known.links, &read, link, name, &wishes).then_some(edited)
+            is_meant(&known.links, &read, *at, name, &wishes).then_some(edited)
         });
         if let Some(edited) = tried {
             (now, n_links) = (edited, n_links + 1);
@@ -63,14 +66,15 @@ pub(crate) fn retarget(
     Some(Retargeted { text: now, n_links, n_left: wishes.len() - n_links })
 }
 
-/// Whether `after` is `before` but for links with the target of `link`, which were meant to have the name they have now.
+/// Whether `after` is `before` but for the link at `at` and others with its target, which were meant to have the name they have now.
 fn is_meant(
     before: &[Link],
     after: &[Link],
-    link: &Link,
+    at: usize,
     name: &str,
     wishes: &[(usize, String)],
 ) -> bool {
+    let link = &before[at];
     let unmoved = |link: &Link| Link { span: None, ..link.clone() };
     let mut pairs = before.iter().zip(after).enumerate();
     before.len() == after.len()
@@ -81,7 +85,20 @@ fn is_meant(
             let was_meant = || wishes.iter().any(|(wished, to)| *wished == at && to == name);
             old == new || (old.target == link.target && new == renamed && was_meant())
         })
-        && before.iter().zip(after).any(|(old, new)| old.target != new.target)
+        && after.get(at).is_some_and(|new| new.target.name == name)
+}
+
+/// Whether what stands at a place may be the target of `link`: to try each place means to read all of the text again.
+fn may_name(text: &str, place: &Place, link: &Link) -> bool {
+    let written = text.get(place.bytes.clone()).unwrap_or_default();
+    let decoded = match place.manner {
+        Manner::Plain => Cow::Borrowed(written),
+        Manner::Encoded => percent_decode_str(written).decode_utf8().unwrap_or_default(),
+    };
+    let name = nfc(decoded.trim()).replace('\\', "/");
+    let name = without_markdown_extension(&name).trim_end_matches('/');
+    // What is escaped in Markdown or YAML, or by character references, is not told from here.
+    name == link.target.name || written.contains(['\\', '&'])
 }
 
 /// How a name is written at a place.
@@ -107,12 +124,14 @@ fn candidates(text: &str, body_start: usize, body: &str, link: &Link) -> Vec<Pla
             let bytes = Offsets::new(body).bytes(span);
             let at = body_start + bytes.start..body_start + bytes.end;
             let mut places = in_links(text, at);
-            places.extend(definitions(text, body_start));
+            places.extend(definitions(text, body_start).into_iter().rev());
             places
         }
         None => {
             let mut places = in_links(text, 0..body_start);
             places.extend(scalars(&text[..body_start], &link.target.name));
+            // Links are changed from the last on.
+            places.reverse();
             places
         }
     }
@@ -251,6 +270,24 @@ mod tests {
                 "---\ntitle: moss\nparent: moss\n---\n",
                 "---\ntitle: moss\nparent: fern\n---\n",
                 1,
+            ),
+            (
+                "properties with the same link",
+                "---\nup: \"[[moss]]\"\nsee: \"[[moss]]\"\n---\n",
+                "---\nup: \"[[fern]]\"\nsee: \"[[fern]]\"\n---\n",
+                2,
+            ),
+            (
+                "entries with the same link",
+                "---\nlinks: [{id: moss}, {to: moss}, {type: a, id: moss}]\n---\n",
+                "---\nlinks: [{id: fern}, {to: fern}, {type: a, id: fern}]\n---\n",
+                3,
+            ),
+            (
+                "definitions of the same",
+                "[a][1] [b][2]\n\n[1]: moss.md\n[2]: moss.md#h\n",
+                "[a][1] [b][2]\n\n[1]: fern.md\n[2]: fern.md#h\n",
+                2,
             ),
             (
                 "frontmatter, entries of links",

@@ -195,8 +195,11 @@ impl Writer {
         if from.path == to.path {
             return self.wrote(&to, &[], false, Vec::new());
         }
-        let rewrites =
-            if rewrite_links { self.rewrites(&from, &to.path, &bytes)? } else { Vec::new() };
+        let (rewrites, left) = if rewrite_links {
+            self.rewrites(&from, &to.path, &bytes)?
+        } else {
+            Default::default()
+        };
         let name_after =
             |path: &NotePath| if *path == from.path { to.path.clone() } else { path.clone() };
         let edit = |Rewrite { path, before, links, .. }: &Rewrite| Edit {
@@ -221,17 +224,14 @@ impl Writer {
             return Err(refused(&to, error));
         }
         let mut touched = vec![from.path.clone(), to.path.clone()];
-        let mut links = Vec::new();
+        let mut links = left;
         for (Rewrite { path, file, links: Retargeted { n_links, n_left, .. }, .. }, edit) in
             rewrites.into_iter().zip(&moving.edits)
         {
             let (path, file) =
                 if path == from.path { (to.path.clone(), to.file.clone()) } else { (path, file) };
-            let (n_links, n_left) = match n_links {
-                0 => (0, n_left),
-                n if edit.apply(&self.files, &file).unwrap_or(false) => (n, n_left),
-                n => (0, n_left + n),
-            };
+            let is_done = edit.apply(&self.files, &file).unwrap_or(false);
+            let (n_links, n_left) = if is_done { (n_links, n_left) } else { (0, n_left + n_links) };
             touched.push(path.clone());
             links.push(RewrittenLinks { path: path.to_string(), n_links, n_left });
         }
@@ -289,13 +289,13 @@ impl Writer {
         Ok(changed)
     }
 
-    /// The files whose links must change so that each means what it meant, when the note moves.
+    /// The files whose links must change so that each means what it meant, when the note moves; and those of which none can be changed.
     fn rewrites(
         &mut self,
         from: &Spot,
         to: &NotePath,
         bytes: &[u8],
-    ) -> Result<Vec<Rewrite>, WriteError> {
+    ) -> Result<(Vec<Rewrite>, Vec<RewrittenLinks>), WriteError> {
         let linking = |notes: &NoteTable| -> BTreeMap<NotePath, NoteId> {
             let Some(moved) = notes.at(from.vault, &from.path) else { return BTreeMap::new() };
             let inbound = notes.graph().inbound(moved).iter().map(|half| half.other);
@@ -308,14 +308,16 @@ impl Writer {
         let paths: Vec<NotePath> = linking(&self.publisher.newest().notes).into_keys().collect();
         self.look(from.at, self.area(from.at, &paths), How::default())?;
         let before = self.publisher.newest().notes.clone();
-        let Some(moved) = before.at(from.vault, &from.path) else { return Ok(Vec::new()) };
-        let Some(entry) = before.entry(moved) else { return Ok(Vec::new()) };
+        let moved = before.at(from.vault, &from.path);
+        let Some((moved, entry)) = moved.and_then(|id| Some((id, before.entry(id)?))) else {
+            return Ok(Default::default());
+        };
         let (note, _) = parse(to, bytes, &self.settings.parse);
         let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
         let change = Change::Move(from.path.clone(), Arc::new(entry));
         let after = before.edited(&[change]).0;
         let root = self.vaults[from.at].root.clone();
-        let mut rewrites = Vec::new();
+        let (mut rewrites, mut left) = (Vec::new(), Vec::new());
         for (path, id) in linking(&before) {
             let placed = scan::place(&root, &self.settings.scan, &path);
             let Some(file) = placed.map_err(|error| self.unreadable(from.at, &error))?.ok() else {
@@ -326,10 +328,6 @@ impl Writer {
                 continue;
             };
             let hash = TextHash(hash_of(&bytes));
-            let Ok(text) = String::from_utf8(bytes) else { continue };
-            if hash != entry.file.hash {
-                continue;
-            }
             let wanted = |at: usize, link: &Link| {
                 let meant = resolved.targets.get(at).copied().flatten()?;
                 let concerned = meant == moved || id == moved;
@@ -339,11 +337,27 @@ impl Writer {
                     .then(|| spelling(&after, id, meant, &link.target))
                     .flatten()
             };
-            if let Some(links) = retarget(&path, &text, &self.settings.parse, wanted) {
-                rewrites.push(Rewrite { path, file, before: hash, links });
+            let links = match String::from_utf8(bytes) {
+                Ok(text) if hash == entry.file.hash => {
+                    retarget(&path, &text, &self.settings.parse, wanted)
+                }
+                // It is in another encoding, or was saved this instant.
+                Ok(_) | Err(_) => {
+                    let links = entry.note.links.iter().enumerate();
+                    let n_left = links.filter(|(at, link)| wanted(*at, link).is_some()).count();
+                    (n_left > 0).then(|| Retargeted { n_left, ..Retargeted::default() })
+                }
+            };
+            match links {
+                Some(Retargeted { n_links: 0, n_left, .. }) => {
+                    let path = if id == moved { to } else { &path };
+                    left.push(RewrittenLinks { path: path.to_string(), n_links: 0, n_left });
+                }
+                Some(links) => rewrites.push(Rewrite { path, file, before: hash, links }),
+                None => {}
             }
         }
-        Ok(rewrites)
+        Ok((rewrites, left))
     }
 
     /// Looks at what was touched, and tells what is there now.

@@ -135,7 +135,12 @@ fn links_follow_a_note_that_moves() {
     let links = |path: &str, n_links, n_left| RewrittenLinks { path: path.into(), n_links, n_left };
     assert_eq!(
         moved.links,
-        [links("b c/deep/moss.md", 2, 0), links("fern.md", 2, 0), links("stone.md", 1, 0)]
+        [
+            links("b c/deep/moss.md", 2, 0),
+            links("fern.md", 2, 0),
+            links("latin.md", 0, 1),
+            links("stone.md", 1, 0)
+        ]
     );
     let text = |path: &str| std::fs::read_to_string(place.vault().join(path)).expect("a file");
     assert_eq!(
