@@ -35,10 +35,14 @@ impl NoteTable {
     /// Reads no note, whatever else answers to the name.
     #[must_use]
     pub fn find_exact(&self, text: &str) -> Option<Resolution> {
-        let text = nfc(text.trim());
-        let by_uri = self.by_uri.first(text.as_bytes());
-        let by_path = || Some(Resolution::of(self.at_path_of_any_vault(&text)?, "path"));
-        by_uri.map(|id| Resolution::of(id, "uri")).or_else(by_path)
+        let exact = |text: &str| {
+            let by_uri = self.by_uri.first(text.as_bytes());
+            let by_path = || Some(Resolution::of(self.at_path_of_any_vault(text)?, "path"));
+            by_uri.map(|id| Resolution::of(id, "uri")).or_else(by_path)
+        };
+        // A file's name may begin or end with a space.
+        let text = nfc(text);
+        exact(&text).or_else(|| exact(text.trim()))
     }
 
     /// The note that `text`, as between `[[` and `]]`, would mean in the note `from`.
@@ -63,10 +67,12 @@ impl NoteTable {
 
     /// The note at `text`, its extension included.
     fn at_path_of_any_vault(&self, text: &str) -> Option<NoteId> {
-        let path = text.replace('\\', "/");
         let at = |vault: VaultId, path: &str| self.at(vault, &NotePath::new(path));
-        let abroad = self.abroad(&path).and_then(|(vault, path)| at(vault, path));
-        abroad.or_else(|| self.vaults().find_map(|(vault, _)| at(vault, &path)))
+        let anywhere = |path: &str| {
+            let abroad = self.abroad(path).and_then(|(vault, path)| at(vault, path));
+            abroad.or_else(|| self.vaults().find_map(|(vault, _)| at(vault, path)))
+        };
+        anywhere(text).or_else(|| anywhere(&text.replace('\\', "/")))
     }
 
     /// The note that `text` names as it stands, or up to a fragment or a text to show.

@@ -177,3 +177,19 @@ fn a_move_to_where_no_file_can_be_is_refused_and_stands_before_no_other() {
     assert!(!place.vault().join("new").exists() && place.vault().join("moss.md").exists());
     move_to(&indexer, "moss", "bog/moss.md").expect("a move");
 }
+
+#[test]
+fn notes_are_named_by_what_their_files_are_called() {
+    let names = [" lead.md", "trail .md", "back\\slash.md", "plain.md"];
+    let place = Place::new(&names.map(|name| (name, &b"text\n"[..])));
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let notes = indexer.reader().snapshot().notes.clone();
+    for name in names.into_iter().filter(|name| cfg!(unix) || !name.contains('\\')) {
+        let bare = name.trim_end_matches(".md");
+        for name in [name, bare] {
+            assert!(notes.find(name).note.is_some(), "{name:?}");
+        }
+    }
+    assert!(notes.find(" plain.md ").note.is_some(), "spaces around a name say nothing else");
+}
