@@ -53,8 +53,8 @@ pub(super) fn read(body: &str) -> Body {
     for (event, range) in Parser::new_ext(body, OPTIONS).into_offset_iter() {
         walk.take(event, range);
     }
-    for (passage, mask) in std::mem::take(&mut walk.passed_over) {
-        walk.take_masked(passage, mask);
+    for passage in std::mem::take(&mut walk.passed_over) {
+        walk.take_masked(passage);
     }
     walk.finish()
 }
@@ -91,6 +91,17 @@ struct Found<T> {
 /// Makes prose readable that the parser passes over; every byte keeps its place.
 type Mask = fn(&str) -> String;
 
+/// What the parser does not look into though it holds prose.
+struct Passage {
+    bytes: Range<usize>,
+    mask: Mask,
+    /// Whether it lies within a table.
+    in_table: bool,
+}
+
+/// A part of a heading's text, and the bytes it stands in.
+type Piece = (String, Range<usize>);
+
 /// A link whose end has not been met.
 struct OpenLink<'b> {
     kind: LinkType,
@@ -100,8 +111,9 @@ struct OpenLink<'b> {
 
 struct Walk<'b> {
     body: &'b str,
-    headings: Vec<Found<(u8, String)>>,
-    blocks: Vec<Found<&'b str>>,
+    headings: Vec<Found<(u8, Vec<Piece>)>>,
+    /// Each with where its `id` stands.
+    blocks: Vec<Found<Range<usize>>>,
     links: Vec<Found<Link>>,
     tags: Vec<Found<&'b str>>,
     marks: Vec<Mark>,
@@ -109,11 +121,14 @@ struct Walk<'b> {
     code: Vec<Range<usize>>,
     /// The element of that kind that is open: its name, its first byte, its run of text.
     code_element: Option<(&'static str, usize, usize)>,
-    /// Passages that the parser does not look into though they hold prose, and what makes it readable.
-    passed_over: Vec<(Range<usize>, Mask)>,
+    passed_over: Vec<Passage>,
     open: Vec<OpenLink<'b>>,
-    heading: Option<String>,
+    heading: Option<Vec<Piece>>,
     in_code: bool,
+    /// Whether the paragraph is a table, whose cells are texts of their own.
+    in_table: bool,
+    /// Whether all of it was cut out of a table.
+    within_table: bool,
     quotes: usize,
     /// Grows with every block that begins or ends: equal numbers mean one run of text.
     leaf: usize,
@@ -143,6 +158,8 @@ impl<'b> Walk<'b> {
             open: Vec::new(),
             heading: None,
             in_code: false,
+            in_table: false,
+            within_table: false,
             quotes: 0,
             leaf: 0,
             leaf_start: None,
@@ -164,15 +181,18 @@ impl<'b> Walk<'b> {
             Event::Text(text) => self.text(&text, range, at_start),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.inline(range.start);
-                self.say(&text);
-                if masks::is_quotation(&self.body[range.clone()]) {
-                    self.passed_over.push((range, masks::quotation));
+                self.say(&text, &range);
+                let source = &self.body[range.clone()];
+                let leaves_row = self.in_table && source.contains(LINE_ENDS);
+                if leaves_row || masks::is_quotation(source) {
+                    self.pass_over(range, masks::quotation);
                 }
             }
             Event::SoftBreak | Event::HardBreak => {
                 self.at_start = true;
                 self.inline(range.start);
-                self.say(" ");
+                self.say(" ", &range);
+                self.leaf += usize::from(self.in_table);
             }
             Event::InlineHtml(tag) => {
                 self.inline(range.start);
@@ -199,11 +219,17 @@ impl<'b> Walk<'b> {
         }
     }
 
-    /// Adds the links, tags and marks of a passage, read through `mask`.
-    fn take_masked(&mut self, passage: Range<usize>, mask: Mask) {
+    fn pass_over(&mut self, bytes: Range<usize>, mask: Mask) {
+        self.passed_over.push(Passage { bytes, mask, in_table: self.in_table });
+    }
+
+    /// Adds the links, tags and marks of a passage, read through its mask.
+    fn take_masked(&mut self, passage: Passage) {
+        let Passage { bytes: passage, mask, in_table } = passage;
         let text = mask(&self.body[passage.clone()]);
         let text = depth::bounded(&text);
         let mut walk = Walk::new(&text);
+        walk.within_table = in_table;
         for (event, range) in Parser::new_ext(&text, OPTIONS).into_offset_iter() {
             walk.take(event, range);
         }
@@ -237,7 +263,7 @@ impl<'b> Walk<'b> {
             | Tag::Subscript => self.inline(range.start),
             Tag::Heading { .. } => {
                 self.block_boundary();
-                self.heading = Some(String::new());
+                self.heading = Some(Vec::new());
             }
             Tag::BlockQuote(_) => {
                 self.block_boundary();
@@ -251,15 +277,18 @@ impl<'b> Walk<'b> {
                 if kind == CodeBlockKind::Indented
                     && masks::is_outline(&self.body[start..range.end])
                 {
-                    self.passed_over.push((start..range.end, masks::outline));
+                    self.pass_over(start..range.end, masks::outline);
                 }
             }
             Tag::HtmlBlock => {
                 self.block_boundary();
-                self.passed_over.push((range, masks::html));
+                self.pass_over(range, masks::html);
             }
-            Tag::Paragraph
-            | Tag::List(_)
+            Tag::Paragraph => {
+                self.block_boundary();
+                self.in_table = self.within_table || masks::is_table(&self.body[range]);
+            }
+            Tag::List(_)
             | Tag::Item
             | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
@@ -289,13 +318,13 @@ impl<'b> Walk<'b> {
                 let text = self.heading.take().unwrap_or_default();
                 if self.quotes == 0 {
                     let bytes = self.lines(&range);
-                    self.headings.push(Found { bytes, item: (level as u8, heading_text(&text)) });
+                    self.headings.push(Found { bytes, item: (level as u8, text) });
                 }
             }
             TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
             TagEnd::CodeBlock => self.in_code = false,
-            TagEnd::Paragraph
-            | TagEnd::HtmlBlock
+            TagEnd::Paragraph => self.in_table = false,
+            TagEnd::HtmlBlock
             | TagEnd::List(_)
             | TagEnd::Item
             | TagEnd::FootnoteDefinition
@@ -326,16 +355,16 @@ impl<'b> Walk<'b> {
             let start =
                 if alone && !self.last_block.is_empty() { self.last_block.start } else { start };
             let bytes = self.lines(&(start..id.end));
-            self.blocks.push(Found { bytes, item: &self.body[id] });
+            self.blocks.push(Found { bytes, item: id });
         }
         self.leaf += 1;
         self.leaf_start = None;
     }
 
     /// Adds to the text of the heading and of the link that are open.
-    fn say(&mut self, text: &str) {
+    fn say(&mut self, text: &str, range: &Range<usize>) {
         if let Some(heading) = &mut self.heading {
-            heading.push_str(text);
+            heading.push((text.to_owned(), range.clone()));
         }
         if let Some(link) = self.open.last_mut() {
             link.display.push_str(text);
@@ -347,7 +376,7 @@ impl<'b> Walk<'b> {
             return;
         }
         self.inline(range.start);
-        self.say(text);
+        self.say(text, &range);
         if !self.open.is_empty() {
             return;
         }
@@ -356,7 +385,16 @@ impl<'b> Walk<'b> {
         for offset in memchr_iter(b'#', source) {
             self.tag(range.start + offset, at_start && offset == 0);
         }
-        hidden::marks(self.body, range, self.leaf, &mut self.marks);
+        if !self.in_table {
+            return hidden::marks(self.body, range, self.leaf, &mut self.marks);
+        }
+        let mut start = range.start;
+        for cell in self.body[range].split_inclusive('|') {
+            let end = start + cell.len();
+            hidden::marks(self.body, start..end, self.leaf, &mut self.marks);
+            self.leaf += usize::from(cell.ends_with('|'));
+            start = end;
+        }
     }
 
     fn tag(&mut self, hash: usize, at_start: bool) {
@@ -448,19 +486,20 @@ impl<'b> Walk<'b> {
             headings: self
                 .headings
                 .into_iter()
-                .filter(|heading| seen(&heading.bytes))
-                .map(|Found { bytes, item: (level, text) }| Heading {
-                    level,
-                    text,
-                    span: offsets.span(bytes),
+                .filter(|heading| !hidden.holds(&heading.bytes))
+                .filter_map(|Found { bytes, item: (level, pieces) }| {
+                    let text = hidden.without_comments(&pieces);
+                    let is_comment = text.trim().is_empty() && !pieces.is_empty();
+                    let text = heading_text(&text);
+                    (!is_comment).then(|| Heading { level, text, span: offsets.span(bytes) })
                 })
                 .collect(),
             blocks: self
                 .blocks
                 .into_iter()
-                .filter(|block| seen(&block.bytes))
+                .filter(|block| !hidden.covers(block.item.start))
                 .map(|Found { bytes, item }| Block {
-                    id: item.to_owned(),
+                    id: self.body[item].to_owned(),
                     span: offsets.span(bytes),
                 })
                 .collect(),
@@ -486,14 +525,16 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A heading's text in one line, without attributes such as `{#id}` or `{: .class }`.
+/// A heading's text in one line, without attributes such as `{#id}` or `{: .class }`, and without the ` ^id` of a block.
 fn heading_text(text: &str) -> String {
     let line = one_line(text);
     let bare = line
         .strip_suffix('}')
         .and_then(|rest| rest.rsplit_once('{'))
         .filter(|(_, inner)| inner.trim_start_matches(':').trim_start().starts_with(['#', '.']));
-    bare.map_or(line.as_str(), |(text, _)| text.trim_end()).to_owned()
+    let bare = bare.map_or(&*line, |(text, _)| text.trim_end());
+    let id = block_id(bare, &(0..bare.len()));
+    id.map_or(bare, |id| bare[..id.start - 1].trim_end()).to_owned()
 }
 
 /// Where the name in ` ^name` at the end of the text in `range` stands.
@@ -505,18 +546,24 @@ fn block_id(body: &str, range: &Range<usize>) -> Option<Range<usize>> {
     (free && before.len() < text.len()).then(|| caret + 1..range.start + text.len())
 }
 
-/// The tag at the front of `text`, its `#` taken off: at least one character that is no digit, no `/` at the end.
+/// The tag at the front of `text`, its `#` taken off: at least one character that is no digit and no mark of another, no `/` at the end.
 pub(super) fn tag_at(text: &str) -> Option<&str> {
     let end = text.find(|c| !is_tag_char(c)).unwrap_or(text.len());
     let tag = text[..end].trim_end_matches('/');
-    let names = |c: char| !c.is_numeric() && c != '/';
+    // The keycap `#️⃣` is none.
+    let names = |c: char| !c.is_numeric() && c != '/' && !is_mark(c);
     (tag.contains(names) && !tag.starts_with('/')).then_some(tag)
 }
 
 /// Letters, digits and marks of any script, pictographs with what joins them, and `_`, `-`, `/`.
 fn is_tag_char(c: char) -> bool {
     c.is_alphanumeric()
-        || matches!(c, '_' | '-' | '/' | '\u{200C}' | '\u{200D}')
+        || matches!(c, '_' | '-' | '/')
         || matches!(c, '\u{2600}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
-        || is_combining_mark(c)
+        || is_mark(c)
+}
+
+/// Marks of a character, and what joins two.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}') || is_combining_mark(c)
 }

@@ -66,6 +66,8 @@ fn is_escaped(body: &str, at: usize) -> bool {
 pub(super) struct Hidden {
     /// Ascending, apart from each other.
     ranges: Vec<Range<usize>>,
+    /// Those that are comments.
+    comments: Vec<Range<usize>>,
     /// Where a block comment begins that nothing ends.
     pub(super) open_comment: Option<usize>,
 }
@@ -76,6 +78,37 @@ impl Hidden {
         let next = self.ranges.partition_point(|range| range.end <= at);
         self.ranges.get(next).is_some_and(|range| range.start <= at)
     }
+
+    /// Whether all of `bytes` lie inside one.
+    pub(super) fn holds(&self, bytes: &Range<usize>) -> bool {
+        let next = self.ranges.partition_point(|range| range.end < bytes.end);
+        self.ranges.get(next).is_some_and(|range| range.start <= bytes.start)
+    }
+
+    /// The text of `pieces`, each with the bytes it stands in, but for what is a comment.
+    pub(super) fn without_comments(&self, pieces: &[(String, Range<usize>)]) -> String {
+        let mut kept = String::new();
+        for (text, bytes) in pieces {
+            let mut at = bytes.start;
+            let cut = |from: usize, to: usize| {
+                // Where escapes are undone a place in the text is not told by one in the body.
+                let is_whole = (from, to) == (bytes.start, bytes.end);
+                if is_whole {
+                    Some(&**text)
+                } else {
+                    text.get(from - bytes.start..to - bytes.start)
+                }
+            };
+            for comment in &self.comments {
+                if comment.end > at && comment.start < bytes.end {
+                    kept.push_str(cut(at, comment.start.max(at)).unwrap_or_default());
+                    at = comment.end.min(bytes.end);
+                }
+            }
+            kept.push_str(cut(at, bytes.end).unwrap_or_default());
+        }
+        kept
+    }
 }
 
 /// Pairs the delimiters that do not stand in `code`, stretches of the body. `O(n log n)`.
@@ -83,7 +116,7 @@ impl Hidden {
 /// A pair lies in one run of text; `%%` and `$$` at the front of a line may also end in a later one.
 /// One that nothing ends hides nothing.
 pub(super) fn ranges(body: &str, mut marks: Vec<Mark>, code: Vec<Range<usize>>) -> Hidden {
-    let code = Hidden { ranges: apart(code), open_comment: None };
+    let code = Hidden { ranges: apart(code), ..Hidden::default() };
     marks.retain(|mark| !code.covers(mark.at));
     marks.sort_by_key(|mark| mark.at);
     let next = next_of_kind(&marks);
@@ -102,7 +135,9 @@ pub(super) fn ranges(body: &str, mut marks: Vec<Mark>, code: Vec<Range<usize>>) 
         }
         match closing {
             Some((j, end)) => {
-                hidden.ranges.push(mark.at..end.at + 2 - usize::from(end.kind == MarkKind::Inline));
+                let range = mark.at..end.at + 2 - usize::from(end.kind == MarkKind::Inline);
+                hidden.comments.extend((mark.kind == MarkKind::Comment).then(|| range.clone()));
+                hidden.ranges.push(range);
                 i = j + 1;
             }
             None => i += 1,

@@ -13,7 +13,7 @@ const JOURNALS: &str = "journals";
 /// Properties whose values are lists; all others are kept whole, since a comma is no separator in a title.
 const LISTS: &[&str] = &["alias", "aliases", "tags"];
 
-/// The properties of the page: the `key:: value` lines at the very front, with or without a bullet, and the bytes they take.
+/// The properties of the page: the `key:: value` lines at the very front, with or without a bullet, and the bytes they take; `id` is that of the first block.
 pub(super) fn page_properties(body: &str) -> (Vec<Entry>, Range<usize>) {
     let mut entries = Vec::new();
     let mut at = 0;
@@ -21,6 +21,8 @@ pub(super) fn page_properties(body: &str) -> (Vec<Entry>, Range<usize>) {
         let text = line.trim();
         let text = if entries.is_empty() { text.strip_prefix("- ").unwrap_or(text) } else { text };
         match property(text) {
+            // What names a block names no page.
+            Some(("id", _)) => {}
             Some((key, value)) => {
                 entries.push(Entry { key: key.to_owned(), value: read(key, value), line: number });
             }

@@ -61,6 +61,16 @@ pub(super) fn is_quotation(code: &str) -> bool {
     inner.is_some_and(|inner| inner.contains("''") && !inner.contains('`'))
 }
 
+/// Whether a paragraph is a table: a line below its first is made of bars, dashes and colons.
+pub(super) fn is_table(paragraph: &str) -> bool {
+    let rules = |line: &str| {
+        let line = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
+        let made_of = |c: char| matches!(c, '|' | '-' | ':') || c.is_whitespace();
+        line.contains('|') && line.contains('-') && line.chars().all(made_of)
+    };
+    paragraph.contains('|') && paragraph.lines().skip(1).any(rules)
+}
+
 /// `code` with its backticks turned into dots.
 pub(super) fn quotation(code: &str) -> String {
     code.replace('`', ".")

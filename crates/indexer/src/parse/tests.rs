@@ -57,6 +57,12 @@ fn inline_links_are_found_where_readers_see_them() {
             &["Fern (f)", "Moss (m)"],
         ),
         (
+            "cells of a table are apart",
+            "| a | b |\n|---|---|\n| ` | [[A]] |\n| $HOME | [[B]] |\n| US$ | ` [[C]] |\n| 9%% | [[D]] |\n| 8%% | `[[E]]` |",
+            &["A", "B", "C", "D"],
+        ),
+        ("a code span over lines of prose", "a ` | [[A]]\n| ` [[B]]", &["B"]),
+        (
             "a Markdown link",
             "[the **fern**](<b c.md>) [x](d%20e.md#f%20g \"t\")",
             &["b c (the fern)", "d e#f g (x)"],
@@ -326,6 +332,7 @@ fn inline_tags_are_words_of_any_script() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("plain", "a #moss, #fern/soil. #a-b_c", &["moss", "fern/soil", "a-b_c"]),
         ("scripts", "#мох #苔 #हिन्दी #été #🌿", &["мох", "苔", "हिन्दी", "été", "🌿"]),
+        ("keycaps", "#️⃣ #\u{20e3} #❤️ #हि", &["❤️", "हि"]),
         ("digits", "#12 #1/2 #12a #2024-01", &["12a", "2024-01"]),
         ("not after a letter", "a#b (#c) x#", &[]),
         ("at the front", "#a\n#b\n> #c\n>#d\n\n- #e\n- **#f**", &["a", "b", "c", "d", "e", "f"]),
@@ -372,6 +379,25 @@ fn headings_cover_their_source_lines() {
 }
 
 #[test]
+fn headings_are_what_readers_see_of_them() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("a comment within", "# Plan %%secret%% now", &["Plan now"]),
+        ("a comment alone", "# %%secret%%\n%%draft%%\n---", &[]),
+        ("a comment before", "%%draft%% Other\n---", &["Other"]),
+        ("within a comment", "%%\n# One\n%%\n# Two", &["Two"]),
+        ("beside an escape", r"# A \* b %%c%%", &["A * b"]),
+        ("math", "# The $E=mc^2$ law\n\n$x$ and y\n===", &["The $E=mc^2$ law", "$x$ and y"]),
+        ("code", "# The `code` of <code>x</code>", &["The code of x"]),
+        ("the name of a block", "# Head ^h1\n## x^2\n### Both ^h2 {#id}", &["Head", "x^2", "Both"]),
+    ];
+    for (name, text, expected) in cases {
+        let note = read(text);
+        let found: Vec<&str> = note.headings.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(found, *expected, "{name}");
+    }
+}
+
+#[test]
 fn blocks_are_named_at_their_end() {
     let note = read(
         "one\ntwo ^p1\n\n- a ^l1\n  - b ^l2\n- c\n\n| t |\n|---|\n\n^t1\n\nno ^x y\n\n`^c` ^bad_id\n\n> q ^q1\n",
@@ -385,6 +411,20 @@ fn blocks_are_named_at_their_end() {
         ("q1", "> q ^q1"),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn blocks_that_begin_with_what_is_hidden_are_named() {
+    for (text, id) in [
+        ("$E=mc^2$ is famous ^eq1", "eq1"),
+        ("$$\nx\n$$\n\n^m1", "m1"),
+        ("%%todo%% text ^t1", "t1"),
+        ("<code>x</code> text ^k1", "k1"),
+    ] {
+        let blocks = read(text).blocks;
+        assert_eq!(blocks.iter().map(|block| &*block.id).collect::<Vec<_>>(), [id], "{text}");
+    }
+    assert_eq!(read("%%\ntext ^hidden\n%%").blocks, []);
 }
 
 #[test]
@@ -446,6 +486,10 @@ fn logseq_is_read_when_asked_for() {
     ];
     assert_eq!(links, expected);
     assert_eq!(note.body, text);
+
+    let (block, _) = read_as("pages/a.md", "- id:: 634f\n  topic:: [[Botany]]\n", &options);
+    assert_eq!(block.claimed_uri, None, "it names the first block");
+    assert_eq!(block.links.len(), 1);
 
     let (journal, _) = read_as("journals/2023_01_02.md", "- x", &options);
     assert_eq!(
