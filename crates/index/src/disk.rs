@@ -82,6 +82,18 @@ impl Disk {
         fs::create_dir_all(path)
     }
 
+    /// The same, but that nobody else may look into what is made.
+    pub(crate) fn create_private_folder(&self, path: &Path) -> io::Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        self.pass(Step::Create, path)?;
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(path)
+    }
+
     /// Makes an empty file that is read and written; fails where something is at `path`.
     pub fn create_new(&self, path: &Path) -> io::Result<File> {
         self.pass(Step::Create, path)?;

@@ -25,6 +25,19 @@ pub(crate) fn parts(
     has_next: bool,
     address: Option<&str>,
 ) -> Result<Parts, IndexError> {
+    let home = settings.store.canonicalize().ok();
+    for VaultSettings { root, .. } in &settings.vaults {
+        let lies_in = |home: &std::path::PathBuf| {
+            root.canonicalize().is_ok_and(|root| root.starts_with(home))
+        };
+        if home.as_ref().is_some_and(lies_in) {
+            let reason = format!(
+                "it lies in the folder of the index, {}; an index needs one of its own",
+                settings.store.display()
+            );
+            return Err(IndexError::Vault { root: root.clone(), reason });
+        }
+    }
     let mut store = Store::open(&settings.disk, &settings.store, address)?;
     let board = Board::default();
     let embedder = model.as_ref().map(|model| Arc::clone(&model.embedder));

@@ -202,6 +202,7 @@ fn check_store(config: &Config, paths: &Paths) -> Vec<Check> {
             error @ (StoreError::FutureVersion { .. }
             | StoreError::Changed { .. }
             | StoreError::NotEmpty { .. }
+            | StoreError::NoStore { .. }
             | StoreError::NoBackup { .. }
             | StoreError::Vector(_)),
         ) => vec![check(Outcome::Bad, error.to_string())],

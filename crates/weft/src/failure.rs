@@ -123,7 +123,7 @@ impl From<StoreError> for Failure {
             StoreError::NotEmpty { .. } => {
                 Self::usage(message).hint("move it away, or name another folder")
             }
-            StoreError::NoBackup { .. } => Self::usage(message),
+            StoreError::NoBackup { .. } | StoreError::NoStore { .. } => Self::usage(message),
             StoreError::Locked { .. }
             | StoreError::FutureVersion { .. }
             | StoreError::PastVersion { .. }
@@ -142,6 +142,9 @@ const PLACE_IS_WRONG: [ErrorKind; 4] = [
     ErrorKind::PermissionDenied,
     ErrorKind::ReadOnlyFilesystem,
 ];
+
+/// What it says where there is no room.
+const NO_ROOM: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
@@ -164,6 +167,12 @@ impl From<OpenError> for Failure {
                     if PLACE_IS_WRONG.contains(&source.kind()) =>
                 {
                     Self::usage(message).hint("the index needs a folder that it may write to: name one with --store DIR, or `store.path` in the settings")
+                }
+                IndexError::Store(StoreError::NoStore { .. }) => Self::usage(message),
+                IndexError::Store(StoreError::Io { source, .. })
+                    if NO_ROOM.contains(&source.kind()) =>
+                {
+                    Self::other(message).hint("make room on the disk of the index, or name a folder elsewhere with --store DIR")
                 }
                 IndexError::Store(_) => Self::other(message)
                     .hint("the index can be deleted at any time; it comes back the same"),

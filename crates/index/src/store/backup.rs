@@ -151,7 +151,8 @@ impl BackupWriter {
     /// Begins one in `folder`, where nothing may be yet.
     pub fn create(folder: &Path) -> Result<Self, StoreError> {
         refuse_unless_empty(folder)?;
-        fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+        let disk = Disk::default();
+        disk.create_private_folder(folder).map_err(StoreError::io("create", folder))?;
         let (folder, files) = (folder.to_owned(), Vec::new());
         Ok(Self { folder, files, open: None, finished: false })
     }
@@ -227,6 +228,7 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
     let disk = Disk::default();
     let copy = || {
         disk.remove_folder(&unfinished).map_err(StoreError::io("remove", &unfinished))?;
+        disk.create_private_folder(&unfinished).map_err(StoreError::io("create", &unfinished))?;
         for Listed { path, n_bytes, crc32 } in &list.files {
             let (from, to) = (place(folder, path)?, place(&unfinished, path)?);
             let bytes = disk::read(&from).map_err(StoreError::io("read", &from))?;

@@ -125,6 +125,12 @@ pub enum StoreError {
         /// Which folder.
         folder: PathBuf,
     },
+    /// A folder that is to be a store holds other things.
+    #[error("{} holds files and no index; an index needs a folder of its own: name one that is empty or not there yet", folder.display())]
+    NoStore {
+        /// Which folder.
+        folder: PathBuf,
+    },
     /// A folder is no backup.
     #[error("{} holds no backup, or one that was not finished", folder.display())]
     NoBackup {
@@ -155,6 +161,7 @@ impl StoreError {
             | Self::Io { .. }
             | Self::Changed { .. }
             | Self::NotEmpty { .. }
+            | Self::NoStore { .. }
             | Self::NoBackup { .. }
             | Self::Vector(_) => false,
         }
@@ -180,6 +187,18 @@ pub fn inspect(root: &Path) -> Result<Option<Newest>, StoreError> {
     Store::open(&Disk::default(), root, None)?.checkpoints().newest()
 }
 
+/// Whether `root` may hold a store: one lies there, or nothing that anybody has put there.
+fn may_hold_store(root: &Path) -> bool {
+    let is_put = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        !name.as_encoded_bytes().starts_with(b".") && name != "lost+found"
+    };
+    let checkpoints = Checkpoints::new(root.to_owned(), Disk::default());
+    [LOCK, CURRENT, ISSUED].iter().any(|file| root.join(file).exists())
+        || checkpoints.stored().is_ok_and(|stored| !stored.is_empty())
+        || !std::fs::read_dir(root).into_iter().flatten().flatten().any(is_put)
+}
+
 /// Takes away what lies where a file, or a folder, of another kind belongs.
 fn clear(disk: &Disk, root: &Path) -> Result<(), StoreError> {
     let files = [CURRENT, ISSUED, INTENDED, MODEL].map(|file| root.join(file));
@@ -196,9 +215,13 @@ fn clear(disk: &Disk, root: &Path) -> Result<(), StoreError> {
 impl Store {
     /// Opens or creates the folder `root` on `disk` and locks it; `address` tells others where this process can be asked.
     ///
-    /// What an interrupted run has left unfinished is removed.
+    /// What an interrupted run has left unfinished is removed; a new folder is open to its owner alone, as what it holds is as secret as the notes.
+    /// Fails where the folder holds other things: a store removes what is none of its own.
     pub fn open(disk: &Disk, root: &Path, address: Option<&str>) -> Result<Self, StoreError> {
-        disk.create_folder(root).map_err(StoreError::io("create", root))?;
+        if !may_hold_store(root) {
+            return Err(StoreError::NoStore { folder: root.to_owned() });
+        }
+        disk.create_private_folder(root).map_err(StoreError::io("create", root))?;
         let path = root.join(LOCK);
         let mut options = std::fs::File::options();
         let mut lock = options

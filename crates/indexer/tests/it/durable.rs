@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use weft_engine::SearchMode;
 use weft_index::embedder::{Embedder, Role};
-use weft_index::{BackupWriter, inspect, restore};
+use weft_index::{BackupWriter, StoreError, inspect, restore};
 use weft_indexer::{IndexError, IndexSettings, Indexer, Rescan};
 
 use crate::fake::{FakeEmbedder, Place, read_back, search, settle, uris};
@@ -359,4 +359,43 @@ fn a_look_that_is_broken_off_keeps_what_it_read() {
     let indexer = open();
     indexer.flush().expect("the rest");
     assert_eq!(n_notes(&indexer), n_files);
+}
+
+/// An index removes what is none of its own: once notes, where its folder was named for theirs.
+#[test]
+fn a_folder_of_other_things_is_no_store() {
+    let place = Place::new(&[("fern.md", b"# Fern\n")]);
+    let open = |store: &Path| {
+        let settings = IndexSettings { store: store.to_owned(), ..place.settings() };
+        Indexer::open(settings, None, None)
+    };
+    let other = place.outside().join("other");
+    std::fs::create_dir_all(other.join("vectors")).expect("a folder");
+    std::fs::write(other.join("vectors/basis.md"), "# Basis\n").expect("a file");
+    for (store, is_among_notes) in
+        [(&*other, false), (&*place.vault(), true), (place.outside(), true)]
+    {
+        let refused = open(store).err();
+        let is_named = match &refused {
+            Some(IndexError::Vault { .. }) => is_among_notes,
+            Some(IndexError::Store(StoreError::NoStore { .. })) => !is_among_notes,
+            Some(_) | None => false,
+        };
+        assert!(is_named, "{}: {:?}", store.display(), refused.map(|error| error.to_string()));
+    }
+    assert_eq!(files(&other).len() + files(&place.vault()).len(), 2, "nothing came or went");
+
+    // A disk of its own is empty, too.
+    let disk = place.outside().join("disk");
+    std::fs::create_dir_all(disk.join("lost+found")).expect("a folder");
+    open(&disk).expect("an index").stop();
+    open(&disk).expect("the same index");
+    let new = place.outside().join("above/new");
+    open(&new).expect("an index").stop();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(&new).expect("a folder").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "it is as secret as the notes");
+    }
 }
