@@ -46,6 +46,7 @@ impl Environment {
 /// The user's folders, by the XDG base directory specification.
 #[derive(Clone, Debug)]
 pub struct Paths {
+    home: Option<PathBuf>,
     data: PathBuf,
     config: Option<PathBuf>,
     cache: PathBuf,
@@ -70,7 +71,14 @@ impl Paths {
             cache: cache.join("weft"),
             state: state.join("weft"),
             runtime: absolute("XDG_RUNTIME_DIR"),
+            home,
         }
+    }
+
+    /// The user's home, where there is one.
+    #[must_use]
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// The user's own configuration, whether or not it is there.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
@@ -141,8 +141,9 @@ impl Config {
         sources: &Sources,
         environment: &Environment,
     ) -> Result<(Self, Vec<(Problem, Origin)>), ConfigError> {
-        let mut layers = Layers::default();
         let paths = Paths::new(environment);
+        let home = paths.home().map(PathBuf::from);
+        let mut layers = Layers { home: home.clone(), ..Layers::default() };
         let found = || paths.config_file().filter(|path| path.exists());
         if let Some(path) = sources.file.clone().or_else(found) {
             let text = std::fs::read_to_string(&path)
@@ -154,7 +155,8 @@ impl Config {
             let base = path.parent().map(PathBuf::from).unwrap_or_default();
             let origin = Origin::File(path);
             for (key, value) in leaves(table) {
-                layers.add(&key, vec![beside(&key, value, &base)], origin.clone());
+                let beside = |path: &str| base.join(at_home(path, home.as_deref()));
+                layers.add(&key, vec![placed(&key, value, &beside)], origin.clone());
             }
         }
         for (name, value) in environment.with_prefix(PREFIX) {
@@ -285,6 +287,7 @@ fn origin_of(origins: &BTreeMap<String, Origin>, key: &str) -> Origin {
 
 #[derive(Default)]
 struct Layers {
+    home: Option<PathBuf>,
     merged: Table,
     origins: BTreeMap<String, Origin>,
     problems: Vec<(Problem, Origin)>,
@@ -294,7 +297,15 @@ impl Layers {
     /// Sets `key` to the first of `readings` that fits; notes a problem where none does.
     fn add(&mut self, key: &str, readings: Vec<Value>, origin: Origin) {
         let mut first_error = None;
+        let home = self.home.clone();
+        let at_home = |path: &str| at_home(path, home.as_deref());
         for value in readings {
+            let value = match value {
+                Value::String(path) if MAY_BE_PATHS.contains(&key) => {
+                    Value::String(at_home(&path).to_string_lossy().into_owned())
+                }
+                value => placed(key, value, &at_home),
+            };
             let mut alone = Table::new();
             let tried = set(&mut alone, key, value.clone())
                 .and_then(|()| Settings::deserialize(Value::Table(alone)).map_err(reason));
@@ -317,7 +328,7 @@ impl Layers {
         self,
         environment: &Environment,
     ) -> Result<(Config, Vec<(Problem, Origin)>), ConfigError> {
-        let Self { merged, origins, mut problems } = self;
+        let Self { home: _, merged, origins, mut problems } = self;
         let settings = match Settings::deserialize(Value::Table(merged)) {
             Ok(settings) => settings,
             Err(error) => {
@@ -391,9 +402,23 @@ const PATHS: &[&str] = &[
 ];
 const PATHS_IN_LISTS: &[(&str, &str)] = &[("vaults", "root"), ("access.tokens", "file")];
 
+/// Settings that may be paths, from wherever the program runs.
+const MAY_BE_PATHS: &[&str] = &["embedding.model", "embedding.library", "embedding.cache_dir"];
+
+/// `path` with the user's home for a `~` at its front, which no shell replaces in a file or behind a `=`.
+fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
+    let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below, home) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        (Some(_) | None, _) => PathBuf::from(path),
+    }
+}
+
+/// A setting whose paths are put in their place.
+///
 /// Relative paths in a file are meant from the file's own folder.
-fn beside(key: &str, value: Value, base: &std::path::Path) -> Value {
-    let joined = |text: &str| base.join(text).to_string_lossy().into_owned();
+fn placed(key: &str, value: Value, place: &dyn Fn(&str) -> PathBuf) -> Value {
+    let joined = |text: &str| place(text).to_string_lossy().into_owned();
     match (key, value) {
         (key, Value::String(path)) if PATHS.contains(&key) => Value::String(joined(&path)),
         (key, Value::String(path)) if key.starts_with("tokens.tokenizers.") => {
@@ -427,6 +452,22 @@ fn flatten(key: String, value: serde_json::Value, into: &mut Vec<(String, serde_
 mod tests {
     use super::*;
     use crate::config::DEFAULT_TOML;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_tilde_is_the_users_home() {
+        let file = "vaults = [{root = \"~/notes\"}, {root = \"~\"}, {root = \"/~/a\"}]\n[tls]\ncertificate = \"~\"\nkey = \"~x/key\"\n";
+        let flags = [("store.path", "~/store"), ("embedding.model", "~/models/e5")];
+        let variables = [("HOME", "/home/ann"), ("WEFT__LOG__AUDIT", "~/audit.log")];
+        let config = load(Some(file), &variables, &flags).unwrap();
+        let Settings { vaults, store, embedding, log, tls, .. } = &config.settings;
+        let roots: Vec<&Path> = vaults.iter().map(|vault| vault.root.as_path()).collect();
+        assert_eq!(roots, ["/home/ann/notes", "/home/ann", "/~/a"].map(Path::new));
+        assert_eq!(store.path.as_deref(), Some(Path::new("/home/ann/store")));
+        assert_eq!(embedding.model, "/home/ann/models/e5");
+        assert_eq!(log.audit.as_deref(), Some(Path::new("/home/ann/audit.log")));
+        assert!(tls.key.as_ref().unwrap().ends_with("~x/key"), "somebody else's is not known");
+    }
 
     fn load(
         file: Option<&str>,
