@@ -253,10 +253,14 @@ struct MarkdownLink<'v>(&'v LinkView<'v>);
 impl fmt::Display for MarkdownLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('[')?;
-        for c in self.0.title.chars() {
+        let mut title = self.0.title.chars().peekable();
+        while let Some(c) = title.next() {
+            // One that begins no character reference is itself.
+            let refers = title.peek().is_some_and(|next| next.is_alphanumeric() || *next == '#');
             match c {
-                '[' | ']' | '\\' | '`' => write!(f, "\\{c}")?,
-                '\n' | '\r' => f.write_char(' ')?,
+                '&' if !refers => f.write_char('&')?,
+                '[' | ']' | '\\' | '`' | '<' | '&' => write!(f, "\\{c}")?,
+                c if c.is_control() => f.write_char(' ')?,
                 c => f.write_char(c)?,
             }
         }
@@ -264,17 +268,17 @@ impl fmt::Display for MarkdownLink<'_> {
         let uri = self.0.uri;
         let bare = !uri.is_empty()
             && !uri.starts_with('<')
-            && uri
-                .chars()
-                .all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '\\'));
+            && uri.chars().all(|c| {
+                !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '\\' | '&')
+            });
         if bare {
             f.write_str(uri)?;
         } else {
             f.write_char('<')?;
             for c in uri.chars() {
                 match c {
-                    '<' | '>' | '\\' => write!(f, "\\{c}")?,
-                    '\n' | '\r' => f.write_char(' ')?,
+                    '<' | '>' | '\\' | '&' => write!(f, "\\{c}")?,
+                    c if c.is_control() => write!(f, "%{:02X}", u32::from(c))?,
                     c => f.write_char(c)?,
                 }
             }
@@ -289,11 +293,27 @@ struct XmlLink<'v>(&'v LinkView<'v>);
 
 impl fmt::Display for XmlLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, " uri=\"{}\" title=\"{}\"", Escaped(self.0.uri), Escaped(&self.0.title))
+        write!(f, " uri=\"{}\" title=\"{}\"", Attribute(self.0.uri), Attribute(&self.0.title))
     }
 }
 
-/// Text between tags or in an attribute; characters that XML cannot hold become U+FFFD.
+/// Text in an attribute, where parsers turn line ends and tabs into spaces unless they are escaped.
+struct Attribute<'v>(&'v str);
+
+impl fmt::Display for Attribute<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.0.split_inclusive(['\n', '\t']) {
+            match piece.strip_suffix(['\n', '\t']) {
+                Some(text) if piece.ends_with('\n') => write!(f, "{}&#10;", Escaped(text))?,
+                Some(text) => write!(f, "{}&#9;", Escaped(text))?,
+                None => write!(f, "{}", Escaped(piece))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Text between tags; characters that XML cannot hold become U+FFFD.
 struct Escaped<'v>(&'v str);
 
 impl fmt::Display for Escaped<'_> {

@@ -34,7 +34,7 @@ fn markdown_puts_the_focus_note_first_and_keeps_texts_in_their_fences() {
 - object: [shade](shade)
 - contextual_path: [garden](garden)
 - children: [frond](frond)
-- prior_siblings: [Moss \\[green\\] & <soft>](<moss (1)>)
+- prior_siblings: [Moss \\[green\\] & \\<soft>](<moss (1)>)
 
 `````markdown
 Likes it wet.
@@ -62,7 +62,7 @@ code
 - relation: Child
 - parent: [fern](fern)
 
-## 4. [Moss \\[green\\] & <soft>](<moss (1)>)
+## 4. [Moss \\[green\\] & \\<soft>](<moss (1)>)
 
 - relation: PriorSibling
 - parent: [garden](garden)
@@ -109,12 +109,12 @@ fn json_for_a_model_writes_links_as_links_and_a_line_for_each_note() {
     assert_eq!(
         text.lines().skip(1).collect::<Vec<_>>(),
         [
-            r#""focus_note":{"note":"[fern](fern)","parent":"[garden](garden)","object":"[shade](shade)","contextual_path":["[garden](garden)"],"children":["[frond](frond)"],"prior_siblings":["[Moss \\[green\\] & <soft>](<moss (1)>)"],"details":"Likes it wet.\n```\ncode\n````\n"},"#,
+            r#""focus_note":{"note":"[fern](fern)","parent":"[garden](garden)","object":"[shade](shade)","contextual_path":["[garden](garden)"],"children":["[frond](frond)"],"prior_siblings":["[Moss \\[green\\] & \\<soft>](<moss (1)>)"],"details":"Likes it wet.\n```\ncode\n````\n"},"#,
             r#""related_notes":["#,
             r#"{"note":"[garden](garden)","relation":"Parent, NoteInContextualPath","details":""},"#,
             r#"{"note":"[shade](shade)","relation":"Object","details":"</details> ]]> \u0001"},"#,
             r#"{"note":"[frond](frond)","relation":"Child","parent":"[fern](fern)","details":""},"#,
-            r#"{"note":"[Moss \\[green\\] & <soft>](<moss (1)>)","relation":"PriorSibling","parent":"[garden](garden)","details":""}"#,
+            r#"{"note":"[Moss \\[green\\] & \\<soft>](<moss (1)>)","relation":"PriorSibling","parent":"[garden](garden)","details":""}"#,
             "]}",
         ]
     );
