@@ -111,7 +111,9 @@ impl Engine {
             sibling_of_target: *sibling_of_target,
         };
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
-        let question = question(&(graph.uri(focus), filter, options, estimator_name));
+        // The generations of another store are others, though they bear the same numbers.
+        let state = notes.total().digest;
+        let question = question(&(graph.uri(focus), filter, options, estimator_name, state));
         let stop = || self.stop.check().is_err();
         let run = Request {
             focus,
