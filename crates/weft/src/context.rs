@@ -159,12 +159,18 @@ impl ContextArgs {
         let filter = Filter::from(filter);
         let walk = walk_of(walk, tree, &filter)?;
         if let Some(path) = from {
-            notes.extend(notes_of(&answer_at(&path)?).ok_or_else(|| {
+            let found = notes_of(&answer_at(&path)?).ok_or_else(|| {
                 Failure::usage(format!(
                     "{} is no answer of search, tree or related; write one with --format json",
                     path.display()
                 ))
-            })?);
+            })?;
+            // Without a note to go by the query would look among all.
+            if found.is_empty() {
+                let path = path.display();
+                return Err(Failure::missing(format!("the answer in {path} holds no note")));
+            }
+            notes.extend(found);
         }
         Ok(AssembleRequest {
             query: query.unwrap_or_default(),

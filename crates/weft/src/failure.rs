@@ -38,6 +38,10 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self::new(NOT_FOUND, message)
+    }
+
     pub(crate) fn other(message: impl Into<String>) -> Self {
         Self::new(OTHER, message)
     }

@@ -1,11 +1,13 @@
 //! `weft related`: flags to a request.
 
+use std::io::IsTerminal as _;
+
 use clap::Args;
 use weft_proto::noteweft::v1::{RelatedRequest, Rendering};
 
 use crate::asker::Asker;
 use crate::cli::{FilterArgs, Form, Format, Global};
-use crate::commands::{aside, json};
+use crate::commands::{aside, json, write_plain};
 use crate::failure::Failure;
 use crate::print;
 use crate::when::Timed as _;
@@ -19,7 +21,7 @@ pub(crate) struct RelatedArgs {
     /// Tokens that related notes may cost; the note itself comes on top.
     #[arg(long, value_name = "TOKENS", default_value_t = 2000, allow_negative_numbers = true)]
     budget: i64,
-    /// Tokens of the whole answer instead, the note itself included.
+    /// Tokens that the note itself and what is related may cost together, instead; the marks of a rendering come on top.
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget", allow_negative_numbers = true)]
     window: Option<i64>,
     /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
@@ -84,7 +86,13 @@ pub(crate) async fn ask(
     Ok(match &answer.rendered {
         Some(text) => {
             aside(&account);
-            print::harmless(text)
+            if std::io::stdout().is_terminal() {
+                print::harmless(text)
+            } else {
+                // What a program takes on is the answer to the byte; a terminal could be steered by it.
+                write_plain(text)?;
+                String::new()
+            }
         }
         None => print::related(&answer) + &account,
     })
