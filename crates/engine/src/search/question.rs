@@ -1,7 +1,7 @@
 //! A search read against one snapshot, and its candidates with the exact scores of both legs.
 
 use weft_gars::bridge;
-use weft_index::keyword::{KeywordHit, KeywordQuery, Mention};
+use weft_index::keyword::{KeywordQuery, Mention};
 use weft_index::notes::Tally;
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
@@ -111,7 +111,7 @@ impl Question<'_> {
         stop.check()?;
         let mut found: NoteMap<Candidate> = NoteMap::default();
         if with_words {
-            let hits = self.best_by_word(k, stop)?;
+            let hits = self.snapshot.keyword.search(&self.words, k, &self.passing)?;
             // Room for what the vectors bring, too.
             found.reserve(2 * hits.len());
             let attainable = self.words.attainable();
@@ -138,30 +138,6 @@ impl Question<'_> {
         let mut pool = Pool { members: NoteMap::default() };
         self.admit(&mut pool, found)?;
         Ok(pool)
-    }
-
-    /// The `k` notes that answer best by word, ties by uri.
-    ///
-    /// The word index settles ties by slot, which depends on the order in which notes came: where it cut between equals, it is asked for all of them.
-    fn best_by_word(&self, k: usize, stop: &Stop) -> Result<Vec<KeywordHit>, EngineError> {
-        let mut n = k;
-        loop {
-            stop.check()?;
-            let mut hits = self.snapshot.keyword.search(&self.words, n + 1, &self.passing)?;
-            let Some(floor) = hits.get(k - 1).map(|hit| hit.score) else { return Ok(hits) };
-            if hits.len() > n && hits[n].score >= floor {
-                n = n.saturating_mul(2);
-                continue;
-            }
-            let first = hits.partition_point(|hit| hit.score > floor);
-            let end = hits.partition_point(|hit| hit.score >= floor);
-            if end > k {
-                let graph = self.snapshot.notes.graph();
-                hits[first..end].sort_unstable_by_key(|hit| graph.uri(hit.note));
-            }
-            hits.truncate(k);
-            return Ok(hits);
-        }
     }
 
     /// The `k` notes whose best chunks are most like `vector`, each with the score of its best chunk where that is certain.

@@ -8,7 +8,7 @@ use weft_index::vector::{RowId, VectorParams, VectorSearch as _};
 use weft_model::{Chunk, Span};
 
 use crate::bridge::WORDS;
-use crate::vault::{Directions, Vault, hit, request, uris, vault, vault_of_words};
+use crate::vault::{Directions, Vault, hit, request, uris, vault};
 
 /// Notes about editors and snakes, linked, so that words, vectors, names and links all lead from one to another.
 fn editors() -> Vault {
@@ -121,25 +121,6 @@ fn who_asks_for_more_than_a_leg_brings_has_them_and_is_told_of_the_rest() {
             let answer = vault.ask(&request);
             assert_eq!((answer.hits.len(), answer.truncated), (n_hits, truncated), "{limit}");
         }
-    }
-}
-
-#[test]
-fn equals_are_cut_by_name_however_the_notes_came() {
-    let mut files: Vec<_> =
-        (0..40).map(|at| (format!("note{at:02}.md"), "fern\n".to_owned())).collect();
-    files.push(("best.md".to_owned(), "fern fern\n".to_owned()));
-    for _ in 0..2 {
-        let mut vault = vault_of_words(&files);
-        for (n, expected) in [(1, "note00"), (2, "note01"), (7, "note06"), (39, "note38")] {
-            vault.settings.candidates_per_leg = n + 1;
-            let mut request = SearchRequest { limit: n + 1, ..request("fern") };
-            request.without.graph = true;
-            let answer = vault.ask(&request);
-            assert_eq!(answer.hits.len(), n + 1);
-            assert_eq!((uris(&answer)[0], uris(&answer)[n]), ("best", expected));
-        }
-        files.reverse();
     }
 }
 
