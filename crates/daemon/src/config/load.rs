@@ -300,12 +300,7 @@ impl Layers {
         let home = self.home.clone();
         let at_home = |path: &str| at_home(path, home.as_deref());
         for value in readings {
-            let value = match value {
-                Value::String(path) if MAY_BE_PATHS.contains(&key) => {
-                    Value::String(at_home(&path).to_string_lossy().into_owned())
-                }
-                value => placed(key, value, &at_home),
-            };
+            let value = placed(key, value, &at_home);
             let mut alone = Table::new();
             let tried = set(&mut alone, key, value.clone())
                 .and_then(|()| Settings::deserialize(Value::Table(alone)).map_err(reason));
@@ -421,6 +416,10 @@ fn placed(key: &str, value: Value, place: &dyn Fn(&str) -> PathBuf) -> Value {
     let joined = |text: &str| place(text).to_string_lossy().into_owned();
     match (key, value) {
         (key, Value::String(path)) if PATHS.contains(&key) => Value::String(joined(&path)),
+        // One that names no home is a name as well as a path, and stays as it is.
+        (key, Value::String(path)) if MAY_BE_PATHS.contains(&key) && path.starts_with('~') => {
+            Value::String(joined(&path))
+        }
         (key, Value::String(path)) if key.starts_with("tokens.tokenizers.") => {
             Value::String(joined(&path))
         }
