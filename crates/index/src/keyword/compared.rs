@@ -51,7 +51,7 @@ impl Compared {
         let mut compared = HashMap::with_capacity(files.len());
         for file in files {
             // Asked before it is read, so that what is changed meanwhile is compared again.
-            let now = Facts::of(&place.0.join(file));
+            let now = Facts::of(&place.path().join(file));
             let known = self.0.get(file).copied();
             // Reading it would end the process where it is mapped.
             if Facts::is_cut(known.flatten(), now) {

@@ -25,6 +25,7 @@ pub(super) struct IndexFolder {
     files: MmapDirectory,
     folder: PathBuf,
     disk: Disk,
+    place: Place,
     /// Files that are written and not durable yet.
     pending: Arc<Mutex<Vec<PathBuf>>>,
 }
@@ -33,8 +34,8 @@ impl IndexFolder {
     /// Opens the folder, which must be there.
     pub(super) fn open(disk: &Disk, folder: &Path, place: &Place) -> Result<Self, KeywordError> {
         let files = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
-        let (folder, disk, pending) = (folder.to_owned(), disk.clone(), Arc::default());
-        Ok(Self { files, folder, disk, pending })
+        let (folder, disk, place) = (folder.to_owned(), disk.clone(), place.clone());
+        Ok(Self { files, folder, disk, place, pending: Arc::default() })
     }
 
     /// A file is to be made durable.
@@ -95,7 +96,8 @@ impl Directory for IndexFolder {
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         let full = self.folder.join(path);
-        let file = self.disk.create_new(&full).map_err(|error| {
+        let file = self.disk.create_new(&full).inspect_err(|error| self.place.refuse(error));
+        let file = file.map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 OpenWriteError::FileAlreadyExists(path.to_owned())
             } else {
@@ -116,10 +118,12 @@ impl Directory for IndexFolder {
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         let full = self.folder.join(path);
         if path != Path::new(MANAGED_FILE) {
-            return self.disk.swap(&full, &sealed(data));
+            let swapped = self.disk.swap(&full, &sealed(data));
+            return swapped.inspect_err(|error| self.place.refuse(error));
         }
         // Written anew for each file that is made: durable with them.
-        self.disk.swap_for_now(&full, &sealed(data))?;
+        let swapped = self.disk.swap_for_now(&full, &sealed(data));
+        swapped.inspect_err(|error| self.place.refuse(error))?;
         self.push(full);
         Ok(())
     }
@@ -149,8 +153,9 @@ struct Written {
 
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.folder.disk.pass(Step::Write, &self.path)?;
-        self.file.write(bytes)
+        let Self { file, path, folder } = self;
+        let written = folder.disk.pass(Step::Write, path).and_then(|()| file.write(bytes));
+        written.inspect_err(|error| folder.place.refuse(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {

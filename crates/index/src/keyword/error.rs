@@ -1,7 +1,8 @@
 //! What can go wrong with the word index.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
@@ -41,7 +42,7 @@ pub enum KeywordError {
         /// Where the index lies.
         folder: PathBuf,
         /// What the system said.
-        source: Arc<std::io::Error>,
+        source: Arc<io::Error>,
     },
     /// The indexing library failed in a way that is neither the files' nor the system's fault.
     #[error("the word index in {} failed: {detail}", folder.display())]
@@ -84,13 +85,39 @@ impl KeywordError {
     }
 }
 
-/// Where errors happen: turns what libraries report into what callers can act on.
-#[derive(Clone, Debug)]
-pub(super) struct Place(pub(super) Arc<PathBuf>);
+/// Where errors happen: turns what libraries report into what callers can act on. Cloning shares everything.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    folder: Arc<PathBuf>,
+    /// What the system refused since the last commit, for where the library tells only that a thread of it ended.
+    refused: Arc<Mutex<Option<Arc<io::Error>>>>,
+}
 
 impl Place {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: Arc::new(folder.to_path_buf()), ..Self::default() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+
     fn folder(&self) -> PathBuf {
-        self.0.as_ref().clone()
+        self.folder.as_ref().clone()
+    }
+
+    /// Notes what the system refused to write.
+    pub(super) fn refuse(&self, error: &io::Error) {
+        let again = match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(again));
+    }
+
+    /// Forgets what the system refused.
+    pub(super) fn commit(&self) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub(super) fn corrupt(&self, detail: impl Into<String>) -> KeywordError {
@@ -109,7 +136,7 @@ impl Place {
         }
     }
 
-    pub(super) fn io(&self, source: impl Into<Arc<std::io::Error>>) -> KeywordError {
+    pub(super) fn io(&self, source: impl Into<Arc<io::Error>>) -> KeywordError {
         let source = source.into();
         if is_damage(&source) {
             return self.corrupt(source.to_string());
@@ -129,10 +156,10 @@ impl Place {
             OpenDirectoryError::IoError { io_error: source, .. }
             | OpenDirectoryError::FailedToCreateTempDir(source) => self.io(source),
             OpenDirectoryError::DoesNotExist(_) => {
-                self.io(std::io::Error::from(std::io::ErrorKind::NotFound))
+                self.io(io::Error::from(io::ErrorKind::NotFound))
             }
             OpenDirectoryError::NotADirectory(_) => {
-                self.io(std::io::Error::from(std::io::ErrorKind::NotADirectory))
+                self.io(io::Error::from(io::ErrorKind::NotADirectory))
             }
         }
     }
@@ -153,6 +180,7 @@ impl Place {
     }
 
     pub(super) fn tantivy(&self, error: TantivyError) -> KeywordError {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match error {
             TantivyError::LockFailure(error, _) => self.lock(error),
             TantivyError::OpenDirectoryError(error) => self.directory(error),
@@ -180,9 +208,10 @@ impl Place {
             | TantivyError::InternalError(_)
             | TantivyError::MissingPlugin(_)
             | TantivyError::ConflictingPlugins(_)
-            | TantivyError::UnexpectedPlugin(_)) => {
-                KeywordError::Failed { folder: self.folder(), detail: error.to_string() }
-            }
+            | TantivyError::UnexpectedPlugin(_)) => match refused {
+                Some(source) => self.io(source),
+                None => KeywordError::Failed { folder: self.folder(), detail: error.to_string() },
+            },
         }
     }
 }
@@ -190,8 +219,8 @@ impl Place {
 /// Whether an error tells of the files rather than the system.
 ///
 /// What the library cannot decode it reports as one of these kinds.
-fn is_damage(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind;
     matches!(
         error.kind(),
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput

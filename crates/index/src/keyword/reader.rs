@@ -176,7 +176,7 @@ impl KeywordReader {
             scoring: Scoring::default(),
             fallback: Language::English,
             is_past: true,
-            place: Place(Arc::default()),
+            place: Place::default(),
             doubt: Arc::default(),
             scratch: Mutex::default(),
         };

@@ -118,12 +118,12 @@ impl KeywordWriter {
         folder: &Path,
         settings: KeywordSettings,
     ) -> Result<(Self, KeywordReader), KeywordError> {
-        Self::open(Some(disk.clone()), Place(Arc::new(folder.to_path_buf())), settings, false)
+        Self::open(Some(disk.clone()), Place::new(folder), settings, false)
     }
 
     /// The same with an index that lives in memory and is gone with its writer and readers.
     pub fn in_memory(settings: KeywordSettings) -> Result<(Self, KeywordReader), KeywordError> {
-        Self::open(None, Place(Arc::new(PathBuf::from("memory"))), settings, false)
+        Self::open(None, Place::new(Path::new("memory")), settings, false)
     }
 
     /// Throws away what lies in `folder` and begins an empty index there.
@@ -134,7 +134,7 @@ impl KeywordWriter {
         folder: &Path,
         settings: KeywordSettings,
     ) -> Result<(Self, KeywordReader), KeywordError> {
-        Self::open(Some(disk.clone()), Place(Arc::new(folder.to_path_buf())), settings, true)
+        Self::open(Some(disk.clone()), Place::new(folder), settings, true)
     }
 
     fn open(
@@ -285,6 +285,7 @@ impl KeywordWriter {
             let mut commit = writer.prepare_commit().map_err(failed)?;
             commit.set_payload(&payload);
             commit.commit().map_err(failed)?;
+            self.place.commit();
         }
         self.pending = NoteBits::default();
         self.reload(generation)
@@ -402,7 +403,7 @@ impl KeywordWriter {
             let metas = self.index.load_metas().map_err(|error| self.place.tantivy(error))?;
             let named: HashSet<PathBuf> = metas.segments.iter().flat_map(files_of).collect();
             // What cannot be removed is in the way of few, and says so.
-            let _ = remove_segments(disk, &self.place.0, |file| named.contains(file));
+            let _ = remove_segments(disk, self.place.path(), |file| named.contains(file));
         }
         let KeywordSettings { threads, heap_bytes_per_thread, .. } = self.settings;
         let threads = threads.max(1);
@@ -443,7 +444,7 @@ impl Opened {
         let failed = |error| place.tantivy(error);
         let (directory, lock): (Box<dyn Directory>, _) = match disk {
             Some(disk) => {
-                let folder: &Path = &place.0;
+                let folder = place.path();
                 if folder.is_file() && !anew {
                     return Err(place.corrupt("a file lies in its place"));
                 }

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
+use weft_index::keyword::KeywordError;
 use weft_index::{Disk, Gate, Step};
 use weft_indexer::{
-    Content, Expected, FuseOptions, IndexSettings, Indexer, Rescan, Write, WriteError,
+    Content, Expected, FuseOptions, IndexError, IndexSettings, Indexer, Rescan, Write, WriteError,
 };
 use weft_testkit::FailingDisk;
 
@@ -192,6 +193,42 @@ fn a_full_disk_is_told_of_and_outlived() {
         std::thread::sleep(Duration::from_millis(50));
     }
     Truth::default().assert(&place, &indexer, "there is room again");
+}
+
+/// A disk on which files of words can be made and not filled.
+struct NoWords(AtomicBool);
+
+impl Gate for NoWords {
+    fn pass(&self, step: Step, path: &Path) -> std::io::Result<()> {
+        let is_full = self.0.load(Ordering::SeqCst) && step == Step::Write;
+        let is_meant = is_full && path.iter().any(|part| part == "keyword");
+        if is_meant { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+/// The library that writes words tells only that a thread of it ended.
+#[test]
+fn words_without_room_say_so() {
+    let (place, disk) = (Place::new(FILES), Arc::new(NoWords(AtomicBool::new(false))));
+    let gate = Arc::clone(&disk) as Arc<dyn Gate>;
+    let settings = IndexSettings { disk: Disk::behind(gate), ..place.settings() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    disk.0.store(true, Ordering::SeqCst);
+    for n in 0..3 {
+        let word = |at: u32| format!("word{n}x{at} ");
+        place.write(&format!("long{n}.md"), (0..30_000).map(word).collect::<String>().as_bytes());
+    }
+    let error = indexer.flush().expect_err("there is no room");
+    let is_full = matches!(
+        &error,
+        IndexError::Keyword(KeywordError::Io { source, .. })
+            if source.kind() == std::io::ErrorKind::StorageFull
+    );
+    assert!(is_full, "{error}");
+    disk.0.store(false, Ordering::SeqCst);
+    indexer.flush().expect("there is room again");
+    assert_eq!(uris(&search(&indexer, "word2x29999", SearchMode::Keyword)), ["long2"]);
 }
 
 #[test]
