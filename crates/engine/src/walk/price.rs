@@ -40,8 +40,35 @@ pub(super) fn price(
     reason = "the value is clamped to 0..=100 before"
 )]
 fn worth(value: &Value) -> u32 {
-    match value {
-        Value::Number { text: _, value } => value.clamp(0.0, f64::from(MOST_WORTH)).round() as u32,
-        Value::Null | Value::Bool { .. } | Value::Text(_) | Value::List(_) | Value::Map(_) => 0,
+    let number = match value {
+        Value::Number { text: _, value } => *value,
+        // A number in quotes is one, as it is for filters.
+        Value::Text(text) => {
+            text.trim().parse().ok().filter(|it: &f64| it.is_finite()).unwrap_or(0.0)
+        }
+        Value::Null | Value::Bool { .. } | Value::List(_) | Value::Map(_) => 0.0,
+    };
+    number.clamp(0.0, f64::from(MOST_WORTH)).round() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_worth_what_they_say() {
+        let text = |text: &str| Value::Text(text.into());
+        let number = |value| Value::Number { text: String::new(), value };
+        for (value, expected) in [
+            (number(95.4), 95),
+            (number(-3.0), 0),
+            (number(1e9), MOST_WORTH),
+            (text(" 95 "), 95),
+            (text("much"), 0),
+            (text("inf"), 0),
+            (Value::Null, 0),
+        ] {
+            assert_eq!(worth(&value), expected, "{value:?}");
+        }
     }
 }
