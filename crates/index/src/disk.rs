@@ -182,27 +182,27 @@ impl Disk {
     ///
     /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
     pub fn swap(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let beside = beside(path);
-        let swapped = self.write(&beside, bytes).and_then(|()| self.rename(&beside, path));
-        swapped.inspect_err(|_| self.give_up(&beside))
+        self.swap_written(path, |beside| self.write(beside, bytes))
     }
 
     /// The same, but that the bytes are durable only when somebody has made them so.
     pub(crate) fn swap_for_now(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let beside = beside(path);
-        let swap = || {
-            self.pass(Step::Create, &beside)?;
-            let mut file = File::create(&beside)?;
-            self.write_all(&mut file, &beside, bytes)?;
-            self.rename(&beside, path)
-        };
-        swap().inspect_err(|_| self.give_up(&beside))
+        self.swap_written(path, |beside| {
+            self.pass(Step::Create, beside)?;
+            self.write_all(&mut File::create(beside)?, beside, bytes)
+        })
     }
 
-    /// Takes away what could not be put in its place: a disk that is full needs the room.
-    fn give_up(&self, path: &Path) {
-        // Where that fails, too, the next start does it.
-        let _ = self.remove_file(path);
+    /// Puts what `write` makes beside `path` in its place, or takes it away: a disk that is full needs the room.
+    fn swap_written(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let beside = beside(path);
+        let swapped = write(&beside).and_then(|()| self.rename(&beside, path));
+        // Where it cannot be taken away, either, the next start does it.
+        swapped.inspect_err(|_| drop(self.remove_file(&beside)))
     }
 
     /// The same, durably.

@@ -23,7 +23,6 @@ use crate::disk::{Disk, Step, sealed, unsealed};
 #[derive(Clone, Debug)]
 pub(super) struct IndexFolder {
     files: MmapDirectory,
-    folder: PathBuf,
     disk: Disk,
     place: Place,
     /// Files that are written and not durable yet.
@@ -32,10 +31,10 @@ pub(super) struct IndexFolder {
 
 impl IndexFolder {
     /// Opens the folder, which must be there.
-    pub(super) fn open(disk: &Disk, folder: &Path, place: &Place) -> Result<Self, KeywordError> {
-        let files = MmapDirectory::open(folder).map_err(|error| place.directory(error))?;
-        let (folder, disk, place) = (folder.to_owned(), disk.clone(), place.clone());
-        Ok(Self { files, folder, disk, place, pending: Arc::default() })
+    pub(super) fn open(disk: &Disk, place: &Place) -> Result<Self, KeywordError> {
+        let files = MmapDirectory::open(place.path()).map_err(|error| place.directory(error))?;
+        let (disk, place, pending) = (disk.clone(), place.clone(), Arc::default());
+        Ok(Self { files, disk, place, pending })
     }
 
     /// A file is to be made durable.
@@ -66,7 +65,7 @@ impl IndexFolder {
     }
 
     fn pass(&self, step: Step, path: &Path) -> io::Result<()> {
-        self.disk.pass(step, &self.folder.join(path))
+        self.disk.pass(step, &self.place.path().join(path))
     }
 
     /// Forgets files that nobody reads any more.
@@ -95,7 +94,7 @@ impl Directory for IndexFolder {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let full = self.folder.join(path);
+        let full = self.place.path().join(path);
         let file = self.disk.create_new(&full).inspect_err(|error| self.place.refuse(error));
         let file = file.map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
@@ -116,7 +115,7 @@ impl Directory for IndexFolder {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        let full = self.folder.join(path);
+        let full = self.place.path().join(path);
         if path != Path::new(MANAGED_FILE) {
             let swapped = self.disk.swap(&full, &sealed(data));
             return swapped.inspect_err(|error| self.place.refuse(error));
@@ -132,7 +131,7 @@ impl Directory for IndexFolder {
         // Files came or went: this is called once for each commit and each removal.
         self.forget_unmapped();
         self.sync_files()?;
-        self.disk.sync_folder(&self.folder)
+        self.disk.sync_folder(self.place.path())
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {

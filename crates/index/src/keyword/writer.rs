@@ -455,7 +455,7 @@ impl Opened {
                     disk.create_folder(folder)
                 };
                 begin().map_err(|error| place.io(error))?;
-                let files = IndexFolder::open(disk, folder, place)?;
+                let files = IndexFolder::open(disk, place)?;
                 let lock = lock(&files, place)?;
                 if anew {
                     remove_index_files(disk, folder).map_err(|error| place.io(error))?;

@@ -228,17 +228,14 @@ impl VectorIndex {
         // A note that is back after the graph was built without it may have the rows it had.
         let unlinked = graph.unlinked();
         let is_led_to = |row: u32| graph.links(row).next().is_some() || unlinked.contains(&row);
-        let mut rows = self
+        let rows = self
             .blocks
             .iter()
             .zip((0..).step_by(BLOCK_ROWS))
             .flat_map(|(block, first)| positions(&block.live).map(move |at| first + at));
-        let mut known = rows.by_ref().take_while(|row| *row < graph.n_rows());
-        if known.all(|row| is_led_to(to_u32(row))) {
-            Ok(())
-        } else {
-            Err(VectorError::ForeignGraph)
-        }
+        let mut known = rows.take_while(|row| *row < graph.n_rows());
+        let leads_to_all = known.all(|row| is_led_to(to_u32(row)));
+        if leads_to_all { Ok(()) } else { Err(VectorError::ForeignGraph) }
     }
 
     /// A checksum over the scales of the first `n_rows` rows' codes, which tells one set of rows from another.
