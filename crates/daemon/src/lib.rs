@@ -24,6 +24,7 @@ pub use net::nearby;
 pub use paths::{Environment, Paths};
 pub use runtime::runtime;
 pub use services::{Limits, Services};
+pub use status::is_full;
 pub use vaults::{OpenError, Stay, Vaults};
 pub use weft_index::embedder::Role;
 pub use weft_index::{BackupWriter, Copied, Newest, Piece, StoreError, inspect, restore};

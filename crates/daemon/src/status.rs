@@ -114,7 +114,8 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
 }
 
 /// Whether a disk without room is what stands behind an error.
-fn is_full(error: &(dyn Error + 'static)) -> bool {
+#[must_use]
+pub fn is_full(error: &(dyn Error + 'static)) -> bool {
     let io = |error: &(dyn Error + 'static)| {
         // The word index shares what its library was told.
         let shared = || error.downcast_ref::<Arc<io::Error>>().map(AsRef::as_ref);

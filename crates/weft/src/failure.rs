@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 use weft_daemon::config::ConfigError;
-use weft_daemon::{IndexError, OpenError, ServeError, StoreError};
+use weft_daemon::{IndexError, OpenError, ServeError, StoreError, is_full};
 
 /// The command line, the configuration or a request cannot be used.
 const USAGE: u8 = 2;
@@ -147,15 +147,15 @@ const PLACE_IS_WRONG: [ErrorKind; 4] = [
     ErrorKind::ReadOnlyFilesystem,
 ];
 
-/// What it says where there is no room.
-const NO_ROOM: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
-
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();
         match error {
             OpenError::NoVault => Self::usage(message),
             OpenError::Tokenizer { .. } | OpenError::Estimator(_) => Self::usage(message),
+            OpenError::Index(error) if is_full(&error) => Self::other(message).hint(
+                "make room on the disk of the index, or name a folder elsewhere with --store DIR",
+            ),
             OpenError::Index(error) => match error {
                 IndexError::Store(StoreError::Locked { holder, .. }) => {
                     let failure = Self::new(REFUSED, message);
@@ -173,11 +173,6 @@ impl From<OpenError> for Failure {
                     Self::usage(message).hint("the index needs a folder that it may write to: name one with --store DIR, or `store.path` in the settings")
                 }
                 IndexError::Store(StoreError::NoStore { .. }) => Self::usage(message),
-                IndexError::Store(StoreError::Io { source, .. })
-                    if NO_ROOM.contains(&source.kind()) =>
-                {
-                    Self::other(message).hint("make room on the disk of the index, or name a folder elsewhere with --store DIR")
-                }
                 IndexError::Store(_) => Self::other(message)
                     .hint("the index can be deleted at any time; it comes back the same"),
                 IndexError::Keyword(_)
