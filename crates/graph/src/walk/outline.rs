@@ -92,6 +92,8 @@ pub fn lines(n_nodes: usize, branches: &[Branch]) -> Vec<Line> {
 }
 
 /// The lines drawn left of one line after another.
+///
+/// Every [`LEVELS`](Self::LEVELS) levels they begin at the left again, behind the number of levels left out (`24 ⋯ └── `), so that a chain takes room by its length and not by the square of it.
 #[derive(Clone, Debug, Default)]
 pub struct Guides {
     /// By depth, from 1 on: whether more follows below the same note.
@@ -99,6 +101,9 @@ pub struct Guides {
 }
 
 impl Guides {
+    /// How many levels are drawn beside each other.
+    pub const LEVELS: usize = 24;
+
     /// What stands before `line`, which follows the line asked for last.
     pub fn before(&mut self, line: &Line) -> String {
         let Some(above) = line.depth.checked_sub(1) else {
@@ -106,8 +111,9 @@ impl Guides {
             return String::new();
         };
         self.open.truncate(above);
-        let mut text: String =
-            self.open.iter().map(|open| if *open { "│   " } else { "    " }).collect();
+        let left_out = above - above % Self::LEVELS;
+        let mut text = if left_out == 0 { String::new() } else { format!("{left_out} ⋯ ") };
+        text.extend(bars(&self.open[left_out..]));
         text.push_str(if line.last { "└── " } else { "├── " });
         self.open.push(!line.last);
         text
@@ -116,9 +122,18 @@ impl Guides {
     /// What stands before further text of the line asked for last; `deeper` if lines below its note follow.
     #[must_use]
     pub fn below(&self, deeper: bool) -> String {
-        let bars = self.open.iter().chain([&deeper]);
-        bars.map(|open| if *open { "│   " } else { "    " }).collect()
+        let above = self.open.len().saturating_sub(1);
+        let left_out = above - above % Self::LEVELS;
+        let mark =
+            if left_out == 0 { 0 } else { left_out.to_string().len() + " ⋯ ".chars().count() };
+        let deeper = [deeper];
+        let levels = bars(&self.open[left_out..]).chain(bars(&deeper));
+        std::iter::repeat_n(" ", mark).chain(levels).collect()
     }
+}
+
+fn bars(open: &[bool]) -> impl Iterator<Item = &'static str> + '_ {
+    open.iter().map(|open| if *open { "│   " } else { "    " })
 }
 
 /// Writes one row per line: guides, what `label` says of it, and ` (seen)` for a reference.

@@ -76,6 +76,25 @@ fn a_long_chain_needs_no_deep_stack() {
     assert_eq!(lines.last().map(|line| (line.node, line.depth)), Some((2_000, 2_000)));
 }
 
+#[test]
+fn a_long_chain_takes_room_by_its_length() {
+    let below = |depth| Line { node: depth, branch: None, depth, last: true };
+    let mut guides = Guides::default();
+    let drawn: Vec<String> = (0..2_000).map(|depth| guides.before(&below(depth))).collect();
+    let deepest = Guides::LEVELS;
+    assert_eq!(drawn[deepest], format!("{}└── ", "    ".repeat(deepest - 1)));
+    assert_eq!(drawn[deepest + 1], format!("{deepest} ⋯ └── "));
+    assert_eq!(drawn[deepest + 2], format!("{deepest} ⋯     └── "));
+    assert_eq!(drawn[2 * deepest + 1], format!("{} ⋯ └── ", 2 * deepest));
+    assert!(drawn.iter().all(|before| before.chars().count() <= 4 * deepest + 7));
+
+    let second = Line { last: false, ..below(deepest + 2) };
+    guides.before(&second);
+    assert_eq!(guides.before(&below(deepest + 3)), format!("{deepest} ⋯     │   └── "));
+    assert_eq!(guides.below(true), "         │       │   ", "as wide as the mark and the levels");
+    assert_eq!(guides.before(&below(0)), "");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
