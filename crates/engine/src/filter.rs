@@ -122,10 +122,15 @@ impl Filter {
 }
 
 impl Filter {
-    /// A line for each path that no note lies at or under, and one for dates where no note has any: slips of the hand rather than questions. `O(notes)` for each.
+    /// A line for each path that no note lies at or under, for each tag, type and property that no note has, and one for dates where no note has any: slips of the hand rather than questions. `O(notes)` for each.
     ///
-    /// Fails on a glob that is none, and when `stop` says so.
-    fn unmet(&self, snapshot: &Snapshot, stop: &Stop) -> Result<Vec<String>, EngineError> {
+    /// `passing` are the notes that pass. Fails on a glob or tag that is none, and when `stop` says so.
+    fn unmet(
+        &self,
+        passing: &NoteSet,
+        snapshot: &Snapshot,
+        stop: &Stop,
+    ) -> Result<Vec<String>, EngineError> {
         let mut unmet = Vec::new();
         if self.after.is_some() || self.before.is_some() {
             let mut ids = snapshot.notes.graph().ids();
@@ -148,6 +153,32 @@ impl Filter {
                         "filter: no note's path matches `{path}`; `*` stays within a folder, `**` does not"
                     ),
                 });
+            }
+        }
+        // What passes has them all, but of several types only one.
+        let types = if passing.is_empty() || self.types.len() > 1 { &self.types[..] } else { &[] };
+        for kind in types {
+            let of_type = Self { types: vec![kind.clone()], ..Self::default() };
+            if of_type.notes(snapshot, stop)?.is_empty() {
+                unmet.push(format!("filter: no note is of type `{kind}`"));
+            }
+        }
+        if passing.is_empty() {
+            for tag in &self.tags {
+                let tagged = Self { tags: vec![tag.clone()], ..Self::default() };
+                if tagged.notes(snapshot, stop)?.is_empty() {
+                    unmet.push(format!("filter: no note has the tag `{tag}`"));
+                }
+            }
+            for wanted in &self.properties {
+                stop.check()?;
+                let key = fold(&wanted.key);
+                let mut ids = snapshot.notes.graph().ids();
+                let has =
+                    |id| snapshot.notes.facets(id).is_some_and(|it| property(&it, &key).is_some());
+                if !ids.any(has) {
+                    unmet.push(format!("filter: no note has a property `{}`", wanted.key));
+                }
             }
         }
         Ok(unmet)

@@ -30,7 +30,7 @@ impl Passing {
         if let Some(unmet) = self.unmet.get() {
             return Ok(unmet);
         }
-        let unmet = self.filter.unmet(snapshot, stop)?;
+        let unmet = self.filter.unmet(&self.notes, snapshot, stop)?;
         Ok(self.unmet.get_or_init(|| unmet))
     }
 }

@@ -1,8 +1,8 @@
 //! Queries and vaults at the edges: each gives a bounded answer.
 
 use weft_engine::{
-    Activation, EngineError, Filter, MAX_SNIPPETS, Profile, SearchAnswer, SearchRequest, Weights,
-    Without,
+    Activation, EngineError, Filter, MAX_SNIPPETS, Profile, PropertyMatch, SearchAnswer,
+    SearchRequest, Weights, Without,
 };
 
 use crate::bridge::WORDS;
@@ -252,6 +252,38 @@ fn a_filter_that_can_pass_nothing_is_told_or_refused() {
     assert!(answer.degraded[0].contains("`date`, `created`, `modified` or `updated`"));
     let answer = ask(&dated, by_date).unwrap();
     assert_eq!((answer.hits.len(), answer.degraded.len()), (1, 0));
+
+    let noted = [
+        ("fern.md", "---\ntags: [green]\ntype: plant\nheight: 3\n---\nfern\n"),
+        ("moss.md", "---\ntags: [small]\n---\nfern\n"),
+    ];
+    let tagged = |tags: &[&str]| Filter {
+        tags: tags.iter().map(ToString::to_string).collect(),
+        ..Filter::default()
+    };
+    let of_type = |types: &[&str]| Filter {
+        types: types.iter().map(ToString::to_string).collect(),
+        ..Filter::default()
+    };
+    let with = |key: &str, value: &str| Filter {
+        properties: vec![PropertyMatch {
+            key: key.into(),
+            value: value.into(),
+            ..PropertyMatch::default()
+        }],
+        ..Filter::default()
+    };
+    for (filter, expected) in [
+        (tagged(&["green", "gren"]), &["filter: no note has the tag `gren`"][..]),
+        (tagged(&["green", "small"]), &[]),
+        (of_type(&["animal"]), &["filter: no note is of type `animal`"]),
+        (of_type(&["plant", "animal"]), &["filter: no note is of type `animal`"]),
+        (with("heigth", "3"), &["filter: no note has a property `heigth`"]),
+        (with("height", "4"), &[]),
+    ] {
+        let answer = ask(&noted, filter.clone()).unwrap();
+        assert_eq!(answer.degraded, expected, "{filter:?}");
+    }
 
     for tag in ["", "#", "#/", " "] {
         let filter = Filter { tags: vec![tag.to_owned()], ..Filter::default() };
