@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
 use crate::reach::Credentials;
-use crate::when::Timed as _;
 use crate::{background, backup, bench, manual};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
 
@@ -48,7 +47,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Write(command)) => {
             let ready = command.ready()?;
             let asker = Asker::open(&global).await?;
-            let answer = crate::write::ask(&asker, ready, global.format).await;
+            let answer = crate::write::ask(&asker, ready, &global).await;
             asker.close().await;
             answer.and_then(|text| write_as(global.format, &text))
         }
@@ -76,7 +75,8 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 snippets,
                 ..SearchRequest::from(ranking)
             };
-            let answer = asker.search().search(request.when(global)).await?.into_inner();
+            let answer =
+                asker.search().search(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::search(&query, answer, hint))
         }
         Command::WhyNot { note, query, limit, mode, ranking, filter } => {
@@ -87,14 +87,16 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 filter: Some(filter.into()),
                 ..SearchRequest::from(ranking)
             };
-            let request = WhyNotRequest { note, search: Some(search.when(global)) };
-            let answer = asker.search().why_not(request).await?.into_inner();
+            let request = WhyNotRequest { note, search: Some(search) };
+            let answer =
+                asker.search().why_not(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::why_not(answer, hint))
         }
         Command::Related(args) => related::ask(asker, args, global).await,
         Command::Get { note } => {
             let request = GetNoteRequest { name: note, ..GetNoteRequest::default() };
-            let answer = asker.notes().get_note(request.when(global)).await?.into_inner();
+            let answer =
+                asker.notes().get_note(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::note(answer, hint))
         }
         Command::List { limit, page_token, filter } => {
@@ -104,12 +106,14 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 page_token,
                 ..ListNotesRequest::default()
             };
-            let answer = asker.notes().list_notes(request.when(global)).await?.into_inner();
+            let answer =
+                asker.notes().list_notes(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::list(answer, hint))
         }
         Command::Resolve { target, from } => {
             let request = ResolveLinkRequest { target, from, ..ResolveLinkRequest::default() };
-            let answer = asker.notes().resolve_link(request.when(global)).await?.into_inner();
+            let answer =
+                asker.notes().resolve_link(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, print::resolved)
         }
         Command::Walk(command) => walk::ask(asker, *command, global).await,
@@ -122,7 +126,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         }
         Command::Export { filter } => {
             let request = ExportRequest { filter: Some(filter.into()), ..ExportRequest::default() };
-            let answer = asker.export(request.when(global)).await?;
+            let answer = asker.export(asker.ready(request, global).await?).await?;
             match format {
                 Format::Human | Format::Json | Format::Records => json(&answer),
                 Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
@@ -131,7 +135,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         }
         Command::Diff { from, all } => {
             let request = DiffRequest { from, ..DiffRequest::default() };
-            let answer = asker.diff(request.when(global)).await?;
+            let answer = asker.diff(asker.ready(request, global).await?).await?;
             render(format, &answer, |answer| print::diff(answer, all, hint))
         }
         Command::Eval(args) => eval::ask(asker, args, format).await,

@@ -10,8 +10,8 @@ use serde_json::Value;
 use weft_graph::doughnut::{Priority, STRATEGIES};
 use weft_graph::walk::way;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, ContextBands, ContextLimits, ContextNote, ContextOrder, Filter, FocusSource,
-    Rendering, TreeRequest,
+    AssembleRequest, AssembleResponse, ContextBands, ContextLimits, ContextNote, ContextOrder,
+    Filter, FocusSource, Rendering, TreeRequest,
 };
 
 use crate::asker::Asker;
@@ -20,7 +20,6 @@ use crate::commands::{aside, json, write, write_plain};
 use crate::failure::Failure;
 use crate::print;
 use crate::walk::TreeArgs;
-use crate::when::Timed as _;
 
 /// What a context is made of, and how.
 #[derive(Debug, Default, Args)]
@@ -106,15 +105,15 @@ impl From<Order> for ContextOrder {
 pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failure> {
     let form = args.rendering;
     // Read before the index is opened: whoever writes to a pipe may hold its lock until then.
-    let request = args.into_request()?.when(global);
+    let request = args.into_request()?;
     let query = request.query.clone();
     let soft_ratio = request.limits.as_ref().and_then(|limits| limits.soft_ratio);
     let only_query = request.notes.is_empty() && request.focus.is_none() && request.walk.is_none();
     let asker = Asker::open(global).await?;
-    let answer = asker.contexts().assemble(request).await;
+    let answer = ask(&asker, request, global).await;
     let hint = asker.hint.clone();
     asker.close().await;
-    let answer = answer?.into_inner();
+    let answer = answer?;
     if global.format != Format::Human {
         return write_plain(&json(&answer)?);
     }
@@ -133,6 +132,15 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
         (Some(_), None) => write(&ledger),
         (None, _) => write(&print::context(only_query, &answer, &ledger, &hint)),
     }
+}
+
+async fn ask(
+    asker: &Asker,
+    request: AssembleRequest,
+    global: &Global,
+) -> Result<AssembleResponse, Failure> {
+    let request = asker.ready(request, global).await?;
+    Ok(asker.contexts().assemble(request).await?.into_inner())
 }
 
 impl ContextArgs {

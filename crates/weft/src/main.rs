@@ -19,12 +19,12 @@ mod notify;
 mod percentile;
 mod print;
 mod progress;
+mod question;
 mod ranking;
 mod reach;
 mod related;
 mod serve;
 mod walk;
-mod when;
 mod write;
 
 use std::io::Write as _;

@@ -10,7 +10,6 @@ use crate::cli::{FilterArgs, Form, Format, Global};
 use crate::commands::{aside, json, write_plain};
 use crate::failure::Failure;
 use crate::print;
-use crate::when::Timed as _;
 
 /// Around which note, and how much.
 #[derive(Debug, Args)]
@@ -77,7 +76,7 @@ pub(crate) async fn ask(
     args: RelatedArgs,
     global: &Global,
 ) -> Result<String, Failure> {
-    let request = RelatedRequest::from(args).when(global);
+    let request = asker.ready(RelatedRequest::from(args), global).await?;
     let answer = asker.graph().related(request).await?.into_inner();
     if global.format != Format::Human {
         return json(&answer);

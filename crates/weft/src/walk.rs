@@ -14,7 +14,6 @@ use crate::cli::{FilterArgs, Format, Global};
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
-use crate::when::Timed as _;
 
 /// Walks over links.
 #[derive(Debug, Subcommand)]
@@ -335,7 +334,7 @@ pub(crate) async fn ask(
             let max_chars = records.limit(format)?;
             let ViewArgs { inverse_names, summaries } = view;
             let request = TreeRequest { inverse_names, summaries, ..tree.request(roots, filter) };
-            let answer = graph.tree(request.when(global)).await?.into_inner();
+            let answer = graph.tree(asker.ready(request, global).await?).await?.into_inner();
             if format == Format::Records {
                 return Ok(tree_records(&answer, max_chars));
             }
@@ -344,7 +343,7 @@ pub(crate) async fn ask(
         WalkCommand::Path { from, to, path, filter, view, records } => {
             let max_chars = records.limit(format)?;
             let request = path_request(from, to, path, filter, view);
-            let answer = graph.path(request.when(global)).await?.into_inner();
+            let answer = graph.path(asker.ready(request, global).await?).await?.into_inner();
             if format == Format::Records {
                 return Ok(path_records(&answer, max_chars));
             }
@@ -360,7 +359,7 @@ pub(crate) async fn ask(
                 inverse_names,
                 ..NeighborsRequest::default()
             };
-            let answer = graph.neighbors(request.when(global)).await?.into_inner();
+            let answer = graph.neighbors(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::neighbors(answer, hint))
         }
         WalkCommand::Siblings { note, direction, limit, filter } => {
@@ -371,7 +370,8 @@ pub(crate) async fn ask(
                 limit: Some(limit),
                 ..TopicSiblingsRequest::default()
             };
-            let answer = graph.topic_siblings(request.when(global)).await?.into_inner();
+            let answer =
+                graph.topic_siblings(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::siblings(answer, hint))
         }
         WalkCommand::Subgraph { notes, max_nodes, max_edges, edges, filter } => {
@@ -383,7 +383,7 @@ pub(crate) async fn ask(
                 max_edges,
                 ..SubgraphRequest::default()
             };
-            let answer = graph.subgraph(request.when(global)).await?.into_inner();
+            let answer = graph.subgraph(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, print::subgraph)
         }
         WalkCommand::Cycles { max_length, max_cycles, edges, filter } => {
@@ -394,7 +394,7 @@ pub(crate) async fn ask(
                 max_cycles,
                 ..CyclesRequest::default()
             };
-            let answer = graph.cycles(request.when(global)).await?.into_inner();
+            let answer = graph.cycles(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, print::cycles)
         }
         WalkCommand::Orphans { direction, page: PageArgs { limit, page_token }, filter } => {
@@ -405,7 +405,7 @@ pub(crate) async fn ask(
                 page_token,
                 ..OrphansRequest::default()
             };
-            let answer = graph.orphans(request.when(global)).await?.into_inner();
+            let answer = graph.orphans(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::orphans(answer, hint))
         }
         WalkCommand::Unresolved { page: PageArgs { limit, page_token }, filter } => {
@@ -415,7 +415,7 @@ pub(crate) async fn ask(
                 page_token,
                 ..UnresolvedRequest::default()
             };
-            let answer = graph.unresolved(request.when(global)).await?.into_inner();
+            let answer = graph.unresolved(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::unresolved(answer, hint))
         }
     }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use weft_proto::noteweft::v1::{DeleteNoteRequest, MoveNoteRequest, PutNoteRequest};
 
 use crate::asker::Asker;
-use crate::cli::Format;
+use crate::cli::Global;
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
@@ -98,19 +98,19 @@ impl WriteCommand {
 }
 
 /// Has it written and gives the answer as text.
-pub(crate) async fn ask(asker: &Asker, ready: Ready, format: Format) -> Result<String, Failure> {
-    let mut notes = asker.notes();
+pub(crate) async fn ask(asker: &Asker, ready: Ready, global: &Global) -> Result<String, Failure> {
+    let (mut notes, format) = (asker.notes(), global.format);
     match ready {
         Ready::Put(request) => {
-            let answer = notes.put_note(request).await?.into_inner();
+            let answer = notes.put_note(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, print::put)
         }
         Ready::Delete(request) => {
-            let answer = notes.delete_note(request).await?.into_inner();
+            let answer = notes.delete_note(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, print::deleted)
         }
         Ready::Move(request) => {
-            let answer = notes.move_note(request).await?.into_inner();
+            let answer = notes.move_note(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, print::moved)
         }
     }

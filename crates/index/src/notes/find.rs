@@ -1,5 +1,7 @@
 //! The notes that a person means: by any name, or by one that is nearly right.
 
+use std::path::Path;
+
 use weft_model::id::without_markdown_extension;
 use weft_model::text::nfc;
 use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold};
@@ -18,7 +20,7 @@ const ALIKE_BY_PART: f64 = 0.9;
 const LEAST_PART: usize = 4;
 
 impl NoteTable {
-    /// The note named by `text`: a uri, a `vault:uri`, a path, or anything a link would resolve to.
+    /// The note named by `text`: a uri, a `vault:uri`, a path in a vault or from the root of the file system, or anything a link would resolve to.
     ///
     /// Where several vaults have such a note, the first has it and the others are candidates too.
     #[must_use]
@@ -68,9 +70,13 @@ impl NoteTable {
     /// The note at `text`, its extension included.
     fn at_path_of_any_vault(&self, text: &str) -> Option<NoteId> {
         let at = |vault: VaultId, path: &str| self.at(vault, &NotePath::new(path));
+        // What the shell or an editor completes is the file's whole path.
+        let below = |root: &str| Path::new(text).strip_prefix(root).ok().and_then(Path::to_str);
         let anywhere = |path: &str| {
             let abroad = self.abroad(path).and_then(|(vault, path)| at(vault, path));
-            abroad.or_else(|| self.vaults().find_map(|(vault, _)| at(vault, path)))
+            let in_vault = || self.vaults().find_map(|(vault, _)| at(vault, path));
+            let whole = || self.vaults().find_map(|(vault, info)| at(vault, below(&info.root)?));
+            abroad.or_else(in_vault).or_else(whole)
         };
         anywhere(text).or_else(|| anywhere(&text.replace('\\', "/")))
     }

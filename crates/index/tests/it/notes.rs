@@ -479,6 +479,10 @@ fn uris_carry_their_vault_where_there_are_several() {
         ("x", &["one:x", "two:x"]),
         ("X", &["one:x", "two:x"]),
         ("three:y", &[]),
+        ("/two/deep/y.md", &["two:deep/y"]),
+        ("/two//deep/y.md", &["two:deep/y"]),
+        ("/one/deep/y.md", &[]),
+        ("/two/deep/z.md", &[]),
     ];
     for (text, expected) in cases {
         assert_eq!(uris(table.find(text)), *expected, "{text}");

@@ -1,5 +1,7 @@
 //! Notes written at the prompt.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::weft;
@@ -29,4 +31,56 @@ fn notes_are_written_moved_and_deleted() {
     run(&["delete", "peat"], 0);
     run(&["delete", "peat"], 3);
     assert!(!vault.path().join("bog/peat.md").exists());
+}
+
+#[test]
+fn a_file_is_named_as_the_shell_completes_it() {
+    let home = tempfile::tempdir().unwrap();
+    let notes = home.path().join("notes");
+    std::fs::create_dir_all(notes.join("bog")).unwrap();
+    std::fs::write(notes.join("fern.md"), "fern [[peat]]\n").unwrap();
+    std::fs::write(notes.join("bog/peat.md"), "fern\n").unwrap();
+    std::fs::write(notes.join("bog/fern.md"), "another fern\n").unwrap();
+    let run = |here: &std::path::Path, args: &[&str], code: i32| -> Value {
+        let output = Command::new(env!("CARGO_BIN_EXE_weft"))
+            .args(args)
+            .args(["--vault", notes.to_str().unwrap(), "--format", "json"])
+            .current_dir(here)
+            .env_clear()
+            .env("HOME", home.path())
+            .env("WEFT__EMBEDDING__MODEL", "none")
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+    };
+    let (above, within) = (home.path(), notes.join("bog"));
+    let whole = notes.join("bog/peat.md");
+    for (here, name, expected) in [
+        (above, "notes/bog/peat.md", "bog/peat"),
+        (above, "./notes/bog/../fern.md", "fern"),
+        (above, whole.to_str().unwrap(), "bog/peat"),
+        (&within, "peat.md", "bog/peat"),
+        (&within, "../fern.md", "fern"),
+        // It is a path in the vault, too.
+        (&within, "fern.md", "fern"),
+        (&within, "./fern.md", "fern"),
+    ] {
+        assert_eq!(run(here, &["get", name], 0)["uri"], expected, "{name} in {}", here.display());
+    }
+    run(above, &["get", "notes/gone.md"], 3);
+    let tree = run(above, &["tree", "notes/fern.md", "--path", "notes/bog/"], 0);
+    assert_eq!((&tree["root"], tree["nodes"].as_array().unwrap().len()), (&"fern".into(), 2));
+    let among = ["search", "fern", "--path", "notes/bog", "--exclude", "notes/bog/fern.md"];
+    let hits = run(above, &among, 0);
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 1);
+    let moved = run(above, &["move", "notes/bog/peat.md", "notes/moor.md"], 0);
+    assert_eq!(moved["path"], "moor.md");
+    let text = home.path().join("text");
+    std::fs::write(&text, "soft\n").unwrap();
+    let put = run(above, &["put", "notes/bog/moss.md", text.to_str().unwrap()], 0);
+    assert_eq!(put["path"], "bog/moss.md");
+    let put = run(above, &["put", "new/moss.md", text.to_str().unwrap()], 0);
+    assert_eq!(put["path"], "new/moss.md", "no folder here is named so");
 }

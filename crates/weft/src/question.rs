@@ -1,0 +1,199 @@
+//! What a question needs of the command line before it is asked: which state answers, and the notes that were named by files.
+
+use std::path::{Path, PathBuf};
+
+use weft_model::id::without_markdown_extension;
+use weft_proto::noteweft::v1::{
+    AssembleRequest, CyclesRequest, DeleteNoteRequest, DiffRequest, ExportRequest, Filter,
+    GetNoteRequest, ListNotesRequest, MoveNoteRequest, NeighborsRequest, OrphansRequest,
+    PathRequest, PutNoteRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, StatusRequest,
+    SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest, VaultStatus,
+    WhyNotRequest,
+};
+
+use crate::asker::Asker;
+use crate::cli::Global;
+use crate::failure::Failure;
+
+/// A request as the flags make it.
+pub(crate) trait Question: Sized {
+    /// The same, answered by the state that the flags name.
+    fn when(self, global: &Global) -> Self;
+
+    /// Where it names notes and folders.
+    fn names(&mut self) -> Vec<Name<'_>>;
+}
+
+/// A name in a request.
+pub(crate) enum Name<'r> {
+    /// Of a note, which may say in which vault it is.
+    Note(&'r mut String),
+    /// A path in a vault.
+    Path(&'r mut String),
+}
+
+impl Name<'_> {
+    const fn text(&self) -> &String {
+        let (Self::Note(text) | Self::Path(text)) = self;
+        text
+    }
+}
+
+/// Requests that a stored state can answer, each with where it names notes.
+macro_rules! questions {
+    ($($request:ident: |$it:pat_param| $names:expr),+ $(,)?) => {$(
+        impl Question for $request {
+            fn when(self, global: &Global) -> Self {
+                Self { min_generation: global.min_generation, as_of: global.as_of, ..self }
+            }
+
+            fn names(&mut self) -> Vec<Name<'_>> {
+                let $it = self;
+                $names
+            }
+        }
+    )+};
+}
+
+questions! {
+    AssembleRequest: |it| {
+        let mut names = of_filter(&mut it.filter);
+        names.extend(it.notes.iter_mut().map(|note| Name::Note(&mut note.name)));
+        names.extend(it.focus.as_mut().map(|focus| Name::Note(&mut focus.note)));
+        names.extend(it.walk.iter_mut().flat_map(Question::names));
+        names
+    },
+    CyclesRequest: |it| of_filter(&mut it.filter),
+    DiffRequest: |_| Vec::new(),
+    ExportRequest: |it| of_filter(&mut it.filter),
+    GetNoteRequest: |it| vec![Name::Note(&mut it.name)],
+    ListNotesRequest: |it| of_filter(&mut it.filter),
+    NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]),
+    OrphansRequest: |it| of_filter(&mut it.filter),
+    PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]),
+    RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]),
+    ResolveLinkRequest: |it| it.from.iter_mut().map(Name::Note).collect(),
+    SearchRequest: |it| of_filter(&mut it.filter),
+    SubgraphRequest: |it| with(&mut it.filter, &mut it.notes),
+    TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]),
+    TreeRequest: |it| with(&mut it.filter, &mut it.roots),
+    UnresolvedRequest: |it| of_filter(&mut it.filter),
+}
+
+/// Requests that only the newest state answers.
+macro_rules! questions_of_now {
+    ($($request:ident: |$it:pat_param| $names:expr),+ $(,)?) => {$(
+        impl Question for $request {
+            fn when(self, _: &Global) -> Self {
+                self
+            }
+
+            fn names(&mut self) -> Vec<Name<'_>> {
+                let $it = self;
+                $names
+            }
+        }
+    )+};
+}
+
+questions_of_now! {
+    DeleteNoteRequest: |it| vec![Name::Note(&mut it.name)],
+    MoveNoteRequest: |it| vec![Name::Note(&mut it.name), Name::Path(&mut it.to)],
+    PutNoteRequest: |it| vec![Name::Path(&mut it.path)],
+}
+
+impl Question for WhyNotRequest {
+    fn when(self, global: &Global) -> Self {
+        Self { search: self.search.map(|search| search.when(global)), ..self }
+    }
+
+    fn names(&mut self) -> Vec<Name<'_>> {
+        let search = self.search.iter_mut().flat_map(Question::names);
+        search.chain([Name::Note(&mut self.note)]).collect()
+    }
+}
+
+fn with<'r>(
+    filter: &'r mut Option<Filter>,
+    names: impl IntoIterator<Item = &'r mut String>,
+) -> Vec<Name<'r>> {
+    names.into_iter().map(Name::Note).chain(of_filter(filter)).collect()
+}
+
+fn of_filter(filter: &mut Option<Filter>) -> Vec<Name<'_>> {
+    let Some(Filter { paths, linked_to, linked_from, within, excluded, .. }) = filter else {
+        return Vec::new();
+    };
+    let within = within.iter_mut().map(|within| &mut within.note);
+    let notes = linked_to.iter_mut().chain(linked_from).chain(within).chain(excluded);
+    paths.iter_mut().map(Name::Path).chain(notes.map(Name::Note)).collect()
+}
+
+impl Asker {
+    /// The question as it is to be asked.
+    ///
+    /// A file or folder named from here, as the shell completes it, goes by what its vault calls it; not where what was typed is a path in a vault, too.
+    pub(crate) async fn ready<Q: Question>(
+        &self,
+        question: Q,
+        global: &Global,
+    ) -> Result<Q, Failure> {
+        let mut question = question.when(global);
+        if question.names().iter().any(|name| folder_and_file(name.text()).is_some()) {
+            let status = self.admin().status(StatusRequest {}).await?.into_inner();
+            let places = Places::new(&status.vaults);
+            for name in question.names() {
+                let Some((vault, path)) = places.find(name.text()) else { continue };
+                match name {
+                    Name::Note(name) if status.vaults.len() > 1 => {
+                        *name = format!("{vault}:{path}")
+                    }
+                    Name::Note(name) | Name::Path(name) => *name = path,
+                }
+            }
+        }
+        Ok(question)
+    }
+}
+
+/// What is there of a path seen from here: all of it, or the folder of a note that is not there yet. Nothing for other names.
+fn folder_and_file(name: &str) -> Option<(&Path, &str)> {
+    let path = Path::new(name);
+    let is_note = without_markdown_extension(name) != name;
+    if (is_note || name.contains(std::path::is_separator)) && path.exists() {
+        return Some((path, ""));
+    }
+    let folder = path.parent().filter(|folder| is_note && folder.is_dir())?;
+    Some((folder, path.file_name()?.to_str()?))
+}
+
+/// The vaults that answer, by their folders as they are named and without links.
+struct Places<'v>(Vec<(&'v str, [PathBuf; 2])>);
+
+impl<'v> Places<'v> {
+    fn new(vaults: &'v [VaultStatus]) -> Self {
+        let place = |vault: &'v VaultStatus| {
+            let root = PathBuf::from(&vault.root);
+            let real = root.canonicalize().unwrap_or_else(|_| root.clone());
+            (&*vault.name, [root, real])
+        };
+        Self(vaults.iter().map(place).collect())
+    }
+
+    /// The vault in which a path seen from here lies, and the path there.
+    fn find(&self, name: &str) -> Option<(&'v str, String)> {
+        let (here, file) = folder_and_file(name)?;
+        let is_own = |(_, [root, _]): &(&str, [PathBuf; 2])| root.join(here).exists();
+        if here.is_relative() && self.0.iter().any(is_own) {
+            return None;
+        }
+        let whole = [std::path::absolute(here).ok()?, here.canonicalize().ok()?];
+        self.0.iter().find_map(|(vault, roots)| {
+            let below = |root| whole.iter().find_map(|path| path.strip_prefix(root).ok());
+            let path = roots.iter().find_map(below)?.join(file);
+            // Joined with nothing a path would end in a separator.
+            let path = path.components().as_path().to_str()?.replace('\\', "/");
+            Some((*vault, path))
+        })
+    }
+}
