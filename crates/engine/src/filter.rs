@@ -242,7 +242,8 @@ impl Matcher {
                 let next = frontier
                     .iter()
                     .flat_map(|id| graph.outgoing(*id).iter().chain(graph.inbound(*id)));
-                frontier = next.map(|half| half.other).filter(|id| seen.insert(*id)).collect();
+                let found = next.map(|half| half.other).filter(|id| notes.is_note(*id));
+                frontier = found.filter(|id| seen.insert(*id)).collect();
                 if frontier.is_empty() {
                     break;
                 }

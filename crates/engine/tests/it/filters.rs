@@ -171,3 +171,18 @@ fn what_passed_before_an_edit_passes_where_it_was_asked_alone() {
     assert_eq!(uris(&vault.engine), ["b"]);
     assert_eq!(uris(&before), ["a"]);
 }
+
+#[test]
+fn nearness_does_not_lead_through_a_name_that_no_note_answers_to() {
+    let vault =
+        Vault::new("=== a.md\n[[gone]] [[b]]\n=== b.md\nb\n=== c.md\n[[gone]]\n=== d.md\n[[b]]\n");
+    for (hops, expected) in
+        [(0, &["a"][..]), (1, &["a", "b"]), (2, &["a", "b", "d"]), (9, &["a", "b", "d"])]
+    {
+        let filter = Filter { within: vec![("a".into(), hops)], ..Filter::default() };
+        let request = ListRequest { filter, ..ListRequest::default() };
+        let notes = vault.engine.list(&request).unwrap().notes;
+        let uris: Vec<&str> = notes.iter().map(|note| note.uri.as_str()).collect();
+        assert_eq!(uris, expected, "{hops}");
+    }
+}
