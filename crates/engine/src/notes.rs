@@ -123,6 +123,8 @@ pub struct ListAnswer {
     pub next_page_token: String,
     /// Notes on all pages.
     pub total: usize,
+    /// What no note has of that the filter asks for.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -222,7 +224,8 @@ impl Engine {
             _ => String::new(),
         };
         let total = passing.notes.len().unwrap_or(snapshot.notes.n_notes());
-        Ok(ListAnswer { notes, next_page_token, total, generation: snapshot.generation })
+        let degraded = passing.unmet(&snapshot, &self.stop)?.to_vec();
+        Ok(ListAnswer { notes, next_page_token, total, degraded, generation: snapshot.generation })
     }
 
     /// What `[[target]]` would mean in a note. A target without a note is an answer, not an error.

@@ -13,7 +13,9 @@ use weft_proto::noteweft::v1::{
 
 use crate::asker::Asker;
 use crate::cli::Global;
+use crate::commands::aside;
 use crate::failure::Failure;
+use crate::print;
 
 /// A request as the flags make it.
 pub(crate) trait Question: Sized {
@@ -22,6 +24,11 @@ pub(crate) trait Question: Sized {
 
     /// Where it names notes and folders.
     fn names(&mut self) -> Vec<Name<'_>>;
+
+    /// The filter of which its answer does not say what no note has.
+    fn silent_filter(&self) -> Option<&Filter> {
+        None
+    }
 }
 
 /// A name in a request.
@@ -41,7 +48,7 @@ impl Name<'_> {
 
 /// Requests that a stored state can answer, each with where it names notes.
 macro_rules! questions {
-    ($($request:ident: |$it:pat_param| $names:expr),+ $(,)?) => {$(
+    ($($request:ident: |$it:pat_param| $names:expr $(, silent in $filter:ident)?);+ $(;)?) => {$(
         impl Question for $request {
             fn when(self, global: &Global) -> Self {
                 Self { min_generation: global.min_generation, as_of: global.as_of, ..self }
@@ -51,6 +58,10 @@ macro_rules! questions {
                 let $it = self;
                 $names
             }
+
+            $(fn silent_filter(&self) -> Option<&Filter> {
+                self.$filter.as_ref()
+            })?
         }
     )+};
 }
@@ -62,22 +73,22 @@ questions! {
         names.extend(it.focus.as_mut().map(|focus| Name::Note(&mut focus.note)));
         names.extend(it.walk.iter_mut().flat_map(Question::names));
         names
-    },
-    CyclesRequest: |it| of_filter(&mut it.filter),
-    DiffRequest: |_| Vec::new(),
-    ExportRequest: |it| of_filter(&mut it.filter),
-    GetNoteRequest: |it| vec![Name::Note(&mut it.name)],
-    ListNotesRequest: |it| of_filter(&mut it.filter),
-    NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]),
-    OrphansRequest: |it| of_filter(&mut it.filter),
-    PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]),
-    RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]),
-    ResolveLinkRequest: |it| it.from.iter_mut().map(Name::Note).collect(),
-    SearchRequest: |it| of_filter(&mut it.filter),
-    SubgraphRequest: |it| with(&mut it.filter, &mut it.notes),
-    TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]),
-    TreeRequest: |it| with(&mut it.filter, &mut it.roots),
-    UnresolvedRequest: |it| of_filter(&mut it.filter),
+    };
+    CyclesRequest: |it| of_filter(&mut it.filter), silent in filter;
+    DiffRequest: |_| Vec::new();
+    ExportRequest: |it| of_filter(&mut it.filter), silent in filter;
+    GetNoteRequest: |it| vec![Name::Note(&mut it.name)];
+    ListNotesRequest: |it| of_filter(&mut it.filter);
+    NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
+    OrphansRequest: |it| of_filter(&mut it.filter);
+    PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]), silent in filter;
+    RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]), silent in filter;
+    ResolveLinkRequest: |it| it.from.iter_mut().map(Name::Note).collect();
+    SearchRequest: |it| of_filter(&mut it.filter);
+    SubgraphRequest: |it| with(&mut it.filter, &mut it.notes), silent in filter;
+    TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
+    TreeRequest: |it| with(&mut it.filter, &mut it.roots), silent in filter;
+    UnresolvedRequest: |it| of_filter(&mut it.filter), silent in filter;
 }
 
 /// Requests that only the newest state answers.
@@ -132,6 +143,8 @@ fn of_filter(filter: &mut Option<Filter>) -> Vec<Name<'_>> {
 impl Asker {
     /// The question as it is to be asked.
     ///
+    /// Says on standard error which part of its filter no note has, where its answer does not.
+    ///
     /// A file or folder named from here, as the shell completes it, goes by what its vault calls it; not where what was typed is a path in a vault, too.
     pub(crate) async fn ready<Q: Question>(
         &self,
@@ -150,6 +163,17 @@ impl Asker {
                     }
                     Name::Note(name) | Name::Path(name) => *name = path,
                 }
+            }
+        }
+        if let Some(filter) = question.silent_filter().filter(|it| **it != Filter::default()) {
+            let passing = ListNotesRequest {
+                filter: Some(filter.clone()),
+                page_size: Some(1),
+                ..ListNotesRequest::default()
+            };
+            // What is wrong with the filter is said by the question itself.
+            if let Ok(list) = self.notes().list_notes(passing.when(global)).await {
+                aside(&print::degraded(&list.into_inner().degraded));
             }
         }
         Ok(question)

@@ -28,12 +28,13 @@ pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::Li
 }
 
 pub(crate) fn list_response(answer: engine::ListAnswer) -> wire::ListNotesResponse {
-    let engine::ListAnswer { notes, next_page_token, total, generation } = answer;
+    let engine::ListAnswer { notes, next_page_token, total, degraded, generation } = answer;
     wire::ListNotesResponse {
         notes: notes.into_iter().map(summary).collect(),
         next_page_token,
         total: count(total),
         generation,
+        degraded,
     }
 }
 

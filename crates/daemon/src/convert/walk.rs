@@ -315,12 +315,13 @@ pub(crate) fn orphans_request(
 }
 
 pub(crate) fn orphans_response(answer: engine::ListAnswer) -> wire::OrphansResponse {
-    let engine::ListAnswer { notes, next_page_token, total, generation } = answer;
+    let engine::ListAnswer { notes, next_page_token, total, degraded, generation } = answer;
     wire::OrphansResponse {
         notes: notes.into_iter().map(summary).collect(),
         next_page_token,
         total: count(total),
         generation,
+        degraded,
     }
 }
 

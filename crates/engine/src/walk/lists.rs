@@ -56,7 +56,8 @@ impl Engine {
         let after = pages.after(page_token)?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let all = walk::orphans(graph, *direction, &self.passing(&snapshot, filter)?.notes);
+        let passing = self.passing(&snapshot, filter)?;
+        let all = walk::orphans(graph, *direction, &passing.notes);
         self.stop.check()?;
         let past =
             all.partition_point(|id| after.is_some_and(|after| graph.uri(*id).as_str() <= after));
@@ -72,6 +73,7 @@ impl Engine {
                 .filter_map(|id| notes::summary(&snapshot, *id))
                 .collect(),
             total: all.len(),
+            degraded: passing.unmet(&snapshot, &self.stop)?.to_vec(),
             generation: snapshot.generation,
         })
     }

@@ -65,9 +65,7 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
         estimator,
     } = answer;
     let mut out = String::new();
-    for what in degraded {
-        let _ = writeln!(out, "{} {what}", paint(NOTICE, "degraded:"));
-    }
+    out.push_str(&super::degraded(degraded));
     if items.is_empty() && left_out.is_empty() {
         let _ = writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query)));
         return out;

@@ -78,6 +78,12 @@ pub(crate) fn warning(what: &str) -> String {
     format!("{} {}\n", paint(NOTICE, "warning:"), harmless(what))
 }
 
+/// What an answer lacks, a line each.
+pub(crate) fn degraded(reasons: &[String]) -> String {
+    let line = |what: &String| format!("{} {}\n", paint(NOTICE, "degraded:"), harmless(what));
+    reasons.iter().map(line).collect()
+}
+
 /// Commands to try next.
 pub(crate) fn next(commands: &[&str]) -> String {
     let mut out = String::new();

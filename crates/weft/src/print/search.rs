@@ -8,9 +8,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::next;
-use super::text::{
-    DIM, FAINT_TITLE, NOTICE, STRONG, bar, columns, counted, harmless, padded, paint, wrap,
-};
+use super::text::{DIM, FAINT_TITLE, STRONG, bar, columns, counted, harmless, padded, paint, wrap};
 use crate::hint::Hint;
 
 /// Notes of which only some links were followed that are named before the rest is counted.
@@ -23,9 +21,7 @@ const SHOWN_WORDS: usize = 5;
 pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> String {
     let SearchResponse { hits, generation: _, truncated, degraded, capped, explanation } = answer;
     let mut out = String::new();
-    for what in degraded {
-        let _ = writeln!(out, "{} {what}", paint(NOTICE, "degraded:"));
-    }
+    out.push_str(&super::degraded(degraded));
     let Some(best) = hits.first() else {
         let _ = writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query)));
         out.push_str(&next(&[&hint.command(&["list"])]));

@@ -418,11 +418,13 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
 
 /// A page of notes without connection.
 pub(crate) fn orphans(answer: &OrphansResponse, hint: &Hint) -> String {
-    let OrphansResponse { notes, next_page_token, total, generation: _ } = answer;
-    if *total == 0 {
-        return format!("{}\n", paint(DIM, "Every note is linked with another."));
-    }
-    page(notes, *total, next_page_token, hint)
+    let OrphansResponse { notes, next_page_token, total, generation: _, degraded } = answer;
+    let list = if *total == 0 {
+        format!("{}\n", paint(DIM, "Every note is linked with another."))
+    } else {
+        page(notes, *total, next_page_token, hint)
+    };
+    super::degraded(degraded) + &list
 }
 
 /// A page of links that no note answers to.

@@ -38,9 +38,7 @@ pub(crate) fn why_not(answer: &WhyNotResponse, hint: &Hint) -> String {
         }
         (None, _) => {}
     }
-    for what in degraded {
-        let _ = writeln!(out, "{} {what}", paint(NOTICE, "degraded:"));
-    }
+    out.push_str(&super::degraded(degraded));
     if let Some(hit) = hit
         && let Some(explanation) = &hit.explanation
     {

@@ -96,7 +96,7 @@ fn answers_have_the_shapes_of_the_design() {
             <= 2)
     );
     let (_, keys) = prompt.object(&["orphans", "--direction", "in"]);
-    assert_eq!(keys, "notes next_page_token total generation");
+    assert_eq!(keys, "notes next_page_token total generation degraded");
     let (_, keys) = prompt.object(&["unresolved"]);
     assert_eq!(keys, "unresolved next_page_token total n_targets generation");
 }
@@ -170,4 +170,32 @@ fn what_cannot_be_walked_is_refused() {
         assert!(error.contains(reason), "{args:?}: {error}");
         assert!(output.stdout.is_empty(), "{args:?}");
     }
+}
+
+#[test]
+fn what_no_note_has_of_a_filter_is_said_by_every_command() {
+    let prompt = Prompt::new();
+    let slip = "degraded: filter: no note has the tag `instrumnt`";
+    for args in [
+        &["search", "clock"][..],
+        &["context", "clock"],
+        &["list"],
+        &["orphans"],
+        &["unresolved"],
+        &["related", "Pendulum"],
+        &["tree", "Pendulum"],
+        &["path", "Pendulum", "Sundial"],
+        &["neighbors", "Pendulum"],
+        &["siblings", "Pendulum"],
+        &["subgraph"],
+        &["cycles"],
+        &["export"],
+    ] {
+        let output = prompt.run(&[args, &["--tag", "instrumnt"]].concat());
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8(told).unwrap();
+        assert_eq!(told.matches(slip).count(), 1, "{args:?}: {told}");
+    }
+    let output = prompt.run(&["tree", "Pendulum", "--path", "Instruments"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("degraded"));
 }
