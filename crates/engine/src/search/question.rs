@@ -111,7 +111,10 @@ impl Question<'_> {
         stop.check()?;
         let mut found: NoteMap<Candidate> = NoteMap::default();
         if with_words {
-            let hits = self.snapshot.keyword.search(&self.words, k, &self.passing)?;
+            let graph = self.snapshot.notes.graph();
+            // Ids tell when a note came: of equals the same ones must be found however the index came to be.
+            let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
+            let hits = self.snapshot.keyword.search_by(&self.words, k, &self.passing, &by_uri)?;
             // Room for what the vectors bring, too.
             found.reserve(2 * hits.len());
             let attainable = self.words.attainable();

@@ -5,6 +5,7 @@ mod assembly;
 mod context;
 mod filters;
 mod related;
+mod search;
 mod stop;
 mod walk;
 

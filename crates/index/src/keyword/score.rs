@@ -8,6 +8,8 @@
 //! then the lists that are left, the lightest and mostly the longest, are asked for the notes that may be among them.
 //! Source: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995 (max-score, over terms).
 
+use std::cmp::Ordering;
+
 use tantivy::DocId;
 use weft_model::{NoteId, NoteSet};
 
@@ -54,9 +56,20 @@ impl KeywordReader {
         k: usize,
         filter: &NoteSet,
     ) -> Result<Vec<KeywordHit>, KeywordError> {
+        self.search_by(query, k, filter, &NoteId::cmp)
+    }
+
+    /// The same with ties as `first` orders them, so that which of many equals are found need not depend on their ids.
+    pub fn search_by(
+        &self,
+        query: &KeywordQuery,
+        k: usize,
+        filter: &NoteSet,
+        first: &dyn Fn(&NoteId, &NoteId) -> Ordering,
+    ) -> Result<Vec<KeywordHit>, KeywordError> {
         self.read(|| {
             self.check(query)?;
-            let mut best = Best::new(k);
+            let mut best = Best::new(k, first);
             if k == 0 || query.scored.is_empty() {
                 return Ok(Vec::new());
             }
@@ -91,7 +104,7 @@ impl KeywordReader {
         segment_idx: usize,
         filter: &NoteSet,
         scratch: &mut Scratch,
-        best: &mut Best,
+        best: &mut Best<'_>,
     ) -> Result<(), KeywordError> {
         let segment = &*self.0.segments[segment_idx];
         let n_docs = segment.n_docs().max(scratch.scores.len());
@@ -234,7 +247,7 @@ impl KeywordReader {
 
 impl Scratch {
     /// Whether, after the parts of `read`, those of `rest` might be too light to bring in an unseen note. `O(parts)`.
-    fn may_end(&self, read: &[Scored], rest: &[Scored], best: &Best) -> bool {
+    fn may_end(&self, read: &[Scored], rest: &[Scored], best: &Best<'_>) -> bool {
         let left = weight(rest);
         let is_known = best.floor.is_some_and(|floor| floor.score > left);
         is_known || self.touched.len() + best.hits.len() >= best.k && weight(read) > left
@@ -245,7 +258,7 @@ impl Scratch {
         &self,
         rest: &[Scored],
         segment_idx: usize,
-        best: &Best,
+        best: &Best<'_>,
         as_hit: impl Fn(DocId, f64) -> KeywordHit,
         may_be_hit: impl Fn(DocId) -> bool,
     ) -> Option<Vec<DocId>> {
@@ -336,20 +349,26 @@ impl Matcher {
 
 /// The best hits so far.
 #[derive(Clone)]
-struct Best {
+struct Best<'f> {
     k: usize,
+    /// Which of two equals comes first.
+    first: &'f dyn Fn(&NoteId, &NoteId) -> Ordering,
     hits: Vec<KeywordHit>,
     /// The worst hit that still counts, once there are `k`.
     floor: Option<KeywordHit>,
 }
 
-fn is_better(left: &KeywordHit, right: &KeywordHit) -> std::cmp::Ordering {
-    right.score.total_cmp(&left.score).then(left.note.cmp(&right.note))
-}
+impl<'f> Best<'f> {
+    const fn new(k: usize, first: &'f dyn Fn(&NoteId, &NoteId) -> Ordering) -> Self {
+        Self { k, first, hits: Vec::new(), floor: None }
+    }
 
-impl Best {
-    const fn new(k: usize) -> Self {
-        Self { k, hits: Vec::new(), floor: None }
+    /// Better hits first.
+    fn order(&self) -> impl Fn(&KeywordHit, &KeywordHit) -> Ordering + use<'f> {
+        let first = self.first;
+        move |left, right| {
+            right.score.total_cmp(&left.score).then_with(|| first(&left.note, &right.note))
+        }
     }
 
     /// Whether a hit of this score might still count.
@@ -358,7 +377,7 @@ impl Best {
     }
 
     fn offer(&mut self, hit: KeywordHit) {
-        if self.floor.is_some_and(|floor| is_better(&hit, &floor).is_ge()) {
+        if self.floor.is_some_and(|floor| self.order()(&hit, &floor).is_ge()) {
             return;
         }
         self.hits.push(hit);
@@ -371,14 +390,16 @@ impl Best {
     /// Forgets all but the best `k`, and knows the worst of them, once there are as many.
     fn cut(&mut self) {
         if self.hits.len() >= self.k {
-            let (_, floor, _) = self.hits.select_nth_unstable_by(self.k - 1, is_better);
+            let order = self.order();
+            let (_, floor, _) = self.hits.select_nth_unstable_by(self.k - 1, order);
             self.floor = Some(*floor);
             self.hits.truncate(self.k);
         }
     }
 
     fn into_sorted(mut self) -> Vec<KeywordHit> {
-        self.hits.sort_unstable_by(is_better);
+        let order = self.order();
+        self.hits.sort_unstable_by(order);
         self.hits.truncate(self.k);
         self.hits
     }
@@ -406,7 +427,7 @@ mod tests {
         for (k, expected) in [(10, Some(30)), (30, Some(30)), (31, None)] {
             scratch.clear();
             reader.read_part(&read[0], 0, &mut scratch).unwrap();
-            let best = Best::new(k);
+            let best = Best::new(k, &NoteId::cmp);
             assert_eq!(scratch.may_end(read, rest, &best), expected.is_some(), "{k}");
             let as_hit = |doc, score| KeywordHit { note: NoteId::new(doc), score };
             let contenders = scratch.contenders(rest, 0, &best, as_hit, |_| true);
