@@ -17,18 +17,19 @@ impl Pages {
 
     /// A token for the page after `last`.
     pub(crate) fn token(self, last: &str) -> String {
-        format!("{:016x}.{last}", self.0)
+        format!("{:016x}.{last}", question(&(self.0, last)))
     }
 
     /// What the page before ended with; nothing for the first page.
     ///
-    /// Fails on a token of another list.
+    /// Fails on a token of another list, and on one that was changed.
     pub(crate) fn after(self, token: &str) -> Result<Option<&str>, EngineError> {
         if token.is_empty() {
             return Ok(None);
         }
-        let own = token.split_once('.').filter(|(list, _)| *list == format!("{:016x}", self.0));
-        own.map(|(_, last)| Some(last)).ok_or_else(foreign)
+        let last = token.split_once('.').map(|(_, last)| last);
+        let own = last.filter(|last| self.token(last) == token);
+        own.map(Some).ok_or_else(foreign)
     }
 }
 
@@ -53,5 +54,7 @@ mod tests {
         for foreign in [&*token, "a.b/c", "x", ".", "0000000000000000.a"] {
             assert!(other.after(foreign).is_err(), "{foreign}");
         }
+        let cut = &token[..token.len() - 1];
+        assert!(list.after(cut).is_err(), "{cut}");
     }
 }

@@ -102,7 +102,8 @@ impl Engine {
                 (self.snapshot_at(token.generation)?, Some(token))
             }
         };
-        let estimator = self.estimators.find(estimator_name.as_deref())?;
+        let estimator_name = self.estimators.name(estimator_name.as_deref());
+        let estimator = self.estimators.find(Some(estimator_name))?;
         let focus = note_named(&snapshot, name)?;
         let passing = self.passing(&snapshot, filter)?;
         let options = Options {
@@ -128,7 +129,7 @@ impl Engine {
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
             self.held.keep(&snapshot);
-            ResumeToken { generation, question, resume }.to_string()
+            ResumeToken::new(generation, question, resume).to_string()
         });
         let rendered = rendered(*rendering, &view(&found, &snapshot));
         Ok(RelatedAnswer { found, snapshot, resume_token, rendered })

@@ -10,20 +10,20 @@ use crate::EngineError;
 /// The field of a request that holds a token.
 const FIELD: &str = "resume_token";
 
-/// Where a run stands. Written as `generation.question.budget-budget-…`, in decimal, hexadecimal and decimal numbers.
+/// Where a run stands. Written as `generation.seal.budget-budget-…`, in decimal, hexadecimal and decimal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResumeToken {
     /// The generation of the pages so far.
     pub(crate) generation: u64,
-    /// What was asked, and what may not change from page to page; see [`question`].
-    pub(crate) question: u64,
+    /// What was asked, with the pages so far.
+    seal: u64,
     /// The pages so far.
-    pub(crate) resume: Resume,
+    resume: Resume,
 }
 
 /// A question as a token remembers it: 64 bits of BLAKE3 over what `Debug` writes of all its parts.
 ///
-/// It tells questions apart that were mixed up; it keeps nothing secret, as a forged token asks for nothing that cannot be asked anyway.
+/// It tells apart questions that were mixed up and tokens that were cut; it keeps nothing secret, as a forged token asks for nothing that cannot be asked anyway.
 pub(crate) fn question(parts: &impl fmt::Debug) -> u64 {
     let hash = blake3::hash(format!("{parts:?}").as_bytes());
     hash.as_bytes()[..8].iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
@@ -31,24 +31,29 @@ pub(crate) fn question(parts: &impl fmt::Debug) -> u64 {
 
 impl fmt::Display for ResumeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { generation, question, resume } = self;
+        let Self { generation, seal, resume } = self;
         let budgets: Vec<String> =
             resume.budgets().iter().map(|budget| budget.get().to_string()).collect();
-        write!(f, "{generation}.{question:016x}.{}", budgets.join("-"))
+        write!(f, "{generation}.{seal:016x}.{}", budgets.join("-"))
     }
 }
 
 impl ResumeToken {
+    /// A token for the page after those of `resume`, which answer `question`: what was asked, and what may not change from page to page.
+    pub(crate) fn new(generation: u64, question: u64, resume: Resume) -> Self {
+        Self { generation, seal: seal(question, &resume), resume }
+    }
+
     /// Reads a token that an answer gave out.
     pub(crate) fn read(text: &str) -> Result<Self, EngineError> {
         let parts = || {
             let (generation, rest) = text.split_once('.')?;
-            let (question, budgets) = rest.split_once('.')?;
+            let (seal, budgets) = rest.split_once('.')?;
             // A first page without a budget leaves none.
             let budgets = (!budgets.is_empty()).then(|| budgets.split('-')).into_iter().flatten();
             Some(Self {
                 generation: generation.parse().ok()?,
-                question: u64::from_str_radix(question, 16).ok()?,
+                seal: u64::from_str_radix(seal, 16).ok()?,
                 resume: budgets
                     .map(|budget| budget.parse().map(Tokens::new).ok())
                     .collect::<Option<_>>()?,
@@ -62,14 +67,18 @@ impl ResumeToken {
 
     /// The pages so far, if they belong to `question`.
     pub(crate) fn of(&self, question: u64) -> Result<&Resume, EngineError> {
-        if self.question == question {
+        if self.seal == seal(question, &self.resume) {
             return Ok(&self.resume);
         }
         Err(EngineError::InvalidArgument {
             field: FIELD,
-            reason: "it continues another question: note, filter, options and estimator stay the same on every page".to_owned(),
+            reason: "it continues another question, or was changed: note, filter, options and estimator stay the same on every page".to_owned(),
         })
     }
+}
+
+fn seal(asked: u64, resume: &Resume) -> u64 {
+    question(&(asked, resume))
 }
 
 #[cfg(test)]
@@ -78,18 +87,15 @@ mod tests {
 
     fn token(budgets: &[u64]) -> ResumeToken {
         let resume = budgets.iter().copied().map(Tokens::new).collect();
-        ResumeToken { generation: 42, question: 0xab, resume }
+        ResumeToken::new(42, 0xab, resume)
     }
 
     #[test]
     fn a_token_is_read_as_it_was_written() {
-        for (budgets, text) in [
-            (&[][..], "42.00000000000000ab."),
-            (&[2000], "42.00000000000000ab.2000"),
-            (&[2000, 15], "42.00000000000000ab.2000-15"),
-        ] {
-            assert_eq!(token(budgets).to_string(), text);
-            let read = ResumeToken::read(text).unwrap_or_else(|error| panic!("{error}"));
+        for (budgets, pages) in [(&[][..], ""), (&[2000], "2000"), (&[2000, 15], "2000-15")] {
+            let text = token(budgets).to_string();
+            assert!(text.starts_with("42.") && text.ends_with(&format!(".{pages}")), "{text}");
+            let read = ResumeToken::read(&text).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(read, token(budgets));
         }
     }
@@ -101,8 +107,10 @@ mod tests {
         {
             assert!(ResumeToken::read(text).is_err(), "{text}");
         }
-        let token = token(&[1]);
-        assert!(token.of(0xab).is_ok() && token.of(0xac).is_err());
+        let one = token(&[1]);
+        assert!(one.of(0xab).is_ok() && one.of(0xac).is_err());
+        let forged = format!("{one}0");
+        assert!(ResumeToken::read(&forged).is_ok_and(|forged| forged.of(0xab).is_err()));
     }
 
     #[test]
