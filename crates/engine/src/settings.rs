@@ -1,6 +1,6 @@
 //! How questions are answered, as parameters. `config/default.toml` repeats the defaults.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use weft_gars::{Weights, classic};
 use weft_graph::centrality::Measure;
 use weft_graph::topics;
@@ -84,6 +84,7 @@ pub struct BridgeSettings {
     /// What each signal counts; only proportions matter.
     ///
     /// While activation counts no more than similarity, no note overtakes the hit that lifts it.
+    #[serde(deserialize_with = "SetWeights::of_bridge")]
     pub weights: Weights,
     /// Whether a note that the query calls by its name is more similar to it.
     pub names: bool,
@@ -106,6 +107,7 @@ impl Default for BridgeSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct ClassicSettings {
     /// What each signal counts; only proportions matter.
+    #[serde(deserialize_with = "SetWeights::of_classic")]
     pub weights: Weights,
     /// How linked hits activate a note.
     pub activation: Activation,
@@ -125,6 +127,34 @@ impl Default for ClassicSettings {
             activation_floor: classic::ACTIVATION_FLOOR,
             expansion_floor: classic::EXPANSION_FLOOR,
             expansion_seeds: 20,
+        }
+    }
+}
+
+/// Weights as they are set: those that are not are as by default.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SetWeights {
+    similarity: Option<f64>,
+    centrality: Option<f64>,
+    activation: Option<f64>,
+}
+
+impl SetWeights {
+    fn of_bridge<'de, D: Deserializer<'de>>(set: D) -> Result<Weights, D::Error> {
+        Ok(Self::deserialize(set)?.over(BridgeSettings::default().weights))
+    }
+
+    fn of_classic<'de, D: Deserializer<'de>>(set: D) -> Result<Weights, D::Error> {
+        Ok(Self::deserialize(set)?.over(ClassicSettings::default().weights))
+    }
+
+    fn over(self, default: Weights) -> Weights {
+        let Self { similarity, centrality, activation } = self;
+        Weights {
+            similarity: similarity.unwrap_or(default.similarity),
+            centrality: centrality.unwrap_or(default.centrality),
+            activation: activation.unwrap_or(default.activation),
         }
     }
 }

@@ -504,6 +504,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_annotated_file_can_be_begun_with() {
+        let config = load(Some(DEFAULT_TOML), &[], &[]).unwrap();
+        assert_eq!(config.settings, Settings::default());
+        let flags = [("search.bridge.weights.centrality", "0.1")];
+        let weights = load(None, &[], &flags).unwrap().settings.search.bridge.weights;
+        assert_eq!((weights.similarity, weights.centrality), (0.49, 0.1), "one alone can be set");
+    }
+
     /// A vault whose folder is a link would be another one after the link was turned.
     #[cfg(unix)]
     #[test]
