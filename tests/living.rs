@@ -78,7 +78,15 @@ async fn a_caller_waits_for_the_generation_it_needs() -> Result<(), Failure> {
     let both = SearchRequest { min_generation: Some(1), as_of: Some(1), ..words("moss") };
     let status = search.search(both).await.expect_err("one of the two");
     assert_eq!(status.code(), Code::InvalidArgument);
+
+    // Who still waits when the daemon stops is told at once.
+    let never = GetNoteRequest { min_generation: Some(u64::MAX), ..fern };
+    let waiting = tokio::spawn(async move { notes.get_note(never).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
     daemon.stop().await?;
+    let status = waiting.await?.expect_err("it never comes");
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+    assert!(status.message().contains("the daemon stops"), "{status}");
     Ok(())
 }
 

@@ -124,7 +124,7 @@ impl Services {
         *self.slot() = Some(vaults);
     }
 
-    /// Ends all streams that follow the index, or health: nothing else would.
+    /// Ends all that waits for the index to change: streams that follow it, or health, and questions for a generation to come.
     pub fn end_streams(&self) {
         self.0.ending.send_replace(true);
     }

@@ -94,7 +94,10 @@ impl Services {
             }
         };
         let near = Stop::at(deadline).near().unwrap_or(deadline);
-        tokio::time::timeout_at(near.into(), read).await.unwrap_or(Ok(()))
+        tokio::select! {
+            read = tokio::time::timeout_at(near.into(), read) => read.unwrap_or(Ok(())),
+            () = self.ending() => Err(status::stopping()),
+        }
     }
 
     /// Waits until a generation can be asked.
@@ -105,12 +108,21 @@ impl Services {
         }
         let _place = self.stream_place()?;
         let reached = generations.wait_for(|newest| *newest >= wanted);
-        let outcome = tokio::time::timeout_at(deadline.into(), reached).await;
+        let outcome = tokio::select! {
+            outcome = tokio::time::timeout_at(deadline.into(), reached) => outcome,
+            () = self.ending() => return Err(status::stopping()),
+        };
         match outcome.map(|reached| reached.map(drop)) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(status::stopping()),
             Err(_) => Err(status::not_reached(wanted, *generations.borrow())),
         }
+    }
+
+    /// Waits until the daemon is about to stop.
+    async fn ending(&self) {
+        // An error means that the sender is gone, which is an end as well.
+        drop(self.0.ending.subscribe().wait_for(|ending| *ending).await);
     }
 
     /// A place for something that lasts.
