@@ -98,10 +98,13 @@ impl Files {
         self.disk.rename(from, to)
     }
 
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file; one that is not there is no error, nor is a folder that went with it.
     pub(crate) fn remove(&self, path: &Path) -> io::Result<()> {
         self.disk.remove_file(path)?;
-        self.sync_folder(path)
+        match self.sync_folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            synced => synced,
+        }
     }
 
     /// Removes the files among `paths` that an earlier holder of the store did not live to put in their place.

@@ -14,7 +14,7 @@ use super::look::How;
 use super::{Event, Writer};
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
-use crate::parse::{body_start, parse};
+use crate::parse::{ParseOptions, body_start, parse};
 use crate::retarget::{Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
@@ -141,14 +141,9 @@ impl Writer {
         check(&spot.path, old.as_deref(), expected)?;
         let bytes = match (content, &old) {
             (Content::Whole(text), _) => text.into_bytes(),
-            (Content::Body(body), None) => body.into_bytes(),
-            (Content::Body(body), Some(old)) => {
-                let start = body_start(&spot.path, old, &self.settings.parse);
-                let start = start.ok_or_else(|| WriteError::Invalid {
-                    field: "body",
-                    reason: "the file there is no UTF-8; put its whole text instead".into(),
-                })?;
-                [&old[..start], body.as_bytes()].concat()
+            (Content::Body(body), old) => {
+                let old = old.as_deref().unwrap_or_default();
+                below_frontmatter(&spot.path, old, &body, &self.settings.parse)?
             }
         };
         let max_bytes = self.settings.scan.max_file_bytes;
@@ -186,7 +181,7 @@ impl Writer {
             self.rescan(Rescan::default())?;
         }
         let from = self.spot_of_note(name)?;
-        let to = self.spot(from.at, "to", to)?;
+        let to = self.spot(from.at, "to", self.within(from.at, to)?)?;
         let bytes = bytes_at(&from.path, &from.file)?;
         check(&from.path, bytes.as_deref(), expected)?;
         let Some(bytes) = bytes else {
@@ -427,10 +422,33 @@ impl Writer {
         Ok(Spot { at, vault: vault.id, path, file })
     }
 
+    /// `path` without the name of its vault, where several are served and it begins with that.
+    fn within<'p>(&self, at: usize, path: &'p str) -> Result<&'p str, WriteError> {
+        let Some((vault, rest)) = path.split_once(':') else { return Ok(path) };
+        let named = self.vaults.iter().position(|other| other.settings.name == vault);
+        match named.filter(|_| self.vaults.len() > 1) {
+            None => Ok(path),
+            Some(named) if named == at => Ok(rest),
+            Some(_) => {
+                let reason = format!("a note moves within its vault, and `{vault}` is another");
+                Err(WriteError::Invalid { field: "to", reason })
+            }
+        }
+    }
+
     fn spot_of_note(&self, name: &str) -> Result<Spot, WriteError> {
         let notes = self.publisher.newest().notes.clone();
-        let entry = notes.find(name).note.and_then(|id| notes.entry(id));
-        let Some(entry) = entry else {
+        let found = notes.find(name);
+        if found.candidates.len() > 1 {
+            let paths = found.candidates.iter().filter_map(|id| notes.card(*id));
+            let paths: Vec<&str> = paths.map(|card| card.path).collect();
+            let reason = format!(
+                "several notes answer to `{name}`; say by its path which one: {}",
+                paths.join(", ")
+            );
+            return Err(WriteError::Invalid { field: "name", reason });
+        }
+        let Some(entry) = found.note.and_then(|id| notes.entry(id)) else {
             let near = notes.near_matches(name, NEAR_MATCHES);
             return Err(WriteError::UnknownNote { name: name.to_owned(), near });
         };
@@ -442,6 +460,27 @@ impl Writer {
     fn unreadable(&self, at: usize, error: &scan::ScanError) -> WriteError {
         IndexError::vault(self.vaults[at].root.clone(), error).into()
     }
+}
+
+/// The bytes of `old` with `body` below its frontmatter, from which a reader takes that same body.
+fn below_frontmatter(
+    path: &NotePath,
+    old: &[u8],
+    body: &str,
+    options: &ParseOptions,
+) -> Result<Vec<u8>, WriteError> {
+    let invalid = |reason: &str| WriteError::Invalid { field: "body", reason: reason.to_owned() };
+    let start = body_start(path, old, options)
+        .ok_or_else(|| invalid("the file there is no UTF-8; put its whole text instead"))?;
+    // A file may end with the line that closes its frontmatter.
+    for between in ["", "\n"] {
+        let front = [&old[..start], between.as_bytes()].concat();
+        let bytes = [&*front, body.as_bytes()].concat();
+        if body_start(path, &bytes, options) == Some(front.len()) {
+            return Ok(bytes);
+        }
+    }
+    Err(invalid("its beginning would be read as frontmatter; begin it with an empty line"))
 }
 
 /// The bytes of the file at `path` in its vault; nothing where there is none.

@@ -130,20 +130,25 @@ fn missing_notes_leave_when_that_is_confirmed() {
     assert_eq!((confirmed, generation), (Vec::new(), indexer.status().generation));
 
     std::fs::remove_dir_all(place.vault().join("bog")).expect("removed");
+    std::fs::remove_file(place.vault().join("bed/plant0.md")).expect("removed");
     std::fs::remove_file(other.vault().join("moss.md")).expect("removed");
     look(&indexer);
-    assert_eq!(counts(&indexer), (N_NOTES, 20), "the other vault goes on");
+    assert_eq!(counts(&indexer), (N_NOTES, 21), "the other vault goes on");
     match indexer.confirm(Some("vualt")) {
         Err(IndexError::UnknownVault { known, .. }) => assert_eq!(known, ["other", "vault"]),
         other => panic!("{other:?}"),
     }
     assert_eq!(indexer.confirm(Some("other")).expect("none").0, []);
+    // One alone can be let go by its name, although its folder is gone, too.
+    let delete = Write::Delete { name: "bog/plant1".into(), expected: Expected::Anything };
+    assert_eq!(indexer.write(delete).expect("let go").uri, None);
+    assert_eq!(counts(&indexer), (N_NOTES - 1, 20));
     let (confirmed, generation) = indexer.confirm(Some("vault")).expect("confirmed");
     assert_eq!(confirmed, [Confirmed { vault: "vault".into(), n_removed: 20 }]);
     assert_eq!(indexer.status().generation, generation);
-    assert_eq!(counts(&indexer), (10, 0));
+    assert_eq!(counts(&indexer), (9, 0));
     look(&indexer);
-    assert_eq!(counts(&indexer), (10, 0));
+    assert_eq!(counts(&indexer), (9, 0));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Notes put, deleted and moved on request.
 
 use weft_engine::SearchMode;
-use weft_indexer::{Content, Expected, Indexer, RewrittenLinks, Write, WriteError, Wrote};
+use weft_indexer::{
+    Content, Expected, Indexer, RewrittenLinks, VaultSettings, Write, WriteError, Wrote,
+};
 use weft_model::TextHash;
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
@@ -192,4 +194,66 @@ fn notes_are_named_by_what_their_files_are_called() {
         }
     }
     assert!(notes.find(" plain.md ").note.is_some(), "spaces around a name say nothing else");
+}
+
+#[test]
+fn a_name_that_several_notes_answer_to_deletes_and_moves_none() {
+    let place = Place::new(&[("a/fern.md", b"one"), ("b/fern.md", b"two"), ("moss.md", b"moss")]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let delete = |name: &str| {
+        indexer.write(Write::Delete { name: name.into(), expected: Expected::Anything })
+    };
+    for error in [delete("fern"), move_to(&indexer, "fern", "c.md")].map(Result::unwrap_err) {
+        let WriteError::Invalid { field: "name", reason } = &error else { panic!("{error}") };
+        assert!(reason.ends_with("which one: a/fern.md, b/fern.md"), "{reason}");
+    }
+    assert_eq!(delete("b/fern").expect("its uri").path, "b/fern.md");
+    assert_eq!(delete("fern").expect("the only one left").path, "a/fern.md");
+}
+
+#[test]
+fn a_note_moves_within_its_vault() {
+    let (place, other) = (Place::new(&[("fern.md", b"one")]), Place::new(&[("moss.md", b"two")]));
+    let mut settings = place.settings();
+    settings.vaults.push(VaultSettings { name: "other".into(), root: other.vault() });
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    let error = move_to(&indexer, "fern", "other:fern.md").expect_err("another vault");
+    assert!(matches!(error, WriteError::Invalid { field: "to", .. }), "{error}");
+    let moved = move_to(&indexer, "other:moss", "other:bog/moss.md").expect("its own vault");
+    assert_eq!((moved.vault.as_str(), moved.path.as_str()), ("other", "bog/moss.md"));
+    assert_eq!(move_to(&indexer, "fern", "a:b.md").expect("no vault's name").path, "a:b.md");
+}
+
+#[test]
+fn a_body_stands_below_the_frontmatter_and_becomes_none_of_it() {
+    let place = Place::new(&[]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let put_body = |body: &str| {
+        let (path, content) = ("fern.md".to_owned(), Content::Body(body.to_owned()));
+        indexer.write(Write::Put { vault: None, path, content, expected: Expected::Anything })
+    };
+    for (old, body, expected) in [
+        ("---\na: 1\n---", "new", "---\na: 1\n---\nnew"),
+        ("---\r\na: 1\r\n--- ", "new", "---\r\na: 1\r\n--- \nnew"),
+        ("---\na: 1\n...", "new", "---\na: 1\n...\nnew"),
+        ("---\na: 1\n---", "", "---\na: 1\n---"),
+        ("---\na: 1\n---\n\nold", "\nnew", "---\na: 1\n---\n\nnew"),
+        ("---\na: 1\n---\nold", "---\nb: 2\n---\nnew", "---\na: 1\n---\n---\nb: 2\n---\nnew"),
+        ("old", "new", "new"),
+        ("old", "\n---\nb: 2\n---\nnew", "\n---\nb: 2\n---\nnew"),
+    ] {
+        place.write("fern.md", old.as_bytes());
+        put_body(body).expect(old);
+        let written = std::fs::read_to_string(place.vault().join("fern.md")).expect("a file");
+        assert_eq!(written, expected, "{old:?}");
+    }
+    for body in ["---\nb: 2\n---\nnew", "\u{feff}new"] {
+        place.write("fern.md", b"old");
+        let error = put_body(body).expect_err("it would be read as something else");
+        assert!(matches!(error, WriteError::Invalid { field: "body", .. }), "{error}");
+        assert_eq!(std::fs::read(place.vault().join("fern.md")).expect("a file"), b"old");
+    }
 }
