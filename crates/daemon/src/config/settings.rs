@@ -85,7 +85,7 @@ pub struct ServerSettings {
     pub timeout_ms: u64,
     /// Bytes of one request at most.
     pub max_request_bytes: usize,
-    /// Bytes of one answer message at most.
+    /// Bytes of one answer message at most, as it is sent: compressed where the caller takes that.
     pub max_answer_bytes: usize,
     /// Connections that may be open at the same time.
     pub max_connections: usize,

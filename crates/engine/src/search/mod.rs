@@ -282,6 +282,10 @@ impl Engine {
             && !without.names
             && *mode != SearchMode::Vector;
         let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
+        let has_marks_alone = !wanted.trim().is_empty() && words.terms().is_empty();
+        if has_marks_alone && vector.is_none() && mentions.is_empty() {
+            degraded.push("query: it holds no word to look for".to_owned());
+        }
         Ok(Question { snapshot, words, vectors, vector, share, expressed, passing, mentions })
     }
 
