@@ -52,7 +52,7 @@ pub struct Token<'t> {
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
-    /// Its place for phrases: neighbours differ by one, parts follow their compound.
+    /// Its place for phrases: neighbours differ by one. Parts have places of their own, so that words around a compound are its neighbours however it is written.
     pub position: u32,
     /// What it stands for.
     pub kind: TokenKind,
@@ -104,9 +104,9 @@ impl Analyzer {
         self.terms.text(number)
     }
 
-    /// Hands every token of `text` to `sink`, in the order of their positions. `O(text)`.
+    /// Hands every token of `text` to `sink`, as they stand, parts behind their compound. `O(text)`.
     pub fn analyze(&mut self, text: &str, language: Language, mut sink: impl FnMut(Token<'_>)) {
-        let mut position = 0;
+        let (mut position, mut part_position) = (0, 0);
         let mut words = Words { text, at: 0 };
         let mut run = [PlainWord::default(); RUN];
         loop {
@@ -119,7 +119,8 @@ impl Analyzer {
             position = if word.alphabet.is_some_and(Alphabet::is_unspaced) {
                 self.pairs(text, &word, position, &mut sink)
             } else {
-                self.word(text, &word, language, position, &mut sink)
+                let places = (position, &mut part_position);
+                self.word(text, &word, language, places, &mut sink)
             };
         }
     }
@@ -169,13 +170,13 @@ impl Analyzer {
         position
     }
 
-    /// A word of a spaced script, then its parts if it is a compound. Returns the next position.
+    /// A word of a spaced script, then its parts if it is a compound. Returns the next position; that of parts is moved on.
     fn word(
         &mut self,
         text: &str,
         word: &RawWord,
         language: Language,
-        position: u32,
+        (position, part_position): (u32, &mut u32),
         sink: &mut impl FnMut(Token<'_>),
     ) -> u32 {
         let alphabet = word.alphabet.unwrap_or(Alphabet::Other);
@@ -194,7 +195,7 @@ impl Analyzer {
         let Entry { number, .. } = rules.entry(joined, alphabet, terms, lower);
         let term = terms.text(number);
         sink(Token { term, number, start, end, position, kind: TokenKind::Word });
-        let mut next = position + 1;
+        let next = position + 1;
         let mut parts = Parts::new(raw);
         let (Some(first), Some(second)) = (parts.next(), parts.next()) else { return next };
         for (part_start, part_end) in [first, second].into_iter().chain(parts).take(MAX_PARTS) {
@@ -204,10 +205,13 @@ impl Analyzer {
             if part.chars().nth(1).is_some() {
                 let (start, end) = (start + part_start, start + part_end);
                 let term = terms.text(number);
-                sink(Token { term, number, start, end, position: next, kind: TokenKind::Part });
+                let position = *part_position;
+                sink(Token { term, number, start, end, position, kind: TokenKind::Part });
             }
-            next += 1;
+            *part_position += 1;
         }
+        // Parts of two compounds are no neighbours.
+        *part_position += 1;
         next
     }
 
@@ -529,20 +533,23 @@ mod tests {
     #[test]
     fn positions_let_phrases_match() {
         let mut positions = Vec::new();
-        Analyzer::new().analyze("see fooBar 植物学 now", Language::English, |token| {
+        Analyzer::new().analyze("see fooBar 植物学 now_or_never", Language::English, |token| {
             positions.push((token.term.to_owned(), token.position));
         });
         let expected = [
             ("see", 0),
             ("foobar", 1),
-            ("foo", 2),
-            ("bar", 3),
-            ("植物", 4),
-            ("植", 4),
-            ("物学", 5),
-            ("物", 5),
-            ("学", 6),
-            ("now", 7),
+            ("foo", 0),
+            ("bar", 1),
+            ("植物", 2),
+            ("植", 2),
+            ("物学", 3),
+            ("物", 3),
+            ("学", 4),
+            ("nowornev", 5),
+            ("now", 3),
+            ("or", 4),
+            ("never", 5),
         ];
         assert_eq!(positions, expected.map(|(term, position)| (term.to_owned(), position)));
     }

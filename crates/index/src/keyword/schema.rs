@@ -11,10 +11,10 @@ use tantivy::tokenizer::TokenizerManager;
 
 use super::encoded::{Encoded, EncodedNote, TermTexts};
 use super::names::name_terms;
-use super::{Analyzer, LanguageChoice, TokenKind};
+use super::{Analyzer, LanguageChoice, Token, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// The name under which the index looks up [`Encoded`].
 const TOKENIZER: &str = "weft";
@@ -100,19 +100,21 @@ pub struct KeywordEncoder {
     analyzer: Analyzer,
     counts: Counts,
     texts: TermTexts,
+    /// Parts of compounds with their places, until the words around them are written.
+    parts: Vec<(u32, u32)>,
 }
 
 impl KeywordEncoder {
     /// An encoder that has seen nothing yet, for indexes of this choice.
     pub(super) fn new(choice: LanguageChoice) -> Self {
         let (_, fields) = schema();
-        let (analyzer, counts, texts) = Default::default();
-        Self { fields, choice, analyzer, counts, texts }
+        let (analyzer, counts, texts, parts) = Default::default();
+        Self { fields, choice, analyzer, counts, texts, parts }
     }
 
     /// Makes a note ready for the index. `O(its text)`: nearly all of the work of indexing it.
     pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
-        let Self { fields, choice, analyzer, counts, texts } = self;
+        let Self { fields, choice, analyzer, counts, texts, parts } = self;
         let language = choice.of(note.title, note.body);
         let mut length = 0_u64;
         counts.clear();
@@ -123,28 +125,28 @@ impl KeywordEncoder {
             analyzer.analyze(part, language, |token| {
                 let is_word = token.kind == TokenKind::Word;
                 length += u64::from(is_word);
-                texts.push(token.term, token.position);
+                push(&token, texts, parts);
                 counts.add(token.number, is_word);
             });
-            texts.end_part();
+            end_part(analyzer, texts, parts);
         }
         // A tag is found like any other word of the note, but is not counted again where the text has it.
         for tag in &note.tags {
             analyzer.analyze(tag, language, |token| {
                 if !counts.contains(token.number) {
-                    texts.push(token.term, token.position);
+                    push(&token, texts, parts);
                     counts.add(token.number, token.kind == TokenKind::Word);
                 }
             });
-            texts.end_part();
+            end_part(analyzer, texts, parts);
         }
         texts.end_field(fields.text);
         let terms = counts.list(analyzer);
         let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
-        for (field, parts) in fields.prominent.into_iter().zip(prominent) {
-            for part in parts {
-                analyzer.analyze(part, language, |token| texts.push(token.term, token.position));
-                texts.end_part();
+        for (field, texts_of_field) in fields.prominent.into_iter().zip(prominent) {
+            for part in texts_of_field {
+                analyzer.analyze(part, language, |token| push(&token, texts, parts));
+                end_part(analyzer, texts, parts);
             }
             texts.end_field(field);
         }
@@ -158,6 +160,26 @@ impl KeywordEncoder {
             (fields.language, language.code()),
         ];
         EncodedNote::new(texts, numbers, (fields.terms, terms))
+    }
+}
+
+/// Writes a token, or holds it back where it is a part of a compound.
+fn push(token: &Token<'_>, texts: &mut TermTexts, parts: &mut Vec<(u32, u32)>) {
+    if token.kind == TokenKind::Part {
+        parts.push((token.number, token.position));
+    } else {
+        texts.push(token.term, token.position);
+    }
+}
+
+/// Ends a part of a field, behind which the parts of its compounds stand.
+fn end_part(analyzer: &Analyzer, texts: &mut TermTexts, parts: &mut Vec<(u32, u32)>) {
+    texts.end_part();
+    if !parts.is_empty() {
+        for (number, position) in parts.drain(..) {
+            texts.push(analyzer.term(number), position);
+        }
+        texts.end_part();
     }
 }
 

@@ -28,6 +28,9 @@ const QUOTES: &[(char, &[char])] =
 /// What stands between words of scripts without spaces.
 const BETWEEN_WORDS: &str = "（［｛【，、；：。";
 
+/// What may stand between an operator and its word.
+const AROUND_WORDS: [char; 8] = ['(', '[', '{', '\'', '`', '*', '_', '~'];
+
 /// The clauses of `query` in order. Text between operators stays together.
 ///
 /// An operator counts at the beginning of a word only; `-` before a digit is a sign, and a quotation mark without its partner is text.
@@ -98,7 +101,9 @@ fn special(query: &str, at: usize) -> Option<(Clause<'_>, usize)> {
         return Some((Clause { occurrence, is_phrase: true, text: &inside[..n_inside] }, end));
     }
     let is_tag = first == '#' && rest[1..].starts_with(char::is_alphanumeric);
-    let begins_word = match Class::of(first) {
+    // Marks around a word are none of it.
+    let bare = rest.trim_start_matches(AROUND_WORDS).chars().next().unwrap_or(first);
+    let begins_word = match Class::of(bare) {
         Class::Letter(_) | Class::Pictograph => true,
         Class::Digit => occurrence == Occurrence::Must,
         Class::Extend | Class::Break => is_tag,
@@ -135,6 +140,11 @@ mod tests {
             ("tags and pictographs", "fern -#draft +#a/b -🌿 +🌱", "fern |-#draft|+#a/b|-🌿|+🌱"),
             ("no tags", "x -# y +#! z", "x -# y +#! z"),
             ("a number of an issue", "fern -#12 +2024", "fern |-#12|+2024"),
+            (
+                "marks around a word",
+                "a +(b) -'c' +`d` -[[e]] **f** (g)",
+                "a |+(b)|-'c'|+`d`|-[[e]]| **f** (g)",
+            ),
             ("a minus sign", "at -40 degrees", "at -40 degrees"),
             ("lists and flags", "- item --flag + x", "- item --flag + x"),
             ("unpaired", "5\" pipe and \"open", "5\" pipe and \"open"),

@@ -103,6 +103,33 @@ fn what_is_typed_finds_what_is_meant() {
     }
 }
 
+#[test]
+fn a_phrase_is_found_however_its_words_are_written() {
+    let reader = reader(&[
+        ("a", "use GitHub Pages today"),
+        ("b", "use github pages today"),
+        ("c", "use Github-PAGES today"),
+        ("d", "use git, hub and pages today"),
+        ("e", "my iPhone15 case; XMLHttpRequest object"),
+        ("f", "my iphone15 case; xmlhttprequest object"),
+    ]);
+    for (query, expected) in [
+        ("+\"github pages\"", &[0, 1, 2][..]),
+        ("+\"GitHub Pages\"", &[0, 1, 2]),
+        ("+\"use GitHub pages today\"", &[0, 1, 2]),
+        ("today -\"github pages\"", &[3]),
+        ("+\"iphone15 case\"", &[4, 5]),
+        ("+\"iPhone15 case\"", &[4, 5]),
+        ("+\"XMLHttpRequest object\"", &[4, 5]),
+        ("+\"git hub\"", &[0, 3]),
+        ("+\"hub pages\"", &[]),
+        ("+\"http request\"", &[4]),
+        ("+\"15 xml\"", &[]),
+    ] {
+        assert_eq!(found_set(&reader, query), *expected, "{query}");
+    }
+}
+
 /// What a query requires and excludes is a set of its own, for ways to find notes that know no words.
 #[test]
 fn requirements_and_exclusions_admit_notes() {
