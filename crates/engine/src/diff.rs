@@ -117,7 +117,7 @@ impl Diff {
     /// What changed from `before` to `after`.
     ///
     /// A note is the same where its path is; else where it claims the same uri, else where it has the same content, and its old path is free.
-    /// A link is the same where its note is and it is written alike; that the note it leads to was renamed is no change of it.
+    /// A link is the same where its note is and it is written alike, or means the same with the same type; that the note it leads to was renamed is no change of it.
     /// `O(notes + links)`; the same states give the same answer.
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
@@ -250,7 +250,7 @@ impl<'t> Pair<'t> {
         changes
     }
 
-    /// Compares the links of one note, each with the one that was written alike.
+    /// Compares the links of one note, each with the one that was written alike, and what is left with what means the same.
     fn compare(
         &self,
         from: &Uri,
@@ -260,6 +260,8 @@ impl<'t> Pair<'t> {
     ) {
         let Self { before, after, .. } = self;
         let written: BTreeSet<&Written<'t>> = old.keys().chain(new.keys()).collect();
+        let mut came: BTreeMap<(&str, LinkSource, NoteId), usize> = BTreeMap::new();
+        let mut gone: Vec<(&Written<'t>, NoteId)> = Vec::new();
         for key in written {
             let then = old.get(key).map_or(&[][..], Vec::as_slice);
             let now = new.get(key).map_or(&[][..], Vec::as_slice);
@@ -272,18 +274,39 @@ impl<'t> Pair<'t> {
                 before: before.cloned(),
             };
             let uri = |table: &'t NoteTable, id: NoteId| table.graph().uri(id);
-            for at in 0..then.len().max(now.len()) {
-                changes.extend(match (then.get(at), now.get(at)) {
-                    (None, None) => None,
-                    (None, Some(to)) => Some(change(LinkChangeKind::Added, uri(after, *to), None)),
-                    (Some(to), None) => {
-                        Some(change(LinkChangeKind::Removed, uri(before, *to), None))
-                    }
-                    (Some(then), Some(now)) => self
-                        .meaning(*then, *now)
-                        .map(|kind| change(kind, uri(after, *now), Some(uri(before, *then)))),
-                });
+            for (then, now) in then.iter().zip(now) {
+                let meaning = self.meaning(*then, *now);
+                let change =
+                    meaning.map(|kind| change(kind, uri(after, *now), Some(uri(before, *then))));
+                changes.extend(change);
             }
+            let n_same = then.len().min(now.len());
+            for to in &now[n_same..] {
+                *came.entry((key.0, key.1, *to)).or_default() += 1;
+            }
+            gone.extend(then[n_same..].iter().map(|to| (key, *to)));
+        }
+        let change = |kind: &str, source, change, to: &Uri| LinkChange {
+            from: from.clone(),
+            to: to.clone(),
+            kind: kind.to_owned(),
+            source,
+            change,
+            before: None,
+        };
+        for ((kind, source, _), then) in gone {
+            let same = self.is.get(&then).and_then(|now| came.get_mut(&(*kind, *source, *now)));
+            match same.filter(|n| **n > 0) {
+                Some(n) => *n -= 1,
+                None => {
+                    let to = before.graph().uri(then);
+                    changes.push(change(kind, *source, LinkChangeKind::Removed, to));
+                }
+            }
+        }
+        for ((kind, source, now), n) in came {
+            let added = change(kind, source, LinkChangeKind::Added, after.graph().uri(now));
+            changes.extend(std::iter::repeat_n(added, n));
         }
     }
 

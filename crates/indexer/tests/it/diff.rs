@@ -82,3 +82,17 @@ fn notes_and_links_tell_what_became_of_them() {
         ]
     );
 }
+
+#[test]
+fn a_link_that_is_written_otherwise_and_means_the_same_is_the_same() {
+    let place = Place::new(&[
+        ("fern.md", b"[[moss]] [[moss]] [[yew]]"),
+        ("a/moss.md", b"soft"),
+        ("yew.md", b"a tree"),
+    ]);
+    let indexer = place.open(&FakeEmbedder::new());
+    let first = indexer.flush().expect("a generation");
+    place.write("fern.md", b"[[a/moss]] [[yew.md|a yew]] [[moss]] [moss](a/moss.md)");
+    indexer.flush().expect("a generation");
+    assert_eq!(since(&indexer, first), ["Changed fern.md {Text}", "Added fern related a/moss"]);
+}
