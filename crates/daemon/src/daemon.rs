@@ -384,8 +384,11 @@ async fn open(
         return Ok(());
     }
     let first = tokio::task::spawn_blocking(move || vaults.indexer().flush()).await;
-    first.map_err(|_| ServeError::Panicked)?.map_err(OpenError::Index)?;
-    Ok(())
+    match first.map_err(|_| ServeError::Panicked)? {
+        // A folder that went meanwhile may come back; it is looked at again, and keeps no other vault from being served.
+        Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),
+        Err(error) => Err(OpenError::Index(error).into()),
+    }
 }
 
 fn of_server(

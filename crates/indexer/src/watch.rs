@@ -21,11 +21,21 @@ pub struct WatchOptions {
     pub debounce_ms: u64,
     /// How long to wait between two looks at all files where changes are not announced, in milliseconds; at least 100.
     pub poll_ms: u64,
+    /// How long to wait between two looks at all files where changes are announced, in milliseconds; 0 for none.
+    ///
+    /// Nobody announces what comes with a disk that is mounted below the folder, nor what changes behind a link into a folder that is not watched.
+    pub sweep_ms: u64,
 }
 
 impl Default for WatchOptions {
     fn default() -> Self {
-        Self { enabled: true, mode: WatchMode::Auto, debounce_ms: 100, poll_ms: 2_000 }
+        Self {
+            enabled: true,
+            mode: WatchMode::Auto,
+            debounce_ms: 100,
+            poll_ms: 2_000,
+            sweep_ms: 600_000,
+        }
     }
 }
 
@@ -38,6 +48,11 @@ impl WatchOptions {
     /// How long to wait between two looks.
     pub(crate) const fn poll(&self) -> Duration {
         Duration::from_millis(self.poll_ms)
+    }
+
+    /// How long to wait between two looks although changes are announced; nothing for no such look.
+    pub(crate) fn sweep(&self) -> Option<Duration> {
+        (self.sweep_ms > 0).then(|| Duration::from_millis(self.sweep_ms))
     }
 }
 
@@ -59,7 +74,9 @@ pub enum WatchMode {
 pub(crate) enum Touched {
     /// These paths changed, or what lies below them.
     Paths(Vec<PathBuf>),
-    /// Announcements were lost; anything may have changed.
+    /// More than anybody remembers; anything may have changed.
+    Much,
+    /// Announcements were lost; anything may have changed, and new folders may not be watched.
     Lost,
 }
 

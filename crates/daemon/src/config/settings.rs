@@ -313,7 +313,7 @@ impl Settings {
             tls,
             store,
             vaults,
-            watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms },
+            watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms, sweep_ms },
             fuse: FuseOptions { max_share, min_notes: _ },
             scan: _,
             parse: _,
@@ -399,6 +399,9 @@ impl Settings {
         check(store.keep_generations >= 1, "store.keep_generations", "must be at least 1");
         let poll = 100..=3_600_000;
         check(poll.contains(poll_ms), "watch.poll_ms", "must be 100 to 3600000");
+        let sweep = 1_000..=86_400_000;
+        let reason = "must be 0, for never, or 1000 to 86400000";
+        check(*sweep_ms == 0 || sweep.contains(sweep_ms), "watch.sweep_ms", reason);
         check(*debounce_ms <= 60_000, "watch.debounce_ms", "must be 0 to 60000");
         check((0.0..=1.0).contains(max_share), "fuse.max_share", "must be 0 to 1");
         let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();

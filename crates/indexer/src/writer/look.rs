@@ -62,8 +62,12 @@ pub(super) struct Watched {
     entangled: bool,
     /// Which folder `root` was; nothing while there is none, or nobody has looked.
     identity: Option<(u64, u64)>,
+    /// Whether it may not be watched any more, or not all of it.
+    unwatched: bool,
     /// When to see whether it is still there, or to look at all files where nothing is announced.
     poll_at: Option<Instant>,
+    /// When to look at all files although changes are announced.
+    sweep_at: Option<Instant>,
     /// When to look at the files again, after it failed.
     retry_at: Option<Instant>,
 }
@@ -81,28 +85,36 @@ impl Watched {
             outdated,
             entangled: false,
             identity: None,
+            unwatched: false,
             poll_at: None,
+            sweep_at: None,
             retry_at: None,
         }
     }
 
-    /// Sees where it lies now, and says whether that is another folder than before: a link was turned, a disk was taken out or put in.
+    /// Sees where it lies now, and says whether that is another folder than before, or is to be watched anew: a link was turned, a disk was taken out or put in.
     fn find(&mut self) -> bool {
         let named = &self.settings.root;
         let root = named.canonicalize().unwrap_or_else(|_| named.clone());
         let identity = watch::identity(&root);
         let is_other = (&root, identity) != (&self.root, self.identity);
         (self.root, self.identity) = (root, identity);
-        is_other
+        is_other || std::mem::take(&mut self.unwatched)
     }
 
     /// Takes in that something changed.
     pub(super) fn touch(&mut self, touched: watch::Touched) {
         match touched {
             watch::Touched::Paths(paths) => {
+                // What happens to the folder itself may end its watch; another may have its number.
+                self.unwatched |= paths.contains(&self.root);
                 paths.iter().for_each(|path| self.touched.touch(&self.root, path));
             }
-            watch::Touched::Lost => self.touched = Area::WHOLE,
+            watch::Touched::Much => self.touched = Area::WHOLE,
+            watch::Touched::Lost => {
+                self.touched = Area::WHOLE;
+                self.unwatched = true;
+            }
         }
         if !self.touched.is_nothing() {
             let now = Instant::now();
@@ -130,13 +142,14 @@ impl Watched {
     pub(super) fn due_at(&self, debounce: Duration) -> Option<Instant> {
         let burst = self.burst.map(|burst| burst_ends(burst, debounce));
         let again = self.again.as_ref().map(|(at, _)| *at);
-        [burst, again, self.poll_at, self.retry_at].into_iter().flatten().min()
+        [burst, again, self.poll_at, self.sweep_at, self.retry_at].into_iter().flatten().min()
     }
 
     /// Takes out what is to be looked at now.
     fn take_due(&mut self, now: Instant, debounce: Duration) -> Area {
         let mut due = Area::NOTHING;
-        if self.retry_at.take_if(|at| *at <= now).is_some() {
+        let is_due = |at: &mut Instant| *at <= now;
+        if self.retry_at.take_if(is_due).or(self.sweep_at.take_if(is_due)).is_some() {
             due = Area::WHOLE;
         }
         if self.burst.take_if(|burst| burst_ends(*burst, debounce) <= now).is_some() {
@@ -303,6 +316,9 @@ impl Writer {
         }
         if area.is_whole() {
             vault.forget_announced();
+            let is_announced = vault.watch.state == WatchState::Announced;
+            let sweep = self.settings.watch.sweep().filter(|_| is_announced);
+            vault.sweep_at = sweep.map(|sweep| Instant::now() + sweep);
         }
         let (full, announced) = (how.full || vault.outdated, how.announced && !area.is_whole());
         let how = How { full, announced, ..how };
@@ -501,7 +517,7 @@ fn announcing(events: Sender<Event>, vault: VaultId) -> impl Fn(watch::Touched) 
         let has_room = events.len() < MOST_AHEAD;
         let was_lost = is_lost.swap(!has_room, Ordering::Relaxed);
         if has_room || !was_lost {
-            let touched = if has_room { touched } else { watch::Touched::Lost };
+            let touched = if has_room { touched } else { watch::Touched::Much };
             // A writer that has stopped need not know.
             let _ = events.send(Event::Touched(vault, touched));
         }
@@ -528,11 +544,31 @@ mod tests {
             let all: Vec<Event> = received.try_iter().collect();
             assert_eq!(all.len(), MOST_AHEAD + 1);
             let last = all.last();
-            assert!(matches!(last, Some(Event::Touched(_, watch::Touched::Lost))));
+            assert!(matches!(last, Some(Event::Touched(_, watch::Touched::Much))));
         }
         touch();
         let next = received.try_recv();
         assert!(matches!(next, Ok(Event::Touched(_, watch::Touched::Paths(_)))));
+    }
+
+    #[test]
+    fn a_folder_that_may_not_be_watched_any_more_is_watched_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let settings = VaultSettings { name: "vault".into(), root: root.clone() };
+        let mut vault = Watched::new(VaultId(0), settings, false);
+        assert!(vault.find() && !vault.find(), "once seen it is the same");
+        for (touched, expected) in [
+            (watch::Touched::Paths(vec![root.join("note.md")]), false),
+            (watch::Touched::Much, false),
+            (watch::Touched::Paths(vec![root.join("note.md"), root.clone()]), true),
+            (watch::Touched::Lost, true),
+        ] {
+            let name = format!("{touched:?}");
+            vault.touch(touched);
+            assert_eq!(vault.find(), expected, "{name}");
+            assert!(!vault.find(), "{name}");
+        }
     }
 
     #[test]

@@ -450,3 +450,19 @@ fn vaults_come_and_go_while_the_index_runs() {
     assert_eq!(indexer.status().digest, first.digest);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_nobody_announces_is_noticed_by_a_sweep() {
+    let place = Place::new(&[("fern.md", b"# Fern\n")]);
+    std::fs::create_dir(place.vault().join(".store")).expect("a folder");
+    std::fs::write(place.vault().join(".store/moss.md"), "soft").expect("written");
+    std::os::unix::fs::symlink(".store/moss.md", place.vault().join("moss.md")).expect("a link");
+    let mut settings = place.settings();
+    settings.watch =
+        WatchOptions { enabled: true, debounce_ms: 20, sweep_ms: 100, ..WatchOptions::default() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    std::fs::write(place.vault().join(".store/moss.md"), "springy").expect("written");
+    until("what the link shows", || found(&indexer, "springy") == ["moss"]);
+}
