@@ -1,6 +1,8 @@
 //! Cuts at grapheme boundaries, and the search for the longest text that still fits.
 
-use unicode_segmentation::GraphemeCursor;
+use std::ops::Range;
+
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_model::Span;
 use weft_model::text::{CharCounter, byte_of_char};
 
@@ -45,6 +47,49 @@ pub(crate) fn boundary_before(text: &str, byte: usize) -> usize {
 pub(crate) fn boundary_after(text: &str, byte: usize) -> usize {
     let starts = text[byte..].char_indices().map(|(start, _)| byte + start);
     starts.chain([text.len()]).find(|&at| is_boundary(text, at)).unwrap_or(text.len())
+}
+
+/// The grapheme clusters of a text around ascending bytes. `O(text)` for all of them, where each alone may have to be counted from far before, as flags have.
+pub(crate) struct Clusters<'t> {
+    text: &'t str,
+    /// The cluster met last.
+    last: Range<usize>,
+}
+
+impl<'t> Clusters<'t> {
+    pub(crate) const fn new(text: &'t str) -> Self {
+        Self { text, last: 0..0 }
+    }
+
+    /// The last boundary at or before `byte`, a character boundary not before the one asked for last.
+    pub(crate) fn before(&mut self, byte: usize) -> usize {
+        self.around(byte).start
+    }
+
+    /// The first boundary at or after `byte`, likewise.
+    pub(crate) fn after(&mut self, byte: usize) -> usize {
+        let Range { start, end } = self.around(byte);
+        if start == byte { start } else { end }
+    }
+
+    /// The cluster that `byte` lies in; an empty one at the end of the text.
+    fn around(&mut self, byte: usize) -> Range<usize> {
+        if byte >= self.last.end {
+            // Two neighbours of ASCII are parted, but for the two that end a line.
+            let bytes = self.text.as_bytes();
+            let is_parted = |at: &usize| match bytes.get(at - 1..=*at) {
+                Some([b'\r', b'\n']) | None => false,
+                Some(pair) => pair.is_ascii(),
+            };
+            let from = (self.last.end + 1..=byte).rev().find(is_parted).unwrap_or(self.last.end);
+            let mut clusters = self.text[from..].grapheme_indices(true);
+            let holds = |(at, cluster): &(usize, &str)| from + at + cluster.len() > byte;
+            self.last = clusters
+                .find(holds)
+                .map_or(byte..byte, |(at, cluster)| from + at..from + at + cluster.len());
+        }
+        self.last.clone()
+    }
 }
 
 fn is_boundary(text: &str, byte: usize) -> bool {
@@ -104,7 +149,6 @@ pub(crate) fn full<'b>(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use unicode_segmentation::UnicodeSegmentation as _;
 
     use super::*;
 
@@ -150,6 +194,20 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn clusters_are_those_of_each_byte_alone(
+            text in "[ab \u{301}🇩🇪👩\u{200d}\r\n한\u{11a8}\u{600}]{0,40}", picked in proptest::collection::vec(any::<prop::sample::Index>(), 0..8)
+        ) {
+            let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let mut asked: Vec<usize> = picked.iter().map(|index| *index.get(&bytes)).collect();
+            asked.sort_unstable();
+            let (mut before, mut after) = (Clusters::new(&text), Clusters::new(&text));
+            for byte in asked {
+                prop_assert_eq!(before.before(byte), boundary_before(&text, byte));
+                prop_assert_eq!(after.after(byte), boundary_after(&text, byte));
+            }
+        }
 
         #[test]
         fn boundaries_are_those_of_the_segmenter(

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use weft_model::text::CharCounter;
 use weft_model::{Span, fold};
 
-use crate::cut::{boundary_after, boundary_before};
+use crate::cut::Clusters;
 
 /// A query as bodies are searched for it: case and normal form do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,13 +53,14 @@ impl Query {
         if found.is_empty() {
             found = self.terms_in(body);
         }
-        let mut counter = CharCounter::new(body);
-        found
-            .into_iter()
-            .map(|range| {
-                counter.span(boundary_before(body, range.start)..boundary_after(body, range.end))
-            })
-            .collect()
+        // Starts ascend and so do ends, but one may end after the next has begun.
+        let (mut starts, mut ends) = (Clusters::new(body), Clusters::new(body));
+        let (mut before_start, mut before_end) = (CharCounter::new(body), CharCounter::new(body));
+        let span = |Range { start, end }: Range<usize>| {
+            let start = before_start.at(starts.before(start));
+            Span::new(start, before_end.at(ends.after(end)))
+        };
+        found.into_iter().map(span).collect()
     }
 
     fn whole_in(&self, body: &str) -> Vec<Range<usize>> {
