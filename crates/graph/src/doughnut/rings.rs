@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weft_model::{NoteId, NoteSet};
+use weft_model::{NoteId, NoteMap, NoteSet};
 
 use super::relation::{Priority, Relation};
 use super::request::Options;
@@ -50,7 +50,14 @@ struct Cursor<'g> {
     sources: VecDeque<(&'static Strategy, NoteId)>,
     current: Option<Members<'g>>,
     n_taken: usize,
+    /// How often a list that several sources share was begun.
+    walks: NoteMap<u8>,
+    /// Whether sources were passed over since a member was last asked for.
+    passed_over: bool,
 }
+
+/// Walks of a shared list after which another meets nothing new: each leaves out its source alone.
+const ENOUGH_WALKS: u8 = 2;
 
 impl<'g> Rings<'g> {
     pub(super) fn new(
@@ -79,6 +86,8 @@ impl<'g> Rings<'g> {
                     sources: VecDeque::new(),
                     current: None,
                     n_taken: 0,
+                    walks: NoteMap::default(),
+                    passed_over: false,
                 });
             }
         }
@@ -133,15 +142,32 @@ impl<'g> Ring<'g> {
     fn next(&mut self, graph: &'g NoteGraph, present: impl Fn(NoteId) -> bool) -> Option<Member> {
         let n_cursors = self.cursors.len();
         (self.at..self.at + n_cursors).map(|slot| slot % n_cursors).find_map(|slot| {
-            let member = self.cursors[slot].next(graph, &present)?;
-            self.at = slot + 1;
-            Some(member)
+            // Members that nobody gains by give others their turn; where there are no others, they can be left out.
+            let is_alone =
+                (0..n_cursors).all(|other| other == slot || self.cursors[other].is_spent());
+            let cursor = &mut self.cursors[slot];
+            let member = cursor.next(graph, &present, is_alone);
+            if member.is_some() || cursor.passed_over {
+                self.at = slot + 1;
+            }
+            member
         })
     }
 }
 
 impl<'g> Cursor<'g> {
-    fn next(&mut self, graph: &'g NoteGraph, present: impl Fn(NoteId) -> bool) -> Option<Member> {
+    fn is_spent(&self) -> bool {
+        self.current.is_none() && self.sources.is_empty()
+    }
+
+    /// The next member; of lists that were walked before only what may be new, where that `is_alone`.
+    fn next(
+        &mut self,
+        graph: &'g NoteGraph,
+        present: impl Fn(NoteId) -> bool,
+        is_alone: bool,
+    ) -> Option<Member> {
+        self.passed_over = false;
         loop {
             let found =
                 self.current.as_mut().and_then(|members| members.find(|note| present(*note)));
@@ -150,7 +176,16 @@ impl<'g> Cursor<'g> {
                 self.n_taken += 1;
                 return Some(Member { note, relation: self.relation, fills: self.fills, nth });
             }
+            self.current = None;
             let (row, source) = self.sources.pop_front()?;
+            if let Some(list) = (row.list)(graph, source) {
+                let n_walks = self.walks.entry(list).or_default();
+                if is_alone && *n_walks >= ENOUGH_WALKS {
+                    self.passed_over = true;
+                    continue;
+                }
+                *n_walks = n_walks.saturating_add(1);
+            }
             self.current = Some((row.related)(graph, source));
         }
     }

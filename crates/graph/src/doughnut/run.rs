@@ -76,7 +76,8 @@ pub fn doughnut(
     answer.skipped_more = more_unseen && n_skips >= request.options.max_skips.get();
     // The same budget would get nowhere again: without a next page, a loop over pages ends.
     let stuck = asked > Tokens::ZERO && answer.related_notes.is_empty() && n_skips == 0;
-    if !stuck && (more_unseen || !answer.skipped.is_empty()) {
+    let can_go_on = earlier.len() < Resume::MAX_PAGES;
+    if can_go_on && !stuck && (more_unseen || !answer.skipped.is_empty()) {
         let this = (budget > Tokens::ZERO).then_some(budget);
         answer.resume = Some(earlier.iter().copied().chain(this).collect());
     }

@@ -42,7 +42,12 @@ pub struct Strategy {
     pub wanted: fn(&Options) -> bool,
     /// The notes it finds from one source.
     pub related: for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>,
+    /// What tells the list that a source finds, itself left out, where several sources find the same.
+    pub list: List,
 }
+
+/// By the note that it tells, which list a source finds; nothing where no other source finds it.
+type List = fn(&NoteGraph, NoteId) -> Option<NoteId>;
 
 /// The registry; the order of rows of one level is the order of its ring.
 ///
@@ -70,7 +75,7 @@ pub const STRATEGIES: &[Strategy] = &[
     row(Relation::ParentSiblingChild, P4, Relation::ParentSibling, children),
     row(Relation::ObjectParentSiblingChild, P4, Relation::ObjectParentSibling, children),
     row(Relation::NoteInReferringContextualPath, P4, Relation::ReferringNote, ancestors),
-    row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings),
+    row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings).shared(parent_of),
 ];
 
 const fn row(
@@ -79,7 +84,15 @@ const fn row(
     grows_from: Relation,
     related: for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>,
 ) -> Strategy {
-    Strategy { relation, priority, grows_from, fills: None, wanted: |_| true, related }
+    Strategy {
+        relation,
+        priority,
+        grows_from,
+        fills: None,
+        wanted: |_| true,
+        related,
+        list: |_, _| None,
+    }
 }
 
 impl Relation {
@@ -98,6 +111,10 @@ impl Strategy {
     const fn wanted(self, wanted: fn(&Options) -> bool) -> Self {
         Self { wanted, ..self }
     }
+
+    const fn shared(self, list: List) -> Self {
+        Self { list, ..self }
+    }
 }
 
 fn parent(graph: &NoteGraph, note: NoteId) -> Members<'_> {
@@ -110,6 +127,10 @@ fn object(graph: &NoteGraph, note: NoteId) -> Members<'_> {
 
 fn children(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     Box::new(graph.children(note).iter().copied())
+}
+
+fn parent_of(graph: &NoteGraph, note: NoteId) -> Option<NoteId> {
+    graph.parent(note)
 }
 
 /// Siblings before `note`, nearest first.

@@ -1,7 +1,7 @@
 //! A hub costs what is read of it.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
@@ -72,6 +72,37 @@ fn a_hub_of_a_hundred_thousand_is_read_as_far_as_it_is_returned() {
     let reads_of = |focus| reads(&graph, Blank, &Unit, focus, 50);
     assert_eq!(reads_of(hub).len(), 51, "the focus note and what is delivered");
     assert_eq!(reads_of(NoteId::new(500)).len(), 51);
+}
+
+#[test]
+fn statements_of_one_subject_cost_what_they_are_and_not_the_square() {
+    const N_STATEMENTS: u32 = 3_000;
+    let (focus, subject) = (NoteId::new(0), NoteId::new(1));
+    let statement = |slot: u32| {
+        let uri = slot.to_string();
+        let about = NodeSpec { parent: Some(subject), object: Some(focus), ..NodeSpec::note(&uri) };
+        (NoteId::new(slot), about)
+    };
+    let named = [(focus, NodeSpec::note("focus")), (subject, NodeSpec::note("subject"))];
+    let graph = NoteGraph::build((2..2 + N_STATEMENTS).map(statement).chain(named));
+    // One note less than there are, all of them, and more: what is left to see is walked through in each case.
+    for budget in [N_STATEMENTS, N_STATEMENTS + 1, 2 * N_STATEMENTS] {
+        let n_steps = Cell::new(0);
+        let request = Request {
+            focus,
+            budget: Budget::Related(Tokens::new(budget.into())),
+            filter: &NoteSet::All,
+            options: Options::default(),
+            resume: None,
+            stop: &|| {
+                n_steps.set(n_steps.get() + 1);
+                false
+            },
+        };
+        let answer = doughnut(&graph, &Blank, &Unit, &request).expect("the focus exists");
+        assert_eq!(answer.related_notes.len(), budget.min(N_STATEMENTS + 1) as usize);
+        assert!(n_steps.get() < 10 * N_STATEMENTS, "{} steps", n_steps.get());
+    }
 }
 
 #[test]

@@ -84,6 +84,24 @@ fn a_resume_is_the_budgets_of_the_pages() {
     assert_eq!(resume.budgets(), [Tokens::new(1), Tokens::new(1)]);
     assert_eq!(resume.budgets().iter().copied().collect::<Resume>(), resume);
 
+    let children: String = (0..=Resume::MAX_PAGES).map(|at| format!("\n    c{at}")).collect();
+    let many = Notebook::drawn(&format!("p\n  focus{children}"));
+    let pages = |n_pages: usize| std::iter::repeat_n(Tokens::new(1), n_pages).collect::<Resume>();
+    for (n_pages, goes_on) in [(Resume::MAX_PAGES - 1, true), (Resume::MAX_PAGES, false)] {
+        let resume = pages(n_pages);
+        let request = Request {
+            focus: many.id(many.find("focus")),
+            budget: Budget::Related(Tokens::new(1)),
+            filter: &NoteSet::All,
+            options: Options::default(),
+            resume: Some(&resume),
+            stop: &|| false,
+        };
+        let answer = doughnut(&many.graph(), &many, &Unit, &request).expect("an answer");
+        assert_eq!(answer.related_notes.len(), 1);
+        assert_eq!(answer.resume.is_some(), goes_on, "what could not be asked is not offered");
+    }
+
     let n_pages = Resume::MAX_PAGES + 1;
     let forged: Resume = std::iter::repeat_n(Tokens::new(1), n_pages).collect();
     let request = Request {
