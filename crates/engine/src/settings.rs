@@ -21,7 +21,7 @@ pub struct EngineSettings {
     pub typos: bool,
     /// How centrality is measured.
     pub centrality: Measure,
-    /// Links of one hit that are followed at most, and links of all its topics; those to other hits not counted; at least 1.
+    /// Links of one hit that are followed at most, and links of all its topics; those to other hits are found beyond them, too; at least 1.
     ///
     /// Bounds the work that a hub brings; answers name the hits and topics it cut.
     pub fanout: usize,

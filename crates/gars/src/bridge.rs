@@ -1,7 +1,7 @@
 //! Profile `bridge`: a connection lifts a note by a part of its distance to a better hit.
 //!
 //! Words are weighed by `w(t) = count of t in the query · idf(t)`; how far a note has a word is its saturation, 0 to 1.
-//! Source of every formula and constant: ranking recipe, but for how shared words fade ([`WordsOf::strength`]); its surface is flat, so none of the constants is a setting.
+//! Source of every formula and constant: ranking recipe, but for how shared words fade ([`WordsOf::strength`]) and for words in titles, aliases and headings, which count more in the score by word; its surface is flat, so none of the constants is a setting.
 
 /// Hits whose links are followed: the best by similarity.
 pub const LINK_HEADS: usize = 5;

@@ -574,11 +574,11 @@ fn uri_of(nodes: &imbl::Vector<Option<Node>>, id: NoteId) -> Option<&Uri> {
 fn self_cmp(nodes: &imbl::Vector<Option<Node>>, a: NoteId, b: NoteId) -> Ordering {
     let node = |id: NoteId| nodes.get(id.index()).and_then(Option::as_ref);
     let (Some(a), Some(b)) = (node(a), node(b)) else { return a.cmp(&b) };
-    let by_number = match (a.order, b.order) {
+    let first = match (a.order, b.order) {
         (Some(x), Some(y)) => x.total_cmp(&y),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
-        (None, None) => Ordering::Equal,
+        (None, None) => natural_cmp(&a.name, &b.name),
     };
-    by_number.then_with(|| natural_cmp(&a.name, &b.name)).then_with(|| a.uri.cmp(&b.uri))
+    first.then_with(|| a.uri.cmp(&b.uri))
 }

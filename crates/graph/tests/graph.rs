@@ -190,10 +190,13 @@ fn children_stand_in_sibling_order() {
         child(4, "first number", Some(-1.5), "z"),
         child(5, "same b", None, "same"),
         child(6, "same a", None, "SAME"),
+        child(7, "second b", Some(0.0), "a 2"),
+        child(8, "second a", Some(0.0), "b 10"),
     ]);
     let order: Vec<_> = graph.children(root).iter().map(|id| graph.uri(*id).as_str()).collect();
-    assert_eq!(order, ["first number", "last number", "two", "ten", "same a", "same b"]);
-    assert_eq!(graph.siblings(NoteId::new(2)).map(|(_, at)| at), Some(2));
+    let numbered = ["first number", "second a", "second b", "last number"];
+    assert_eq!(order, [&numbered[..], &["two", "ten", "same a", "same b"]].concat());
+    assert_eq!(graph.siblings(NoteId::new(2)).map(|(_, at)| at), Some(4));
     assert_eq!(graph.siblings(root), None);
 }
 

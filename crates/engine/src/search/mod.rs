@@ -177,6 +177,12 @@ impl Engine {
                 }
             }
         };
+        if lifts.n_left_out > 0 {
+            let (n_left_out, n_seeds) = (lifts.n_left_out, lifts.seeds.len());
+            degraded.push(format!(
+                "expansion: the neighbours of the {n_seeds} most similar hits were ranked, too; {n_left_out} more are above search.classic.expansion_floor"
+            ));
+        }
         stages.end("connections");
         Ok((pool, lifts))
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weft_graph::NoteGraph;
 use weft_graph::topics::{is_hub, sibling_score};
 use weft_index::Snapshot;
-use weft_model::{NoteId, NoteMap, NoteSet};
+use weft_model::{NoteId, NoteMap, NoteSet, fold};
 
 use super::question::Question;
 use crate::EngineSettings;
@@ -155,7 +155,7 @@ pub(crate) fn ontology_around(snapshot: &Snapshot, id: NoteId, ontology_path: &s
     neighbours(snapshot, id).filter(|id| is_in(snapshot, *id, ontology_path)).collect()
 }
 
-/// Whether a note lies under the ontology's path.
+/// Whether a note lies under the ontology's path, in any case.
 fn is_in(snapshot: &Snapshot, id: NoteId, ontology_path: &str) -> bool {
     let folder = ontology_path.trim_matches('/');
     let path = match snapshot.notes.card(id) {
@@ -163,5 +163,12 @@ fn is_in(snapshot: &Snapshot, id: NoteId, ontology_path: &str) -> bool {
         // A placeholder lies where its name says.
         None => snapshot.notes.graph().uri(id).as_str(),
     };
-    !folder.is_empty() && is_below(path, folder)
+    // Nearly all paths are ASCII, for which nothing need be folded.
+    let is_plainly = || {
+        let (above, rest) = path.split_at_checked(folder.len())?;
+        above.eq_ignore_ascii_case(folder).then(|| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_below =
+        || is_plainly().unwrap_or_else(|| !path.is_ascii() && is_below(&fold(path), &fold(folder)));
+    !folder.is_empty() && is_below()
 }

@@ -150,3 +150,23 @@ fn the_work_around_a_topic_is_bounded_and_said() {
         assert_eq!(via, Some(("fern", Connection::Topic)), "hits are never cut: {profile:?}");
     }
 }
+
+#[test]
+fn hits_whose_neighbours_are_not_ranked_are_counted() {
+    let files: Vec<(String, String)> =
+        (0..25).map(|at| (format!("fern{at}.md"), format!("# Fern {at}\nfern\n"))).collect();
+    let mut vault = vault_of_words(&files);
+    classic(&mut vault);
+    let said = |vault: &Vault| {
+        let answer = vault.ask(&request("fern"));
+        answer
+            .degraded
+            .iter()
+            .filter(|what| what.starts_with("expansion: "))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert!(said(&vault)[0].contains("; 5 more are above"), "{:?}", said(&vault));
+    vault.settings.classic.expansion_seeds = 25;
+    assert_eq!(said(&vault), [""; 0]);
+}

@@ -20,6 +20,9 @@ fn siblings_are_told_with_their_topic() {
         ("Ontology2/Sun.md", "no topic: another folder\n"),
         ("sage.md", "likes [[Sun]]\n"),
         ("thyme.md", "likes [[Sun]]\n"),
+        ("ontology/Dry.md", "a topic, whatever the case\n"),
+        ("oak.md", "likes [[Dry]]\n"),
+        ("elm.md", "likes [[Dry]]\n"),
     ]);
     let engine = vault.engine();
     let told = |request: &SiblingsRequest| -> Vec<(String, Nearness, Option<String>)> {
@@ -39,6 +42,8 @@ fn siblings_are_told_with_their_topic() {
     );
     assert_eq!(told(&request("rush")), [sibling("yew", "Ontology/Damp")], "a placeholder joins");
     assert_eq!(told(&request("sage")), [direct("Ontology2/Sun")], "whole segments");
+    let dry = "ontology/Dry";
+    assert_eq!(told(&request("oak")), [direct(dry), sibling("elm", dry)]);
     let filter = Filter { tags: vec!["tree".into()], ..Filter::default() };
     assert_eq!(told(&SiblingsRequest { filter, ..request("fern") }), [sibling("yew", shade)]);
 

@@ -125,15 +125,34 @@ impl Analyzer {
         }
     }
 
-    /// The words of `text` in order, function words left out: what names are compared by.
+    /// The words of `text` in order, function words left out.
     pub fn words(&mut self, text: &str, language: Language) -> Vec<String> {
-        let mut words = Vec::new();
+        self.terms_of(text, language, |kind| kind == TokenKind::Word)
+    }
+
+    /// The words of `texts` in order: what names are compared by. Function words are left out, unless there is nothing else.
+    pub(super) fn name_words(&mut self, texts: &[&str], language: Language) -> Vec<String> {
+        let words: Vec<String> = texts.iter().flat_map(|text| self.words(text, language)).collect();
+        if !words.is_empty() {
+            return words;
+        }
+        let is_whole = |kind| matches!(kind, TokenKind::Word | TokenKind::Stop);
+        texts.iter().flat_map(|text| self.terms_of(text, language, is_whole)).collect()
+    }
+
+    fn terms_of(
+        &mut self,
+        text: &str,
+        language: Language,
+        is_wanted: impl Fn(TokenKind) -> bool,
+    ) -> Vec<String> {
+        let mut terms = Vec::new();
         self.analyze(text, language, |token| {
-            if token.kind == TokenKind::Word {
-                words.push(token.term.to_owned());
+            if is_wanted(token.kind) {
+                terms.push(token.term.to_owned());
             }
         });
-        words
+        terms
     }
 
     /// Plain words, at most [`RUN`]. Returns the next position.

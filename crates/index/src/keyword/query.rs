@@ -333,7 +333,7 @@ impl Builder<'_> {
         shown.filter(|_| most >= MIN_FUNCTION_WORDS).unwrap_or_default()
     }
 
-    /// The words of the clauses in order, function words left out, in each language.
+    /// The words of the clauses in order, in each language, as names are compared.
     fn spoken<'q>(&mut self, clauses: impl Iterator<Item = &'q Clause<'q>>) -> Vec<Vec<String>> {
         let wanted: Vec<&str> = clauses
             .filter(|clause| clause.occurrence != Occurrence::MustNot)
@@ -341,8 +341,7 @@ impl Builder<'_> {
             .collect();
         let mut spoken = Vec::new();
         for language in &self.languages {
-            let words =
-                wanted.iter().flat_map(|text| self.analyzer.words(text, *language)).collect();
+            let words = self.analyzer.name_words(&wanted, *language);
             if !spoken.contains(&words) {
                 spoken.push(words);
             }

@@ -1,5 +1,6 @@
 //! Doughnut notebooks: written to files in both forms, and read back as they were.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use weft_index::notes::NoteTable;
@@ -100,11 +101,16 @@ fn written(notebook: &Notebook, form: &Form, paths: &[String]) -> BTreeMap<Strin
         let mut children: Vec<usize> = (0..notebook.notes.len())
             .filter(|child| notebook.notes[*child].parent == Some(at))
             .collect();
-        // Where no order decides, the names of the files do: a word, then the number of the note.
+        // Equals by uri; where there is no order, the names of the files decide: a word, then the number of the note.
         children.sort_by(|a, b| {
-            let order = |at: usize| notebook.notes[at].order.unwrap_or(f64::INFINITY);
+            let order = |at: usize| notebook.notes[at].order;
             let word = |at: usize| notebook.notes[at].title.trim_end_matches(char::is_numeric);
-            order(*a).total_cmp(&order(*b)).then_with(|| (word(*a), a).cmp(&(word(*b), b)))
+            match (order(*a), order(*b)) {
+                (Some(x), Some(y)) => x.total_cmp(&y).then_with(|| uri(*a).cmp(&uri(*b))),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => (word(*a), a).cmp(&(word(*b), b)),
+            }
         });
         let told = Told {
             title: note.title.clone(),
