@@ -76,18 +76,18 @@ pub struct Wrote {
     pub created: bool,
     /// Why the file that was written is not in the index.
     pub not_indexed: Option<String>,
-    /// Files whose links were pointed at a moved note anew, or could not be, by path.
+    /// Files whose links were pointed at a moved note anew, or were not, by path.
     pub links: Vec<RewrittenLinks>,
 }
 
 /// What became of the links of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewrittenLinks {
-    /// The file.
+    /// The file; with its vault before it, where that is another than the note's.
     pub path: String,
     /// Links that were rewritten.
     pub n_links: usize,
-    /// Links that should have been and could not be.
+    /// Links that should have been and were not: nobody asked for it, or it could not be done.
     pub n_left: usize,
 }
 

@@ -110,8 +110,9 @@ pub(crate) async fn ask(asker: &Asker, ready: Ready, global: &Global) -> Result<
             render(format, &answer, print::deleted)
         }
         Ready::Move(request) => {
+            let rewrites = request.rewrite_links;
             let answer = notes.move_note(asker.ready(request, global).await?).await?.into_inner();
-            render(format, &answer, print::moved)
+            render(format, &answer, |answer| print::moved(answer, rewrites))
         }
     }
 }

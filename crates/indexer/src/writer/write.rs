@@ -48,6 +48,67 @@ struct Rewrite {
     links: Retargeted,
 }
 
+/// The notes as they are, and as they will be when one of them has moved.
+struct Prospect {
+    before: NoteTable,
+    after: NoteTable,
+    moved: NoteId,
+    vault: VaultId,
+    to: NotePath,
+}
+
+impl Prospect {
+    /// The note that a link means and will mean no more, if it stays as it is.
+    fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<NoteId> {
+        let meant = self.before.resolved(id)?.targets.get(at).copied().flatten()?;
+        let is_concerned = meant == self.moved || id == self.moved;
+        let now = self.after.target_from(&link.target, id).note;
+        (is_concerned && self.before.is_note(meant) && now != Some(meant)).then_some(meant)
+    }
+
+    /// A name by which a link will mean what it does; nothing where it needs none, or there is none.
+    fn respelled(&self, id: NoteId, at: usize, link: &Link) -> Option<String> {
+        spelling(&self.after, id, self.lost(id, at, link)?, &link.target)
+    }
+
+    /// The links of a note that will mean something else as they are; nothing without any.
+    fn losing(&self, id: NoteId) -> Option<RewrittenLinks> {
+        let entry = self.before.entry(id)?;
+        let links = entry.note.links.iter().enumerate();
+        let n_left = links.filter(|(at, link)| self.lost(id, *at, link).is_some()).count();
+        (n_left > 0).then(|| RewrittenLinks { path: self.path_of(id), n_links: 0, n_left })
+    }
+
+    fn is_here(&self, id: NoteId) -> bool {
+        self.before.card(id).is_some_and(|card| card.vault == self.vault)
+    }
+
+    /// The path of a note's file when the note has moved; with its vault before it, where that is another.
+    fn path_of(&self, id: NoteId) -> String {
+        if id == self.moved {
+            return self.to.to_string();
+        }
+        let Some(card) = self.before.card(id) else { return String::new() };
+        match self.before.vault(card.vault).filter(|_| card.vault != self.vault) {
+            Some(vault) => format!("{}:{}", vault.name, card.path),
+            None => card.path.to_owned(),
+        }
+    }
+}
+
+/// The notes whose links may mean something else when `moved` moves: those that link to it, and itself.
+fn concerned(notes: &NoteTable, moved: NoteId) -> impl Iterator<Item = NoteId> + '_ {
+    notes.graph().inbound(moved).iter().map(|half| half.other).chain([moved])
+}
+
+/// The same by vault and path, each once.
+fn concerned_in_order(prospect: &Prospect) -> Vec<NoteId> {
+    let Prospect { before, moved, .. } = prospect;
+    let place = |id: NoteId| before.card(id).map(|card| ((card.vault, card.path), id));
+    let places: BTreeMap<_, NoteId> = concerned(before, *moved).filter_map(place).collect();
+    places.into_values().collect()
+}
+
 /// Where a write is answered.
 type Reply = Sender<Result<Wrote, WriteError>>;
 
@@ -193,7 +254,7 @@ impl Writer {
         let (rewrites, left) = if rewrite_links {
             self.rewrites(&from, &to.path, &bytes)?
         } else {
-            Default::default()
+            (Vec::new(), self.losing(&from, &to.path, &bytes))
         };
         let name_after =
             |path: &NotePath| if *path == from.path { to.path.clone() } else { path.clone() };
@@ -291,68 +352,71 @@ impl Writer {
         to: &NotePath,
         bytes: &[u8],
     ) -> Result<(Vec<Rewrite>, Vec<RewrittenLinks>), WriteError> {
-        let linking = |notes: &NoteTable| -> BTreeMap<NotePath, NoteId> {
-            let Some(moved) = notes.at(from.vault, &from.path) else { return BTreeMap::new() };
-            let inbound = notes.graph().inbound(moved).iter().map(|half| half.other);
-            inbound
-                .chain([moved])
-                .filter_map(|id| Some((NotePath::new(notes.card(id)?.path), id)))
-                .collect()
-        };
         // What is rewritten must be what is indexed.
-        let paths: Vec<NotePath> = linking(&self.publisher.newest().notes).into_keys().collect();
-        self.look(from.at, self.area(from.at, &paths), How::default())?;
-        let before = self.publisher.newest().notes.clone();
+        let before = &self.publisher.newest().notes;
         let moved = before.at(from.vault, &from.path);
-        let Some((moved, entry)) = moved.and_then(|id| Some((id, before.entry(id)?))) else {
-            return Ok(Default::default());
-        };
-        let (note, _) = parse(to, bytes, &self.settings.parse);
-        let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
-        let change = Change::Move(from.path.clone(), Arc::new(entry));
-        let after = before.edited(&[change]).0;
+        let concerned = moved.into_iter().flat_map(|moved| concerned(before, moved));
+        let cards = concerned.filter_map(|id| before.card(id));
+        let here = cards.filter(|card| card.vault == from.vault);
+        let paths: Vec<NotePath> = here.map(|card| NotePath::new(card.path)).collect();
+        self.look(from.at, self.area(from.at, &paths), How::default())?;
+        let Some(prospect) = self.prospect(from, to, bytes) else { return Ok(Default::default()) };
         let root = self.vaults[from.at].root.clone();
         let (mut rewrites, mut left) = (Vec::new(), Vec::new());
-        for (path, id) in linking(&before) {
+        for id in concerned_in_order(&prospect) {
+            let before = &prospect.before;
+            let (Some(entry), true) = (before.entry(id), prospect.is_here(id)) else {
+                left.extend(prospect.losing(id));
+                continue;
+            };
+            let path = entry.note.path.clone();
             let placed = scan::place(&root, &self.settings.scan, &path);
             let Some(file) = placed.map_err(|error| self.unreadable(from.at, &error))?.ok() else {
                 continue;
             };
             let Some(bytes) = bytes_at(&path, &file)? else { continue };
-            let (Some(entry), Some(resolved)) = (before.entry(id), before.resolved(id)) else {
-                continue;
-            };
             let hash = TextHash(hash_of(&bytes));
-            let wanted = |at: usize, link: &Link| {
-                let meant = resolved.targets.get(at).copied().flatten()?;
-                let concerned = meant == moved || id == moved;
-                let is_note = before.is_note(meant);
-                let now = after.target_from(&link.target, id).note;
-                (concerned && is_note && now != Some(meant))
-                    .then(|| spelling(&after, id, meant, &link.target))
-                    .flatten()
-            };
             let links = match String::from_utf8(bytes) {
                 Ok(text) if hash == entry.file.hash => {
-                    retarget(&path, &text, &self.settings.parse, wanted)
+                    let respelled = |at: usize, link: &Link| prospect.respelled(id, at, link);
+                    retarget(&path, &text, &self.settings.parse, respelled)
                 }
                 // It is in another encoding, or was saved this instant.
                 Ok(_) | Err(_) => {
-                    let links = entry.note.links.iter().enumerate();
-                    let n_left = links.filter(|(at, link)| wanted(*at, link).is_some()).count();
-                    (n_left > 0).then(|| Retargeted { n_left, ..Retargeted::default() })
+                    left.extend(prospect.losing(id));
+                    continue;
                 }
             };
             match links {
                 Some(Retargeted { n_links: 0, n_left, .. }) => {
-                    let path = if id == moved { to } else { &path };
-                    left.push(RewrittenLinks { path: path.to_string(), n_links: 0, n_left });
+                    left.push(RewrittenLinks { n_links: 0, n_left, path: prospect.path_of(id) });
                 }
                 Some(links) => rewrites.push(Rewrite { path, file, before: hash, links }),
                 None => {}
             }
         }
         Ok((rewrites, left))
+    }
+
+    /// The files with links that will mean something else, when the note moves and nothing is rewritten.
+    fn losing(&self, from: &Spot, to: &NotePath, bytes: &[u8]) -> Vec<RewrittenLinks> {
+        let prospect = self.prospect(from, to, bytes);
+        let losing = |prospect: Prospect| -> Vec<RewrittenLinks> {
+            concerned_in_order(&prospect).into_iter().filter_map(|id| prospect.losing(id)).collect()
+        };
+        prospect.map(losing).unwrap_or_default()
+    }
+
+    /// What will be, when the note moves; nothing where it is not indexed.
+    fn prospect(&self, from: &Spot, to: &NotePath, bytes: &[u8]) -> Option<Prospect> {
+        let before = self.publisher.newest().notes.clone();
+        let moved = before.at(from.vault, &from.path)?;
+        let entry = before.entry(moved)?;
+        let (note, _) = parse(to, bytes, &self.settings.parse);
+        let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
+        let change = Change::Move(from.path.clone(), Arc::new(entry));
+        let after = before.edited(&[change]).0;
+        Some(Prospect { before, after, moved, vault: from.vault, to: to.clone() })
     }
 
     /// Looks at what was touched, and tells what is there now.

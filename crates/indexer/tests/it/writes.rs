@@ -257,3 +257,37 @@ fn a_body_stands_below_the_frontmatter_and_becomes_none_of_it() {
         assert_eq!(std::fs::read(place.vault().join("fern.md")).expect("a file"), b"old");
     }
 }
+
+#[test]
+fn links_that_do_not_follow_a_note_are_counted() {
+    let place = Place::new(&[
+        ("fern.md", b"[[bog/moss]] [[bog/moss|again]] [[moss]]"),
+        ("bog/moss.md", b"[wall](./wall.md)"),
+        ("bog/wall.md", b"grey"),
+    ]);
+    let other = Place::new(&[("yew.md", b"[[vault:bog/moss]]"), ("fern.md", b"[[vault:moss]]")]);
+    let mut settings = place.settings();
+    settings.vaults.push(VaultSettings { name: "other".into(), root: other.vault() });
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    let move_as = |name: &str, to: &str, rewrite_links| {
+        let (name, to, expected) = (name.to_owned(), to.to_owned(), Expected::Anything);
+        let moved = indexer.write(Write::Move { name, to, expected, rewrite_links });
+        let links = moved.expect("moved").links;
+        links.into_iter().map(|file| (file.path, file.n_links, file.n_left)).collect::<Vec<_>>()
+    };
+    let told = |files: &[(&str, usize, usize)]| -> Vec<(String, usize, usize)> {
+        files.iter().map(|(path, done, left)| ((*path).to_owned(), *done, *left)).collect()
+    };
+    assert_eq!(
+        move_as("vault:bog/moss", "moor/moss.md", true),
+        told(&[("fern.md", 2, 0), ("moor/moss.md", 1, 0), ("other:yew.md", 0, 1)])
+    );
+    let before = std::fs::read_to_string(place.vault().join("fern.md")).expect("a file");
+    assert_eq!(before, "[[moor/moss]] [[moor/moss|again]] [[moss]]");
+    assert_eq!(
+        move_as("vault:moor/moss", "peat.md", false),
+        told(&[("fern.md", 0, 3), ("other:fern.md", 0, 1), ("peat.md", 0, 1)])
+    );
+    assert_eq!(std::fs::read_to_string(place.vault().join("fern.md")).expect("a file"), before);
+}

@@ -28,11 +28,11 @@ pub(crate) fn deleted(answer: &DeleteNoteResponse) -> String {
     done("deleted", path, *generation)
 }
 
-/// What moved, and which links followed.
-pub(crate) fn moved(answer: &MoveNoteResponse) -> String {
+/// What moved, and which links followed, where `rewrites` says that they were to; else how many lose their note.
+pub(crate) fn moved(answer: &MoveNoteResponse, rewrites: bool) -> String {
     let MoveNoteResponse { vault: _, path, uri: _, hash: _, links, generation } = answer;
     let mut out = done("moved to", path, *generation);
-    for RewrittenLinks { path, n_links, n_left } in links {
+    for RewrittenLinks { path, n_links, n_left } in links.iter().filter(|_| rewrites) {
         let _ = writeln!(
             out,
             "  {} {}",
@@ -44,6 +44,18 @@ pub(crate) fn moved(answer: &MoveNoteResponse) -> String {
             let _ =
                 writeln!(out, "  {} {left} left as before; see to it yourself", paint(NOTICE, "!"));
         }
+    }
+    let n_lost: u64 = links.iter().filter(|_| !rewrites).map(|file| file.n_left).sum();
+    if n_lost > 0 {
+        let files: Vec<String> = links.iter().map(|file| harmless(&file.path)).collect();
+        let (lost, them) = if n_lost == 1 { ("leads", "it") } else { ("lead", "them") };
+        let _ = writeln!(
+            out,
+            "{} {} {lost} elsewhere now or nowhere, in {}; --rewrite-links would have changed {them}",
+            paint(NOTICE, "!"),
+            counted(n_lost, "link", "links"),
+            files.join(", ")
+        );
     }
     out
 }
