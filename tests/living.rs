@@ -366,3 +366,30 @@ async fn vaults_come_and_go_with_the_settings() -> Result<(), Failure> {
     daemon.stop().await?;
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_before_the_files_are_read_says_so() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    for at in 0..3_000 {
+        std::fs::write(vault.path().join(format!("n{at}.md")), "# Moss\nsoft\n")?;
+    }
+    let daemon = Running::start(vault.path(), SETTINGS).await?;
+    let channel = daemon.channel().await?;
+    let mut notes = NoteServiceClient::new(channel);
+    loop {
+        let last = GetNoteRequest { name: "n2999".into(), ..GetNoteRequest::default() };
+        if let Err(status) = notes.get_note(last).await {
+            assert_eq!(status.code(), Code::Unavailable, "{status}");
+        }
+        match notes.list_notes(ListNotesRequest::default()).await.map(tonic::Response::into_inner) {
+            Ok(list) if list.degraded.is_empty() => {
+                assert_eq!(list.total, 3_000, "it is told as whole");
+                break;
+            }
+            Ok(list) => assert!(list.degraded[0].starts_with("files: "), "{:?}", list.degraded),
+            Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status}"),
+        }
+    }
+    daemon.stop().await?;
+    Ok(())
+}

@@ -31,7 +31,7 @@ pub enum ServeError {
         /// The address asked for.
         address: String,
         /// By whom, for a person.
-        holder: &'static str,
+        holder: String,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
@@ -164,9 +164,15 @@ pub fn check(config: &Config) -> Result<Vec<SocketAddr>, ConfigError> {
 }
 
 /// Who is at an address that is in use, and what to do about it.
-const RUNS_ALREADY: &str =
-    "a weft that runs already: ask it with `weft status`, end it with `weft stop`";
-const ANOTHER: &str = "another program";
+fn holder(address: &str, is_ours: bool) -> String {
+    if is_ours {
+        format!(
+            "a weft that runs already: ask it with `weft status --addr {address}`, end it with `weft stop --addr {address}`"
+        )
+    } else {
+        "another program".to_owned()
+    }
+}
 
 /// The value of `server.socket` for a socket in the usual place.
 const AUTO: &str = "auto";
@@ -192,7 +198,7 @@ impl Daemon {
             if source.kind() == std::io::ErrorKind::AddrInUse {
                 let sockets = addresses.iter().map(|at| socket_at(server, &paths, at.port()));
                 let is_ours = sockets.flatten().any(|socket| Socket::is_heard(&socket));
-                let holder = if is_ours { RUNS_ALREADY } else { ANOTHER };
+                let holder = holder(&address, is_ours);
                 ServeError::AddressInUse { address, holder }
             } else {
                 ServeError::Listen { address, source }
@@ -378,12 +384,15 @@ async fn open(
     let open = move || Vaults::open(&config, &paths, Stay::ForGood { address: Some(&place) });
     let vaults = tokio::task::spawn_blocking(open).await.map_err(|_| ServeError::Panicked)??;
     let vaults = Arc::new(vaults);
-    services.fill(Arc::clone(&vaults));
     // A store that held an index answers from it while the files are looked at.
-    if vaults.status().generation > 0 && vaults.status().n_notes > 0 {
+    let held_notes = vaults.status().generation > 0 && vaults.status().n_notes > 0;
+    services.look_for_the_first_time(!held_notes);
+    services.fill(Arc::clone(&vaults));
+    if held_notes {
         return Ok(());
     }
     let first = tokio::task::spawn_blocking(move || vaults.indexer().flush()).await;
+    services.look_for_the_first_time(false);
     match first.map_err(|_| ServeError::Panicked)? {
         // A folder that went meanwhile may come back; it is looked at again, and keeps no other vault from being served.
         Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),

@@ -13,10 +13,17 @@ pub(crate) fn moment(text: &str) -> Option<Timestamp> {
     text.parse().ok().or_else(|| local().map(|zoned| zoned.timestamp()))
 }
 
-/// The same for what a note says, where `2024/5/9` and `2024-5-9` are dates too.
+/// The same for what a note says, where `2024/5/9`, `2024-5-9`, `2024-05-09 10:00:00 +0200` and `[[2024-05-09]]` are dates too.
 pub(crate) fn written(text: &str) -> Option<Timestamp> {
     moment(text).or_else(|| {
         let text = text.trim();
+        let daily = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+        let text = daily.unwrap_or(text).trim();
+        // Site generators part the offset from the time.
+        let parted = text.rfind(" +").or_else(|| text.rfind(" -"));
+        if let Some(at) = parted.filter(|at| text[..*at].contains(':')) {
+            return written(&[&text[..at], &text[at + 1..]].concat());
+        }
         let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '-' | '/' | '.'));
         let (day, time) = text.split_at(end.unwrap_or(text.len()));
         let mut parts = day.split(['-', '/', '.']);
@@ -43,7 +50,16 @@ mod tests {
         ] {
             assert_eq!(moment(text), expected, "{text}");
         }
-        for text in ["2024-5-9", "2024/05/09", "2024.5.9", "2024-5-9T00:00"] {
+        for text in [
+            "2024-5-9",
+            "2024/05/09",
+            "2024.5.9",
+            "2024-5-9T00:00",
+            "2024-05-09 00:00:00 +0000",
+            "2024-05-09 02:00:00 +02:00",
+            "2024-5-8 22:30:00 -0130",
+            "[[2024-05-09]]",
+        ] {
             assert_eq!(moment(text), None, "{text}");
             assert_eq!(written(text), expected, "{text}");
         }

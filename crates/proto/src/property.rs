@@ -6,7 +6,9 @@ use std::str::FromStr;
 use crate::noteweft::v1::{Comparison, PropertyMatch};
 
 /// The signs, longer ones before those they begin with.
-const SIGNS: [(&str, Comparison); 6] = [
+const SIGNS: [(&str, Comparison); 7] = [
+    // As programmers write it.
+    ("==", Comparison::Equal),
     ("!=", Comparison::NotEqual),
     ("<=", Comparison::AtMost),
     (">=", Comparison::AtLeast),
@@ -53,6 +55,7 @@ mod tests {
     fn the_first_sign_divides_name_and_value() {
         for (text, key, comparison, value) in [
             ("status=open", "status", Comparison::Equal, "open"),
+            ("status==open", "status", Comparison::Equal, "open"),
             ("status!=open", "status", Comparison::NotEqual, "open"),
             ("due<2024-05-09", "due", Comparison::Less, "2024-05-09"),
             ("due <= 2024-05-09", "due", Comparison::AtMost, "2024-05-09"),

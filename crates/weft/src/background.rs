@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use tokio::net::{UnixDatagram, UnixStream};
-use weft_daemon::Paths;
-use weft_daemon::config::Config;
+use weft_daemon::config::{Config, Sources};
+use weft_daemon::{Environment, Paths};
 
 use crate::asker::config;
 use crate::cli::Global;
+use crate::commands::aside;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::reach::{port, socket};
@@ -72,7 +73,14 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
         // Without a socket nobody else knows the process.
         ("none", Some(process)) => format!("kill {process}"),
         ("none" | "auto", _) => {
-            Hint::daemon(global.own_address().map(String::as_str)).command(&["stop"])
+            let address = global.own_address().map(String::as_str);
+            // A port that the system chose is told by the daemon alone.
+            let told = || status.rsplit_once(" at ").map(|(_, place)| place.trim());
+            let address = match address {
+                Some(asked) if asked.ends_with(":0") => told().or(address),
+                _ => address,
+            };
+            Hint::daemon(address).command(&["stop"])
         }
         (path, _) => Hint::daemon(Some(&format!("unix:{path}"))).command(&["stop"]),
     };
@@ -134,7 +142,16 @@ fn tail(text: &str) -> String {
 ///
 /// The kernel tells which process listens on the daemon's Unix socket, so there is no number in a file that could be wrong.
 pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
-    let (config, paths) = config(global, &global.vault, &[])?;
+    let (config, paths) = match config(global, &global.vault, &[]) {
+        Ok(found) => found,
+        // A mistake in the settings must not keep a daemon from being ended.
+        Err(failure) => {
+            let usual = Config::load(&Sources::default(), &Environment::from_pairs(&[]));
+            let usual = usual.map_err(|_| failure.clone())?;
+            aside(&print::warning(&format!("{}; the usual settings are taken", failure.message)));
+            (usual, Paths::new(&Environment::read()))
+        }
+    };
     let server = &config.settings.server;
     let address = global.addr.as_ref().unwrap_or(&server.address);
     let socket = socket(address, &server.socket, &paths).ok_or_else(|| {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use weft_daemon::{BackupWriter, Copied, Piece, Vaults, restore};
+use weft_daemon::{BackupWriter, Copied, OpenError, Piece, Vaults, restore};
 use weft_proto::noteweft::v1::{BackupRequest, BackupResponse};
 
 use crate::asker::{Asker, config};
@@ -50,7 +50,15 @@ pub(crate) fn take_back(folder: &Path, global: &Global) -> Result<String, Failur
     let (config, paths) = config(global, &global.vault, &[])?;
     let store = match &config.settings.store.path {
         Some(path) => path.clone(),
-        None => Vaults::store(&config, &paths)?,
+        None => Vaults::store(&config, &paths).map_err(|error| {
+            let whose = matches!(error, OpenError::NoVault);
+            let failure = Failure::from(error);
+            if whose {
+                failure.hint("say whose index it is: weft restore FOLDER --vault ~/notes")
+            } else {
+                failure
+            }
+        })?,
     };
     let copied = restore(folder, &store)?;
     render(global.format, &Copy::new(store, copied), print::restored)

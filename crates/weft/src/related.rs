@@ -76,12 +76,13 @@ pub(crate) async fn ask(
     args: RelatedArgs,
     global: &Global,
 ) -> Result<String, Failure> {
+    let body_links = args.body_links;
     let request = asker.ready(RelatedRequest::from(args), global).await?;
     let answer = asker.graph().related(request).await?.into_inner();
     if global.format != Format::Human {
         return json(&answer);
     }
-    let account = print::account(&answer, &asker.hint);
+    let account = print::account(&answer, body_links, &asker.hint);
     Ok(match &answer.rendered {
         Some(text) => {
             aside(&account);

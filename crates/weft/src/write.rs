@@ -65,7 +65,13 @@ pub(crate) struct PutArgs {
 impl PutArgs {
     fn into_request(self) -> Result<PutNoteRequest, Failure> {
         let Self { path, from, into, body, new, expect } = self;
-        let text = text_at(from.as_deref().unwrap_or(Path::new("-")))?;
+        let source = from.as_deref().unwrap_or(Path::new("-"));
+        let text = text_at(source)?;
+        // Whoever means an empty note can name an empty file; a forgotten one must not cost a text.
+        if text.is_empty() && source == Path::new("-") {
+            return Err(Failure::usage("standard input is empty, and so would be the note")
+                .hint("name the file with the text, or /dev/null for an empty note"));
+        }
         let (text, body) = if body { (None, Some(text)) } else { (Some(text), None) };
         let expected_hash = if new { Some(String::new()) } else { expect };
         Ok(PutNoteRequest { vault: into, path, text, body, expected_hash })

@@ -25,8 +25,10 @@ impl ContextService for Services {
         if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
-        let answer =
+        let unread = self.files_unread()?;
+        let mut answer =
             self.compute_when(deadline, when, move |engine| engine.context(&asked)).await?;
+        answer.summary.degraded.extend(unread);
         Ok(Response::new(convert::context::assemble_response(answer)))
     }
 
@@ -45,6 +47,7 @@ impl ContextService for Services {
         }
         // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
         let (pieces, messages) = mpsc::unbounded_channel();
+        let unread = self.files_unread()?;
         let services = self.clone();
         tokio::spawn(async move {
             let heard = pieces.clone();
@@ -59,7 +62,11 @@ impl ContextService for Services {
             tokio::select! {
                 end = work => {
                     // An error means that nobody listens any more.
-                    drop(pieces.send(end.map(convert::context::end)));
+                    let end = end.map(|mut summary| {
+                        summary.degraded.extend(unread);
+                        convert::context::end(summary)
+                    });
+                    drop(pieces.send(end));
                 }
                 // Dropping the work ends it.
                 () = pieces.closed() => {}

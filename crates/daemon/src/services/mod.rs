@@ -9,6 +9,7 @@ mod search;
 mod streams;
 mod when;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -101,6 +102,8 @@ struct Inner {
     streams: Arc<Semaphore>,
     /// True when the daemon is about to stop.
     ending: watch::Sender<bool>,
+    /// Whether the files are looked at for the first time, so that notes are not in the index although they are there.
+    first_look: AtomicBool,
 }
 
 impl Services {
@@ -116,7 +119,27 @@ impl Services {
             changes: Arc::new(Semaphore::new(limits.max_waiting.max(1))),
             streams: Arc::new(Semaphore::new(limits.max_streams)),
             ending: watch::Sender::new(false),
+            first_look: AtomicBool::new(false),
         }))
+    }
+
+    /// Says whether the files of an index that held none are being looked at: answers tell, and there are none before any note is in.
+    pub(crate) fn look_for_the_first_time(&self, goes_on: bool) {
+        self.0.first_look.store(goes_on, Ordering::Relaxed);
+    }
+
+    /// How far the first look at the files is, where it goes on; UNAVAILABLE where nothing is there to answer from.
+    fn files_unread(&self) -> Result<Option<String>, Status> {
+        if !self.0.first_look.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let IndexStatus { generation, n_files_done, n_files_total, .. } = self.vaults()?.status();
+        if generation == 0 {
+            return Err(status::opening());
+        }
+        Ok(Some(format!(
+            "files: they are looked at for the first time; {n_files_done} of {n_files_total} are read"
+        )))
     }
 
     /// Answers over `vaults` from now on.

@@ -49,7 +49,10 @@ impl NoteService for Services {
         let request = request.into_inner();
         let when = request.when();
         let asked = convert::notes::list_request(request)?;
-        let answer = self.compute_when(deadline, when, move |engine| engine.list(&asked)).await?;
+        let unread = self.files_unread()?;
+        let mut answer =
+            self.compute_when(deadline, when, move |engine| engine.list(&asked)).await?;
+        answer.degraded.extend(unread);
         Ok(Response::new(convert::notes::list_response(answer)))
     }
 

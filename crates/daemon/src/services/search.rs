@@ -23,7 +23,10 @@ impl SearchService for Services {
         if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
-        let answer = self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
+        let unread = self.files_unread()?;
+        let mut answer =
+            self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
+        answer.degraded.extend(unread);
         Ok(Response::new(convert::search::search_response(answer)))
     }
 

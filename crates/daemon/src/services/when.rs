@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tonic::Status;
+use tonic::{Code, Status};
 use weft_engine::{Engine, EngineError};
 use weft_index::Vectors;
 use weft_model::Stop;
@@ -52,6 +52,7 @@ impl Services {
         question: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, Status> {
         let When { min_generation, as_of } = when;
+        let is_first_look = self.files_unread()?.is_some();
         match (min_generation, as_of) {
             (Some(_), Some(_)) => {
                 let reason = "what is past is not waited for; give `min_generation` or `as_of`";
@@ -67,7 +68,12 @@ impl Services {
                 Err(error) => Ok(Err(status::of_index(&error))),
             },
         });
-        answer.await?
+        // A note whose file was not read yet is not missing.
+        let unread = |status: Status| {
+            let is_missing = status.code() == Code::NotFound;
+            if is_missing && is_first_look { status::opening() } else { status }
+        };
+        answer.await.map_err(unread)?
     }
 
     /// Waits until the stored vectors are read back, as long as an answer can be in time: who waits for them on a worker keeps it from others.

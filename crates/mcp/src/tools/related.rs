@@ -30,6 +30,9 @@ pub(super) struct Related {
     /// Tokens that the notes around it may take.
     #[serde(default)]
     budget: Budget,
+    /// Count notes that link to the note in their text as notes that refer to it.
+    #[serde(default)]
+    body_links: bool,
     /// The `resume` of the answer before, to go on where it ended; all else but the budget stays the same.
     #[serde(default)]
     #[schemars(with = "Text<2000>")]
@@ -93,11 +96,12 @@ impl Question for Related {
     type Answer = Surroundings;
 
     async fn ask(self, clients: Clients) -> Result<Surroundings, Status> {
-        let Self { note: Text(focus), budget: Number(budget), resume, filter } = self;
+        let Self { note: Text(focus), budget: Number(budget), body_links, resume, filter } = self;
         let request = RelatedRequest {
             focus,
             budget: Some(budget.into()),
             filter: Some(filter.into()),
+            body_links,
             resume_token: resume.map(|Text(token)| token).unwrap_or_default(),
             ..RelatedRequest::default()
         };
@@ -177,6 +181,9 @@ impl Display for Surroundings {
             passage(f, text, *cut, name)?;
         }
         writeln!(f, "\n{used} of {budget} tokens, {} notes around it.", notes.len())?;
+        if notes.is_empty() && *n_too_large == 0 {
+            f.write_str("No note stands above, below or beside it, nor states something about it. `body_links` counts notes that link to it in their text, and `tree` walks all links.\n")?;
+        }
         if *n_too_large > 0 {
             let named: Vec<String> = too_large.iter().map(|uri| format!("`{uri}`")).collect();
             let others = n_too_large - too_large.len();

@@ -120,7 +120,7 @@ fn of_vault(vault: &VaultStatus) -> String {
 
 /// What a backup holds, and how to use it.
 pub(crate) fn backup(copy: &Copy) -> String {
-    format!("{}; `weft restore` makes an index of it\n", copied(copy))
+    format!("{}; `weft restore FOLDER --vault DIR` makes an index of it\n", copied(copy))
 }
 
 /// What came back, and where to.

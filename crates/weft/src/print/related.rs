@@ -107,7 +107,7 @@ fn excerpt(title: &str, details: &str, indent: &str) -> String {
 }
 
 /// What it cost, what did not fit, and how to go on.
-pub(crate) fn account(answer: &RelatedResponse, hint: &Hint) -> String {
+pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -> String {
     let RelatedResponse {
         focus_note,
         related_notes,
@@ -144,6 +144,14 @@ pub(crate) fn account(answer: &RelatedResponse, hint: &Hint) -> String {
     if *skipped_more {
         let _ =
             writeln!(out, "{}", paint(DIM, "There are more notes; the page ended after these."));
+    }
+    let is_alone = related_notes.is_empty() && skipped.is_empty() && *budget > 0;
+    if let (true, false, Some(FocusNote { uri, .. })) = (is_alone, body_links, focus_note) {
+        let why = "No note stands above, below or beside it, nor states something about it; links in texts count with --body-links, and trees walk them.";
+        let _ = writeln!(out, "{}", paint(DIM, why));
+        let linked = hint.command(&["related", uri, "--body-links"]);
+        out.push_str(&next(&[&linked, &hint.command(&["tree", uri])]));
+        return out;
     }
     match (resume_token, related_notes.first(), focus_note) {
         (Some(token), _, _) => out.push_str(&next(&[&hint.again("--resume", token)])),
@@ -252,7 +260,7 @@ mod tests {
         let skipped =
             |n: usize| SkippedNote { uri: format!("n{n}"), tokens: 9, ..SkippedNote::default() };
         let hint = Hint::daemon(None);
-        let whole = plain(&account(&answer(), &hint));
+        let whole = plain(&account(&answer(), false, &hint));
         assert!(
             whole.contains("█████      1 related note, 1,270 of 2,540 tokens; 30 more for"),
             "{whole}"
@@ -263,14 +271,14 @@ mod tests {
             resume_token: Some("3.ab.9".into()),
             ..answer()
         };
-        let cut = plain(&account(&cut, &hint));
+        let cut = plain(&account(&cut, false, &hint));
         assert!(
             cut.contains("\ntoo large  n0 (9) · n1 (9)")
                 && cut.contains("n4 (9) · 2 more\n")
                 && cut.ends_with(" --resume 3.ab.9\n"),
             "{cut}"
         );
-        let empty = plain(&account(&RelatedResponse::default(), &hint));
+        let empty = plain(&account(&RelatedResponse::default(), false, &hint));
         assert!(empty.contains("0 related notes, 0 of 0 tokens"), "{empty}");
     }
 }

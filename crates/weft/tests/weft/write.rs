@@ -23,6 +23,9 @@ fn notes_are_written_moved_and_deleted() {
     assert_eq!((&put["created"], &put["uri"]), (&Value::from(true), &Value::from("moss")));
     run(&["put", "moss.md", source, "--new"], 4);
     run(&["put", "moss.txt", source], 2);
+    // Nothing comes from standard input, which here is none.
+    run(&["put", "moss.md"], 2);
+    assert_eq!(std::fs::read_to_string(vault.path().join("moss.md")).unwrap(), "soft\n");
     let hash = run(&["get", "moss"], 0)["hash"].as_str().unwrap().to_owned();
     run(&["put", "moss.md", source, "--expect", &hash], 0);
     let moved = run(&["move", "moss", "bog/peat.md", "--rewrite-links"], 0);
