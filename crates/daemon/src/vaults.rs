@@ -114,6 +114,7 @@ impl Vaults {
         let embedding = config.embedding(paths);
         let model = embedding.model.clone();
         let opened = embed::models(&store, &embedding, |earlier| config.keyed(paths, earlier));
+        let no_model = opened.as_ref().err().map(ToString::to_string);
         let (models, notices) = opened.unwrap_or_else(|error| {
             let line = format!("{error}. Notes are found by words and links alone.");
             (Models { now: None, next: None }, vec![line])
@@ -143,6 +144,10 @@ impl Vaults {
             .with_walk(walk)
             .with_contexts(context)
             .with_estimators(estimators);
+        let engine = match no_model {
+            Some(why) => engine.without_model(&why),
+            None => engine,
+        };
         let config = ArcSwap::from_pointee(config.clone());
         Ok(Self { indexer, generations, engine, notices, config })
     }

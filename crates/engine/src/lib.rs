@@ -74,6 +74,8 @@ pub struct Engine {
     centrality: Arc<Central>,
     passings: Arc<Passings>,
     analyzers: Analyzers,
+    /// Why there are no vectors although they are wanted.
+    no_model: Option<Arc<str>>,
     stop: Stop,
 }
 
@@ -99,6 +101,7 @@ impl Engine {
             centrality: Arc::default(),
             passings: Arc::default(),
             analyzers: Analyzers::default(),
+            no_model: None,
             stop: Stop::default(),
         }
     }
@@ -120,6 +123,12 @@ impl Engine {
     #[must_use]
     pub fn with_estimators(self, estimators: Estimators) -> Self {
         Self { estimators, ..self }
+    }
+
+    /// The same without the model that vectors were to come from: searches that would use it say `why` not.
+    #[must_use]
+    pub fn without_model(self, why: &str) -> Self {
+        Self { no_model: Some(why.into()), ..self }
     }
 
     /// The same with these bounds on walks.

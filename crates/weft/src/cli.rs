@@ -35,6 +35,8 @@ impl Cli {
     pub(crate) fn read() -> Self {
         let matches = Self::command().get_matches_from(gathered(std::env::args_os()));
         let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        // A variable that is set to nothing says nothing.
+        cli.global.addr = cli.global.addr.filter(|address| !address.is_empty());
         cli.global.addr_by_flag = matches.value_source("addr") == Some(ValueSource::CommandLine);
         cli
     }

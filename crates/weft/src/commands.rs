@@ -209,7 +209,10 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
         let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
         render(global.format, &answer, |answer| {
             let hint = asker.hint.command(&["search", "a question in your own words"]);
-            format!("{}\n{}", print::status(answer), print::next(&[&hint]))
+            let none = "no file in there ends in .md or .markdown; `weft coverage` lists what was left out";
+            let after =
+                if answer.n_notes == 0 { print::warning(none) } else { print::next(&[&hint]) };
+            format!("{}\n{after}", print::status(answer))
         })
     };
     let answer = answer.await;

@@ -66,7 +66,12 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
         Ok(read) => read,
         // Nothing can be looked at under settings that cannot be used.
         Err(Failure { message, hints, .. }) => {
-            let mut checks = each_line("settings", &message);
+            // Each wrong setting has a line of its own; what is no TOML has a picture.
+            let mut checks = if message.lines().all(|line| line.starts_with('`')) {
+                each_line("settings", &message)
+            } else {
+                vec![Check::new("settings", Outcome::Bad, message)]
+            };
             if let Some(last) = checks.last_mut() {
                 last.advice = hints.into_iter().next();
             }

@@ -256,6 +256,11 @@ impl Engine {
             vectors.map(
                 |vectors| if with_meaning { vectors.read_back(self.stop.near()) } else { vectors },
             );
+        if let (None, Some(why)) = (vectors, self.no_model.as_ref().filter(|_| with_meaning))
+            && *mode == SearchMode::Hybrid
+        {
+            degraded.push(format!("vector: {why}"));
+        }
         let n_waiting = match vectors {
             Some(vectors) if with_meaning && vectors.awaited.is_some() => {
                 snapshot.notes.total().n_chunks

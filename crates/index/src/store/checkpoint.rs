@@ -182,10 +182,25 @@ fn n_bytes(folder: &Path) -> u64 {
         .flatten()
         .map(|entry| match entry.metadata() {
             Ok(facts) if facts.is_dir() => n_bytes(&entry.path()),
-            Ok(facts) => facts.len(),
+            Ok(facts) => on_disk(&facts),
             Err(_) => 0,
         })
         .sum()
+}
+
+/// The bytes that a file takes on the disk: one that is mapped is longer than what was written to it.
+fn on_disk(facts: &std::fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        // The system counts in these, whatever the disk does.
+        const BLOCK: u64 = 512;
+        facts.blocks() * BLOCK
+    }
+    #[cfg(not(unix))]
+    {
+        facts.len()
+    }
 }
 
 /// What a generation folder holds. The format stands before it and a checksum of both behind it, in every format.

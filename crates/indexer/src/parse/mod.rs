@@ -71,6 +71,8 @@ pub mod code {
     pub const TOO_LONG: &str = "too-long";
     /// Nothing closes the frontmatter.
     pub const UNCLOSED_FRONTMATTER: &str = "unclosed-frontmatter";
+    /// The frontmatter is TOML.
+    pub const TOML_FRONTMATTER: &str = "toml-frontmatter";
     /// Prose stands where frontmatter would.
     pub const FRONTMATTER_NO_MAPPING: &str = "frontmatter-no-mapping";
     /// The YAML is broken.
@@ -229,6 +231,11 @@ fn frontmatter_and_body<'t>(
     if let Some((yaml, body)) = decode::split_frontmatter(text) {
         return frontmatter::read(yaml, diagnostics)
             .map_or((Vec::new(), text), |entries| (entries, body));
+    }
+    let mut lines = text.lines().map(str::trim_end);
+    if lines.next() == Some("+++") && lines.any(|line| line == "+++") {
+        let message = "TOML between lines `+++` is not read as frontmatter, but as text; YAML between lines `---` is.";
+        diagnostics.push(warning(code::TOML_FRONTMATTER, message, Some(1)));
     }
     let mut lines = text.lines();
     if lines.next().is_some_and(|line| line.trim_end() == "---")

@@ -438,6 +438,8 @@ fn what_is_wrong_with_a_file_is_said() {
         ("nul", b"a\0b", &[code::NUL_CHARACTERS]),
         ("never closed", b"---\na: 1\n", &[code::UNCLOSED_FRONTMATTER]),
         ("a rule", b"---\ntext\n", &[]),
+        ("TOML", b"+++\ndate = 2024-02-03\n+++\ntext\n", &[code::TOML_FRONTMATTER]),
+        ("pluses", b"+++\ntext\n", &[]),
         ("prose", b"---\nprose\n---\n", &[code::FRONTMATTER_NO_MAPPING]),
         ("broken", b"---\na: [\nb: 1\n---\n", &[code::BROKEN_FRONTMATTER]),
         ("twice", b"---\na: 1\na: 2\n---\n", &[code::DUPLICATE_KEY]),

@@ -205,7 +205,12 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
 pub(crate) fn coverage(answer: &CoverageResponse, all: bool) -> String {
     let CoverageResponse { files, generation: _ } = answer;
     let mut out = String::new();
+    let vault = files.first().map(|file| &file.vault);
+    let has_several = files.iter().any(|file| Some(&file.vault) != vault);
     for file in files.iter().filter(|file| all || !is_in_order(file)) {
+        if has_several {
+            let _ = write!(out, "{}:", one_line(&file.vault));
+        }
         out.push_str(&one_file(file));
     }
     let n = |state: FileState| files.iter().filter(|file| file.state() == state).count();

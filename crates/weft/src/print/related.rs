@@ -154,11 +154,14 @@ pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -
         return out;
     }
     match (resume_token, related_notes.first(), focus_note) {
-        (Some(token), _, _) => out.push_str(&next(&[&hint.again("--resume", token)])),
-        (None, Some(RelatedNote { uri, .. }), _) | (None, None, Some(FocusNote { uri, .. })) => {
+        // Without a budget the next page would be this one.
+        (Some(token), _, _) if *budget > 0 => {
+            out.push_str(&next(&[&hint.again("--resume", token)]))
+        }
+        (_, Some(RelatedNote { uri, .. }), _) | (_, None, Some(FocusNote { uri, .. })) => {
             out.push_str(&next(&[&hint.command(&["get", uri])]));
         }
-        (None, None, None) => {}
+        (_, None, None) => {}
     }
     out
 }

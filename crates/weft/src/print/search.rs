@@ -32,10 +32,9 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
         out.push('\n');
     }
     if *truncated {
-        let more = format!(
-            "There are more than {}; --limit shows them.",
-            counted(hits.len() as u64, "hit", "hits")
-        );
+        let verb = if hits.len() == 1 { "is" } else { "are" };
+        let shown = counted(hits.len() as u64, "hit", "hits");
+        let more = format!("There {verb} more than {shown}; --limit shows them.");
         let _ = writeln!(out, "{}", paint(DIM, &more));
     }
     match explanation {

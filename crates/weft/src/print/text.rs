@@ -58,7 +58,14 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
 
 /// `text` of a note as one line, without what could steer a terminal.
 pub(super) fn one_line(text: &str) -> String {
-    harmless(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    // Spaces within stay as they are: a path is pasted as it is shown.
+    harmless(text)
+        .split(['\n', '\r', '\t'])
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ")
+        .trim()
+        .to_owned()
 }
 
 /// A bar of ten cells for a share of `0.0..=1.0`, to an eighth of a cell.

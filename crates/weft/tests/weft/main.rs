@@ -107,6 +107,8 @@ fn a_missing_model_leaves_words_and_links() {
     assert!(search.status.success(), "{}", String::from_utf8_lossy(&search.stderr));
     let answer: Value = serde_json::from_slice(&search.stdout).unwrap();
     assert!(!answer["hits"].as_array().unwrap().is_empty());
+    let degraded = answer["degraded"][0].as_str().unwrap();
+    assert!(degraded.starts_with("vector: ") && degraded.contains("no/such/model"), "{degraded}");
     let status = on_example(&home, &[&["status"], &asked[..]].concat());
     let status: Value = serde_json::from_slice(&status.stdout).unwrap();
     let notice = status["notices"][0].as_str().unwrap();

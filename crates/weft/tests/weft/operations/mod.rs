@@ -48,7 +48,10 @@ fn a_detached_daemon_answers_and_stops() {
     let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
     assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
     let said = text(&second.stderr);
-    assert!(said.contains("in use") && said.contains("`weft stop`"), "{said}");
+    assert!(
+        said.contains("in use") && said.contains(&format!("`weft stop --addr {address}`")),
+        "{said}"
+    );
 
     let stopped = run(home.path(), &["stop", "--addr", &address]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
