@@ -10,7 +10,7 @@ use weft_model::tokens::{Bytes, Characters};
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, BudgetUnit, ContextBands, ContextLimits, ContextNote,
-    ContextOrder, Rendering,
+    ContextOrder, Rendering, TreeRequest,
 };
 use weft_tests::{Failure, Running, example, served};
 
@@ -120,6 +120,8 @@ async fn a_stream_says_the_same_in_pieces() -> Result<(), Failure> {
 async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
     let (daemon, mut contexts) = serving().await?;
     let limited = |limits| AssembleRequest { limits: Some(limits), ..asked("x") };
+    let walked = |walk| AssembleRequest { walk: Some(walk), ..asked("x") };
+    let sundial = || TreeRequest { roots: vec!["Sundial".to_owned()], ..TreeRequest::default() };
     let none = ContextLimits::default();
     let bands = ContextBands { full: Some(-1.0), ..ContextBands::default() };
     for (request, field) in [
@@ -132,6 +134,10 @@ async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
         (AssembleRequest { order: 9, ..asked("x") }, "order"),
         (AssembleRequest { mode: 9, ..asked("x") }, "mode"),
         (AssembleRequest { limit: Some(0), ..asked("x") }, "limit"),
+        (walked(TreeRequest::default()), "walk.roots"),
+        (walked(TreeRequest { max_nodes: Some(0), ..sundial() }), "walk.max_nodes"),
+        (walked(TreeRequest { direction: 9, ..sundial() }), "walk.direction"),
+        (walked(TreeRequest { as_of: Some(1), ..sundial() }), "walk.as_of"),
         (limited(ContextLimits { outline_depth: Some(256), ..none }), "limits.outline_depth"),
         (limited(ContextLimits { soft_ratio: Some(2.0), ..none }), "limits.soft_ratio"),
         (limited(ContextLimits { bands: Some(bands), ..none }), "limits.bands.full"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tonic::Code;
+use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{Loss, SearchRequest, WhyNotRequest, WhyNotResponse};
 use weft_tests::{Failure, Running, served};
@@ -38,7 +39,7 @@ async fn a_file_that_is_not_indexed_tells_why() -> Result<(), Failure> {
     let daemon = Running::start(vault.path(), &settings).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
-    let mut search = SearchServiceClient::new(channel);
+    let mut search = SearchServiceClient::new(channel.clone());
     let mut why = async |note: &str| {
         let asked = SearchRequest { query: "fern".into(), ..SearchRequest::default() };
         let request = WhyNotRequest { note: note.into(), search: Some(asked) };
@@ -63,5 +64,27 @@ async fn a_file_that_is_not_indexed_tells_why() -> Result<(), Failure> {
     }
     let unknown = why("firn").await.expect_err("nothing is named so");
     assert_eq!(unknown.code(), Code::NotFound, "{unknown}");
+    let mut client = SearchServiceClient::new(channel);
+    for (search, field) in [
+        (SearchRequest::default(), "search.query"),
+        (
+            SearchRequest { query: "fern".into(), limit: Some(0), ..SearchRequest::default() },
+            "search.limit",
+        ),
+        (
+            SearchRequest {
+                query: "fern".into(),
+                min_generation: Some(1),
+                as_of: Some(1),
+                ..SearchRequest::default()
+            },
+            "search.as_of",
+        ),
+    ] {
+        let request = WhyNotRequest { note: "moss".into(), search: Some(search) };
+        let refused = client.why_not(request).await.expect_err("it cannot be asked");
+        let bad = refused.get_details_bad_request().ok_or("no details")?;
+        assert_eq!(bad.field_violations[0].field, field, "{refused}");
+    }
     Ok(())
 }

@@ -206,6 +206,16 @@ pub(crate) fn invalid(field: &str, reason: &str) -> Status {
     told(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
 }
 
+/// The same error of a field, where that lies within `outer`.
+pub(crate) fn within(outer: &str, status: Status) -> Status {
+    let violations = status.get_details_bad_request().map(|bad| bad.field_violations);
+    let Some(violation) = violations.and_then(|all| all.into_iter().next()) else { return status };
+    let field = violation.field;
+    let said = status.message();
+    let reason = said.strip_prefix(&format!("`{field}`: ")).unwrap_or(said);
+    invalid(&format!("{outer}.{field}"), reason)
+}
+
 /// Health was asked of a service that is none.
 pub(crate) fn unknown_service(name: &str) -> Status {
     let details = info("UNKNOWN_SERVICE", [("service".to_owned(), name.to_owned())]);

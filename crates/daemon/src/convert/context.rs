@@ -2,6 +2,7 @@
 
 use tonic::Status;
 use weft_engine::context::{self, Budget};
+use weft_engine::walk::TreeRequest;
 use weft_model::{Chars, Span, Tokens};
 use weft_proto::noteweft::v1 as wire;
 
@@ -9,7 +10,7 @@ use super::notes::object_of;
 use super::search::search_mode;
 use super::walk::tree_request;
 use super::{filter, not_negative, rendering, size};
-use crate::status::invalid;
+use crate::status::{invalid, within};
 
 pub(crate) fn assemble_request(
     request: wire::AssembleRequest,
@@ -59,7 +60,7 @@ pub(crate) fn assemble_request(
     Ok(context::ContextRequest {
         query,
         focus,
-        walk: walk.map(tree_request).transpose()?,
+        walk: walk.map(walk_request).transpose()?,
         notes: notes.into_iter().map(named_note).collect(),
         filter: filter(restriction)?,
         mode: search_mode(mode)?,
@@ -104,6 +105,16 @@ pub(crate) fn assemble_response(answer: context::ContextAnswer) -> wire::Assembl
         left_out: left_out.into_iter().map(self::left_out).collect(),
         ..end(summary)
     }
+}
+
+/// A walk that brings notes to a context, over the state that answers it.
+fn walk_request(request: wire::TreeRequest) -> Result<TreeRequest, Status> {
+    let states = [("as_of", request.as_of), ("min_generation", request.min_generation)];
+    if let Some((name, _)) = states.into_iter().find(|(_, asked)| asked.is_some()) {
+        let reason = format!("the `{name}` of the context says which state answers");
+        return Err(invalid(&format!("walk.{name}"), &reason));
+    }
+    tree_request(request).map_err(|status| within("walk", status))
 }
 
 /// What a stream says of one note.

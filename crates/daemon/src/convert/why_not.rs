@@ -6,7 +6,7 @@ use weft_indexer::FileCoverage;
 use weft_proto::noteweft::v1 as wire;
 
 use super::search::{hit, search_request};
-use crate::status::invalid;
+use crate::status::{invalid, within};
 
 pub(crate) fn why_not_request(
     request: wire::WhyNotRequest,
@@ -15,7 +15,8 @@ pub(crate) fn why_not_request(
     if note.trim().is_empty() {
         return Err(invalid("note", "name the note that is missing"));
     }
-    let search = search_request(search.unwrap_or_default())?;
+    let search = search_request(search.unwrap_or_default());
+    let search = search.map_err(|status| within("search", status))?;
     Ok(engine::WhyNotRequest { note, search })
 }
 

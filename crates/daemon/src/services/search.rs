@@ -43,7 +43,7 @@ impl SearchService for Services {
             self.vectors_read(deadline, when).await?;
         }
         let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));
-        let answer = answer.await?;
+        let answer = answer.await.map_err(|status| status::within("search", status))?;
         let is_absent = match &answer {
             Ok(answer) => answer.loss == Loss::NotIndexed,
             Err(error) => matches!(error, EngineError::UnknownNote { .. }),
@@ -58,7 +58,7 @@ impl SearchService for Services {
                 return Ok(Response::new(convert::why_not::not_indexed(file, generation)));
             }
         }
-        let answer = answer.map_err(|error| status::of_engine(&error))?;
+        let answer = answer.map_err(|error| status::within("search", status::of_engine(&error)))?;
         Ok(Response::new(convert::why_not::why_not_response(answer)))
     }
 

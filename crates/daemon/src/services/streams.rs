@@ -120,7 +120,8 @@ impl Services {
         }
         let interval = Duration::from_millis(interval.into());
         // What is wrong with the query is told at once.
-        convert::search::search_request(search.clone())?;
+        let read = convert::search::search_request(search.clone());
+        read.map_err(|status| status::within("search", status))?;
         let place = self.stream_place()?;
         let (mut follower, stream) = self.follower()?;
         let services = self.clone();

@@ -187,7 +187,7 @@ impl Engine {
         gathered: &mut Gathered<'s>,
     ) -> Result<(), EngineError> {
         let graph = snapshot.notes.graph();
-        let tree = self.tree_on(snapshot, walk)?;
+        let tree = self.tree_on(snapshot, walk).map_err(of_walk)?;
         let steps: NoteMap<&TreeEdge> =
             tree.spanning_tree.iter().map(|step| (step.to, step)).collect();
         let above = |note| steps.get(&note).map(|step| step.from);
@@ -250,6 +250,18 @@ impl Engine {
         gathered.degraded = found.degraded;
         Ok(())
     }
+}
+
+/// The same error, by the field of a context that holds the walk.
+fn of_walk(error: EngineError) -> EngineError {
+    let EngineError::InvalidArgument { field, reason } = error else { return error };
+    let field = match field {
+        "roots" => "walk.roots",
+        "max_nodes" => "walk.max_nodes",
+        "edges.typed_only" => "walk.edges.typed_only",
+        field => field,
+    };
+    EngineError::InvalidArgument { field, reason }
 }
 
 /// The note in a slot as something to pack; missing where only links know of it.
