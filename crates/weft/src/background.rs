@@ -148,7 +148,9 @@ pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
         Err(failure) => {
             let usual = Config::load(&Sources::default(), &Environment::from_pairs(&[]));
             let usual = usual.map_err(|_| failure.clone())?;
-            aside(&print::warning(&format!("{}; the usual settings are taken", failure.message)));
+            // What is no TOML is shown as a picture; its first line says so.
+            let why = failure.message.lines().next().unwrap_or_default();
+            aside(&print::warning(&format!("{why}; the usual settings are taken")));
             (usual, Paths::new(&Environment::read()))
         }
     };
