@@ -1,5 +1,7 @@
 //! Dates as people write them, as moments that can be compared.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -13,17 +15,18 @@ pub(crate) fn moment(text: &str) -> Option<Timestamp> {
     text.parse().ok().or_else(|| local().map(|zoned| zoned.timestamp()))
 }
 
+/// The longest text that may be a date; what is longer is not read.
+const LONGEST: usize = 64;
+
 /// The same for what a note says, where `2024/5/9`, `2024-5-9`, `2024-05-09 10:00:00 +0200` and `[[2024-05-09]]` are dates too.
 pub(crate) fn written(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    if text.len() > LONGEST {
+        return None;
+    }
     moment(text).or_else(|| {
-        let text = text.trim();
         let daily = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-        let text = daily.unwrap_or(text).trim();
-        // Site generators part the offset from the time.
-        let parted = text.rfind(" +").or_else(|| text.rfind(" -"));
-        if let Some(at) = parted.filter(|at| text[..*at].contains(':')) {
-            return written(&[&text[..at], &text[at + 1..]].concat());
-        }
+        let text = joined(daily.unwrap_or(text).trim());
         let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '-' | '/' | '.'));
         let (day, time) = text.split_at(end.unwrap_or(text.len()));
         let mut parts = day.split(['-', '/', '.']);
@@ -31,6 +34,20 @@ pub(crate) fn written(text: &str) -> Option<Timestamp> {
         let whole = parts.next().is_none() && year.len() == 4;
         moment(&format!("{year}-{month:0>2}-{day:0>2}{time}")).filter(|_| whole)
     })
+}
+
+/// A time with its offset behind it: site generators part them.
+fn joined(text: &str) -> Cow<'_, str> {
+    let is_offset = |rest: &str| {
+        let digits = rest.strip_prefix(['+', '-']);
+        digits.is_some_and(|digits| digits.chars().all(|c| c.is_ascii_digit() || c == ':'))
+    };
+    match text.rsplit_once(' ') {
+        Some((time, offset)) if time.contains(':') && is_offset(offset) => {
+            Cow::Owned([time, offset].concat())
+        }
+        Some(_) | None => Cow::Borrowed(text),
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +84,7 @@ mod tests {
 
     #[test]
     fn what_is_no_date_is_none() {
+        assert_eq!(written(&format!("12:30{}", " +x".repeat(100_000))), None);
         for text in ["", "yesterday", "2024-13-45", "2024-02-30", "9.5.2024", "2024", "1.2.3.4"] {
             assert_eq!(written(text), None, "{text}");
         }
