@@ -1,6 +1,6 @@
 //! What a question needs of the command line before it is asked: which state answers, and the notes that were named by files.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use weft_model::id::without_markdown_extension;
 use weft_proto::noteweft::v1::{
@@ -109,7 +109,8 @@ macro_rules! questions_of_now {
 
 questions_of_now! {
     DeleteNoteRequest: |it| vec![Name::Note(&mut it.name)],
-    MoveNoteRequest: |it| vec![Name::Note(&mut it.name), Name::Path(&mut it.to)],
+    // A new place may be said with its vault, too.
+    MoveNoteRequest: |it| vec![Name::Note(&mut it.name), Name::Note(&mut it.to)],
     PutNoteRequest: |it| vec![Name::Path(&mut it.path)],
 }
 
@@ -153,14 +154,16 @@ impl Asker {
     ) -> Result<Q, Failure> {
         let mut question = question.when(global);
         if question.names().iter().any(|name| folder_and_file(name.text()).is_some()) {
-            let status = self.admin().status(StatusRequest {}).await?.into_inner();
-            let places = Places::new(&status.vaults);
+            // Who may only read is not told where the vaults lie: names stay as they are typed.
+            let status = self.admin().status(StatusRequest {}).await;
+            let vaults = status.map(|status| status.into_inner().vaults).unwrap_or_default();
+            let places = Places::new(&vaults);
             for name in question.names() {
                 let Some((vault, path)) = places.find(name.text()) else { continue };
                 match name {
-                    Name::Note(name) if status.vaults.len() > 1 => {
-                        *name = format!("{vault}:{path}")
-                    }
+                    Name::Note(name) if vaults.len() > 1 => *name = format!("{vault}:{path}"),
+                    // A path alone does not say of which vault it is.
+                    Name::Path(_) if vaults.len() > 1 => {}
                     Name::Note(name) | Name::Path(name) => *name = path,
                 }
             }
@@ -208,12 +211,18 @@ impl<'v> Places<'v> {
     fn find(&self, name: &str) -> Option<(&'v str, String)> {
         let (here, file) = folder_and_file(name)?;
         let is_own = |(_, [root, _]): &(&str, [PathBuf; 2])| root.join(here).exists();
-        if here.is_relative() && self.0.iter().any(is_own) {
+        // Nobody writes a path in a vault with dots.
+        let is_plain =
+            |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+        if is_plain(here) && self.0.iter().any(is_own) {
             return None;
         }
         let whole = [std::path::absolute(here).ok()?, here.canonicalize().ok()?];
         self.0.iter().find_map(|(vault, roots)| {
-            let below = |root| whole.iter().find_map(|path| path.strip_prefix(root).ok());
+            let below = |root| {
+                let mut below = whole.iter().filter_map(|path| path.strip_prefix(root).ok());
+                below.find(|path| is_plain(path))
+            };
             let path = roots.iter().find_map(below)?.join(file);
             // Joined with nothing a path would end in a separator.
             let path = path.components().as_path().to_str()?.replace('\\', "/");

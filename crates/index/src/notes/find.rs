@@ -8,7 +8,7 @@ use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold};
 
 use super::names::last_segment;
 use super::resolve::{From, Resolution};
-use super::{NoteTable, VaultId};
+use super::{NoteTable, VaultId, VaultInfo};
 
 /// Names less alike than this (Jaro and Winkler, 0 to 1) are not offered.
 const LEAST_ALIKE: f64 = 0.75;
@@ -39,7 +39,11 @@ impl NoteTable {
     pub fn find_exact(&self, text: &str) -> Option<Resolution> {
         let exact = |text: &str| {
             let by_uri = self.by_uri.first(text.as_bytes());
-            let by_path = || Some(Resolution::of(self.at_path_of_any_vault(text)?, "path"));
+            let by_path = || {
+                let candidates = self.at_path_of_any_vault(text);
+                let note = candidates.first().copied();
+                note.map(|_| Resolution { note, candidates, rule: Some("path") })
+            };
             by_uri.map(|id| Resolution::of(id, "uri")).or_else(by_path)
         };
         // A file's name may begin or end with a space.
@@ -67,18 +71,25 @@ impl NoteTable {
         self.resolution(target, &[from])
     }
 
-    /// The note at `text`, its extension included.
-    fn at_path_of_any_vault(&self, text: &str) -> Option<NoteId> {
+    /// The notes at `text`, its extension included: one of each vault that has such a path.
+    fn at_path_of_any_vault(&self, text: &str) -> Vec<NoteId> {
         let at = |vault: VaultId, path: &str| self.at(vault, &NotePath::new(path));
         // What the shell or an editor completes is the file's whole path.
         let below = |root: &str| Path::new(text).strip_prefix(root).ok().and_then(Path::to_str);
         let anywhere = |path: &str| {
-            let abroad = self.abroad(path).and_then(|(vault, path)| at(vault, path));
-            let in_vault = || self.vaults().find_map(|(vault, _)| at(vault, path));
-            let whole = || self.vaults().find_map(|(vault, info)| at(vault, below(&info.root)?));
-            abroad.or_else(in_vault).or_else(whole)
+            if let Some(abroad) = self.abroad(path).and_then(|(vault, path)| at(vault, path)) {
+                return vec![abroad];
+            }
+            let mut found: Vec<NoteId> =
+                self.vaults().filter_map(|(vault, _)| at(vault, path)).collect();
+            if found.is_empty() {
+                let whole = |(vault, info): (VaultId, &VaultInfo)| at(vault, below(&info.root)?);
+                found.extend(self.vaults().find_map(whole));
+            }
+            found
         };
-        anywhere(text).or_else(|| anywhere(&text.replace('\\', "/")))
+        let found = anywhere(text);
+        if found.is_empty() { anywhere(&text.replace('\\', "/")) } else { found }
     }
 
     /// The note that `text` names as it stands, or up to a fragment or a text to show.

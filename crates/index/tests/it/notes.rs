@@ -479,6 +479,8 @@ fn uris_carry_their_vault_where_there_are_several() {
         ("x", &["one:x", "two:x"]),
         ("X", &["one:x", "two:x"]),
         ("three:y", &[]),
+        ("x.md", &["one:x", "two:x"]),
+        ("one:x.md", &["one:x"]),
         ("/two/deep/y.md", &["two:deep/y"]),
         ("/two//deep/y.md", &["two:deep/y"]),
         ("/one/deep/y.md", &[]),

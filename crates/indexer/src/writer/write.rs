@@ -371,10 +371,12 @@ impl Writer {
             };
             let path = entry.note.path.clone();
             let placed = scan::place(&root, &self.settings.scan, &path);
-            let Some(file) = placed.map_err(|error| self.unreadable(from.at, &error))?.ok() else {
+            let file = placed.map_err(|error| self.unreadable(from.at, &error))?.ok();
+            let bytes = file.as_ref().map(|file| bytes_at(&path, file)).transpose()?.flatten();
+            let (Some(file), Some(bytes)) = (file, bytes) else {
+                left.extend(prospect.losing(id));
                 continue;
             };
-            let Some(bytes) = bytes_at(&path, &file)? else { continue };
             let hash = TextHash(hash_of(&bytes));
             let links = match String::from_utf8(bytes) {
                 Ok(text) if hash == entry.file.hash => {
@@ -387,12 +389,16 @@ impl Writer {
                     continue;
                 }
             };
+            let losing = prospect.losing(id);
+            let n_lost = losing.as_ref().map_or(0, |losing| losing.n_left);
             match links {
-                Some(Retargeted { n_links: 0, n_left, .. }) => {
-                    left.push(RewrittenLinks { n_links: 0, n_left, path: prospect.path_of(id) });
+                Some(links) if links.n_links > 0 => {
+                    // What no name would lead to is left as well.
+                    let n_left = links.n_left.max(n_lost.saturating_sub(links.n_links));
+                    let links = Retargeted { n_left, ..links };
+                    rewrites.push(Rewrite { path, file, before: hash, links });
                 }
-                Some(links) => rewrites.push(Rewrite { path, file, before: hash, links }),
-                None => {}
+                Some(_) | None => left.extend(losing),
             }
         }
         Ok((rewrites, left))
@@ -504,8 +510,14 @@ impl Writer {
         let notes = self.publisher.newest().notes.clone();
         let found = notes.find(name);
         if found.candidates.len() > 1 {
-            let paths = found.candidates.iter().filter_map(|id| notes.card(*id));
-            let paths: Vec<&str> = paths.map(|card| card.path).collect();
+            let has_several = notes.vaults().nth(1).is_some();
+            let cards = found.candidates.iter().filter_map(|id| notes.card(*id));
+            let paths: Vec<String> = cards
+                .map(|card| match notes.vault(card.vault).filter(|_| has_several) {
+                    Some(vault) => format!("{}:{}", vault.name, card.path),
+                    None => card.path.to_owned(),
+                })
+                .collect();
             let reason = format!(
                 "several notes answer to `{name}`; say by its path which one: {}",
                 paths.join(", ")

@@ -44,6 +44,7 @@ fn a_file_is_named_as_the_shell_completes_it() {
     std::fs::write(notes.join("fern.md"), "fern [[peat]]\n").unwrap();
     std::fs::write(notes.join("bog/peat.md"), "fern\n").unwrap();
     std::fs::write(notes.join("bog/fern.md"), "another fern\n").unwrap();
+    std::fs::write(home.path().join("fern.md"), "no note, beside the vault\n").unwrap();
     let run = |here: &std::path::Path, args: &[&str], code: i32| -> Value {
         let output = Command::new(env!("CARGO_BIN_EXE_weft"))
             .args(args)
@@ -68,7 +69,7 @@ fn a_file_is_named_as_the_shell_completes_it() {
         (&within, "../fern.md", "fern"),
         // It is a path in the vault, too.
         (&within, "fern.md", "fern"),
-        (&within, "./fern.md", "fern"),
+        (&within, "./fern.md", "bog/fern"),
     ] {
         assert_eq!(run(here, &["get", name], 0)["uri"], expected, "{name} in {}", here.display());
     }
@@ -84,6 +85,10 @@ fn a_file_is_named_as_the_shell_completes_it() {
     std::fs::write(&text, "soft\n").unwrap();
     let put = run(above, &["put", "notes/bog/moss.md", text.to_str().unwrap()], 0);
     assert_eq!(put["path"], "bog/moss.md");
+    let put = run(&within, &["put", "../moss.md", text.to_str().unwrap()], 0);
+    assert_eq!(put["path"], "moss.md");
+    let moved = run(&within, &["move", "../moor.md", "./moor.md"], 0);
+    assert_eq!(moved["path"], "bog/moor.md");
     let put = run(above, &["put", "new/moss.md", text.to_str().unwrap()], 0);
     assert_eq!(put["path"], "new/moss.md", "no folder here is named so");
 }
