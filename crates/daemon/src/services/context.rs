@@ -25,7 +25,7 @@ impl ContextService for Services {
         if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
-        let unread = self.files_unread()?;
+        let unread = self.files_unread_now(when);
         let mut answer =
             self.compute_when(deadline, when, move |engine| engine.context(&asked)).await?;
         answer.summary.degraded.extend(unread);
@@ -47,7 +47,7 @@ impl ContextService for Services {
         }
         // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
         let (pieces, messages) = mpsc::unbounded_channel();
-        let unread = self.files_unread()?;
+        let unread = self.files_unread_now(when);
         let services = self.clone();
         tokio::spawn(async move {
             let heard = pieces.clone();

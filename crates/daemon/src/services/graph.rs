@@ -165,8 +165,10 @@ impl GraphService for Services {
         let request = request.into_inner();
         let when = request.when();
         let asked = walk::orphans_request(request)?;
-        let answer =
+        let unread = self.files_unread_now(when);
+        let mut answer =
             self.compute_when(deadline, when, move |engine| engine.orphans(&asked)).await?;
+        answer.degraded.extend(unread);
         Ok(Response::new(walk::orphans_response(answer)))
     }
 

@@ -25,6 +25,7 @@ use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
+use self::when::When;
 use crate::config::ServerSettings;
 use crate::status;
 use crate::vaults::Vaults;
@@ -128,6 +129,12 @@ impl Services {
         self.0.first_look.store(goes_on, Ordering::Relaxed);
     }
 
+    /// What an answer of now says of it; one that waits for a generation says nothing, for it may come when the look is over.
+    fn files_unread_now(&self, when: When) -> Option<String> {
+        let is_now = when.min_generation.is_none();
+        is_now.then(|| self.files_unread().ok().flatten()).flatten()
+    }
+
     /// How far the first look at the files is, where it goes on; UNAVAILABLE where nothing is there to answer from.
     fn files_unread(&self) -> Result<Option<String>, Status> {
         if !self.0.first_look.load(Ordering::Relaxed) {
@@ -147,7 +154,7 @@ impl Services {
         *self.slot() = Some(vaults);
     }
 
-    /// Ends all that waits for the index to change: streams that follow it, or health, and questions for a generation to come.
+    /// Ends all that waits for the index to change: streams that follow it, or health, and questions for a generation to come or for vectors.
     pub fn end_streams(&self) {
         self.0.ending.send_replace(true);
     }

@@ -49,7 +49,7 @@ impl NoteService for Services {
         let request = request.into_inner();
         let when = request.when();
         let asked = convert::notes::list_request(request)?;
-        let unread = self.files_unread()?;
+        let unread = self.files_unread_now(when);
         let mut answer =
             self.compute_when(deadline, when, move |engine| engine.list(&asked)).await?;
         answer.degraded.extend(unread);

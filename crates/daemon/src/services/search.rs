@@ -23,7 +23,7 @@ impl SearchService for Services {
         if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
-        let unread = self.files_unread()?;
+        let unread = self.files_unread_now(when);
         let mut answer =
             self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
         answer.degraded.extend(unread);

@@ -52,7 +52,6 @@ impl Services {
         question: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, Status> {
         let When { min_generation, as_of } = when;
-        let is_first_look = self.files_unread()?.is_some();
         match (min_generation, as_of) {
             (Some(_), Some(_)) => {
                 let reason = "what is past is not waited for; give `min_generation` or `as_of`";
@@ -61,6 +60,7 @@ impl Services {
             (Some(generation), None) => self.reach(deadline, generation).await?,
             (None, _) => {}
         }
+        let is_first_look = self.files_unread()?.is_some();
         let answer = self.compute(deadline, move |vaults, stop| match as_of {
             None => question(&vaults.engine().until(stop.clone())).map(Ok),
             Some(generation) => match vaults.engine_at(generation) {

@@ -495,7 +495,7 @@ impl Writer {
         let vault = &mut self.vaults[at];
         // What is announced from now on begins with the folder of now.
         vault.find();
-        let on_change = announcing(self.events.clone(), vault.id);
+        let on_change = announcing(self.events.clone(), vault.id, vault.root.clone());
         // The old one goes first, so that the system does not count its folders twice.
         vault.watch = Watch::default();
         let (watch, notice) = Watch::start(&vault.root, &self.settings.watch, on_change);
@@ -510,17 +510,39 @@ impl Writer {
     }
 }
 
-/// Tells the writer what changed in a vault; that anything may have, once for all, while it has more to hear than it would remember.
-fn announcing(events: Sender<Event>, vault: VaultId) -> impl Fn(watch::Touched) + Send + 'static {
-    let is_lost = AtomicBool::new(false);
+/// Tells the writer what changed in a vault that lies at `root`; that anything may have, once for all, while it has more to hear than it would remember.
+///
+/// What may end a watch is said even then.
+fn announcing(
+    events: Sender<Event>,
+    vault: VaultId,
+    root: PathBuf,
+) -> impl Fn(watch::Touched) + Send + 'static {
+    let (is_much, is_lost) = (AtomicBool::new(false), AtomicBool::new(false));
     move |touched| {
         let has_room = events.len() < MOST_AHEAD;
-        let was_lost = is_lost.swap(!has_room, Ordering::Relaxed);
-        if has_room || !was_lost {
-            let touched = if has_room { touched } else { watch::Touched::Much };
-            // A writer that has stopped need not know.
-            let _ = events.send(Event::Touched(vault, touched));
-        }
+        let touched = if has_room {
+            is_much.store(false, Ordering::Relaxed);
+            is_lost.store(false, Ordering::Relaxed);
+            touched
+        } else {
+            let may_end = match &touched {
+                watch::Touched::Paths(paths) => paths.contains(&root),
+                watch::Touched::Much => false,
+                watch::Touched::Lost => true,
+            };
+            let (was_said, said) = if may_end {
+                (&is_lost, watch::Touched::Lost)
+            } else {
+                (&is_much, watch::Touched::Much)
+            };
+            if was_said.swap(true, Ordering::Relaxed) {
+                return;
+            }
+            said
+        };
+        // A writer that has stopped need not know.
+        let _ = events.send(Event::Touched(vault, touched));
     }
 }
 
@@ -537,14 +559,19 @@ mod tests {
     #[test]
     fn what_is_announced_during_a_long_look_does_not_pile_up() {
         let (events, received) = crossbeam_channel::unbounded();
-        let announce = announcing(events, VaultId(0));
+        let announce = announcing(events, VaultId(0), "/vault".into());
         let touch = || announce(watch::Touched::Paths(vec!["/vault/note.md".into()]));
         for _ in 0..2 {
             (0..3 * MOST_AHEAD).for_each(|_| touch());
+            for _ in 0..2 {
+                announce(watch::Touched::Paths(vec!["/vault".into()]));
+                announce(watch::Touched::Lost);
+            }
             let all: Vec<Event> = received.try_iter().collect();
-            assert_eq!(all.len(), MOST_AHEAD + 1);
-            let last = all.last();
-            assert!(matches!(last, Some(Event::Touched(_, watch::Touched::Much))));
+            assert_eq!(all.len(), MOST_AHEAD + 2);
+            let [.., much, lost] = &all[..] else { panic!("{}", all.len()) };
+            assert!(matches!(much, Event::Touched(_, watch::Touched::Much)));
+            assert!(matches!(lost, Event::Touched(_, watch::Touched::Lost)));
         }
         touch();
         let next = received.try_recv();
