@@ -19,8 +19,10 @@ use crate::print;
 
 /// A request as the flags make it.
 pub(crate) trait Question: Sized {
-    /// The same, answered by the state that the flags name.
-    fn when(self, global: &Global) -> Self;
+    /// The same, answered by the state that the flags name, where others than the newest can.
+    fn when(self, _: &Global) -> Self {
+        self
+    }
 
     /// Where it names notes and folders.
     fn names(&mut self) -> Vec<Name<'_>>;
@@ -91,27 +93,23 @@ questions! {
     UnresolvedRequest: |it| of_filter(&mut it.filter), silent in filter;
 }
 
-/// Requests that only the newest state answers.
-macro_rules! questions_of_now {
-    ($($request:ident: |$it:pat_param| $names:expr),+ $(,)?) => {$(
-        impl Question for $request {
-            fn when(self, _: &Global) -> Self {
-                self
-            }
-
-            fn names(&mut self) -> Vec<Name<'_>> {
-                let $it = self;
-                $names
-            }
-        }
-    )+};
+impl Question for DeleteNoteRequest {
+    fn names(&mut self) -> Vec<Name<'_>> {
+        vec![Name::Note(&mut self.name)]
+    }
 }
 
-questions_of_now! {
-    DeleteNoteRequest: |it| vec![Name::Note(&mut it.name)],
+impl Question for MoveNoteRequest {
     // A new place may be said with its vault, too.
-    MoveNoteRequest: |it| vec![Name::Note(&mut it.name), Name::Note(&mut it.to)],
-    PutNoteRequest: |it| vec![Name::Path(&mut it.path)],
+    fn names(&mut self) -> Vec<Name<'_>> {
+        vec![Name::Note(&mut self.name), Name::Note(&mut self.to)]
+    }
+}
+
+impl Question for PutNoteRequest {
+    fn names(&mut self) -> Vec<Name<'_>> {
+        vec![Name::Path(&mut self.path)]
+    }
 }
 
 impl Question for WhyNotRequest {

@@ -88,12 +88,17 @@ impl Prospect {
         if id == self.moved {
             return self.to.to_string();
         }
-        let Some(card) = self.before.card(id) else { return String::new() };
-        match self.before.vault(card.vault).filter(|_| card.vault != self.vault) {
-            Some(vault) => format!("{}:{}", vault.name, card.path),
-            None => card.path.to_owned(),
-        }
+        place_of(&self.before, id, !self.is_here(id)).unwrap_or_default()
     }
+}
+
+/// The path of a note's file, with its vault before it where that is to be said.
+fn place_of(notes: &NoteTable, id: NoteId, with_vault: bool) -> Option<String> {
+    let card = notes.card(id)?;
+    Some(match notes.vault(card.vault).filter(|_| with_vault) {
+        Some(vault) => format!("{}:{}", vault.name, card.path),
+        None => card.path.to_owned(),
+    })
 }
 
 /// The notes whose links may mean something else when `moved` moves: those that link to it, and itself.
@@ -511,13 +516,9 @@ impl Writer {
         let found = notes.find(name);
         if found.candidates.len() > 1 {
             let has_several = notes.vaults().nth(1).is_some();
-            let cards = found.candidates.iter().filter_map(|id| notes.card(*id));
-            let paths: Vec<String> = cards
-                .map(|card| match notes.vault(card.vault).filter(|_| has_several) {
-                    Some(vault) => format!("{}:{}", vault.name, card.path),
-                    None => card.path.to_owned(),
-                })
-                .collect();
+            let places =
+                found.candidates.iter().filter_map(|id| place_of(&notes, *id, has_several));
+            let paths: Vec<String> = places.collect();
             let reason = format!(
                 "several notes answer to `{name}`; say by its path which one: {}",
                 paths.join(", ")
