@@ -260,32 +260,6 @@ impl<'t> Pair<'t> {
     ) {
         let Self { before, after, .. } = self;
         let written: BTreeSet<&Written<'t>> = old.keys().chain(new.keys()).collect();
-        let mut came: BTreeMap<(&str, LinkSource, NoteId), usize> = BTreeMap::new();
-        let mut gone: Vec<(&Written<'t>, NoteId)> = Vec::new();
-        for key in written {
-            let then = old.get(key).map_or(&[][..], Vec::as_slice);
-            let now = new.get(key).map_or(&[][..], Vec::as_slice);
-            let change = |change, to: &Uri, before: Option<&Uri>| LinkChange {
-                from: from.clone(),
-                to: to.clone(),
-                kind: key.0.to_owned(),
-                source: key.1,
-                change,
-                before: before.cloned(),
-            };
-            let uri = |table: &'t NoteTable, id: NoteId| table.graph().uri(id);
-            for (then, now) in then.iter().zip(now) {
-                let meaning = self.meaning(*then, *now);
-                let change =
-                    meaning.map(|kind| change(kind, uri(after, *now), Some(uri(before, *then))));
-                changes.extend(change);
-            }
-            let n_same = then.len().min(now.len());
-            for to in &now[n_same..] {
-                *came.entry((key.0, key.1, *to)).or_default() += 1;
-            }
-            gone.extend(then[n_same..].iter().map(|to| (key, *to)));
-        }
         let change = |kind: &str, source, change, to: &Uri| LinkChange {
             from: from.clone(),
             to: to.clone(),
@@ -294,6 +268,24 @@ impl<'t> Pair<'t> {
             change,
             before: None,
         };
+        let mut came: BTreeMap<(&str, LinkSource, NoteId), usize> = BTreeMap::new();
+        let mut gone: Vec<(&Written<'t>, NoteId)> = Vec::new();
+        for key in written {
+            let then = old.get(key).map_or(&[][..], Vec::as_slice);
+            let now = new.get(key).map_or(&[][..], Vec::as_slice);
+            for (then, now) in then.iter().zip(now) {
+                if let Some(meaning) = self.meaning(*then, *now) {
+                    let meant = Some(before.graph().uri(*then).clone());
+                    let other = change(key.0, key.1, meaning, after.graph().uri(*now));
+                    changes.push(LinkChange { before: meant, ..other });
+                }
+            }
+            let n_same = then.len().min(now.len());
+            for to in &now[n_same..] {
+                *came.entry((key.0, key.1, *to)).or_default() += 1;
+            }
+            gone.extend(then[n_same..].iter().map(|to| (key, *to)));
+        }
         for ((kind, source, _), then) in gone {
             let same = self.is.get(&then).and_then(|now| came.get_mut(&(*kind, *source, *now)));
             match same.filter(|n| **n > 0) {

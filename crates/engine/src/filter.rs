@@ -155,18 +155,17 @@ impl Filter {
                 });
             }
         }
+        let has_none = |part: Self| part.notes(snapshot, stop).map(|passing| passing.is_empty());
         // What passes has them all, but of several types only one.
         let types = if passing.is_empty() || self.types.len() > 1 { &self.types[..] } else { &[] };
         for kind in types {
-            let of_type = Self { types: vec![kind.clone()], ..Self::default() };
-            if of_type.notes(snapshot, stop)?.is_empty() {
+            if has_none(Self { types: vec![kind.clone()], ..Self::default() })? {
                 unmet.push(format!("filter: no note is of type `{kind}`"));
             }
         }
         if passing.is_empty() {
             for tag in &self.tags {
-                let tagged = Self { tags: vec![tag.clone()], ..Self::default() };
-                if tagged.notes(snapshot, stop)?.is_empty() {
+                if has_none(Self { tags: vec![tag.clone()], ..Self::default() })? {
                     unmet.push(format!("filter: no note has the tag `{tag}`"));
                 }
             }

@@ -165,11 +165,6 @@ impl Engine {
 fn note_named(snapshot: &Snapshot, name: &str) -> Result<NoteId, EngineError> {
     snapshot.notes.find(name).note.ok_or_else(|| EngineError::UnknownNote {
         name: name.to_owned(),
-        // Nothing resembles nothing.
-        near: if name.trim().is_empty() {
-            Vec::new()
-        } else {
-            snapshot.notes.near_matches(name, NEAR_MATCHES)
-        },
+        near: snapshot.notes.near_matches(name, NEAR_MATCHES),
     })
 }

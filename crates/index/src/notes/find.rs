@@ -108,10 +108,13 @@ impl NoteTable {
         found.find(|found| found.note.is_some()).unwrap_or_default()
     }
 
-    /// Uris of notes whose uri, title or alias resembles `text`, the most alike first.
+    /// Uris of notes whose uri, title or alias resembles `text`, the most alike first; nothing resembles a blank one.
     #[must_use]
     pub fn near_matches(&self, text: &str, limit: usize) -> Vec<Uri> {
         let wanted = fold(text);
+        if wanted.trim().is_empty() {
+            return Vec::new();
+        }
         let alike = |name: &str| {
             let name = fold(name);
             let is_part = name.contains(&wanted)
