@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use weft_index::Snapshot;
-use weft_index::notes::Facets;
+use weft_index::notes::{Card, Facets};
 use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
 use crate::{EngineError, date, note_named};
@@ -24,7 +24,7 @@ pub struct Filter {
     pub vaults: Vec<String>,
     /// Notes and folders by their paths, or globs (`*` stays within a segment, `**` does not); any of them, compared with case folded.
     ///
-    /// What a note or folder is named is no glob, and `./` at the front says nothing.
+    /// `vault:path` is about one vault. What a note or folder is named is neither that nor a glob, and `./` at the front says nothing.
     pub paths: Vec<String>,
     /// Tags, all of them, with or without `#`; a tag holds for those nested below it.
     pub tags: Vec<String>,
@@ -147,11 +147,12 @@ impl Filter {
             stop.check()?;
             let wanted = PathMatch::new(path, snapshot)?;
             if !wanted.is_met(snapshot) {
-                unmet.push(match wanted {
-                    PathMatch::Under(_) => format!("filter: no note lies at or under `{path}`"),
-                    PathMatch::Glob(_) => format!(
+                unmet.push(if wanted.is_glob() {
+                    format!(
                         "filter: no note's path matches `{path}`; `*` stays within a folder, `**` does not"
-                    ),
+                    )
+                } else {
+                    format!("filter: no note lies at or under `{path}`")
                 });
             }
         }
@@ -276,7 +277,7 @@ impl Matcher {
         let lies_there = || {
             snapshot.notes.card(id).is_some_and(|card| {
                 (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
-                    && (self.paths.is_empty() || self.passes_path(card.path))
+                    && (self.paths.is_empty() || self.passes_path(&card))
             })
         };
         let lies_anywhere = self.vaults.is_empty() && self.paths.is_empty();
@@ -306,9 +307,9 @@ impl Matcher {
             && self.passes_date(facets)
     }
 
-    fn passes_path(&self, path: &str) -> bool {
-        let folded = fold(path);
-        self.paths.iter().any(|wanted| wanted.passes(&folded))
+    fn passes_path(&self, card: &Card<'_>) -> bool {
+        let folded = fold(card.path);
+        self.paths.iter().any(|wanted| wanted.passes(card.vault, &folded))
     }
 
     fn passes_type(&self, facets: &Facets<'_>) -> bool {

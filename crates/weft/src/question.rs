@@ -24,27 +24,12 @@ pub(crate) trait Question: Sized {
         self
     }
 
-    /// Where it names notes and folders.
-    fn names(&mut self) -> Vec<Name<'_>>;
+    /// Where it names notes and folders, each of which may say in which vault it is.
+    fn names(&mut self) -> Vec<&mut String>;
 
     /// The filter of which its answer does not say what no note has.
     fn silent_filter(&self) -> Option<&Filter> {
         None
-    }
-}
-
-/// A name in a request.
-pub(crate) enum Name<'r> {
-    /// Of a note, which may say in which vault it is.
-    Note(&'r mut String),
-    /// A path in a vault.
-    Path(&'r mut String),
-}
-
-impl Name<'_> {
-    const fn text(&self) -> &String {
-        let (Self::Note(text) | Self::Path(text)) = self;
-        text
     }
 }
 
@@ -56,7 +41,7 @@ macro_rules! questions {
                 Self { min_generation: global.min_generation, as_of: global.as_of, ..self }
             }
 
-            fn names(&mut self) -> Vec<Name<'_>> {
+            fn names(&mut self) -> Vec<&mut String> {
                 let $it = self;
                 $names
             }
@@ -71,21 +56,21 @@ macro_rules! questions {
 questions! {
     AssembleRequest: |it| {
         let mut names = of_filter(&mut it.filter);
-        names.extend(it.notes.iter_mut().map(|note| Name::Note(&mut note.name)));
-        names.extend(it.focus.as_mut().map(|focus| Name::Note(&mut focus.note)));
+        names.extend(it.notes.iter_mut().map(|note| &mut note.name));
+        names.extend(it.focus.as_mut().map(|focus| &mut focus.note));
         names.extend(it.walk.iter_mut().flat_map(Question::names));
         names
     };
     CyclesRequest: |it| of_filter(&mut it.filter), silent in filter;
     DiffRequest: |_| Vec::new();
     ExportRequest: |it| of_filter(&mut it.filter), silent in filter;
-    GetNoteRequest: |it| vec![Name::Note(&mut it.name)];
+    GetNoteRequest: |it| vec![&mut it.name];
     ListNotesRequest: |it| of_filter(&mut it.filter);
     NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
     OrphansRequest: |it| of_filter(&mut it.filter);
     PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]), silent in filter;
     RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]), silent in filter;
-    ResolveLinkRequest: |it| it.from.iter_mut().map(Name::Note).collect();
+    ResolveLinkRequest: |it| it.from.iter_mut().collect();
     SearchRequest: |it| of_filter(&mut it.filter);
     SubgraphRequest: |it| with(&mut it.filter, &mut it.notes), silent in filter;
     TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
@@ -94,21 +79,20 @@ questions! {
 }
 
 impl Question for DeleteNoteRequest {
-    fn names(&mut self) -> Vec<Name<'_>> {
-        vec![Name::Note(&mut self.name)]
+    fn names(&mut self) -> Vec<&mut String> {
+        vec![&mut self.name]
     }
 }
 
 impl Question for MoveNoteRequest {
-    // A new place may be said with its vault, too.
-    fn names(&mut self) -> Vec<Name<'_>> {
-        vec![Name::Note(&mut self.name), Name::Note(&mut self.to)]
+    fn names(&mut self) -> Vec<&mut String> {
+        vec![&mut self.name, &mut self.to]
     }
 }
 
 impl Question for PutNoteRequest {
-    fn names(&mut self) -> Vec<Name<'_>> {
-        vec![Name::Path(&mut self.path)]
+    fn names(&mut self) -> Vec<&mut String> {
+        vec![&mut self.path]
     }
 }
 
@@ -117,26 +101,26 @@ impl Question for WhyNotRequest {
         Self { search: self.search.map(|search| search.when(global)), ..self }
     }
 
-    fn names(&mut self) -> Vec<Name<'_>> {
+    fn names(&mut self) -> Vec<&mut String> {
         let search = self.search.iter_mut().flat_map(Question::names);
-        search.chain([Name::Note(&mut self.note)]).collect()
+        search.chain([&mut self.note]).collect()
     }
 }
 
 fn with<'r>(
     filter: &'r mut Option<Filter>,
     names: impl IntoIterator<Item = &'r mut String>,
-) -> Vec<Name<'r>> {
-    names.into_iter().map(Name::Note).chain(of_filter(filter)).collect()
+) -> Vec<&'r mut String> {
+    names.into_iter().chain(of_filter(filter)).collect()
 }
 
-fn of_filter(filter: &mut Option<Filter>) -> Vec<Name<'_>> {
+fn of_filter(filter: &mut Option<Filter>) -> Vec<&mut String> {
     let Some(Filter { paths, linked_to, linked_from, within, excluded, .. }) = filter else {
         return Vec::new();
     };
     let within = within.iter_mut().map(|within| &mut within.note);
     let notes = linked_to.iter_mut().chain(linked_from).chain(within).chain(excluded);
-    paths.iter_mut().map(Name::Path).chain(notes.map(Name::Note)).collect()
+    paths.iter_mut().chain(notes).collect()
 }
 
 impl Asker {
@@ -151,18 +135,14 @@ impl Asker {
         global: &Global,
     ) -> Result<Q, Failure> {
         let mut question = question.when(global);
-        if question.names().iter().any(|name| folder_and_file(name.text()).is_some()) {
+        if question.names().iter().any(|name| folder_and_file(name).is_some()) {
             // Who may only read is not told where the vaults lie: names stay as they are typed.
             let status = self.admin().status(StatusRequest {}).await;
             let vaults = status.map(|status| status.into_inner().vaults).unwrap_or_default();
             let places = Places::new(&vaults);
             for name in question.names() {
-                let Some((vault, path)) = places.find(name.text()) else { continue };
-                match name {
-                    Name::Note(name) if vaults.len() > 1 => *name = format!("{vault}:{path}"),
-                    // A path alone does not say of which vault it is.
-                    Name::Path(_) if vaults.len() > 1 => {}
-                    Name::Note(name) | Name::Path(name) => *name = path,
+                if let Some((vault, path)) = places.find(name) {
+                    *name = if vaults.len() > 1 { format!("{vault}:{path}") } else { path };
                 }
             }
         }

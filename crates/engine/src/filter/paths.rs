@@ -2,6 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 use weft_index::Snapshot;
+use weft_index::notes::{Card, VaultId};
 use weft_model::fold;
 use weft_model::id::without_markdown_extension;
 
@@ -9,7 +10,13 @@ use super::is_below;
 use crate::EngineError;
 
 /// One path of a filter, read against a snapshot.
-pub(super) enum PathMatch {
+pub(super) struct PathMatch {
+    /// The only vault it is about, where it names one.
+    vault: Option<VaultId>,
+    place: Place,
+}
+
+enum Place {
     /// A note, with or without its extension, or a folder; the empty one is the whole vault. Case folded.
     Under(String),
     /// A pattern over whole paths, case folded.
@@ -17,41 +24,59 @@ pub(super) enum PathMatch {
 }
 
 impl PathMatch {
-    /// A name that a note or folder has is that, whatever it would be as a glob. Cost: `O(notes)` for one that might be a glob.
+    /// A name that a note or folder has is that, whatever it would be as a glob or with a vault in front. Cost: `O(notes)` for one that might be either.
     ///
     /// Fails on a glob that is none.
     pub(super) fn new(path: &str, snapshot: &Snapshot) -> Result<Self, EngineError> {
-        let name = bare(path);
-        if !name.contains(['*', '?', '[', '{']) {
-            return Ok(Self::Under(name));
+        let literally = |vault, path| Self { vault, place: Place::Under(bare(path)) };
+        let abroad = snapshot.notes.abroad(path);
+        if !path.contains(GLOB_SIGNS) && abroad.is_none() {
+            return Ok(literally(None, path));
         }
-        let literally = Self::Under(name);
-        if literally.is_met(snapshot) {
-            return Ok(literally);
+        let names = std::iter::once((None, path))
+            .chain(abroad.map(|(vault, path)| (Some(vault), path)))
+            .map(|(vault, path)| literally(vault, path));
+        if let Some(found) = { names }.find(|name| name.is_met(snapshot)) {
+            return Ok(found);
         }
-        let glob = GlobBuilder::new(&bare(path)).literal_separator(true).build();
+        let (vault, below) = abroad.map_or((None, path), |(vault, path)| (Some(vault), path));
+        if !below.contains(GLOB_SIGNS) {
+            return Ok(literally(vault, below));
+        }
+        let glob = GlobBuilder::new(&bare(below)).literal_separator(true).build();
         let glob = glob.map_err(|error| EngineError::InvalidArgument {
             field: "filter.paths",
             reason: format!("`{path}` is no glob: {}", error.kind()),
         })?;
-        Ok(Self::Glob(glob.compile_matcher()))
+        Ok(Self { vault, place: Place::Glob(glob.compile_matcher()) })
     }
 
-    /// Whether a note's path, case folded, matches.
-    pub(super) fn passes(&self, path: &str) -> bool {
-        match self {
-            Self::Under(name) => {
-                name.is_empty() || is_below(path, name) || without_markdown_extension(path) == name
+    /// Whether a note matches that lies at `path`, case folded.
+    pub(super) fn passes(&self, vault: VaultId, path: &str) -> bool {
+        self.vault.is_none_or(|wanted| wanted == vault)
+            && match &self.place {
+                Place::Under(name) => {
+                    name.is_empty()
+                        || is_below(path, name)
+                        || without_markdown_extension(path) == name
+                }
+                Place::Glob(glob) => glob.is_match(path),
             }
-            Self::Glob(glob) => glob.is_match(path),
-        }
     }
 
     /// Whether any note matches.
     pub(super) fn is_met(&self, snapshot: &Snapshot) -> bool {
-        snapshot.notes.cards().any(|(_, card)| self.passes(&fold(card.path)))
+        let mut cards = snapshot.notes.cards();
+        cards.any(|(_, Card { vault, path, .. })| self.passes(vault, &fold(path)))
+    }
+
+    /// Whether it is a pattern.
+    pub(super) const fn is_glob(&self) -> bool {
+        matches!(self.place, Place::Glob(_))
     }
 }
+
+const GLOB_SIGNS: [char; 4] = ['*', '?', '[', '{'];
 
 /// A path by its segments, case folded: `./Proj/` is `proj`.
 fn bare(path: &str) -> String {

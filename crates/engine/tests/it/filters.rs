@@ -119,7 +119,7 @@ fn every_part_of_a_filter_holds_for_every_question() {
 #[test]
 fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
     let vault = Vault::new(
-        "=== x [old]/gamma.md\nshade\n=== x o/gamma.md\nshade\n=== proj/a.md\nshade\n=== what?.md\nshade\n",
+        "=== x [old]/gamma.md\nshade\n=== x o/gamma.md\nshade\n=== proj/a.md\nshade\n=== what?.md\nshade\n=== vault:x/b.md\nshade\n",
     );
     let cases: &[(&str, &[&str], usize)] = &[
         ("x [old]/gamma.md", &["x [old]/gamma"], 0),
@@ -133,6 +133,12 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
         ("prjo", &[], 1),
         ("proj/b", &[], 1),
         ("*.txt", &[], 1),
+        ("vault:proj", &["proj/a"], 0),
+        ("vault:*o*/*.md", &["proj/a", "x [old]/gamma", "x o/gamma"], 0),
+        ("vault:x [old]/", &["x [old]/gamma"], 0),
+        ("vault:x", &["vault:x/b"], 0),
+        ("vault:prjo", &[], 1),
+        ("other:proj", &[], 1),
     ];
     for (path, expected, n_told) in cases {
         let filter = Filter { paths: vec![(*path).to_owned()], ..Filter::default() };

@@ -202,7 +202,8 @@ impl NoteTable {
     }
 
     /// `vault:name` where such a vault is served.
-    pub(super) fn abroad<'a>(&self, target: &'a str) -> Option<(VaultId, &'a str)> {
+    #[must_use]
+    pub fn abroad<'a>(&self, target: &'a str) -> Option<(VaultId, &'a str)> {
         let (vault, name) = split_vault(target)?;
         let (vault, _) = self.vaults().find(|(_, info)| info.name == vault)?;
         Some((vault, name))

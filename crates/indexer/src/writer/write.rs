@@ -198,8 +198,8 @@ impl Writer {
         expected: Expected,
         puts: &mut Vec<Put>,
     ) -> Result<(Spot, bool), WriteError> {
-        let at = self.vault_named(vault)?;
-        let spot = self.spot(at, "path", path)?;
+        let at = self.vault_named(vault.or_else(|| Some(self.split(path)?.0)))?;
+        let spot = self.spot(at, "path", self.within(at, "path", path)?)?;
         if puts.iter().any(|put| put.spot.file == spot.file) {
             self.take_in_puts(puts);
         }
@@ -247,7 +247,7 @@ impl Writer {
             self.rescan(Rescan::default())?;
         }
         let from = self.spot_of_note(name)?;
-        let to = self.spot(from.at, "to", self.within(from.at, to)?)?;
+        let to = self.spot(from.at, "to", self.within(from.at, "to", to)?)?;
         let bytes = bytes_at(&from.path, &from.file)?;
         check(&from.path, bytes.as_deref(), expected)?;
         let Some(bytes) = bytes else {
@@ -497,16 +497,28 @@ impl Writer {
         Ok(Spot { at, vault: vault.id, path, file })
     }
 
-    /// `path` without the name of its vault, where several are served and it begins with that.
-    fn within<'p>(&self, at: usize, path: &'p str) -> Result<&'p str, WriteError> {
-        let Some((vault, rest)) = path.split_once(':') else { return Ok(path) };
-        let named = self.vaults.iter().position(|other| other.settings.name == vault);
-        match named.filter(|_| self.vaults.len() > 1) {
+    /// The name of a vault and the path in it, where several are served and `path` begins with that name.
+    fn split<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        let (vault, rest) = path.split_once(':').filter(|_| self.vaults.len() > 1)?;
+        let is_served = self.vaults.iter().any(|served| served.settings.name == vault);
+        is_served.then_some((vault, rest))
+    }
+
+    /// `path` without the name of its vault, which is the one at `at`.
+    fn within<'p>(
+        &self,
+        at: usize,
+        field: &'static str,
+        path: &'p str,
+    ) -> Result<&'p str, WriteError> {
+        let name = &self.vaults[at].settings.name;
+        match self.split(path) {
             None => Ok(path),
-            Some(named) if named == at => Ok(rest),
-            Some(_) => {
-                let reason = format!("a note moves within its vault, and `{vault}` is another");
-                Err(WriteError::Invalid { field: "to", reason })
+            Some((vault, rest)) if vault == name => Ok(rest),
+            Some((vault, _)) => {
+                let reason =
+                    format!("this writes into the vault `{name}`, and `{vault}` is another");
+                Err(WriteError::Invalid { field, reason })
             }
         }
     }

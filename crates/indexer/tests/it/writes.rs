@@ -213,7 +213,7 @@ fn a_name_that_several_notes_answer_to_deletes_and_moves_none() {
 }
 
 #[test]
-fn a_note_moves_within_its_vault() {
+fn a_path_may_say_in_which_vault_it_is() {
     let (place, other) = (Place::new(&[("fern.md", b"one")]), Place::new(&[("moss.md", b"two")]));
     let mut settings = place.settings();
     settings.vaults.push(VaultSettings { name: "other".into(), root: other.vault() });
@@ -224,6 +224,24 @@ fn a_note_moves_within_its_vault() {
     let moved = move_to(&indexer, "other:moss", "other:bog/moss.md").expect("its own vault");
     assert_eq!((moved.vault.as_str(), moved.path.as_str()), ("other", "bog/moss.md"));
     assert_eq!(move_to(&indexer, "fern", "a:b.md").expect("no vault's name").path, "a:b.md");
+    let put = |vault: Option<&str>, path: &str| {
+        let (vault, path) = (vault.map(str::to_owned), path.to_owned());
+        let content = Content::Whole("soft".into());
+        indexer.write(Write::Put { vault, path, content, expected: Expected::Anything })
+    };
+    for vault in [None, Some("other")] {
+        let put = put(vault, "other:new.md").expect("its own vault");
+        assert_eq!((put.vault.as_str(), put.path.as_str()), ("other", "new.md"));
+    }
+    for (vault, path, wrong) in [
+        (Some("vault"), "other:new.md", "path"),
+        (None, "new.md", "vault"),
+        (None, "a:b.md", "vault"),
+    ] {
+        let error = put(vault, path).expect_err(path);
+        let WriteError::Invalid { field, .. } = &error else { panic!("{error}") };
+        assert_eq!(*field, wrong, "{path}");
+    }
 }
 
 #[test]

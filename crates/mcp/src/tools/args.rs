@@ -22,7 +22,7 @@ type Word = Text<500>;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filter {
-    /// Folders, files or globs in the folder of notes, such as `journal/**`; any of them.
+    /// Folders, files or globs in the folder of notes, such as `journal/**`; any of them. `vault:path` is about one of several folders.
     #[serde(default)]
     paths: List<Word, 0, 20>,
     /// Tags without `#`; all of them. A tag stands also for those nested below it.

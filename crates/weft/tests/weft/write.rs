@@ -91,4 +91,15 @@ fn a_file_is_named_as_the_shell_completes_it() {
     assert_eq!(moved["path"], "bog/moor.md");
     let put = run(above, &["put", "new/moss.md", text.to_str().unwrap()], 0);
     assert_eq!(put["path"], "new/moss.md", "no folder here is named so");
+    // With a second vault, what is named so is of that vault alone.
+    let other = home.path().join("other");
+    std::fs::create_dir_all(other.join("bog")).unwrap();
+    std::fs::write(other.join("bog/fern.md"), "fern\n").unwrap();
+    let other = other.to_str().unwrap();
+    let hits = run(above, &["search", "fern", "--path", "other/bog", "--vault", other], 0);
+    let uris: Vec<&Value> =
+        hits["hits"].as_array().unwrap().iter().map(|hit| &hit["uri"]).collect();
+    assert_eq!(uris, ["other:bog/fern"]);
+    let put = ["put", "other/bog/moss.md", text.to_str().unwrap(), "--vault", other];
+    assert_eq!(run(above, &put, 0)["uri"], "other:bog/moss");
 }
