@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
-use weft_daemon::config::ConfigError;
+use weft_daemon::config::{ConfigError, Origin, Problem};
 use weft_daemon::{IndexError, OpenError, ServeError, StoreError, is_full};
 
 /// The command line, the configuration or a request cannot be used.
@@ -115,9 +115,22 @@ impl From<Status> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::usage(error.to_string())
-            .hint("`weft config default` shows every setting with its range")
+        let hint = match &error {
+            ConfigError::Read { .. } => "`weft config default > FILE` writes a file to begin with",
+            ConfigError::Invalid { problems } if problems.iter().all(is_typed_vault) => {
+                "name a folder that is there and holds Markdown notes"
+            }
+            ConfigError::Parse { .. } | ConfigError::Invalid { .. } => {
+                "`weft config default` shows every setting with its range"
+            }
+        };
+        Self::usage(error.to_string()).hint(hint)
     }
+}
+
+/// Whether a folder is wrong that was named on the command line.
+fn is_typed_vault((problem, origin): &(Problem, Origin)) -> bool {
+    problem.key == "vaults" && matches!(origin, Origin::Flag(_))
 }
 
 impl From<StoreError> for Failure {

@@ -100,6 +100,20 @@ fn exit_codes_tell_scripts_what_happened() {
 }
 
 #[test]
+fn settings_that_cannot_be_used_are_told_with_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    for (args, hint) in [
+        (&["serve", "/no/such/folder"][..], "name a folder that is there"),
+        (&["status", "--config", "/no/such/file"], "`weft config default > FILE`"),
+        (&["status", "--set", "server.timeout_ms=0"], "`weft config default` shows"),
+    ] {
+        let output = weft(home.path(), args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(&format!("hint:  {hint}")), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn a_missing_model_leaves_words_and_links() {
     let home = tempfile::tempdir().unwrap();
     let asked = ["--set", "embedding.model=no/such/model"];
