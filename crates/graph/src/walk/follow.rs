@@ -11,7 +11,10 @@ use crate::{Half, KindId, NoteGraph};
 /// Types of written links that make the target the parent: where one stands, the hierarchy adds no edge.
 ///
 /// Source: vault design, "A note".
-pub const WRITTEN_PARENT_TYPES: &[&str] = &[HIERARCHY_TYPE, "up", "source"];
+const WRITTEN_PARENT_TYPES: [&str; 2] = [HIERARCHY_TYPE, "up"];
+
+/// The type that makes the target the parent where the note has an object.
+const SUBJECT_TYPE: &str = "source";
 
 /// Which edges are eligible. Type names are compared with case folded; excluding beats including.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +102,7 @@ pub(super) struct Rules<'g> {
     /// The notes that the request names.
     named: NoteBits,
     written_parents: Vec<KindId>,
+    subjects: Vec<KindId>,
 }
 
 impl<'g> Rules<'g> {
@@ -109,6 +113,10 @@ impl<'g> Rules<'g> {
     ) -> Result<Self, WalkError> {
         let Follow { direction, edges, notes, hierarchy, stop } = follow;
         stop.check()?;
+        let kinds = |wanted: &[&str]| -> Vec<KindId> {
+            let found = graph.kinds().filter(|(_, name)| wanted.contains(&&*fold(name)));
+            found.map(|(kind, _)| kind).collect()
+        };
         Ok(Self {
             graph,
             direction: *direction,
@@ -116,11 +124,8 @@ impl<'g> Rules<'g> {
             notes,
             stop,
             named: named.iter().copied().collect(),
-            written_parents: graph
-                .kinds()
-                .filter(|(_, name)| WRITTEN_PARENT_TYPES.contains(&&*fold(name)))
-                .map(|(kind, _)| kind)
-                .collect(),
+            written_parents: kinds(&WRITTEN_PARENT_TYPES),
+            subjects: kinds(&[SUBJECT_TYPE]),
         })
     }
 
@@ -199,8 +204,12 @@ impl<'g> Rules<'g> {
     }
 
     fn is_implied(&self, child: NoteId, parent: NoteId) -> bool {
-        let is_written =
-            |half: &Half| half.other == parent && self.written_parents.contains(&half.kind);
+        let has_object = self.graph.object(child).is_some();
+        let is_written = |half: &Half| {
+            half.other == parent
+                && (self.written_parents.contains(&half.kind)
+                    || has_object && self.subjects.contains(&half.kind))
+        };
         child != parent && !self.graph.outgoing(child).iter().any(is_written)
     }
 }

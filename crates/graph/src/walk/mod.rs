@@ -38,7 +38,7 @@ mod way;
 
 pub use cheapest::{EdgeCosts, cheapest_path};
 pub use cycles::{Cycle, CycleLimits, Cycles, cycles};
-pub use follow::{EdgeFilter, Follow, WRITTEN_PARENT_TYPES};
+pub use follow::{EdgeFilter, Follow};
 pub use inverse::InverseNames;
 pub use lists::{Unanswered, orphans, unresolved};
 pub use neighbours::{Neighbour, Neighbours, neighbours};

@@ -436,6 +436,13 @@ fn the_hierarchy_is_an_edge_only_when_asked_for() {
     assert_eq!(hierarchy(filter(inline)), "d ~ a");
     let typed = EdgeFilter { typed_only: true, types: list(&["parent"]), ..EdgeFilter::default() };
     assert_eq!(hierarchy(filter(typed)), "d ^ a; a ^ top; b parent top");
+    let vault = self::vault("b ^ a; b source a; c ^ a; c source a; c @ d");
+    let follow = Follow { hierarchy: true, ..Follow::default() };
+    assert_eq!(
+        following(&vault, follow).edges(),
+        "b ^ a; b source a; c source a",
+        "a `source` says it only beside an object"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub(crate) struct Vault {
     ids: BTreeMap<String, NoteId>,
 }
 
-/// From entries divided by `;`: `a supports b` is typed, `a ~ b` inline, `a ^ b` makes `b` the parent of `a`, a lone `a` is a note; `?x` is a placeholder.
+/// From entries divided by `;`: `a supports b` is typed, `a ~ b` inline, `a ^ b` makes `b` the parent of `a`, `a @ b` its object, a lone `a` is a note; `?x` is a placeholder.
 pub(crate) fn vault(text: &str) -> Vault {
     let entries: Vec<Vec<&str>> =
         text.split(';').map(|entry| entry.split_whitespace().collect()).collect();
@@ -30,6 +30,7 @@ pub(crate) fn vault(text: &str) -> Vault {
             match entry[..] {
                 [_] => {}
                 [_, "^", parent] => spec.parent = Some(ids[parent]),
+                [_, "@", object] => spec.object = Some(ids[object]),
                 [_, "~", to] => {
                     spec.links.push((ids[&uri(to)], "related".into(), LinkSource::Inline));
                 }
