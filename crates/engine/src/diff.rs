@@ -1,6 +1,6 @@
 //! What changed between two states of the notes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use weft_index::Snapshot;
 use weft_index::notes::{NoteEntry, NoteTable};
@@ -162,9 +162,9 @@ impl<'t> Pair<'t> {
         let mut by_uri: HashMap<&str, NoteId> = left()
             .filter_map(|(id, entry)| Some((entry.note.claimed_uri.as_deref()?, id)))
             .collect();
-        let mut by_content: HashMap<TextHash, Vec<NoteId>> = HashMap::new();
+        let mut by_content: HashMap<TextHash, VecDeque<NoteId>> = HashMap::new();
         for (id, entry) in left() {
-            by_content.entry(entry.file.hash).or_default().push(id);
+            by_content.entry(entry.file.hash).or_default().push_back(id);
         }
         let mut taken: BTreeSet<NoteId> = BTreeSet::new();
         for claims in [true, false] {
@@ -172,11 +172,8 @@ impl<'t> Pair<'t> {
                 let same = if claims {
                     entry.note.claimed_uri.as_deref().and_then(|uri| by_uri.remove(uri))
                 } else {
-                    let like = by_content.get_mut(&entry.file.hash);
-                    like.and_then(|like| {
-                        like.retain(|id| !taken.contains(id));
-                        (!like.is_empty()).then(|| like.remove(0))
-                    })
+                    let mut like = by_content.get_mut(&entry.file.hash);
+                    std::iter::from_fn(|| like.as_mut()?.pop_front()).find(|id| !taken.contains(id))
                 };
                 same.is_none_or(|same| {
                     taken.insert(same);

@@ -3,6 +3,7 @@
 use weft_model::{LinkSource, Uri};
 
 use crate::filter::NOTES_PER_CHECK;
+use crate::notes::kind_and_tags;
 use crate::{Engine, EngineError, Filter};
 
 /// The graph of a snapshot: nodes by id, edges by their ends, type and source.
@@ -69,7 +70,12 @@ impl Engine {
         let mut edges: Vec<ExportEdge> = ids
             .iter()
             .flat_map(|from| graph.outgoing(*from).iter().map(move |half| (*from, half)))
-            .filter(|(_, half)| kept(half.other))
+            // A placeholder that a passing note names is kept.
+            .filter(|(from, half)| {
+                let other = half.other;
+                passing.notes.contains(other)
+                    || graph.is_placeholder(other) && passing.notes.contains(*from)
+            })
             .map(|(from, half)| ExportEdge {
                 from: graph.uri(from).clone(),
                 to: graph.uri(half.other).clone(),
@@ -80,20 +86,23 @@ impl Engine {
         self.stop.check()?;
         edges.sort_unstable();
         self.stop.check()?;
-        let mut nodes: Vec<ExportNode> = ids
-            .into_iter()
-            .map(|id| {
-                let note = notes.entry(id).map(|entry| &entry.note);
-                ExportNode {
-                    id: graph.uri(id).clone(),
-                    title: notes.title(id).to_owned(),
-                    path: note.map(|note| note.path.as_str().to_owned()),
-                    note_type: note.and_then(|note| note.note_type.clone()),
-                    tags: note.map(|note| note.tags.clone()).unwrap_or_default(),
-                    placeholder: note.is_none(),
-                }
-            })
-            .collect();
+        let mut nodes = Vec::with_capacity(ids.len());
+        for (at, id) in ids.into_iter().enumerate() {
+            if at % NOTES_PER_CHECK == 0 {
+                self.stop.check()?;
+            }
+            let path = notes.card(id).map(|card| card.path.to_owned());
+            let (note_type, tags) = kind_and_tags(notes, id);
+            let (id, title) = (graph.uri(id).clone(), notes.title(id).to_owned());
+            nodes.push(ExportNode {
+                id,
+                title,
+                placeholder: path.is_none(),
+                path,
+                note_type,
+                tags,
+            });
+        }
         nodes.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         Ok(Export { nodes, edges, generation: snapshot.generation })
     }

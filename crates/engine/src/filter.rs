@@ -175,7 +175,7 @@ impl Filter {
                 let key = fold(&wanted.key);
                 let mut ids = snapshot.notes.graph().ids();
                 let has =
-                    |id| snapshot.notes.facets(id).is_some_and(|it| property(&it, &key).is_some());
+                    |id| snapshot.notes.facets(id).is_some_and(|it| value_of(&it, &key).is_some());
                 if !ids.any(has) {
                     unmet.push(format!("filter: no note has a property `{}`", wanted.key));
                 }
@@ -302,7 +302,7 @@ impl Matcher {
         self.tags.iter().all(has)
             && (self.types.is_empty() || self.passes_type(facets))
             && self.properties.iter().all(|wanted| {
-                property(facets, &wanted.key).is_some_and(|value| wanted.passes(value))
+                value_of(facets, &wanted.key).is_some_and(|value| wanted.passes(value))
             })
             && self.passes_date(facets)
     }
@@ -314,7 +314,7 @@ impl Matcher {
 
     fn passes_type(&self, facets: &Facets<'_>) -> bool {
         let first = facets.note_type.as_deref();
-        let written = property(facets, "type").map_or(&[][..], Value::items);
+        let written = value_of(facets, "type").map_or(&[][..], Value::items);
         let mut all = first.into_iter().chain(written.iter().filter_map(Value::as_written));
         all.any(|kind| self.types.contains(&fold(kind)))
     }
@@ -347,11 +347,11 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
 /// When a note is dated.
 fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
     let names = DATE_PROPERTIES.iter();
-    names.copied().find_map(|name| date::written(property(facets, name)?.as_written()?))
+    names.copied().find_map(|name| date::written(value_of(facets, name)?.as_written()?))
 }
 
 /// The value of a property by its name in folded case, whatever the case in the note.
-fn property<'f>(facets: &'f Facets<'_>, key: &str) -> Option<&'f Value> {
+pub(crate) fn value_of<'f>(facets: &'f Facets<'_>, key: &str) -> Option<&'f Value> {
     let properties = &facets.properties;
     properties
         .get(key)

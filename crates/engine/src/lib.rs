@@ -79,9 +79,6 @@ pub struct Engine {
     stop: Stop,
 }
 
-/// Near matches named beside an unknown note.
-const NEAR_MATCHES: usize = 5;
-
 impl Engine {
     /// An engine over what `reader` gives out; where that has no vectors it answers by words and links.
     #[must_use]
@@ -161,10 +158,10 @@ impl Engine {
     }
 }
 
-/// The note that `name` means: a uri, `vault:uri`, a path, or anything a link would resolve to.
+/// The note that `name` means: a uri, `vault:uri`, a path, anything a link would resolve to, or a title.
 fn note_named(snapshot: &Snapshot, name: &str) -> Result<NoteId, EngineError> {
     snapshot.notes.find(name).note.ok_or_else(|| EngineError::UnknownNote {
         name: name.to_owned(),
-        near: snapshot.notes.near_matches(name, NEAR_MATCHES),
+        near: snapshot.notes.near_matches(name),
     })
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use weft_index::Snapshot;
+use weft_index::notes::NoteTable;
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
 use crate::page::Pages;
-use crate::{Engine, EngineError, Filter, NEAR_MATCHES, note_named};
+use crate::{Engine, EngineError, Filter, note_named};
 
 /// A note by its two names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +173,7 @@ const MAX_NOTES_AT_HAND: usize = 64;
 const MAX_LINKS_AT_HAND: usize = 1024;
 
 impl Engine {
-    /// A note whole, named by uri, path or anything a link would resolve to.
+    /// A note whole, named by uri, path anything a link would resolve to, or a title.
     pub fn note(&self, name: &str) -> Result<NoteAnswer, EngineError> {
         let snapshot = self.snapshot();
         let id = note_named(&snapshot, name)?;
@@ -238,7 +239,7 @@ impl Engine {
         let snapshot = self.snapshot();
         let notes = &snapshot.notes;
         let found = match from {
-            None => notes.find(target),
+            None => notes.find_linked(target),
             Some(from) => notes.find_from(target, note_named(&snapshot, from)?),
         };
         Ok(ResolveAnswer {
@@ -246,11 +247,7 @@ impl Engine {
             uri: found.note.map(|id| notes.graph().uri(id).clone()),
             path: found.note.and_then(|id| Some(notes.entry(id)?.note.path.as_str().to_owned())),
             rule: found.rule.map(str::to_owned),
-            near: if found.note.is_none() {
-                notes.near_matches(target, NEAR_MATCHES)
-            } else {
-                Vec::new()
-            },
+            near: if found.note.is_none() { notes.near_matches(target) } else { Vec::new() },
             candidates: found.candidates.into_iter().map(|id| reference(&snapshot, id)).collect(),
             generation: snapshot.generation,
         })
@@ -274,23 +271,26 @@ pub(crate) fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {
 }
 
 pub(crate) fn vault_of(snapshot: &Snapshot, id: NoteId) -> String {
-    let vault = snapshot.notes.card(id).map(|card| card.vault);
-    snapshot
-        .notes
-        .vaults()
-        .find(|(id, _)| Some(*id) == vault)
-        .map_or_else(String::new, |(_, info)| info.name.clone())
+    let vault = snapshot.notes.card(id).and_then(|card| snapshot.notes.vault(card.vault));
+    vault.map_or_else(String::new, |info| info.name.clone())
+}
+
+/// A note's type and tags, read without keeping the note.
+pub(crate) fn kind_and_tags(notes: &NoteTable, id: NoteId) -> (Option<String>, Vec<String>) {
+    let facets = notes.facets(id);
+    facets.map(|it| (it.note_type.into_owned(), it.tags.into_owned())).unwrap_or_default()
 }
 
 pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
-    let note = &snapshot.notes.entry(id)?.note;
+    let card = snapshot.notes.card(id)?;
+    let (note_type, tags) = kind_and_tags(&snapshot.notes, id);
     Some(NoteSummary {
         uri: snapshot.notes.graph().uri(id).clone(),
         vault: vault_of(snapshot, id),
-        path: note.path.as_str().to_owned(),
-        title: note.title.clone(),
-        note_type: note.note_type.clone(),
-        tags: note.tags.clone(),
+        path: card.path.to_owned(),
+        title: card.title.to_owned(),
+        note_type,
+        tags,
     })
 }
 

@@ -8,7 +8,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::keyword::{KeywordQuery, Language, Sought};
 use weft_index::notes::NoteEntry;
 use weft_model::text::{CharCounter, byte_of_char};
-use weft_model::{Heading, Span};
+use weft_model::{Heading, Span, Stop};
 
 use crate::analyzers::Analyzers;
 
@@ -27,8 +27,8 @@ pub struct Snippet {
     pub heading_path: Vec<String>,
 }
 
-/// Bytes of a body that are searched for matches; of longer ones, those around the best chunk.
-const MAX_SEARCHED_BYTES: usize = 256 << 10;
+/// Bytes of a body that are searched for matches at once. Of a longer one it is the best chunk, or piece after piece up to the first with a match.
+const SEARCHED_BYTES: usize = 256 << 10;
 
 /// A word of the query in the body.
 struct Match {
@@ -47,18 +47,20 @@ pub(crate) struct Cutter<'q> {
     n: usize,
     /// Characters of a snippet at most.
     chars: usize,
+    stop: &'q Stop,
 }
 
 impl<'q> Cutter<'q> {
-    /// Cuts at most `n` snippets of a note, of at most `chars` characters each.
+    /// Cuts at most `n` snippets of a note, of at most `chars` characters each. Looks no further into a long note where `stop` is near.
     pub(crate) fn new(
         query: &'q KeywordQuery,
         analyzers: &'q Analyzers,
         n: usize,
         chars: usize,
+        stop: &'q Stop,
     ) -> Self {
         let worths = query.terms().iter().map(|term| term.idf.max(f64::EPSILON)).collect();
-        Self { sought: query.sought(), worths, analyzers, n, chars }
+        Self { sought: query.sought(), worths, analyzers, n, chars, stop }
     }
 
     /// The best parts of a note's body, in text order.
@@ -76,9 +78,15 @@ impl<'q> Cutter<'q> {
         }
         let body: &str = &entry.body;
         let best = best_chunk.map_or(0..body.len(), |span| span.bytes(body));
-        let region =
-            if body.len() <= MAX_SEARCHED_BYTES { 0..body.len() } else { best.start..best.end };
-        let found = self.matches(body, region, language);
+        let found = if best_chunk.is_some() && body.len() > SEARCHED_BYTES {
+            self.matches(body, best.clone(), language)
+        } else {
+            let mut pieces = pieces(body).take_while(|at| at.start == 0 || !self.stop.is_near());
+            let first = pieces.find_map(|piece| {
+                Some(self.matches(body, piece, language)).filter(|found| !found.is_empty())
+            });
+            first.unwrap_or_default()
+        };
         let windows =
             Windows { body, found: &found, worths: &self.worths, chars: self.chars, best: &best };
         let windows = windows.apart(self.n);
@@ -106,6 +114,20 @@ impl<'q> Cutter<'q> {
         self.analyzers.with(|analyzer| self.sought.find(analyzer, text, language, find));
         found
     }
+}
+
+/// A body in order, in parts of at most [`SEARCHED_BYTES`], between words where there is space.
+fn pieces(body: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let left = &body[start..];
+        let most = left.floor_char_boundary(SEARCHED_BYTES);
+        let between = || left[..most].rfind(char::is_whitespace).filter(|at| *at > 0);
+        let len = if most == left.len() { most } else { between().unwrap_or(most) };
+        let piece = start..start + len;
+        start = piece.end;
+        (len > 0).then_some(piece)
+    })
 }
 
 /// The windows of a note's body as they are shown, with what was found in them.
@@ -327,6 +349,19 @@ mod tests {
             for chars in 18..text.len() - "one two match".len() {
                 assert_eq!(begins(chars), "  three four\nfive match", "{chars} before in {text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_long_body_is_searched_in_pieces_between_words() {
+        for body in ["fern moss ".repeat(60_000), "é".repeat(400_000), String::new(), "fern".into()]
+        {
+            let pieces: Vec<Range<usize>> = pieces(&body).collect();
+            let whole: String = pieces.iter().map(|at| &body[at.clone()]).collect();
+            assert_eq!(whole, body);
+            assert!(pieces.iter().all(|at| at.len() <= SEARCHED_BYTES));
+            let ends = pieces.iter().rev().skip(1).map(|at| &body[at.end..]);
+            assert!(ends.clone().all(|rest| rest.starts_with([' ', 'é'])), "no word is cut");
         }
     }
 

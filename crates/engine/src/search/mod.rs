@@ -365,7 +365,8 @@ impl Engine {
     /// Cuts the snippets of the hits of `question`, as many as `request` means.
     fn cutter<'q>(&'q self, question: &'q Question<'_>, request: &SearchRequest) -> Cutter<'q> {
         let n = request.snippets.unwrap_or(self.settings.snippets);
-        Cutter::new(&question.words, &self.analyzers, n, self.settings.snippet_chars)
+        let chars = self.settings.snippet_chars;
+        Cutter::new(&question.words, &self.analyzers, n, chars, &self.stop)
     }
 
     fn hit(

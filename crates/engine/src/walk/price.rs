@@ -1,37 +1,33 @@
 //! What the steps of a cheapest path cost.
 
+use std::cell::RefCell;
+
 use weft_graph::walk::EdgeRef;
 use weft_index::Snapshot;
-use weft_model::{NoteId, Value, fold};
+use weft_model::{NoteId, NoteMap, Value, fold};
 
 use super::PathCosts;
+use crate::filter::value_of;
 
 /// The value of a note that costs nothing to enter.
 pub const MOST_WORTH: u32 = 100;
 
 /// What a step costs: its edge, and what the note it leads to lacks in value.
-pub(super) fn price(
-    snapshot: &Snapshot,
-    costs: &PathCosts,
-) -> impl Fn(EdgeRef, NoteId) -> u32 + use<> {
+pub(super) fn price(snapshot: &Snapshot, costs: &PathCosts) -> impl Fn(EdgeRef, NoteId) -> u32 {
     let PathCosts { edges, value_property } = costs;
     let edges = *edges;
-    let lacking = value_property.as_ref().map(|name| {
-        let name = fold(name);
-        let mut lacking = vec![MOST_WORTH; snapshot.notes.graph().n_slots()];
-        for (id, _) in snapshot.notes.cards() {
-            let Some(facets) = snapshot.notes.facets(id) else { continue };
-            let mut properties = facets.properties.iter();
-            if let Some((_, value)) = properties.find(|(key, _)| fold(key) == name) {
-                lacking[id.index()] = MOST_WORTH - worth(value);
-            }
-        }
-        lacking
-    });
-    move |edge, entered| {
-        let lacking = lacking.as_ref().map_or(0, |lacking| lacking[entered.index()]);
-        edges.of(edge.label).saturating_add(lacking)
-    }
+    let property = value_property.as_ref().map(|name| fold(name));
+    // A note is entered by many edges.
+    let known: RefCell<NoteMap<u32>> = RefCell::default();
+    let lacking = move |id| {
+        let Some(property) = &property else { return 0 };
+        *known.borrow_mut().entry(id).or_insert_with(|| {
+            let facets = snapshot.notes.facets(id);
+            let worth = facets.and_then(|it| value_of(&it, property).map(worth)).unwrap_or(0);
+            MOST_WORTH - worth
+        })
+    };
+    move |edge, entered| edges.of(edge.label).saturating_add(lacking(entered))
 }
 
 #[expect(

@@ -9,6 +9,7 @@ use weft_model::text::byte_of_char;
 use weft_model::{NoteId, Uri};
 
 use super::{View, WalkEdge, WalkNode};
+use crate::notes::kind_and_tags;
 
 /// Puts ids into words.
 pub(super) struct Telling<'s> {
@@ -22,16 +23,17 @@ impl Telling<'_> {
     }
 
     pub(super) fn node(&self, id: NoteId, hop: Option<u32>) -> WalkNode {
-        let entry = self.snapshot.notes.entry(id);
-        let note = entry.map(|entry| &entry.note);
+        let notes = &self.snapshot.notes;
+        let (note_type, tags) = kind_and_tags(notes, id);
+        let entry = if self.view.summaries { notes.entry(id) } else { None };
         WalkNode {
             id: self.uri(id),
-            title: self.snapshot.notes.title(id).to_owned(),
-            note_type: note.and_then(|note| note.note_type.clone()),
-            tags: note.map(|note| note.tags.clone()).unwrap_or_default(),
-            path: note.map(|note| note.path.as_str().to_owned()).unwrap_or_default(),
+            title: notes.title(id).to_owned(),
+            note_type,
+            tags,
+            path: notes.card(id).map(|card| card.path.to_owned()).unwrap_or_default(),
             hop,
-            summary: entry.filter(|_| self.view.summaries).and_then(|entry| summary(entry)),
+            summary: entry.and_then(|entry| summary(entry)),
         }
     }
 

@@ -7,7 +7,7 @@ use weft_model::text::nfc;
 use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold};
 
 use super::names::last_segment;
-use super::resolve::{From, Resolution};
+use super::resolve::{Fit, From, Resolution, Wanted};
 use super::{NoteTable, VaultId, VaultInfo};
 
 /// Names less alike than this (Jaro and Winkler, 0 to 1) are not offered.
@@ -19,12 +19,42 @@ const ALIKE_BY_PART: f64 = 0.9;
 /// Characters that a name must have before another is taken for a longer form of it.
 const LEAST_PART: usize = 4;
 
+/// Bytes of the longest name, case folded, that is looked at for what resembles it: more is no slip of the hand.
+const MAX_ALIKE_BYTES: usize = 512;
+
+/// Names that are offered at most.
+const NEAR_MATCHES: usize = 5;
+
 impl NoteTable {
+    /// The note that a person means by `text`: what [`find_linked`](Self::find_linked) finds, else the note with this title.
+    ///
+    /// Of several, the first by vault and path has it and the others are candidates too. `O(notes)` where only a title could be meant.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Resolution {
+        let found = self.find_linked(text);
+        if found.note.is_some() { found } else { self.titled(&nfc(text.trim())) }
+    }
+
+    /// The notes of this title. An exact spelling wins.
+    fn titled(&self, title: &str) -> Resolution {
+        if title.is_empty() {
+            return Resolution::default();
+        }
+        let wanted = Wanted::new(title);
+        let fits = self.cards().filter_map(|(id, card)| Some((wanted.fit(card.title)?, id)));
+        let fits: Vec<(Fit, NoteId)> = fits.collect();
+        let best = fits.iter().map(|(fit, _)| *fit).min();
+        let best = fits.iter().filter(|(fit, _)| Some(*fit) == best);
+        let candidates: Vec<NoteId> = best.map(|(_, id)| *id).collect();
+        let note = candidates.first().copied();
+        Resolution { note, rule: note.map(|_| "title"), candidates }
+    }
+
     /// The note named by `text`: a uri, a `vault:uri`, a path in a vault or from the root of the file system, or anything a link would resolve to.
     ///
     /// Where several vaults have such a note, the first has it and the others are candidates too.
     #[must_use]
-    pub fn find(&self, text: &str) -> Resolution {
+    pub fn find_linked(&self, text: &str) -> Resolution {
         self.find_exact(text).unwrap_or_else(|| {
             let roots: Vec<From<'_>> =
                 self.vaults().map(|(vault, _)| From { vault, folder: "" }).collect();
@@ -108,15 +138,18 @@ impl NoteTable {
         found.find(|found| found.note.is_some()).unwrap_or_default()
     }
 
-    /// Uris of notes whose uri, title or alias resembles `text`, the most alike first; nothing resembles a blank one.
+    /// Uris of some notes whose uri, title or alias resembles `text`, the most alike first; nothing resembles a blank one, or one far longer than names are.
     #[must_use]
-    pub fn near_matches(&self, text: &str, limit: usize) -> Vec<Uri> {
+    pub fn near_matches(&self, text: &str) -> Vec<Uri> {
         let wanted = fold(text);
-        if wanted.trim().is_empty() {
+        if wanted.trim().is_empty() || wanted.len() > MAX_ALIKE_BYTES {
             return Vec::new();
         }
         let alike = |name: &str| {
             let name = fold(name);
+            if name.len() > MAX_ALIKE_BYTES {
+                return 0.0;
+            }
             let is_part = name.contains(&wanted)
                 || wanted.contains(&name) && name.chars().count() >= LEAST_PART;
             strsim::jaro_winkler(&name, &wanted).max(if is_part { ALIKE_BY_PART } else { 0.0 })
@@ -137,6 +170,6 @@ impl NoteTable {
         let mut scored: Vec<(f64, &Uri)> =
             scored.filter(|(best, _)| *best >= LEAST_ALIKE).collect();
         scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
-        scored.into_iter().take(limit).map(|(_, uri)| uri.clone()).collect()
+        scored.into_iter().take(NEAR_MATCHES).map(|(_, uri)| uri.clone()).collect()
     }
 }

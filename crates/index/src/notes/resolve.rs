@@ -82,7 +82,7 @@ impl Step {
 
 /// How well a name answers; the least is the best. At every step an exact spelling wins, and a uri is its note's alone where an `id` may be written twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+pub(super) enum Fit {
     Exact,
     ExactId,
     Folded,
@@ -90,17 +90,17 @@ enum Fit {
 }
 
 /// A name as it is compared.
-struct Wanted<'a> {
+pub(super) struct Wanted<'a> {
     written: &'a str,
     folded: String,
 }
 
 impl<'a> Wanted<'a> {
-    fn new(written: &'a str) -> Self {
+    pub(super) fn new(written: &'a str) -> Self {
         Self { written, folded: fold(written) }
     }
 
-    fn fit(&self, text: &str) -> Option<Fit> {
+    pub(super) fn fit(&self, text: &str) -> Option<Fit> {
         if text == self.written {
             Some(Fit::Exact)
         } else {

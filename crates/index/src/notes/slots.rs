@@ -371,7 +371,7 @@ mod tests {
         let table = NoteTable::read(&written.into(), Some(table.graph.clone())).unwrap();
         let paths: Vec<&str> = table.cards().map(|(_, card)| card.path).collect();
         assert_eq!(paths, ["a/fern.md", "b/fern.md", "c.md"]);
-        assert_eq!(table.near_matches("brackn", 9).len(), 3);
+        assert_eq!(table.near_matches("brackn").len(), 3);
         let found = table.find("b/fern").note.unwrap();
         let card = table.card(found).unwrap();
         assert_eq!((card.title, card.version, card.file.size, card.file.inode), ("Fern", 5, 6, 7));

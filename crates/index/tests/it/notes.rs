@@ -435,6 +435,46 @@ fn a_name_is_taken_whole_before_a_fragment_is_cut_off() {
 }
 
 #[test]
+fn a_title_names_its_note_to_a_person_and_to_no_link() {
+    let titled = |path: &str, title: &str| Note { title: title.into(), ..note(path) };
+    let table = built([
+        titled("a.md", "On Peat"),
+        titled("b.md", "on peat"),
+        titled("c.md", "Bogs: Wet"),
+        titled("d.md", "Bogs: Wet"),
+        titled("e.md", "a"),
+        note("f.md"),
+    ]);
+    let uris = |text: &str| -> Vec<&str> {
+        let found = table.find(text).candidates;
+        found.iter().map(|id| table.graph().uri(*id).as_str()).collect()
+    };
+    for (text, expected) in [
+        ("On Peat", &["a"][..]),
+        ("on peat", &["b"]),
+        (" ON PEAT ", &["a", "b"]),
+        ("Bogs: Wet", &["c", "d"]),
+        ("a", &["a"]),
+        ("Peat", &[]),
+        (" ", &[]),
+    ] {
+        assert_eq!(uris(text), expected, "{text:?}");
+    }
+    assert_eq!(table.find("On Peat").rule, Some("title"));
+    assert_eq!(table.find_linked("On Peat").note, None);
+    let from = table.at(VAULT, &NotePath::new("f.md")).expect("there");
+    assert_eq!(table.find_from("On Peat", from).note, None);
+}
+
+#[test]
+fn what_is_far_longer_than_names_are_resembles_none() {
+    let long = "fern ".repeat(10_000);
+    let table = built([note("fern.md"), Note { title: long.clone(), ..note("moss.md") }]);
+    assert_eq!(table.near_matches("fren").len(), 1);
+    assert!(table.near_matches(&long[..long.len() - 1]).is_empty());
+}
+
+#[test]
 fn a_deleted_note_leaves_a_placeholder_that_keeps_its_inbound_links() {
     let table = built([Note { links: vec![wiki("Moss")], ..note("fern.md") }, note("Moss.md")]);
     let (table, _) = table.edited(&[Change::Remove(VAULT, NotePath::new("Moss.md"))]);

@@ -26,9 +26,6 @@ const PUTS_TOGETHER: usize = 64;
 /// What a disk says that may have room again.
 const NO_ROOM: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
 
-/// Near matches named beside an unknown note.
-const NEAR_MATCHES: usize = 5;
-
 /// A file of a vault, as a write needs it.
 struct Spot {
     /// The vault's place among those that are looked after.
@@ -538,7 +535,7 @@ impl Writer {
             return Err(WriteError::Invalid { field: "name", reason });
         }
         let Some(entry) = found.note.and_then(|id| notes.entry(id)) else {
-            let near = notes.near_matches(name, NEAR_MATCHES);
+            let near = notes.near_matches(name);
             return Err(WriteError::UnknownNote { name: name.to_owned(), near });
         };
         let at = self.vaults.iter().position(|vault| vault.id == entry.vault);
