@@ -38,7 +38,7 @@ impl Default for RelatedSettings {
 /// Asks for the notes around one note.
 #[derive(Clone, Debug)]
 pub struct RelatedRequest {
-    /// The note in the middle, by any name a link could use.
+    /// The note in the middle, by any name a link could use, or a title.
     pub focus: String,
     /// What one page may cost, at most 1,000,000 tokens.
     pub budget: Budget,

@@ -11,7 +11,7 @@ use crate::{Engine, EngineError, Filter, NoteRef, note_named};
 /// A question for topic siblings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiblingsRequest {
-    /// The note, by any name a link could use.
+    /// The note, by any name a link could use, or a title.
     pub note: String,
     /// Which of its links lead to neighbours and topics.
     pub direction: Direction,

@@ -20,14 +20,14 @@ pub enum Write {
     },
     /// A note's file is to go.
     Delete {
-        /// A uri, a path, or anything a link would resolve to.
+        /// A uri, a path, anything a link would resolve to, or a title.
         name: String,
         /// What must be there now.
         expected: Expected,
     },
     /// A note's file is to lie elsewhere in its vault.
     Move {
-        /// A uri, a path, or anything a link would resolve to.
+        /// A uri, a path, anything a link would resolve to, or a title.
         name: String,
         /// The new path in the vault, with a Markdown extension; nothing may be there.
         to: String,

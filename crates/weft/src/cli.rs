@@ -265,7 +265,7 @@ pub(crate) enum Command {
     },
     /// Read a note, with its links and backlinks.
     Get {
-        /// A uri, a path, or anything a link would resolve to.
+        /// A uri, a path, anything a link would resolve to, or a title.
         note: String,
     },
     /// List notes.

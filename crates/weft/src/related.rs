@@ -14,7 +14,7 @@ use crate::print;
 /// Around which note, and how much.
 #[derive(Debug, Args)]
 pub(crate) struct RelatedArgs {
-    /// A uri, a path, or anything a link would resolve to.
+    /// A uri, a path, anything a link would resolve to, or a title.
     #[arg(value_name = "NOTE")]
     focus: String,
     /// Tokens that related notes may cost; the note itself comes on top.

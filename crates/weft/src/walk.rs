@@ -20,7 +20,7 @@ use crate::print;
 pub(crate) enum WalkCommand {
     /// Show the notes around a note, as a tree.
     Tree {
-        /// The notes to start from: uris, paths, or anything a link would find.
+        /// The notes to start from: uris, paths, anything a link would find, or a title.
         #[arg(required = true, value_name = "NOTE")]
         roots: Vec<String>,
         #[command(flatten)]

@@ -19,7 +19,7 @@ pub(crate) enum WriteCommand {
     Put(PutArgs),
     /// Delete a note's file.
     Delete {
-        /// A uri, a path, or anything a link would resolve to.
+        /// A uri, a path, anything a link would resolve to, or a title.
         note: String,
         /// Only if its content still has this hash, as `get --format json` gives it.
         #[arg(long, value_name = "HASH")]
@@ -27,7 +27,7 @@ pub(crate) enum WriteCommand {
     },
     /// Move a note's file within its vault.
     Move {
-        /// A uri, a path, or anything a link would resolve to.
+        /// A uri, a path, anything a link would resolve to, or a title.
         note: String,
         /// The new path in the vault, with .md; nothing may be there.
         to: String,

@@ -29,7 +29,8 @@ pub(crate) fn related_request(
         as_of: _,
     } = request;
     if focus.trim().is_empty() {
-        let reason = "say around which note: a uri, a path, or anything a link would resolve to";
+        let reason =
+            "say around which note: a uri, a path, anything a link would resolve to, or a title";
         return Err(invalid("focus", reason));
     }
     let budget = match (budget, window) {

@@ -356,7 +356,10 @@ pub(crate) fn unresolved_response(answer: walk::UnresolvedAnswer) -> wire::Unres
 
 pub(super) fn named(field: &str, name: String) -> Result<String, Status> {
     if name.trim().is_empty() {
-        return Err(invalid(field, "say which note: a uri, a path, or anything a link would find"));
+        return Err(invalid(
+            field,
+            "say which note: a uri, a path, anything a link would find, or a title",
+        ));
     }
     Ok(name)
 }

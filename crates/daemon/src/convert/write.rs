@@ -42,7 +42,7 @@ pub(crate) fn move_request(request: wire::MoveNoteRequest) -> Result<Write, Stat
 
 fn named(name: String) -> Result<String, Status> {
     if name.trim().is_empty() {
-        return Err(invalid("name", "say which note: a uri, path, title of its file or alias"));
+        return Err(invalid("name", "say which note: a uri, path, name, alias or title"));
     }
     Ok(name)
 }

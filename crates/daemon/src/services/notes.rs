@@ -25,7 +25,7 @@ impl NoteService for Services {
         if name.trim().is_empty() {
             return Err(status::invalid(
                 "name",
-                "say which note: a uri, path, title of its file or alias",
+                "say which note: a uri, path, name, alias or title",
             ));
         }
         // To wake a worker would take longer than to answer.

@@ -12,7 +12,7 @@ use crate::{Engine, EngineError, NoteRef, Profile, note_named};
 /// A question for a missing note.
 #[derive(Clone, Debug, Default)]
 pub struct WhyNotRequest {
-    /// The note, by any name a link could use.
+    /// The note, by any name a link could use, or a title.
     pub note: String,
     /// The search in which it is missing.
     pub search: SearchRequest,
