@@ -342,6 +342,8 @@ fn told(snapshot: &Snapshot, id: NoteId) -> Option<NoteAnswer> {
             .links
             .iter()
             .zip(&resolved.targets)
+            // What names no note and is no link without one is none.
+            .filter(|(link, target)| target.is_some() || !link.target.syntax.is_tentative())
             .map(|(link, target)| view(link, *target, *target))
             .collect(),
         backlinks: backlinks.collect(),

@@ -40,6 +40,24 @@ pub enum TargetSyntax {
     Listed,
     /// A plain string under `parent`, `up`, `object`, `source` or `target`: a link only if it resolves.
     Tentative,
+    /// `[[target]]` that looks like the name of a file: a link only if it resolves.
+    WikilinkToFile,
+    /// `[text](target)` that looks like the path of a file or folder: a link only if it resolves.
+    MarkdownToFile,
+}
+
+impl TargetSyntax {
+    /// Whether it stands in a Markdown link, where paths are written.
+    #[must_use]
+    pub const fn is_markdown(self) -> bool {
+        matches!(self, Self::Markdown | Self::MarkdownToFile)
+    }
+
+    /// Whether it is no link where it does not resolve.
+    #[must_use]
+    pub const fn is_tentative(self) -> bool {
+        matches!(self, Self::Tentative | Self::WikilinkToFile | Self::MarkdownToFile)
+    }
 }
 
 /// What a link points at: NFC, `/` as separator, without fragment and without Markdown extension.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_graph::NoteGraph;
-use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri};
+use weft_model::{NoteId, NotePath, Target, Uri};
 
 use super::directory::{Directory, within};
 use super::hierarchy::FolderNotes;
@@ -380,15 +380,15 @@ impl Edit {
         let mut targets = Vec::with_capacity(meanings.len());
         let mut ambiguous = Vec::new();
         for ((link, meaning), at) in entry.note.links.iter().zip(meanings).zip(0..) {
-            let target = meaning.note.or_else(|| match link.target.syntax {
-                TargetSyntax::Tentative => None,
-                TargetSyntax::Wikilink | TargetSyntax::Markdown | TargetSyntax::Listed => {
-                    Some(*places.entry(&link.target).or_insert_with(|| {
+            let target = meaning.note.or_else(|| {
+                let is_link = !link.target.syntax.is_tentative();
+                is_link.then(|| {
+                    *places.entry(&link.target).or_insert_with(|| {
                         let place = self.table.placeholder(&entry, id, &link.target);
                         self.nodes.insert(place);
                         place
-                    }))
-                }
+                    })
+                })
             });
             targets.push(target);
             if meaning.is_ambiguous {

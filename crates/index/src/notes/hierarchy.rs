@@ -49,7 +49,7 @@ impl NoteTable {
     ///
     /// Names are compared with case folded; of several spellings the lowest path wins.
     /// The root is named by no folder name, so a vault may be moved without changing its hierarchy.
-    fn folder_note(&self, vault: VaultId, folder: &str) -> Option<NoteId> {
+    pub(super) fn folder_note(&self, vault: VaultId, folder: &str) -> Option<NoteId> {
         let at = |path: String| {
             self.places.at(vault, &path).into_iter().min_by_key(|id| self.path_of(*id))
         };
@@ -102,10 +102,15 @@ impl NoteTable {
         folders
     }
 
+    /// The name of the folder that a note at `path` stands for by its file's name; blank for the root.
+    pub(super) fn folder_named_by(path: &NotePath) -> Option<&str> {
+        let is_inside = FOLDER_NOTES.contains(&fold(path.stem()).as_str());
+        is_inside.then(|| own_name(path.folder()).unwrap_or_default())
+    }
+
     /// The name under which a note stands among its siblings: its file's, or its folder's where it stands for one.
     pub(super) fn sibling_name(path: &NotePath) -> &str {
-        let is_inside = FOLDER_NOTES.contains(&fold(path.stem()).as_str());
-        own_name(path.folder()).filter(|_| is_inside).unwrap_or(path.stem())
+        Self::folder_named_by(path).filter(|name| !name.is_empty()).unwrap_or(path.stem())
     }
 }
 

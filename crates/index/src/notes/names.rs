@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 use weft_model::{NoteId, fold};
 
 use super::directory::{self, Directory, Notes, text_of, within};
-use super::resolve::{is_relative, joined};
-use super::{NoteEntry, VaultId};
+use super::resolve::{below, is_relative};
+use super::{NoteEntry, NoteTable, VaultId};
 
 /// A folded name within a vault, without leading `/`.
 pub(super) type Key = (VaultId, String);
@@ -106,15 +106,15 @@ pub(super) fn asked(entry: &NoteEntry, target: &str) -> impl Iterator<Item = Ask
 
 /// The folded names of which a note that `target` means, seen from `folder`, answers to at least one.
 fn lookups(folder: &str, target: &str) -> SmallVec<[String; 3]> {
-    let last_folded = |path: &str| fold(last_segment(path));
-    let beside = joined(folder, target).map(|path| last_folded(&path));
+    let beside = below(folder, target);
+    let beside = beside.map(|parts| fold(parts.last().copied().unwrap_or_default()));
     if is_relative(target) {
         // Where it leads out of the vault nothing answers, but the vault may be called otherwise one day.
         return [beside.unwrap_or_else(|| fold(target))].into_iter().collect();
     }
     let whole = target.trim_start_matches('/');
     let mut keys: SmallVec<[String; 3]> = SmallVec::new();
-    for key in [fold(whole), last_folded(whole)].into_iter().chain(beside) {
+    for key in [fold(whole), fold(last_segment(whole))].into_iter().chain(beside) {
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -129,11 +129,12 @@ pub(super) fn split_vault(target: &str) -> Option<(&str, &str)> {
     (names_both && !name.starts_with(char::is_whitespace)).then_some((vault, name))
 }
 
-/// The names a note answers to besides its uri: its `id`, its last path segment and its aliases.
+/// The names a note answers to besides its uri: its `id`, its last path segment, its aliases, and the name of the folder it stands for.
 pub(super) fn own_keys(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
     let names = std::iter::once(entry.note.path.stem())
         .chain(entry.written_id())
-        .chain(entry.note.aliases.iter().map(String::as_str));
+        .chain(entry.note.aliases.iter().map(String::as_str))
+        .chain(NoteTable::folder_named_by(&entry.note.path));
     names.map(|name| key(entry.vault, name))
 }
 

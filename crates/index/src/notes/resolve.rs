@@ -17,7 +17,7 @@ pub struct Resolution {
     pub note: Option<NoteId>,
     /// Every note that answered equally well at the deciding step, the chosen one first, the rest by path.
     pub candidates: Vec<NoteId>,
-    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name` or `alias`.
+    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name`, `alias`, `folder` or, for no link, `title`.
     pub rule: Option<&'static str>,
 }
 
@@ -52,20 +52,19 @@ enum Step {
     Relative,
     Name,
     Alias,
+    /// The note that stands for the folder at a path.
+    Folder,
 }
 
 impl Step {
-    /// The steps for `name`, in their order. What says `./` or `../` is relative only.
+    /// The steps for `name`, in their order. What says `./` or `../` is relative only, and a path alone may be a folder's.
     fn order(name: &str, syntax: TargetSyntax) -> &'static [Self] {
-        use Step::{Alias, Name, Path, Relative, Uri};
-        if is_relative(name) {
-            return &[Relative];
-        }
-        match syntax {
-            TargetSyntax::Markdown => &[Relative, Uri, Path, Name, Alias],
-            TargetSyntax::Wikilink | TargetSyntax::Listed | TargetSyntax::Tentative => {
-                &[Uri, Path, Relative, Name, Alias]
-            }
+        use Step::{Alias, Folder, Name, Path, Relative, Uri};
+        match (is_relative(name), syntax.is_markdown()) {
+            (true, true) => &[Relative, Folder],
+            (true, false) => &[Relative],
+            (false, true) => &[Relative, Uri, Path, Name, Alias, Folder],
+            (false, false) => &[Uri, Path, Relative, Name, Alias],
         }
     }
 
@@ -76,6 +75,7 @@ impl Step {
             Self::Relative => "relative",
             Self::Name => "name",
             Self::Alias => "alias",
+            Self::Folder => "folder",
         }
     }
 }
@@ -150,6 +150,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
     /// `vault:name` first means what `name` does at the root of that vault.
     /// At every step an exact spelling wins, only then the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
+    /// A Markdown link may mean a folder last: the note that stands for it.
     /// `./x` and `../x` are relative only.
     /// Cost: the notes that share the target's last segment; looking at them comes once for each name.
     pub(super) fn resolution(&mut self, target: &'n Target, from: &[From<'_>]) -> Resolution {
@@ -171,7 +172,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
         let Self { table, known } = self;
         let mut found: Vec<Answer<'_>> = Vec::new();
         for from in from {
-            if step == Step::Relative {
+            if matches!(step, Step::Relative | Step::Folder) {
                 found.extend(table.answers(step, name, *from));
             } else {
                 let answers = || table.answers(step, name, *from);
@@ -259,6 +260,12 @@ impl NoteTable {
                 };
                 found.extend(self.answering(from.vault, name, fit));
             }
+            Step::Folder => {
+                let folder = if name.starts_with('/') { "" } else { from.folder };
+                let folder = below(folder, name).map(|parts| fold(&parts.join("/")));
+                let note = folder.and_then(|folder| self.folder_note(from.vault, &folder));
+                found.extend(note.map(|note| (Fit::Exact, note)));
+            }
         }
     }
 
@@ -286,10 +293,14 @@ pub(super) fn is_relative(name: &str) -> bool {
     name == "." || name == ".." || name.starts_with("./") || name.starts_with("../")
 }
 
-/// `name` seen from `folder`, without `.` and `..`; nothing where it leaves the vault or names a folder.
+/// `name` seen from `folder`, without `.` and `..`; nothing where it leaves the vault or is its root.
 pub(super) fn joined(folder: &str, name: &str) -> Option<String> {
-    let parts = segments(folder, name);
-    (!parts.is_empty() && parts[0] != "..").then(|| parts.join("/"))
+    below(folder, name).filter(|parts| !parts.is_empty()).map(|parts| parts.join("/"))
+}
+
+/// The segments of `name` seen from `folder`, without `.` and `..`; nothing where it leaves the vault.
+pub(super) fn below<'a>(folder: &'a str, name: &'a str) -> Option<Vec<&'a str>> {
+    Some(segments(folder, name)).filter(|parts| parts.first() != Some(&".."))
 }
 
 /// The segments of `name` seen from `folder`, without `.`; `..` only at the front, where it leaves the vault.

@@ -190,10 +190,12 @@ fn a_target_means_the_note_the_rules_choose() {
             }),
             with("slash.md", |n| n.claimed_uri = Some("/docs/x".into())),
             with("slash alias.md", |n| n.aliases = vec!["/old/place".into()]),
+            note("guide/ReadMe.md"),
         ]
     };
     let md = |name: &str| link(INLINE_TYPE, name, TargetSyntax::Markdown);
     let tentative = |name: &str| link(INLINE_TYPE, name, TargetSyntax::Tentative);
+    let to_file = |name: &str| link(INLINE_TYPE, name, TargetSyntax::MarkdownToFile);
     let cases = [
         ("exact uri", "q.md", wiki("Uri-1"), "Uri-1"),
         ("uri with case folded", "q.md", wiki("uri-1"), "Uri-1"),
@@ -222,6 +224,14 @@ fn a_target_means_the_note_the_rules_choose() {
         ("a note of a paper", "q.md", tentative("paper.pdf"), "files/paper.pdf"),
         ("its path", "q.md", tentative("files/Paper.PDF"), "files/paper.pdf"),
         ("no note of a paper", "q.md", tentative("other.pdf"), "-"),
+        ("a folder's note", "q.md", md("Guide"), "guide/ReadMe"),
+        ("a folder's note from another", "b/q.md", md("../guide"), "guide/ReadMe"),
+        ("from the root", "b/q.md", md("/guide"), "guide/ReadMe"),
+        ("of the own folder", "guide/q.md", to_file("."), "guide/ReadMe"),
+        ("a folder without a note", "q.md", to_file("b/deep"), "-"),
+        ("the root without one", "b/q.md", to_file(".."), "-"),
+        ("above the root", "q.md", to_file(".."), "-"),
+        ("a folder is no name", "q.md", wiki("guide"), "?guide"),
         ("in the vault of this name", "b/q.md", wiki("v:x"), "a/x"),
         ("in no vault", "q.md", wiki("w:a/x"), "?w:a/x"),
         ("a title with a colon", "q.md", wiki("v: x"), "?v: x"),
@@ -249,6 +259,26 @@ fn a_target_means_the_note_the_rules_choose() {
         let mut notes = vault();
         notes.push(Note { links: vec![link], ..note(from) });
         assert_eq!(meanings(&built(notes), from), [expected], "{name}");
+    }
+}
+
+#[test]
+fn a_link_to_a_folder_follows_its_note() {
+    let to_file = |name: &str| link(INLINE_TYPE, name, TargetSyntax::MarkdownToFile);
+    for (from, link, folder) in [
+        ("q.md", to_file("guide"), "guide/README.md"),
+        ("guide/q.md", to_file("."), "guide/index.md"),
+        ("guide/q.md", to_file(".."), "index.md"),
+        ("guide/a/q.md", to_file("../.."), "README.md"),
+    ] {
+        let from_note = || Note { links: vec![link.clone()], ..note(from) };
+        let whole = built([from_note(), note(folder)]);
+        let uri = NotePath::new(folder).without_extension().to_owned();
+        assert_eq!(meanings(&whole, from), [uri], "{from}");
+        let gone = whole.edited(&[remove(folder)]).0;
+        assert_eq!(dump(&gone), dump(&built([from_note()])), "{from}: taken away");
+        let back = gone.edited(&[upsert(note(folder))]).0;
+        assert_eq!(dump(&back), dump(&whole), "{from}: brought back");
     }
 }
 
@@ -363,7 +393,7 @@ fn a_uri_names_one_node() {
         ),
         (
             "a missing note beside a folder's note",
-            [linking("a/m.md", [md("../b")]), claiming("b/index.md", "b")],
+            [linking("a/m.md", [wiki("../b")]), claiming("b/index.md", "b")],
             &["?./b", "a/m", "b"],
         ),
         (

@@ -412,7 +412,7 @@ impl<'b> Walk<'b> {
 
     fn link(&self, open: OpenLink<'_>, range: &Range<usize>) -> Option<Link> {
         let OpenLink { kind, destination, display } = open;
-        let (found, syntax) = match kind {
+        let (found, is_path) = match kind {
             LinkType::WikiLink { has_pothole } => {
                 let inner = if has_pothole {
                     // In a table the bar is escaped.
@@ -421,12 +421,12 @@ impl<'b> Walk<'b> {
                     &destination
                 };
                 match self.address_after(range.end) {
-                    Some(address) => (target::markdown(address)?, TargetSyntax::Markdown),
-                    None => (target::wikilink(inner)?, TargetSyntax::Wikilink),
+                    Some(address) => (target::markdown(address)?, true),
+                    None => (target::wikilink(inner)?, false),
                 }
             }
             LinkType::Inline | LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
-                (target::markdown(&destination)?, TargetSyntax::Markdown)
+                (target::markdown(&destination)?, true)
             }
             LinkType::ReferenceUnknown
             | LinkType::CollapsedUnknown
@@ -434,9 +434,14 @@ impl<'b> Walk<'b> {
             | LinkType::Autolink
             | LinkType::Email => return None,
         };
-        let Destination { name, fragment } = found;
-        let shown =
-            syntax == TargetSyntax::Markdown || kind != LinkType::WikiLink { has_pothole: false };
+        let Destination { name, fragment, is_file } = found;
+        let syntax = match (is_path, is_file) {
+            (true, false) => TargetSyntax::Markdown,
+            (true, true) => TargetSyntax::MarkdownToFile,
+            (false, false) => TargetSyntax::Wikilink,
+            (false, true) => TargetSyntax::WikilinkToFile,
+        };
+        let shown = is_path || kind != LinkType::WikiLink { has_pothole: false };
         let display = Some(one_line(&display)).filter(|text| shown && !text.is_empty());
         Some(Link {
             kind: INLINE_TYPE.to_owned(),

@@ -10,19 +10,39 @@ use weft_model::text::nfc;
 ///
 /// Short on purpose: a name with a dot (`v1.2`, `Dr. No`, `Node.js`) is a note's name unless it is known to be something else.
 const ATTACHMENTS: &[&str] = &[
-    "3gp", "7z", "aac", "avi", "avif", "base", "bmp", "bz2", "canvas", "csv", "doc", "docx",
-    "epub", "flac", "gif", "gz", "heic", "htm", "html", "ico", "jpeg", "jpg", "json", "m4a", "m4v",
-    "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "odp", "ods", "odt", "ogg", "ogv", "opus", "pdf",
-    "png", "ppt", "pptx", "psd", "rar", "rtf", "svg", "tar", "tgz", "tif", "tiff", "tsv", "txt",
-    "wav", "webm", "webp", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
+    "3gp", "7z", "aac", "avi", "avif", "base", "bmp", "bz2", "canvas", "doc", "docx", "epub",
+    "flac", "gif", "gz", "heic", "ico", "jpeg", "jpg", "m4a", "m4v", "mkv", "mov", "mp3", "mp4",
+    "mpeg", "mpg", "odp", "ods", "odt", "ogg", "ogv", "opus", "pdf", "png", "ppt", "pptx", "psd",
+    "rar", "rtf", "svg", "tar", "tgz", "tif", "tiff", "wav", "webm", "webp", "xls", "xlsx", "xz",
+    "zip", "zst",
 ];
 
-/// Extensions that say *file* in a Markdown link, where paths are written, but may end a name in a wikilink.
-const SOURCES: &[&str] = &[
-    "bat", "bib", "c", "cfg", "cpp", "cs", "css", "go", "h", "hpp", "ini", "ipynb", "java", "js",
-    "jsx", "kt", "lock", "log", "lua", "php", "pl", "proto", "ps1", "py", "r", "rb", "rs", "scss",
-    "sh", "sol", "sql", "swift", "tex", "toml", "ts", "tsx", "vue", "wasm", "zsh",
+/// Extensions that say *file* in a wikilink, too, but may end a note's name: `[[robots.txt]]`.
+const TEXTS: &[&str] = &["csv", "htm", "html", "json", "tsv", "txt", "xml", "yaml", "yml"];
+
+/// Files that bear no extension, up to a `-` or `_`, in lower case. In a Markdown link, where paths are written, they are meant.
+const WITHOUT_EXTENSION: &[&str] = &[
+    "authors",
+    "codeowners",
+    "contributors",
+    "copying",
+    "copyright",
+    "dockerfile",
+    "gemfile",
+    "jenkinsfile",
+    "justfile",
+    "licence",
+    "license",
+    "makefile",
+    "notice",
+    "procfile",
+    "rakefile",
+    "unlicense",
+    "vagrantfile",
 ];
+
+/// Letters and digits of the longest extension.
+const MAX_EXTENSION: usize = 12;
 
 /// Schemes that are written without `//`, so that `[[Dune: Part Two]]` stays a name and `[[mailto:x]]` is none.
 const SCHEMES_WITHOUT_HOST: &[&str] = &[
@@ -51,6 +71,8 @@ const SCHEMES_WITHOUT_HOST: &[&str] = &[
 pub(super) struct Destination {
     pub(super) name: String,
     pub(super) fragment: Option<String>,
+    /// Whether it looks like a file or a folder: it is a link only if a note answers to it.
+    pub(super) is_file: bool,
 }
 
 /// The destination of `[[inner]]`, without its display text.
@@ -60,12 +82,14 @@ pub(super) fn wikilink(inner: &str) -> Option<Destination> {
     if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
         return None;
     }
-    destination(inner.trim(), |text| Cow::Borrowed(text), &[ATTACHMENTS])
+    let is_file = |name: &str| has_extension(name, TEXTS);
+    let found = destination(inner.trim(), |text| Cow::Borrowed(text), is_file)?;
+    (!is_walk(&found.name)).then_some(found)
 }
 
 /// The destination of a Markdown link, whose escapes are already undone.
 ///
-/// Nothing for a place within the linking note, an address, an attachment, or a bare folder walk such as `../`.
+/// Nothing for a place within the linking note, an address or an attachment.
 pub(super) fn markdown(written: &str) -> Option<Destination> {
     let written = written.trim();
     // Logseq: `[text]([[page]])` and `[text](((block)))`.
@@ -75,7 +99,7 @@ pub(super) fn markdown(written: &str) -> Option<Destination> {
     if has_scheme(written) || written.starts_with("//") || written.starts_with("((") {
         return None;
     }
-    destination(written, percent_decoded, &[ATTACHMENTS, SOURCES])
+    destination(written, percent_decoded, is_file)
 }
 
 /// What a plain string of the frontmatter may name.
@@ -92,7 +116,9 @@ pub(super) fn plain(text: &str) -> Option<Plain> {
     if is_address(text) || has_scheme(text) {
         return Some(Plain::Address(nfc(text)));
     }
-    destination(text, |text| Cow::Borrowed(text), &[ATTACHMENTS]).map(Plain::Name)
+    let is_file = |name: &str| has_extension(name, TEXTS);
+    let found = destination(text, |text| Cow::Borrowed(text), is_file)?;
+    (!is_walk(&found.name) && !found.is_file).then_some(Plain::Name(found))
 }
 
 /// Whether `text` is an address, also in places where a name with a colon may stand.
@@ -113,29 +139,52 @@ fn is_scheme(scheme: &str) -> bool {
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// A name and a fragment; nothing for a bare folder walk, or for a file of one of the kinds in `files`.
+/// A name and a fragment; nothing without a name, or for an attachment. `is_file` tells by its look what may be no note.
 fn destination(
     written: &str,
     decoded: fn(&str) -> Cow<'_, str>,
-    files: &[&[&str]],
+    is_file: fn(&str) -> bool,
 ) -> Option<Destination> {
     let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
     let path = nfc(&decoded(name)).replace('\\', "/");
     let path = path.trim();
-    let name = without_markdown_extension(path);
+    let bare = without_markdown_extension(path);
     // `paper.pdf.md` is a note about a file, and says so.
-    if name == path && files.iter().any(|kinds| has_extension(name, kinds)) {
+    let is_note = bare != path;
+    if !is_note && has_extension(bare, ATTACHMENTS) {
         return None;
     }
-    let name = name.trim_end_matches('/').trim_end();
-    if name.chars().all(|c| matches!(c, '.' | '/')) {
-        return None;
-    }
+    let name = bare.trim_end_matches('/').trim_end();
     let fragment = nfc(decoded(fragment).trim());
-    Some(Destination {
+    (!name.is_empty()).then(|| Destination {
         name: name.to_owned(),
         fragment: (!fragment.is_empty()).then_some(fragment),
+        is_file: !is_note && is_file(bare),
     })
+}
+
+/// Whether `name` leads to a folder by dots alone.
+fn is_walk(name: &str) -> bool {
+    name.chars().all(|c| matches!(c, '.' | '/'))
+}
+
+/// Whether `path` leads to a folder, or its last segment looks like a file's name that is no note's.
+fn is_file(path: &str) -> bool {
+    if path.ends_with('/') || is_walk(path) {
+        return true;
+    }
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((_, extension)) => {
+            extension.len() <= MAX_EXTENSION
+                && extension.starts_with(|first: char| first.is_ascii_alphabetic())
+                && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        }
+        None => {
+            let word = name.split(['-', '_']).next().unwrap_or_default();
+            WITHOUT_EXTENSION.iter().any(|known| word.eq_ignore_ascii_case(known))
+        }
+    }
 }
 
 /// Undoes percent-encoding; text whose bytes would be no UTF-8 stays as it is.
@@ -193,6 +242,7 @@ mod tests {
             ("photo.PNG", None),
             ("photo.PNG.md", Some(("photo.PNG", ""))),
             ("board.canvas", None),
+            ("..", None),
             ("../Moss", Some(("../Moss", ""))),
             ("/plants/Moss", Some(("/plants/Moss", ""))),
             ("a [b] c", Some(("a [b] c", ""))),
@@ -208,6 +258,34 @@ mod tests {
     }
 
     #[test]
+    fn what_looks_like_a_file_or_folder_is_told_from_names() {
+        let is_file = |found: Option<Destination>| found.expect("a name").is_file;
+        for file in [
+            "LICENSE",
+            "../LICENSE-MIT",
+            "Makefile",
+            ".gitignore",
+            "a/.ci/run.sh",
+            "page.mdx",
+            "robots.txt",
+            "Node.js",
+            "docs/",
+            "..",
+            "./",
+            "a.b.c",
+        ] {
+            assert!(is_file(markdown(file)), "{file}");
+        }
+        for name in ["guide", "v1.2", "Dr. No", "robots.txt.md", "Licensing", "a.b c", "note.md"] {
+            assert!(!is_file(markdown(name)), "{name}");
+        }
+        assert!(is_file(wikilink("robots.txt")));
+        for name in ["Node.js", "LICENSE", "a.b.c", "guide/", "robots.txt.md"] {
+            assert!(!is_file(wikilink(name)), "{name}");
+        }
+    }
+
+    #[test]
     fn markdown_links_name_paths() {
         let cases = [
             ("moss.md", Some(("moss", ""))),
@@ -218,12 +296,13 @@ mod tests {
             ("%ff.md", Some(("%ff", ""))),
             ("guide/", Some(("guide", ""))),
             ("#x", None),
-            ("../", None),
+            ("../", Some(("..", ""))),
+            ("/", None),
             ("https://example.org/moss.md", None),
             ("mailto:a@example.org", None),
             ("//example.org/moss.md", None),
             ("image.png#moss", None),
-            ("../src/main.rs", None),
+            ("../src/main.rs", Some(("../src/main.rs", ""))),
             ("../src/main.rs.md", Some(("../src/main.rs", ""))),
             ("release-v1.2", Some(("release-v1.2", ""))),
             ("note.md?raw=1", Some(("note.md?raw=1", ""))),

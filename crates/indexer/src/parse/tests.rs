@@ -31,6 +31,7 @@ fn line(link: &Link) -> String {
         TargetSyntax::Wikilink | TargetSyntax::Markdown => {}
         TargetSyntax::Listed => line += " listed",
         TargetSyntax::Tentative => line += " tentative",
+        TargetSyntax::WikilinkToFile | TargetSyntax::MarkdownToFile => line += " file",
     }
     line
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
 use weft_index::{Store, StoreError};
-use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash};
+use weft_model::{Link, NoteId, NotePath, Target, TextHash};
 
 use super::look::How;
 use super::{Event, Writer};
@@ -603,18 +603,16 @@ fn spelling(notes: &NoteTable, from: NoteId, target: NoteId, old: &Target) -> Op
         if relative.starts_with("../") { relative.clone() } else { format!("./{relative}") };
     let rooted = format!("/{bare}");
     let is_dotted = name.starts_with("./") || name.starts_with("../");
-    let manners = match old.syntax {
-        _ if is_dotted => [dotted, rooted.clone(), bare.to_owned()],
-        _ if name.starts_with('/') => [rooted.clone(), bare.to_owned(), relative],
-        TargetSyntax::Markdown => [relative, rooted.clone(), bare.to_owned()],
-        TargetSyntax::Wikilink | TargetSyntax::Listed | TargetSyntax::Tentative
-            if name.contains('/') =>
-        {
-            [bare.to_owned(), rooted.clone(), relative]
-        }
-        TargetSyntax::Wikilink | TargetSyntax::Listed | TargetSyntax::Tentative => {
-            [path.stem().to_owned(), bare.to_owned(), rooted.clone()]
-        }
+    let manners = if is_dotted {
+        [dotted, rooted.clone(), bare.to_owned()]
+    } else if name.starts_with('/') {
+        [rooted.clone(), bare.to_owned(), relative]
+    } else if old.syntax.is_markdown() {
+        [relative, rooted.clone(), bare.to_owned()]
+    } else if name.contains('/') {
+        [bare.to_owned(), rooted.clone(), relative]
+    } else {
+        [path.stem().to_owned(), bare.to_owned(), rooted.clone()]
     };
     manners.into_iter().find(|name| {
         let target_of = Target { name: name.clone(), syntax: old.syntax };
