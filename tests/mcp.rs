@@ -135,6 +135,68 @@ async fn problems_say_what_to_do() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let body = "word ".repeat(600);
+    for (path, text) in [
+        (
+            "a.md",
+            "---\nstatus: open\nsupports: '[[b]]'\ncontradicts: '[[b]]'\n---\n# Alpha\n\n## One\nfirst\n\n## Two\nsecond\n",
+        ),
+        ("b.md", "[[a]] and [[a]] again\n"),
+        ("x/same.md", "one\n"),
+        ("y/same.md", "other\n"),
+        ("long.md", &*body),
+    ] {
+        let path = vault.path().join(path);
+        std::fs::create_dir_all(path.parent().ok_or("a folder")?)?;
+        std::fs::write(path, text)?;
+    }
+    let daemon = Running::start(vault.path(), NO_MODEL).await?;
+    weft_tests::served(&daemon.socket_channel().await?).await?;
+    let client = connect(&daemon).await?;
+    for (tool, arguments, said) in [
+        ("get_note", json!({"note": "a"}), "Frontmatter: {\"contradicts\""),
+        ("get_note", json!({"note": "Alpha"}), "`b` (related)\n"),
+        ("get_note", json!({"note": "a#two"}), "## Two\nsecond"),
+        ("get_note", json!({"note": "same"}), "This name has also: same (`y/same`)"),
+        ("tree", json!({"notes": ["a"]}), "More links among them:"),
+        (
+            "tree",
+            json!({"notes": ["a"], "filter": {"tags": ["none"]}}),
+            "no note has the tag `none`",
+        ),
+        ("path", json!({"from": "a", "to": "b", "filter": {"paths": ["no/**"]}}), "`no/**`"),
+        ("path", json!({"from": "a", "to": "b", "links": {"types": ["suports"]}}), "`links`"),
+        (
+            "related",
+            json!({"note": "a", "filter": {"tags": null, "types": ["none"]}}),
+            "type `none`",
+        ),
+        ("context", json!({"notes": ["b", "sama"]}), "no note has this name; near it are `x/same`"),
+        ("context", json!({"notes": ["long"], "budget": 1000.0}), "word \n"),
+        ("context", json!({"query": "word", "budget": 100}), "A larger `budget`"),
+    ] {
+        let result = call(&client, tool, arguments.clone()).await?;
+        let text = text(&result);
+        assert_eq!(result.is_error, Some(false), "{tool} {arguments}: {text}");
+        assert!(text.contains(said), "{tool} {arguments}: {text}");
+    }
+    let whole = call(&client, "context", json!({"notes": ["long"], "budget": 1000})).await?;
+    let whole = whole.structured_content.ok_or("no structured content")?;
+    assert_eq!(whole["notes"][0]["cut"], false, "one named note has the whole budget");
+    let tree = call(&client, "tree", json!({"notes": ["a"]})).await?;
+    let tree = tree.structured_content.ok_or("no structured content")?;
+    assert_eq!((&tree["n_links"], tree["links"].as_array().map(Vec::len)), (&2.into(), Some(2)));
+    let none = call(&client, "get_note", json!({"note": "a#Three"})).await?;
+    assert_eq!(none.is_error, Some(true));
+    assert!(text(&none).contains("has no heading `Three`"), "{}", text(&none));
+    client.cancel().await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
     let body: String = (0..2000).map(|n| format!("word{n} ")).collect();

@@ -25,7 +25,9 @@ impl<'de, const MIN: u32, const MAX: u32, const DEFAULT: u32> Deserialize<'de>
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let given = serde_json::Number::deserialize(deserializer)?;
-        let number = given.as_u64().and_then(|number| u32::try_from(number).ok());
+        // JSON has one kind of number: 5.0 is 5, and some clients write it so.
+        let number = given.as_f64().filter(|number| number.fract() == 0.0);
+        let number = number.and_then(|number| format!("{number:.0}").parse().ok());
         let number = number.filter(|number| (MIN..=MAX).contains(number));
         let wrong = || D::Error::custom(format!("{given} is no whole number from {MIN} to {MAX}"));
         number.map(Self).ok_or_else(wrong)
@@ -149,7 +151,7 @@ mod tests {
         for (value, expected) in [
             (json!(1), Some(1)),
             (json!(50), Some(50)),
-            (json!(7.0), None),
+            (json!(7.0), Some(7)),
             (json!(0), None),
             (json!(51), None),
             (json!(-1), None),

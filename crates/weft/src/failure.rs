@@ -176,7 +176,7 @@ impl From<OpenError> for Failure {
                         Some(address) => {
                             failure.hint(format!("ask it: weft search … --addr {address}"))
                         }
-                        None => failure.hint("another weft is indexing it; wait until it is done"),
+                        None => failure.hint("another weft indexes it and will soon be done, or is an agent's `weft mcp --vault`, which keeps it as long as the agent runs: let `weft serve` run and leave out --vault there"),
                     }
                 }
                 IndexError::Vault { .. } => Self::usage(message),

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use weft_proto::NoComparison;
 use weft_proto::noteweft::v1 as wire;
 
 use crate::bounds::{List, Number, Text};
+use crate::clients::Clients;
 
 /// A note's uri, path, title or alias.
 pub(super) type Name = Text<500>;
@@ -42,6 +43,23 @@ pub(super) struct Filter {
     #[serde(default)]
     #[schemars(with = "Text<40>")]
     before: Option<Text<40>>,
+}
+
+impl Filter {
+    /// What of it no note has, for a question whose answer does not say so.
+    pub(super) async fn unmet(filter: &wire::Filter, clients: &Clients) -> Vec<String> {
+        if *filter == wire::Filter::default() {
+            return Vec::new();
+        }
+        let request = wire::ListNotesRequest {
+            filter: Some(filter.clone()),
+            page_size: Some(1),
+            ..wire::ListNotesRequest::default()
+        };
+        // What is wrong with the filter is said by the question itself.
+        let answer = clients.notes().list_notes(request).await;
+        answer.map(|answer| answer.into_inner().degraded).unwrap_or_default()
+    }
 }
 
 impl From<Filter> for wire::Filter {
@@ -87,7 +105,7 @@ impl JsonSchema for Property {
 }
 
 /// Which links of a note are followed.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Direction {
     /// Links of the note.
@@ -141,8 +159,26 @@ impl From<Links> for wire::EdgeFilter {
     }
 }
 
+/// A link, as it was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Link {
+    /// The uri of the note that holds it.
+    pub(super) from: String,
+    /// The uri of the note it points at.
+    pub(super) to: String,
+    /// Its type.
+    pub(super) link: String,
+}
+
+impl From<&wire::WalkEdge> for Link {
+    fn from(edge: &wire::WalkEdge) -> Self {
+        let wire::WalkEdge { from, to, r#type, source: _ } = edge;
+        Self { from: from.clone(), to: to.clone(), link: r#type.clone() }
+    }
+}
+
 /// A note by name and title.
-#[derive(Clone, Debug, serde::Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Note {
     /// Its uri: the name to call other tools with.
     pub(super) note: String,

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, AssembleResponse, ContextNote, FocusSource, LeftOut, LeftOutReason, Rendering,
+    AssembleRequest, AssembleResponse, ContextLimits, ContextNote, FocusSource, LeftOut,
+    LeftOutReason, Rendering, ResolveLinkRequest,
 };
 
 use super::Question;
@@ -17,6 +18,15 @@ use crate::text;
 
 /// Wanted notes left out that are named; the others are counted.
 const NAMED: usize = 20;
+
+/// Names that no note has for which near ones are looked up.
+const ASKED: usize = 3;
+
+/// The share of the budget that each note may take where nothing else is said: the default of `context.limits.soft_ratio`.
+const SOFT_RATIO: f64 = 0.1;
+
+const MISSING: &str = "no note has this name";
+const NO_ROOM: &str = "no room";
 
 /// What the text should be about: at least one of `query`, `around` and `notes`.
 #[derive(Deserialize, JsonSchema)]
@@ -85,8 +95,8 @@ struct Left {
 impl Question for Context {
     const NAME: &'static str = "context";
     const TITLE: &'static str = "Read what notes say on a question";
-    const DESCRIPTION: &'static str = "Packs the best notes into one text that never exceeds a budget of tokens: the best whole, the next as passages, the rest as headings. \
-        Call it to answer a question from the notes, to read several named notes at once, or to learn about a note with what surrounds it. \
+    const DESCRIPTION: &'static str = "Packs the best notes into one text that never exceeds a budget of tokens: the best whole or by their beginning, the next as passages, the rest as headings. \
+        Call it to answer a question from the notes, to read several named notes at once, or to learn about a note with what surrounds it; for the passages of a long note that match, `search`. \
         Give `query`, `around` or `notes`, or several of them. The answer also says which notes stayed out, and why.";
     const RENAMED: &'static [(&'static str, &'static str)] =
         &[("focus.note", "around"), ("focus", "around")];
@@ -94,6 +104,13 @@ impl Question for Context {
 
     async fn ask(self, clients: Clients) -> Result<Packed, Status> {
         let Self { query, around, notes, budget: Number(budget), filter } = self;
+        if query.is_none() && around.is_none() && notes.0.is_empty() {
+            return Err(Status::invalid_argument("give `query`, `around` or `notes`"));
+        }
+        // Who names a few notes wants to read them, and has the whole budget for them.
+        let each = 1.0 / f64::from(u32::try_from(notes.0.len()).unwrap_or(u32::MAX));
+        let limits = (!notes.0.is_empty() && each > SOFT_RATIO && around.is_none())
+            .then(|| ContextLimits { soft_ratio: Some(each), ..ContextLimits::default() });
         let named = |Text(name): Name| ContextNote { name, ..ContextNote::default() };
         let focus = |Text(note): Name| FocusSource { note, ..FocusSource::default() };
         let request = AssembleRequest {
@@ -103,10 +120,22 @@ impl Question for Context {
             budget: Some(budget.into()),
             rendering: Rendering::Markdown.into(),
             focus: around.map(focus),
+            limits,
             ..AssembleRequest::default()
         };
         let answer = clients.contexts().assemble(request).await?.into_inner();
-        Ok(answer.into())
+        let mut packed = Packed::from(answer);
+        for left in packed.left_out.iter_mut().filter(|left| left.reason == MISSING).take(ASKED) {
+            let request =
+                ResolveLinkRequest { target: left.note.clone(), ..ResolveLinkRequest::default() };
+            // Without near names the answer stands.
+            let Ok(found) = clients.notes().resolve_link(request).await else { continue };
+            let near = found.into_inner().near;
+            if !near.is_empty() {
+                left.reason = format!("{MISSING}; near it are `{}`", near.join("`, `"));
+            }
+        }
+        Ok(packed)
     }
 }
 
@@ -131,7 +160,9 @@ impl From<AssembleResponse> for Packed {
             cut: item.truncated,
             name: Note::new(item.uri, &item.title),
         });
-        let n_left_out = left_out.len();
+        // The same note twice is no other note.
+        let n_left_out =
+            left_out.iter().filter(|left| left.reason() != LeftOutReason::Duplicate).count();
         let left = left_out.into_iter().filter_map(|left: LeftOut| {
             let reason = wanted(left.reason())?.to_owned();
             Some(Left { note: text::line(&left.uri), reason })
@@ -152,8 +183,8 @@ impl From<AssembleResponse> for Packed {
 /// Why a note that was wanted stayed out; nothing for one that answers too little.
 const fn wanted(reason: LeftOutReason) -> Option<&'static str> {
     match reason {
-        LeftOutReason::Missing => Some("no note has this name"),
-        LeftOutReason::Budget => Some("no room"),
+        LeftOutReason::Missing => Some(MISSING),
+        LeftOutReason::Budget => Some(NO_ROOM),
         LeftOutReason::Filter => Some("the filter excludes it"),
         LeftOutReason::Unspecified
         | LeftOutReason::BelowThreshold
@@ -178,9 +209,13 @@ impl Display for Packed {
         for Left { note, reason } in left_out {
             writeln!(f, "Left out: `{note}` ({reason}).")?;
         }
-        match n_left_out - left_out.len() {
-            0 => Ok(()),
-            others => writeln!(f, "{others} notes that answer less well stayed out, too."),
+        match n_left_out.saturating_sub(left_out.len()) {
+            0 => {}
+            others => writeln!(f, "{others} notes that answer less well stayed out, too.")?,
         }
+        if left_out.iter().any(|left| left.reason == NO_ROOM) {
+            writeln!(f, "A larger `budget` takes in more.")?;
+        }
+        Ok(())
     }
 }

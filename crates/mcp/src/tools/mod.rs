@@ -102,9 +102,14 @@ fn schema<T: JsonSchema>() -> JsonObject {
     }
 }
 
-async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outcome {
-    // Some models write `null` for what they do not give.
+/// Takes out the `null`s that some models write for what they do not give.
+fn forget_nulls(arguments: &mut JsonObject) {
     arguments.retain(|_, value| !value.is_null());
+    arguments.values_mut().filter_map(Value::as_object_mut).for_each(forget_nulls);
+}
+
+async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outcome {
+    forget_nulls(&mut arguments);
     let question: Q =
         serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
             let path = error.path().to_string();

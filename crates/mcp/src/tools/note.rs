@@ -1,12 +1,15 @@
 //! The tool `get_note`.
 
+use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tonic::Status;
-use weft_proto::noteweft::v1::{GetNoteRequest, GetNoteResponse, Heading, LinkView};
+use weft_proto::noteweft::v1::{
+    GetNoteRequest, GetNoteResponse, Heading, LinkView, ResolveLinkRequest,
+};
 
 use super::Question;
 use super::args::{Budget, Name, Note};
@@ -24,7 +27,7 @@ const PROPERTIES: usize = 4000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetNote {
-    /// The note.
+    /// The note; `note#Heading` begins at that heading.
     note: Name,
     /// Where to begin, in characters of its text: the `next` of the answer before, or the start of a heading or passage.
     #[serde(default)]
@@ -39,6 +42,8 @@ pub(super) struct GetNote {
 pub(super) struct Read {
     #[serde(flatten)]
     name: Note,
+    /// Other notes that answer to the name asked for as well.
+    same_name: Vec<Note>,
     /// Its path in the folder of notes.
     path: String,
     /// Its type.
@@ -64,11 +69,11 @@ pub(super) struct Read {
     headings: Vec<Title>,
     /// How many there are.
     n_headings: usize,
-    /// Its first links.
+    /// Its first links, each type and note once.
     links: Vec<Link>,
     /// How many there are.
     n_links: usize,
-    /// The first links of other notes to it.
+    /// The first links of other notes to it, each type and note once.
     backlinks: Vec<Link>,
     /// How many there are.
     n_backlinks: usize,
@@ -125,11 +130,42 @@ impl Question for GetNote {
 
     async fn ask(self, clients: Clients) -> Result<Read, Status> {
         let Self { note: Text(name), start: Number(start), budget: Number(budget) } = self;
-        let request = GetNoteRequest { name, ..GetNoteRequest::default() };
+        let request = GetNoteRequest { name: name.clone(), ..GetNoteRequest::default() };
         let answer = clients.notes().get_note(request).await?.into_inner();
+        let start = match section(&answer, &name) {
+            Some(at) if start == 0 => at?,
+            Some(_) | None => start,
+        };
         let start = usize::try_from(start).unwrap_or(usize::MAX);
-        Ok(Read::new(answer, start, text::characters(budget)))
+        let mut read = Read::new(answer, start, text::characters(budget));
+        let request = ResolveLinkRequest { target: name, ..ResolveLinkRequest::default() };
+        // Without it the note is read all the same.
+        if let Ok(found) = clients.notes().resolve_link(request).await {
+            let others = found.into_inner().candidates.into_iter().map(Note::from);
+            read.same_name = others.filter(|note| note.note != read.name.note).collect();
+            read.same_name.truncate(NAMED);
+        }
+        Ok(read)
     }
+}
+
+/// Where the section starts that `name` names behind a `#`; nothing where it names none, an error where the note has no such heading.
+fn section(note: &GetNoteResponse, name: &str) -> Option<Result<u32, Status>> {
+    let (whole, section) = name.rsplit_once('#')?;
+    let same = |text: &str| text.trim().to_lowercase();
+    // A uri or a file's name may hold a `#`, and blocks are not looked for.
+    let is_name = same(&note.uri).ends_with(&same(name)) || same(&note.path).ends_with(&same(name));
+    if whole.is_empty() || is_name || section.trim().is_empty() || section.starts_with('^') {
+        return None;
+    }
+    let found = note.headings.iter().find(|heading| same(&heading.text) == same(section));
+    Some(found.map(|heading| heading.start).ok_or_else(|| {
+        let uri = &note.uri;
+        let reason = format!(
+            "`note`: `{uri}` has no heading `{section}`; `get_note` with `{uri}` lists those it has"
+        );
+        Status::invalid_argument(reason)
+    }))
 }
 
 impl Read {
@@ -158,6 +194,7 @@ impl Read {
             blocks: _,
             hash: _,
         } = answer;
+        let (links, backlinks) = (distinct(links), distinct(backlinks));
         let length = body.chars().count();
         let start = start.min(length);
         let from = body.char_indices().nth(start).map_or(body.len(), |(at, _)| at);
@@ -170,6 +207,7 @@ impl Read {
         };
         Self {
             name: Note::new(uri, &title),
+            same_name: Vec::new(),
             path,
             kind: r#type,
             tags: tags.into_iter().take(NAMED).collect(),
@@ -182,9 +220,9 @@ impl Read {
             n_headings: headings.len(),
             headings: headings.into_iter().take(NAMED).map(heading).collect(),
             n_links: links.len(),
-            links: links.into_iter().take(NAMED).map(Link::from).collect(),
+            links: links.into_iter().take(NAMED).collect(),
             n_backlinks: backlinks.len(),
-            backlinks: backlinks.into_iter().take(NAMED).map(Link::from).collect(),
+            backlinks: backlinks.into_iter().take(NAMED).collect(),
             text: text.to_owned(),
             start,
             length,
@@ -192,6 +230,13 @@ impl Read {
             generation,
         }
     }
+}
+
+/// Links by type and other end, each once.
+fn distinct(links: Vec<LinkView>) -> Vec<Link> {
+    let mut seen = HashSet::new();
+    let links = links.into_iter().map(Link::from);
+    links.filter(|link| seen.insert((link.link.clone(), link.note.clone()))).collect()
 }
 
 /// Frontmatter as the contract writes it, unless it is very long.
@@ -206,11 +251,12 @@ impl Display for Read {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self {
             name,
+            same_name,
             path,
             kind,
             tags,
             aliases,
-            properties: _,
+            properties,
             above,
             object,
             below,
@@ -229,10 +275,15 @@ impl Display for Read {
         } = self;
         writeln!(f, "# {name}")?;
         writeln!(f, "Path: {path}")?;
+        let notes = |notes: &[Note]| notes.iter().map(Note::to_string).collect::<Vec<_>>();
+        listed(f, "This name has also", &notes(same_name), same_name.len())?;
         if let Some(kind) = kind {
             writeln!(f, "Type: {}", text::line(kind))?;
         }
-        let notes = |notes: &[Note]| notes.iter().map(Note::to_string).collect::<Vec<_>>();
+        let is_empty = |it: &Value| it.as_object().is_none_or(serde_json::Map::is_empty);
+        if let Some(properties) = properties.as_ref().filter(|it| *start == 0 && !is_empty(it)) {
+            writeln!(f, "Frontmatter: {properties}")?;
+        }
         listed(f, "Tags", tags, tags.len())?;
         listed(f, "Also called", aliases, aliases.len())?;
         if !above.is_empty() {
@@ -248,6 +299,12 @@ impl Display for Read {
             let named = |links: &[Link]| links.iter().map(Link::to_string).collect::<Vec<_>>();
             listed(f, "Links to", &named(links), *n_links)?;
             listed(f, "Linked from", &named(backlinks), *n_backlinks)?;
+            if *n_links > NAMED || *n_backlinks > NAMED {
+                writeln!(
+                    f,
+                    "All of them: `tree` with `direction` `out` or `in` and `max_hops` 1."
+                )?;
+            }
         }
         writeln!(f)?;
         if !text.is_empty() {

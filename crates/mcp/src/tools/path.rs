@@ -5,12 +5,13 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
-use weft_proto::noteweft::v1::{PathRequest, PathResponse, WalkEdge};
+use weft_proto::noteweft::v1::{PathRequest, PathResponse};
 
 use super::Question;
-use super::args::{Direction, Filter, Links, Name, Note};
+use super::args::{Direction, Filter, Link, Links, Name, Note};
 use crate::bounds::{Number, Text};
 use crate::clients::Clients;
+use crate::text;
 
 /// Between which notes to find a way.
 #[derive(Deserialize, JsonSchema)]
@@ -45,19 +46,10 @@ pub(super) struct Way {
     links: Vec<Link>,
     /// Whether a longer way was kept back by `max_hops`.
     cut: bool,
+    /// What of the filter no note has.
+    degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,
-}
-
-/// A link, as it was written.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Link {
-    /// The uri of the note that holds it.
-    from: String,
-    /// The uri of the note it points at.
-    to: String,
-    /// Its type.
-    link: String,
 }
 
 impl Question for Path {
@@ -86,21 +78,22 @@ impl Question for Path {
             max_hops: Some(max_hops),
             ..PathRequest::default()
         };
+        let filter = request.filter.clone().unwrap_or_default();
         let answer = clients.graph().path(request).await?.into_inner();
-        Ok(answer.into())
+        let degraded = Filter::unmet(&filter, &clients).await;
+        Ok(Way { degraded, ..answer.into() })
     }
 }
 
 impl From<PathResponse> for Way {
     fn from(answer: PathResponse) -> Self {
         let PathResponse { found, nodes, edges, truncated, generation, .. } = answer;
-        let link =
-            |WalkEdge { from, to, r#type, source: _ }: WalkEdge| Link { from, to, link: r#type };
         Self {
             found,
             notes: nodes.into_iter().map(|node| Note::new(node.id, &node.title)).collect(),
-            links: edges.into_iter().map(link).collect(),
+            links: edges.iter().map(Link::from).collect(),
             cut: truncated,
+            degraded: Vec::new(),
             generation,
         }
     }
@@ -108,13 +101,14 @@ impl From<PathResponse> for Way {
 
 impl Display for Way {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { found, notes, links, cut, generation: _ } = self;
+        let Self { found, notes, links, cut, degraded, generation: _ } = self;
+        f.write_str(&text::degraded(degraded))?;
         match (found, cut) {
             (true, _) => {}
             (false, true) => {
                 return f.write_str("No way within `max_hops` links; there may be a longer one.\n");
             }
-            (false, false) => return f.write_str("No chain of links connects them.\n"),
+            (false, false) => return f.write_str("No chain of links, of those that `links`, `direction` and `filter` let through, connects them.\n"),
         }
         for (at, note) in notes.iter().enumerate() {
             match at.checked_sub(1).and_then(|before| links.get(before)) {

@@ -69,6 +69,8 @@ pub(super) struct Surroundings {
     /// Give it as `resume` to get the next notes; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     resume: Option<String>,
+    /// What of the filter no note has.
+    degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,
 }
@@ -105,8 +107,10 @@ impl Question for Related {
             resume_token: resume.map(|Text(token)| token).unwrap_or_default(),
             ..RelatedRequest::default()
         };
+        let filter = request.filter.clone().unwrap_or_default();
         let answer = clients.graph().related(request).await?.into_inner();
-        Ok(answer.into())
+        let degraded = Filter::unmet(&filter, &clients).await;
+        Ok(Surroundings { degraded, ..answer.into() })
     }
 }
 
@@ -146,6 +150,7 @@ impl From<RelatedResponse> for Surroundings {
             used,
             budget,
             resume: resume_token,
+            degraded: Vec::new(),
             generation,
         }
     }
@@ -165,8 +170,10 @@ impl Display for Surroundings {
             used,
             budget,
             resume,
+            degraded,
             generation: _,
         } = self;
+        f.write_str(&text::degraded(degraded))?;
         writeln!(f, "# {name}")?;
         if !above.is_empty() {
             let above: Vec<String> = above.iter().map(Note::to_string).collect();
@@ -182,7 +189,7 @@ impl Display for Surroundings {
         }
         writeln!(f, "\n{used} of {budget} tokens, {} notes around it.", notes.len())?;
         if notes.is_empty() && *n_too_large == 0 {
-            f.write_str("No note stands above, below or beside it, nor states something about it. `body_links` counts notes that link to it in their text, and `tree` walks all links.\n")?;
+            f.write_str("No note that the filter lets through stands above, below or beside it, nor states something about it. `body_links` counts notes that link to it in their text, and `tree` walks all links.\n")?;
         }
         if *n_too_large > 0 {
             let named: Vec<String> = too_large.iter().map(|uri| format!("`{uri}`")).collect();

@@ -5,13 +5,16 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
-use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Snippet};
+use weft_proto::noteweft::v1::{ListNotesRequest, SearchRequest, SearchResponse, Snippet};
 
 use super::Question;
 use super::args::{Budget, Filter, Note};
 use crate::bounds::{Number, Text};
 use crate::clients::Clients;
 use crate::text;
+
+/// Notes of an answer at most.
+const MAX_NOTES: u32 = 50;
 
 /// What to look for.
 #[derive(Deserialize, JsonSchema)]
@@ -21,7 +24,7 @@ pub(super) struct Search {
     query: Text<1000>,
     /// Notes at most.
     #[serde(default)]
-    limit: Number<1, 50, 10>,
+    limit: Number<1, MAX_NOTES, 10>,
     /// Tokens that passages may take together, about; the best notes show theirs first.
     #[serde(default)]
     budget: Budget,
@@ -37,6 +40,12 @@ pub(super) struct Found {
     notes: Vec<Hit>,
     /// Whether more notes were found than `limit` lets through.
     more: bool,
+    /// Whether a larger `limit` would show some of them.
+    #[serde(skip)]
+    has_larger_limit: bool,
+    /// Whether there is no note at all.
+    #[serde(skip)]
+    is_vault_empty: bool,
     /// Passages that the budget left out.
     n_passages_left_out: usize,
     /// What was left out for want of time, of a model or of vectors; empty for a whole answer.
@@ -90,7 +99,14 @@ impl Question for Search {
             ..SearchRequest::default()
         };
         let answer = clients.search().search(request).await?.into_inner();
-        Ok(Found::new(answer, text::characters(budget)))
+        let mut found = Found::new(answer, text::characters(budget));
+        found.has_larger_limit = limit < MAX_NOTES;
+        if found.notes.is_empty() {
+            let any = ListNotesRequest { page_size: Some(1), ..ListNotesRequest::default() };
+            let any = clients.notes().list_notes(any).await;
+            found.is_vault_empty = any.is_ok_and(|any| any.into_inner().total == 0);
+        }
+        Ok(found)
     }
 }
 
@@ -121,14 +137,33 @@ impl Found {
             }
         });
         let notes = notes.collect();
-        Self { notes, more: truncated, n_passages_left_out, degraded, generation }
+        Self {
+            notes,
+            more: truncated,
+            has_larger_limit: true,
+            is_vault_empty: false,
+            n_passages_left_out,
+            degraded,
+            generation,
+        }
     }
 }
 
 impl Display for Found {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { notes, more, n_passages_left_out, degraded, generation: _ } = self;
+        let Self {
+            notes,
+            more,
+            has_larger_limit,
+            is_vault_empty,
+            n_passages_left_out,
+            degraded,
+            generation: _,
+        } = self;
         f.write_str(&text::degraded(degraded))?;
+        if *is_vault_empty {
+            return f.write_str("There are no notes at all: nothing is indexed yet, or the folder holds no Markdown files. `weft status` tells the person which.\n");
+        }
         if notes.is_empty() {
             return f.write_str(
                 "No note was found. Use other words, or fewer of them, or a wider filter.\n",
@@ -140,9 +175,10 @@ impl Display for Found {
                 Some(via) => writeln!(f, ", by way of `{via}`")?,
                 None => writeln!(f)?,
             }
-            for Passage { headings, text, start: _ } in passages {
-                if !headings.is_empty() {
-                    writeln!(f, "   {}:", headings.join(" > "))?;
+            for Passage { headings, text, start } in passages {
+                match &**headings {
+                    [] => writeln!(f, "   At {start}:")?,
+                    headings => writeln!(f, "   At {start}, {}:", headings.join(" > "))?,
                 }
                 for line in text.lines() {
                     writeln!(f, "   > {line}")?;
@@ -156,7 +192,8 @@ impl Display for Found {
             )?;
         }
         if *more {
-            writeln!(f, "There are more notes; a larger `limit` or a `filter` shows others.")?;
+            let larger = if *has_larger_limit { "a larger `limit` or " } else { "" };
+            writeln!(f, "There are more notes; {larger}a `filter` shows others.")?;
         }
         Ok(())
     }

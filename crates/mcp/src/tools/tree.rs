@@ -9,13 +9,16 @@ use tonic::Status;
 use weft_proto::noteweft::v1::{Limit, TreeEdge, TreeRequest, TreeResponse, WalkEdge};
 
 use super::Question;
-use super::args::{Direction, Filter, Links, Name, Note, words};
+use super::args::{Direction, Filter, Link, Links, Name, Note};
 use crate::bounds::{List, Number};
 use crate::clients::Clients;
 use crate::text;
 
 /// Links that are looked at for each note of the answer, at most, on average.
 const LINKS_PER_NOTE: u32 = 20;
+
+/// Links to notes already reached that are named; the others are counted.
+const NAMED: usize = 100;
 
 /// From where to walk, and how far.
 #[derive(Deserialize, JsonSchema)]
@@ -48,8 +51,14 @@ pub(super) struct Tree {
 pub(super) struct Reached {
     /// In the order of discovery: those of the start, then those one link away, and so on.
     notes: Vec<Step>,
-    /// The limits that kept notes or links back: `max hops`, `max nodes` (that is `max_notes`), `max edges`.
+    /// The other links among them, which lead to notes already reached: the first of these.
+    links: Vec<Link>,
+    /// How many there are.
+    n_links: usize,
+    /// The arguments that kept notes or links back: `max_hops`, `max_notes`, or `links` where there were too many of these.
     cut_by: Vec<String>,
+    /// What of the filter no note has.
+    degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,
 }
@@ -110,15 +119,26 @@ impl Question for Tree {
             summaries,
             ..TreeRequest::default()
         };
+        let filter = request.filter.clone().unwrap_or_default();
         let answer = clients.graph().tree(request).await?.into_inner();
-        Ok(answer.into())
+        let degraded = Filter::unmet(&filter, &clients).await;
+        Ok(Reached { degraded, ..answer.into() })
     }
+}
+
+/// The argument that holds a walk back by this limit.
+fn argument(limit: Limit) -> String {
+    match limit {
+        Limit::MaxHops => "max_hops",
+        Limit::MaxNodes => "max_notes",
+        Limit::MaxEdges | Limit::MaxFanout | Limit::Unspecified => "links",
+    }
+    .to_owned()
 }
 
 impl From<TreeResponse> for Reached {
     fn from(answer: TreeResponse) -> Self {
-        let cut_by = answer.truncated_by().map(|limit: Limit| words(limit.as_str_name(), "LIMIT_"));
-        let cut_by = cut_by.collect();
+        let cut_by = answer.truncated_by().map(argument).collect();
         let TreeResponse { nodes, edges, spanning_tree, generation, .. } = answer;
         // Several links may connect two notes; the walk came over the first.
         let mut links: HashMap<(&str, &str), (&WalkEdge, bool)> = HashMap::new();
@@ -134,13 +154,24 @@ impl From<TreeResponse> for Reached {
         };
         let mut reached: HashMap<String, Through> =
             spanning_tree.iter().filter_map(through).collect();
+        let is_shown = |edge: &&WalkEdge| {
+            let ways = [(&edge.from, &edge.to), (&edge.to, &edge.from)];
+            ways.into_iter().any(|(from, to)| {
+                links.get(&(from.as_str(), to.as_str())).is_some_and(|(it, _)| it == edge)
+                    && reached.get(to).is_some_and(|through| through.from == *from)
+            })
+        };
+        let others: Vec<&WalkEdge> = edges.iter().filter(|edge| !is_shown(edge)).collect();
+        let n_links = others.len();
+        let links = others.into_iter().take(NAMED).map(Link::from).collect();
         let notes = nodes.into_iter().map(|node| Step {
             through: reached.remove(&node.id),
             hop: node.hop.unwrap_or_default(),
             summary: node.summary.map(|summary| text::line(&summary)),
             name: Note::new(node.id, &node.title),
         });
-        Self { notes: notes.collect(), cut_by, generation }
+        let notes = notes.collect();
+        Self { notes, links, n_links, cut_by, degraded: Vec::new(), generation }
     }
 }
 
@@ -171,7 +202,8 @@ impl Reached {
 
 impl Display for Reached {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { notes, cut_by, generation: _ } = self;
+        let Self { notes, links, n_links, cut_by, degraded, generation: _ } = self;
+        f.write_str(&text::degraded(degraded))?;
         let mut below: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, step) in notes.iter().enumerate() {
             if let Some(through) = &step.through {
@@ -183,15 +215,23 @@ impl Display for Reached {
                 self.write(&below, at, f)?;
             }
         }
+        if !links.is_empty() {
+            writeln!(f, "\nMore links among them:")?;
+        }
+        for Link { from, to, link } in links {
+            writeln!(f, "- `{from}` {link} -> `{to}`")?;
+        }
+        if *n_links > links.len() {
+            writeln!(f, "and {} more", n_links - links.len())?;
+        }
+        let n = notes.len();
         match &**cut_by {
-            [] => writeln!(f, "\n{} notes; that is all.", notes.len()),
+            [] => writeln!(
+                f,
+                "\n{n} notes; that is all that `links`, `direction` and `filter` let through."
+            ),
             limits => {
-                writeln!(
-                    f,
-                    "\n{} notes; there are more, kept back by {}.",
-                    notes.len(),
-                    limits.join(", ")
-                )
+                writeln!(f, "\n{n} notes; there are more, kept back by `{}`.", limits.join("`, `"))
             }
         }
     }
