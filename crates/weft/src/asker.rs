@@ -11,7 +11,7 @@ use tonic::codegen::http::HeaderValue;
 use tonic::codegen::{BoxFuture, Service, StdError, http};
 use tonic::service::Routes;
 use tonic::transport::Channel;
-use weft_daemon::config::{Config, Sources};
+use weft_daemon::config::{Config, Origin, Sources};
 use weft_daemon::{
     Daemon, Environment, IndexError, Limits, OpenError, Paths, Services, Stay, StoreError, Vaults,
 };
@@ -63,6 +63,16 @@ pub(crate) struct Asker {
     pub(crate) hint: Hint,
 }
 
+/// The flag that gives a setting.
+const SET: &str = "--set";
+
+/// The settings that `--set` gave.
+fn set_by_hand(config: &Config) -> Vec<String> {
+    let entries = config.entries().into_iter();
+    let set = entries.filter(|(_, _, origin)| matches!(origin, Origin::Flag(flag) if flag == SET));
+    set.map(|(key, _, _)| key).collect()
+}
+
 impl Asker {
     /// Opens what the flags name: the folders of `--vault`, or else a daemon.
     ///
@@ -95,6 +105,7 @@ impl Asker {
         hint: Hint,
     ) -> Result<Self, Failure> {
         let limits = Limits::from(&config.settings.server);
+        let set = set_by_hand(&config);
         let opening =
             tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, purpose.stay()));
         let opened = opening.await.map_err(|_| Failure::other("opening came to a sudden end"))?;
@@ -104,6 +115,10 @@ impl Asker {
                 holder: Some(address),
                 ..
             }))) => {
+                // It answers by its own settings: what was asked for would not be what is told.
+                if !set.is_empty() {
+                    return Err(Failure::overruled(&address, &set));
+                }
                 let hint = Hint::daemon(Some(&address));
                 return Self::connect(&address, credentials, purpose, hint).await;
             }
@@ -243,8 +258,7 @@ pub(crate) fn config_to_serve(
 
 /// What the flags say of settings.
 fn sources(global: &Global, vaults: &[PathBuf], more: &[(&str, String, &str)]) -> Sources {
-    let set =
-        global.set.iter().map(|(key, value)| (key.clone(), value.clone(), "--set".to_owned()));
+    let set = global.set.iter().map(|(key, value)| (key.clone(), value.clone(), SET.to_owned()));
     let store = global.store.iter().map(|path| {
         let path = toml_text(&path.to_string_lossy());
         ("store.path".to_owned(), path, "--store".to_owned())

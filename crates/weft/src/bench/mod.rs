@@ -75,7 +75,7 @@ pub(crate) struct BenchArgs {
     /// With --vault: measure the same also over a socket, in turns, to see what the wire costs.
     #[arg(long, requires = "vault")]
     wire: bool,
-    /// Measure twice, the second time with so many edits a second beside the calls, and see whether a reader meets half an edit.
+    /// Measure twice, the second time with so many edits a second beside the calls, and see whether a reader meets half an edit. It writes some notes into the folder for this, and removes them at the end.
     ///
     /// 32 notes are written beside those of the first vault and removed at the end; they are named `weft-bench-…`.
     /// Without --rate the calls come at half the rate that the daemon bears, which is measured first.

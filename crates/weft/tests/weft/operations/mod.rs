@@ -44,6 +44,16 @@ fn a_detached_daemon_answers_and_stops() {
     let answer = run(home.path(), &["search", "leap second", "--addr", &address]);
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
 
+    // It answers for its folder, too, unless other settings were asked for.
+    let beside = ["search", "leap second", "--vault", vault];
+    let answer = run(home.path(), &beside);
+    assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
+    let overruled = [&beside[..], &["--set", "search.snippets=0"]].concat();
+    let overruled = run(home.path(), &overruled);
+    let said = text(&overruled.stderr);
+    assert_eq!(overruled.status.code(), Some(4), "{said}");
+    assert!(said.contains("not by search.snippets") && said.contains(&address), "{said}");
+
     // A second one says why it does not start, with its own exit code.
     let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
     assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
