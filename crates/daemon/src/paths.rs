@@ -47,7 +47,7 @@ impl Environment {
 #[derive(Clone, Debug)]
 pub struct Paths {
     home: Option<PathBuf>,
-    data: PathBuf,
+    data: Option<PathBuf>,
     config: Option<PathBuf>,
     cache: PathBuf,
     state: PathBuf,
@@ -55,18 +55,17 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The folders that `environment` names; without a home the temporary folder serves.
+    /// The folders that `environment` names; without a home the temporary folder serves for what may go.
     #[must_use]
     pub fn new(environment: &Environment) -> Self {
         let absolute =
             |name| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
         let below = |name, rest: &str| absolute(name).or_else(|| Some(home.as_ref()?.join(rest)));
-        let data = below("XDG_DATA_HOME", ".local/share").unwrap_or_else(std::env::temp_dir);
         let state = below("XDG_STATE_HOME", ".local/state").unwrap_or_else(std::env::temp_dir);
         let cache = below("XDG_CACHE_HOME", ".cache").unwrap_or_else(std::env::temp_dir);
         Self {
-            data: data.join("weft"),
+            data: below("XDG_DATA_HOME", ".local/share"),
             config: below("XDG_CONFIG_HOME", ".config"),
             cache: cache.join("weft"),
             state: state.join("weft"),
@@ -88,8 +87,11 @@ impl Paths {
     }
 
     /// The store of vaults at these folders: named after their real paths, so that every way to a folder leads to one store.
+    ///
+    /// Nothing where the environment names no folder of the user's: what is shared with others is no place for the text of notes.
     #[must_use]
-    pub fn store(&self, roots: &[&Path]) -> PathBuf {
+    pub fn store(&self, roots: &[&Path]) -> Option<PathBuf> {
+        let data = self.data.as_ref()?.join("weft");
         let mut real: Vec<PathBuf> = roots
             .iter()
             .map(|root| root.canonicalize().unwrap_or_else(|_| root.to_path_buf()))
@@ -99,7 +101,7 @@ impl Paths {
         for path in &real {
             hasher.update(path.as_os_str().as_encoded_bytes()).update(&[0]);
         }
-        self.data.join(&hasher.finalize().to_hex()[..16])
+        Some(data.join(&hasher.finalize().to_hex()[..16]))
     }
 
     /// `folder`, meant from the user's cache where it is relative.

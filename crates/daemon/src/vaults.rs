@@ -27,6 +27,11 @@ pub enum OpenError {
         "no vault is named: give the folder of your notes, or put `vaults` into the configuration"
     )]
     NoVault,
+    /// There is no place for the index.
+    #[error(
+        "neither HOME nor XDG_DATA_HOME names a folder for the index: name one with --store DIR, or `store.path` in the settings"
+    )]
+    NoHome,
     /// A tokenizer cannot be read.
     #[error("{source}; tokens.tokenizers.{name} names it")]
     Tokenizer {
@@ -68,14 +73,14 @@ pub struct Vaults {
 impl Vaults {
     /// The folder of the store for these settings.
     ///
-    /// Fails where no vault is configured.
+    /// Fails where no vault is configured, and where nothing says which folder is the user's.
     pub fn store(config: &Config, paths: &Paths) -> Result<PathBuf, OpenError> {
         let Settings { store, vaults, .. } = &config.settings;
         let roots: Vec<&Path> = vaults.iter().map(|vault| vault.root.as_path()).collect();
         if roots.is_empty() {
             return Err(OpenError::NoVault);
         }
-        Ok(store.path.clone().unwrap_or_else(|| paths.store(&roots)))
+        store.path.clone().or_else(|| paths.store(&roots)).ok_or(OpenError::NoHome)
     }
 
     /// Opens or creates the store and starts the writer, which looks at every file at once.

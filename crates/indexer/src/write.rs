@@ -125,7 +125,7 @@ pub enum WriteError {
         path: String,
     },
     /// The file system refused.
-    #[error("cannot write `{path}`: {source}")]
+    #[error("cannot change `{path}`: {source}")]
     Io {
         /// The file, by its path in the vault.
         path: String,
@@ -136,7 +136,7 @@ pub enum WriteError {
     #[error(transparent)]
     Index(#[from] IndexError),
     /// The file was written, and is not in the index yet; it will be at the next look.
-    #[error("`{path}` was written, but not indexed yet: {source}")]
+    #[error("`{path}` was changed, but not indexed yet: {source}")]
     NotIndexed {
         /// The file.
         path: String,

@@ -107,7 +107,14 @@ impl From<Status> for Failure {
             | Code::DataLoss
             | Code::Unauthenticated => REFUSED,
         };
-        let failure = Self::new(code, status.message());
+        let failure = if lost {
+            Self::new(
+                code,
+                format!("nothing answered in time, or the connection broke ({})", status.message()),
+            )
+        } else {
+            Self::new(code, status.message())
+        };
         match status.get_details_error_info() {
             Some(info) if info.reason == "UNKNOWN_NOTE" => match info.metadata.get("near_1") {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -174,7 +181,7 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();
         match error {
-            OpenError::NoVault => Self::usage(message),
+            OpenError::NoVault | OpenError::NoHome => Self::usage(message),
             OpenError::Tokenizer { .. } | OpenError::Estimator(_) => Self::usage(message),
             OpenError::Index(error) if is_full(&error) => Self::other(message).hint(
                 "make room on the disk of the index, or name a folder elsewhere with --store DIR",

@@ -114,6 +114,26 @@ fn settings_that_cannot_be_used_are_told_with_what_to_do() {
 }
 
 #[test]
+fn without_a_home_the_index_wants_a_place() {
+    let place = tempfile::tempdir().unwrap();
+    let vault = example();
+    let run = |args: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_weft"))
+            .args(args)
+            .args(["--vault", vault.to_str().unwrap(), "--set", "embedding.model=none"])
+            .env_clear()
+            .env("TMPDIR", place.path())
+            .output()
+            .unwrap()
+    };
+    let refused = run(&["status"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--store DIR"));
+    let store = place.path().join("store");
+    assert!(run(&["status", "--store", store.to_str().unwrap()]).status.success());
+}
+
+#[test]
 fn a_missing_model_leaves_words_and_links() {
     let home = tempfile::tempdir().unwrap();
     let asked = ["--set", "embedding.model=no/such/model"];
