@@ -66,7 +66,7 @@ fn is_escaped(body: &str, at: usize) -> bool {
 pub(super) struct Hidden {
     /// Ascending, apart from each other.
     ranges: Vec<Range<usize>>,
-    /// Those that are comments.
+    /// Those that are comments, likewise.
     comments: Vec<Range<usize>>,
     /// Where a block comment begins that nothing ends.
     pub(super) open_comment: Option<usize>,
@@ -99,11 +99,11 @@ impl Hidden {
                     text.get(from - bytes.start..to - bytes.start)
                 }
             };
-            for comment in &self.comments {
-                if comment.end > at && comment.start < bytes.end {
-                    kept.push_str(cut(at, comment.start.max(at)).unwrap_or_default());
-                    at = comment.end.min(bytes.end);
-                }
+            let first = self.comments.partition_point(|comment| comment.end <= at);
+            let within = self.comments[first..].iter();
+            for comment in within.take_while(|comment| comment.start < bytes.end) {
+                kept.push_str(cut(at, comment.start.max(at)).unwrap_or_default());
+                at = comment.end.min(bytes.end);
             }
             kept.push_str(cut(at, bytes.end).unwrap_or_default());
         }

@@ -45,10 +45,10 @@ pub(super) fn block_tags(body: &str) -> Vec<String> {
                 read("tags", value).items().iter().filter_map(Value::as_written).map(str::to_owned),
             );
         }
-        for (at, _) in line.match_indices("#[[") {
-            let inner = &line[at + 3..];
-            tags.extend(inner.find("]]").map(|end| inner[..end].trim().to_owned()));
-        }
+        let closed = line.split_inclusive("]]").filter_map(|part| part.strip_suffix("]]"));
+        let links = closed.filter_map(|part| part.rsplit_once("[["));
+        let inner = links.filter(|(before, _)| before.ends_with('#')).map(|(_, inner)| inner);
+        tags.extend(inner.map(|inner| inner.trim().to_owned()));
     }
     tags
 }

@@ -522,23 +522,28 @@ fn other_dialects_are_read_when_asked_for() {
 
 #[test]
 fn depth_and_length_are_no_danger() {
+    let plain = ParseOptions::default();
+    let logseq = ParseOptions { logseq: true, ..plain };
     let cases = [
-        ("quotes", "> ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
-        ("lists", "- ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
-        ("brackets", "[".repeat(200_000) + &"]".repeat(200_000)),
-        ("wikilinks", "[[a]] ".repeat(100_000)),
-        ("wikilinks before parentheses", "[[a]](".repeat(50_000)),
-        ("images", "![".repeat(100_000) + &"](a.md)".repeat(100)),
-        ("emphasis", "*a _b ".repeat(50_000)),
-        ("comments", "%%\n\n".repeat(50_000)),
-        ("dollars", "$a ".repeat(100_000)),
-        ("one line", "word ".repeat(400_000)),
-        ("yaml", format!("---\na: {}\n---\n", "[".repeat(200_000))),
-        ("yaml maps", format!("---\n{}---\n", "k: v: w\n".repeat(20_000))),
-        ("links in yaml", format!("---\na: [{}]\n---\n", "[[b]], ".repeat(20_000))),
+        ("quotes", plain, "> ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
+        ("lists", plain, "- ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
+        ("brackets", plain, "[".repeat(200_000) + &"]".repeat(200_000)),
+        ("wikilinks", plain, "[[a]] ".repeat(100_000)),
+        ("wikilinks before parentheses", plain, "[[a]](".repeat(50_000)),
+        ("images", plain, "![".repeat(100_000) + &"](a.md)".repeat(100)),
+        ("emphasis", plain, "*a _b ".repeat(50_000)),
+        ("comments", plain, "%%\n\n".repeat(50_000)),
+        ("dollars", plain, "$a ".repeat(100_000)),
+        ("one line", plain, "word ".repeat(400_000)),
+        ("yaml", plain, format!("---\na: {}\n---\n", "[".repeat(200_000))),
+        ("yaml maps", plain, format!("---\n{}---\n", "k: v: w\n".repeat(20_000))),
+        ("links in yaml", plain, format!("---\na: [{}]\n---\n", "[[b]], ".repeat(20_000))),
+        ("headings and comments", plain, "# a\n\n%%x%%\n\n".repeat(100_000)),
+        ("tags never closed", logseq, "#[[".repeat(350_000)),
+        ("tags closed once", logseq, "#[[".repeat(350_000) + "a]]"),
     ];
-    for (name, text) in cases {
-        let note = read(&text);
+    for (name, options, text) in cases {
+        let (note, _) = read_as("moss.md", &text, &options);
         assert!(note.links.iter().all(|link| !link.target.name.is_empty()), "{name}");
     }
     assert_eq!(read(&"[[a]] ".repeat(100_000)).links.len(), 100_000);
