@@ -11,8 +11,8 @@ use weft_model::Value;
 /// Levels of lists and maps, as written or by alias; real frontmatter has two or three.
 const MAX_DEPTH: usize = 64;
 
-/// Values that aliases may repeat in one frontmatter, so that a few lines cannot grow to gigabytes.
-const MAX_ALIASED: usize = 10_000;
+/// Values and bytes of their text that anchors may keep, and aliases may repeat, in one frontmatter, so that a few lines cannot grow to gigabytes.
+const MAX_ALIASED: usize = 100_000;
 
 /// One key of the frontmatter and what stands there.
 #[derive(Debug, PartialEq)]
@@ -48,32 +48,37 @@ impl From<ScanError> for Broken {
 
 /// Reads the first document of `yaml`.
 pub(super) fn read(yaml: &str) -> Result<Root, Broken> {
-    let limits = options! {
-        emit_comments: false,
-        emit_unresolved_aliases: true,
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
-    };
-    let mut root = None;
-    let mut builder = Builder { yaml, open: Vec::new(), anchors: HashMap::new(), n_aliased: 0 };
-    for event in Parser::new_from_str_with_options(yaml, limits) {
-        let (event, span) = event?;
-        let line = line_number(span.start.line());
-        let source = span.byte_range().unwrap_or(0..0);
-        // Going on to the end shows whether something stray follows.
-        let whole = builder.take(event, source, line)?;
-        root = root.or(whole);
-    }
-    Ok(root.unwrap_or(Root::Value(Value::Null)))
+    Builder { yaml, ..Builder::default() }.build()
 }
 
 fn line_number(line: usize) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
 }
 
+/// How much a value holds.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Values, itself included, and bytes of their text.
+    amount: usize,
+    /// Levels of lists and maps.
+    depth: usize,
+}
+
+impl Size {
+    const fn of_text(text: &str) -> Self {
+        Self { amount: 1 + text.len(), depth: 0 }
+    }
+
+    fn add(&mut self, inner: Self) {
+        self.amount += inner.amount;
+        self.depth = self.depth.max(inner.depth + 1);
+    }
+}
+
 /// A node whose end has been met.
 struct Node {
     value: Value,
+    size: Size,
     source: Range<usize>,
     line: u32,
 }
@@ -81,6 +86,8 @@ struct Node {
 /// A list or map whose end has not been met.
 struct Open {
     kind: Kind,
+    /// Of what it holds so far.
+    size: Size,
     anchor: usize,
     start: usize,
     line: u32,
@@ -93,14 +100,36 @@ enum Kind {
     Map { entries: Vec<Entry>, key: Option<(String, u32)> },
 }
 
+#[derive(Default)]
 struct Builder<'y> {
     yaml: &'y str,
     open: Vec<Open>,
-    anchors: HashMap<usize, Value>,
-    n_aliased: usize,
+    /// Each with its value, unless that is too much to keep.
+    anchors: HashMap<usize, (Size, Option<Value>)>,
+    kept: usize,
+    aliased: usize,
 }
 
 impl Builder<'_> {
+    fn build(&mut self) -> Result<Root, Broken> {
+        let limits = options! {
+            emit_comments: false,
+            emit_unresolved_aliases: true,
+            flow_nesting_limit: MAX_DEPTH,
+            block_nesting_limit: MAX_DEPTH,
+        };
+        let mut root = None;
+        for event in Parser::new_from_str_with_options(self.yaml, limits) {
+            let (event, span) = event?;
+            let line = line_number(span.start.line());
+            let source = span.byte_range().unwrap_or(0..0);
+            // Going on to the end shows whether something stray follows.
+            let whole = self.take(event, source, line)?;
+            root = root.or(whole);
+        }
+        Ok(root.unwrap_or(Root::Value(Value::Null)))
+    }
+
     /// Takes one event in; gives the root when it is whole.
     fn take(
         &mut self,
@@ -111,16 +140,17 @@ impl Builder<'_> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref());
-                Ok(self.close(Node { value, source, line }, anchor))
+                Ok(self.close(Node { value, size: Size::of_text(&text), source, line }, anchor))
             }
             Event::Alias(anchor) => {
-                let value = self.aliased(anchor, line)?;
-                Ok(self.close(Node { value, source, line }, 0))
+                let (size, value) = self.aliased(anchor, line)?;
+                Ok(self.close(Node { value, size, source, line }, 0))
             }
             Event::UnresolvedAlias(_) => {
                 // `*emphasis*` written without quotes: the text is what was meant.
-                let value = Value::Text(self.yaml[source.clone()].to_owned());
-                Ok(self.close(Node { value, source, line }, 0))
+                let text = &self.yaml[source.clone()];
+                let (value, size) = (Value::Text(text.to_owned()), Size::of_text(text));
+                Ok(self.close(Node { value, size, source, line }, 0))
             }
             Event::SequenceStart(style, anchor, _) => {
                 self.open(Kind::List(Vec::new()), style, anchor, source.start, line)
@@ -151,17 +181,26 @@ impl Builder<'_> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(line));
         }
-        self.open.push(Open { kind, anchor, start, line, flow: style == StructureStyle::Flow });
+        let size = Size { amount: 1, depth: 1 };
+        self.open.push(Open {
+            kind,
+            size,
+            anchor,
+            start,
+            line,
+            flow: style == StructureStyle::Flow,
+        });
         Ok(None)
     }
 
     fn end(&mut self, end: usize) -> Option<Root> {
-        let Open { kind, anchor, start, line, flow } = self.open.pop()?;
+        let Open { kind, mut size, anchor, start, line, flow } = self.open.pop()?;
         let source = start..end;
         let value = match kind {
             Kind::List(items) => {
                 let written = &self.yaml[source.clone()];
                 if flow && is_wikilink(written, &items) {
+                    size = Size::of_text(written);
                     Value::Text(written.to_owned())
                 } else {
                     Value::List(items)
@@ -177,15 +216,18 @@ impl Builder<'_> {
                     .collect::<BTreeMap<_, _>>(),
             ),
         };
-        self.close(Node { value, source, line }, anchor)
+        self.close(Node { value, size, source, line }, anchor)
     }
 
     /// Puts a whole node where it belongs.
     fn close(&mut self, node: Node, anchor: usize) -> Option<Root> {
         if anchor != 0 {
-            self.anchors.insert(anchor, node.value.clone());
+            let fits = self.kept + node.size.amount <= MAX_ALIASED;
+            self.kept += if fits { node.size.amount } else { 0 };
+            self.anchors.insert(anchor, (node.size, fits.then(|| node.value.clone())));
         }
         let Some(parent) = self.open.last_mut() else { return Some(Root::Value(node.value)) };
+        parent.size.add(node.size);
         match &mut parent.kind {
             Kind::List(items) => items.push(node.value),
             Kind::Map { entries, key } => match key.take() {
@@ -200,36 +242,24 @@ impl Builder<'_> {
         None
     }
 
-    fn aliased(&mut self, anchor: usize, line: u32) -> Result<Value, Broken> {
-        let Some(value) = self.anchors.get(&anchor) else { return Ok(Value::Null) };
-        let (n_values, depth) = measure(value);
-        self.n_aliased += n_values;
-        if self.n_aliased > MAX_ALIASED {
-            let reason = format!("aliases repeat more than {MAX_ALIASED} values");
+    fn aliased(&mut self, anchor: usize, line: u32) -> Result<(Size, Value), Broken> {
+        let Some((size, value)) = self.anchors.get(&anchor) else {
+            return Ok((Size::of_text(""), Value::Null));
+        };
+        self.aliased += size.amount;
+        let Some(value) = value.as_ref().filter(|_| self.aliased <= MAX_ALIASED) else {
+            let reason = format!("aliases repeat more than {MAX_ALIASED} values and bytes");
             return Err(Broken { line, reason });
-        }
-        if self.open.len() + depth > MAX_DEPTH {
+        };
+        if self.open.len() + size.depth > MAX_DEPTH {
             return Err(too_deep(line));
         }
-        Ok(value.clone())
+        Ok((*size, value.clone()))
     }
 }
 
 fn too_deep(line: u32) -> Broken {
     Broken { line, reason: format!("lists and maps are nested deeper than {MAX_DEPTH}") }
-}
-
-/// How many values `value` holds, itself included, and how deep they lie. At most [`MAX_DEPTH`] levels, so it may recurse.
-fn measure(value: &Value) -> (usize, usize) {
-    let sum = |(n, depth): (usize, usize), inner: &Value| {
-        let (n_inner, depth_inner) = measure(inner);
-        (n + n_inner, depth.max(depth_inner + 1))
-    };
-    match value {
-        Value::Null | Value::Bool { .. } | Value::Number { .. } | Value::Text(_) => (1, 0),
-        Value::List(items) => items.iter().fold((1, 1), sum),
-        Value::Map(map) => map.values().fold((1, 1), sum),
-    }
 }
 
 /// Whether a list in brackets was written as `[[…]]` and no table of numbers.
@@ -343,7 +373,24 @@ mod tests {
             chain += &format!("a{n}: &a{n} [*a{}]\n", n - 1);
         }
         assert!(read(&chain).is_err());
+        let long = "x".repeat(MAX_ALIASED / 2);
+        assert!(read(&format!("a: &a {long}\nb: *a\n")).is_ok());
+        assert!(read(&format!("a: &a {long}\nb: [*a, *a]\n")).is_err());
         assert_eq!(value("*emphasis*"), text("*emphasis*"));
+    }
+
+    #[test]
+    fn anchors_within_each_other_are_not_kept_without_bound() {
+        let nested = |items: &str| {
+            let open: String = (1..60).map(|n| format!("[&a{n} ")).collect();
+            format!("a: {open}[{items}]{}\nb: *a1\n", "]".repeat(59))
+        };
+        let yaml = nested(&"x, ".repeat(MAX_ALIASED / 8));
+        let mut builder = Builder { yaml: &yaml, ..Builder::default() };
+        assert!(builder.build().is_err());
+        let kept = builder.anchors.values().filter(|(_, value)| value.is_some()).count();
+        assert_eq!((kept, builder.anchors.len()), (3, 59));
+        assert!(read(&nested("x")).is_ok());
     }
 
     #[test]
