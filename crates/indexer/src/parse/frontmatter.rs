@@ -3,7 +3,7 @@
 use weft_model::{Diagnostic, Value};
 
 use super::yaml::{self, Entry, Root};
-use super::{code, notice, warning};
+use super::{code, notice, target, warning};
 
 /// The entries of a frontmatter, each key once, in the order written.
 ///
@@ -92,17 +92,57 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
 /// The value of a broken entry: the text beside the key, else the items below it.
 fn raw_value(beside: &str, below: &str) -> Value {
     if !beside.is_empty() {
-        return Value::Text(unquoted(beside).to_owned());
+        let ends = [('"', '"'), ('\'', '\''), ('[', ']')];
+        let stands_alone =
+            |item: &&str| ends.iter().any(|&(a, b)| item.starts_with(a) && item.ends_with(b));
+        let row =
+            || Some(items(beside)).filter(|row| row.len() > 1 && row.iter().all(stands_alone));
+        return match in_brackets(beside).map(items).or_else(row) {
+            Some(items) => Value::List(items.into_iter().map(raw_item).collect()),
+            None => Value::Text(unquoted(beside).to_owned()),
+        };
     }
-    let items =
-        below.lines().filter_map(|line| line.trim().strip_prefix('-')).map(
-            |item| match yaml::read(item) {
-                Ok(Root::Value(value)) => value,
-                Ok(Root::Mapping(_)) | Err(_) => Value::Text(unquoted(item.trim()).to_owned()),
-            },
-        );
-    let items = items.collect::<Vec<_>>();
+    let items = below.lines().filter_map(|line| line.trim().strip_prefix('-'));
+    let items = items.map(|item| raw_item(item.trim())).collect::<Vec<_>>();
     if items.is_empty() { Value::Null } else { Value::List(items) }
+}
+
+/// An item of a broken list. YAML takes `#tag` for a comment, which is why many are broken.
+fn raw_item(item: &str) -> Value {
+    match yaml::read(item) {
+        Ok(Root::Value(value)) if !item.starts_with('#') => value,
+        Ok(_) | Err(_) => Value::Text(unquoted(item).to_owned()),
+    }
+}
+
+/// What stands between the brackets of a list; those of a wikilink are none.
+fn in_brackets(text: &str) -> Option<&str> {
+    fn inner(text: &str) -> Option<&str> {
+        text.strip_prefix('[')?.strip_suffix(']').filter(|inner| target::brackets_match(inner))
+    }
+    inner(text).filter(|list| inner(list).is_none())
+}
+
+/// The parts of `text` between its commas; one within brackets or double quotes belongs to a name.
+pub(super) fn items(text: &str) -> Vec<&str> {
+    let blanks = |from: usize| text[from..].len() - text[from..].trim_start().len();
+    let (mut depth, mut quoted, mut start) = (0_usize, false, blanks(0));
+    let mut items = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted && at == start,
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 && !quoted => {
+                items.push(text[start..at].trim_end());
+                start = at + 1 + blanks(at + 1);
+            }
+            _ => {}
+        }
+    }
+    items.push(text[start..].trim_end());
+    items.retain(|item| !item.is_empty());
+    items
 }
 
 /// Takes off a pair of quotes, or one that was never closed.
@@ -134,18 +174,32 @@ mod tests {
         Value::Text(text.to_owned())
     }
 
+    fn list(items: &[&str]) -> Value {
+        Value::List(items.iter().map(|item| text(item)).collect())
+    }
+
     #[test]
     fn one_broken_value_costs_no_other() {
         let cases = [
             ("a colon in a title", "title: Dune: Part Two\n", ("title", text("Dune: Part Two"))),
             ("an open quote", "title: \"Moss\n", ("title", text("Moss"))),
-            ("links in a row", "see: [[A]], [[B]]\n", ("see", text("[[A]], [[B]]"))),
+            ("links in a row", "see: [[A]], [[B]]\n", ("see", list(&["[[A]]", "[[B]]"]))),
+            ("quotes in a row", "see: \"[[A]]\", 'b'\n", ("see", list(&["[[A]]", "b"]))),
+            ("a quote and more", "by: \"A\", or so\n", ("by", text("\"A\", or so"))),
+            (
+                "commas in names",
+                "see: [\"A, b\", [[C, d]], #e]\n",
+                ("see", list(&["A, b", "[[C, d]]", "#e"])),
+            ),
+            ("a list of tags", "tags: [#a, #b]\n", ("tags", list(&["#a", "#b"]))),
+            ("tags below each other", "tags:\n  - #a\n  - @b\n", ("tags", list(&["#a", "@b"]))),
+            ("a link to a heading", "see: [[A #b]]\n", ("see", text("[[A #b]]"))),
             ("an open list", "see: [a, b\n", ("see", text("[a, b"))),
             ("a reserved sign", "by: @moss\n", ("by", text("@moss"))),
             (
                 "one bad item",
                 "see:\n  - [[A]] and more\n  - b\n",
-                ("see", Value::List(vec![text("[[A]] and more"), text("b")])),
+                ("see", list(&["[[A]] and more", "b"])),
             ),
         ];
         for (name, yaml, (key, value)) in cases {

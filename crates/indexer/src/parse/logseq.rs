@@ -5,6 +5,7 @@ use std::ops::Range;
 use percent_encoding::percent_decode_str;
 use weft_model::{NotePath, Value};
 
+use super::frontmatter;
 use super::yaml::Entry;
 
 /// The folder of daily pages.
@@ -93,26 +94,6 @@ fn read(key: &str, value: &str) -> Value {
     if !LISTS.iter().any(|list| key.eq_ignore_ascii_case(list)) {
         return text(value);
     }
-    let mut items = Vec::new();
-    let mut rest = value;
     // A comma within brackets belongs to a page's name.
-    while let Some(comma) = comma_outside_links(rest) {
-        items.push(text(&rest[..comma]));
-        rest = &rest[comma + 1..];
-    }
-    items.push(text(rest));
-    items.retain(|item| item.as_written() != Some(""));
-    Value::List(items)
-}
-
-fn comma_outside_links(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    text.bytes().position(|byte| {
-        match byte {
-            b'[' => depth += 1,
-            b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        byte == b',' && depth == 0
-    })
+    Value::List(frontmatter::items(value).into_iter().map(text).collect())
 }

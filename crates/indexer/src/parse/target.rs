@@ -199,7 +199,7 @@ fn has_extension(name: &str, extensions: &[&str]) -> bool {
 }
 
 /// Whether each `]` closes a `[`: `[[1], [2]]` in prose is no link.
-fn brackets_match(text: &str) -> bool {
+pub(super) fn brackets_match(text: &str) -> bool {
     let mut depth = 0_usize;
     for c in text.chars().filter(|c| matches!(c, '[' | ']')) {
         match (c, depth) {

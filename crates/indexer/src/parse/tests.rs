@@ -190,6 +190,7 @@ fn typed_links_come_from_every_property() {
             &["topics: A", "topics: B", "topics: C"],
         ),
         ("several that YAML refuses", "topics: [[A]], [[B]]", &["topics: A", "topics: B"]),
+        ("several in quotes", "topics: \"[[A]]\", \"[[B]]\"", &["topics: A", "topics: B"]),
         ("within text", "about: \"see [[A]] there\"", &[]),
         ("Markdown", "topics: \"[a](b%20c.md)\"", &["topics: b c (a)"]),
         ("an address", "topics: \"[a](https://b.org)\"", &[]),
@@ -324,6 +325,9 @@ fn names_tags_and_order_come_from_the_frontmatter() {
     assert_eq!(inner.aliases, ["Luna", "Moon"]);
     for (yaml, aliases) in [("aliases: Smith, John", "Smith, John"), ("alias: [[X|Y]]", "Y")] {
         assert_eq!(read(&format!("---\n{yaml}\n---\n")).aliases, [aliases]);
+    }
+    for (yaml, tags) in [("[#proj, #idea]", ["proj", "idea"]), ("[to do, #b]", ["to do", "b"])] {
+        assert_eq!(read(&format!("---\ntags: {yaml}\n---\n")).tags, tags, "{yaml}");
     }
     assert_eq!(read("---\ntags: [to read, '#a/']\ntag: b\n---\n").tags, ["to read", "a", "b"]);
 }
