@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::memchr2_iter;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 use weft_model::link::INLINE_TYPE;
@@ -140,6 +140,7 @@ struct Walk<'b> {
     block_id: Option<Range<usize>>,
     /// Whether the last event began something, so that a tag may follow without a space.
     at_start: bool,
+    /// Before this byte no tag begins: one or a list of attributes has been met.
     tags_end: usize,
 }
 
@@ -382,8 +383,13 @@ impl<'b> Walk<'b> {
         }
         let source = &self.body.as_bytes()[range.clone()];
         self.block_id = block_id(self.body, &range);
-        for offset in memchr_iter(b'#', source) {
-            self.tag(range.start + offset, at_start && offset == 0);
+        for offset in memchr2_iter(b'#', b'{', source) {
+            let at = range.start + offset;
+            if source[offset] == b'#' {
+                self.tag(at, at_start && offset == 0);
+            } else if let Some(length) = attributes(&self.body[at..]) {
+                self.tags_end = at + length;
+            }
         }
         if !self.in_table {
             return hidden::marks(self.body, range, self.leaf, &mut self.marks);
@@ -533,13 +539,28 @@ pub(super) fn one_line(text: &str) -> String {
 /// A heading's text in one line, without attributes such as `{#id}` or `{: .class }`, and without the ` ^id` of a block.
 fn heading_text(text: &str) -> String {
     let line = one_line(text);
-    let bare = line
-        .strip_suffix('}')
-        .and_then(|rest| rest.rsplit_once('{'))
-        .filter(|(_, inner)| inner.trim_start_matches(':').trim_start().starts_with(['#', '.']));
-    let bare = bare.map_or(&*line, |(text, _)| text.trim_end());
+    let list = line.rfind('{').filter(|&at| attributes(&line[at..]) == Some(line.len() - at));
+    let bare = list.map_or(&*line, |at| line[..at].trim_end());
     let id = block_id(bare, &(0..bare.len()));
     id.map_or(bare, |id| bare[..id.start - 1].trim_end()).to_owned()
+}
+
+/// The length of the attributes at the front of `text` that name what stands beside them: `{#id .class key="value"}` or `{: #id }`.
+///
+/// A brace within ends the search, so that no text is looked at twice.
+fn attributes(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix('{')?;
+    let (inner, _) = rest.split_once(['{', '}', '\n', '\r'])?;
+    let length = inner.len() + 2;
+    let outside_quotes = inner.trim_start_matches(':').split('"').step_by(2);
+    let mut words = outside_quotes.flat_map(str::split_whitespace);
+    let names = |word: &str| word.len() > 1 && word.starts_with(['#', '.']);
+    let mut has_name = false;
+    let all = words.all(|word| {
+        has_name |= names(word);
+        names(word) || word.contains('=') || word == "-"
+    });
+    (text[..length].ends_with('}') && all && has_name).then_some(length)
 }
 
 /// Where the name in ` ^name` at the end of the text in `range` stands.

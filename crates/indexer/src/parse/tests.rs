@@ -352,6 +352,12 @@ fn inline_tags_are_words_of_any_script() {
         ),
         ("escaped", r"\#a", &[]),
         ("in comments and math", "%% #a %% $#c$ #d", &["d"]),
+        (
+            "attributes are none",
+            "## A { #a }\n\ntext\n{: #b k=\"x y\" }\n\n::: {.c #d}\n[e]{ #e_e_ - } #f\n:::",
+            &["f"],
+        ),
+        ("braces around more", "{ #a and #b } {#c { #d\n} { #e", &["a", "b", "d", "e"]),
         ("repeats", "#a #a #A", &["a", "A"]),
         ("a slash at the end", "#a/ #/b", &["a"]),
     ];
@@ -394,6 +400,11 @@ fn headings_are_what_readers_see_of_them() {
         ("math", "# The $E=mc^2$ law\n\n$x$ and y\n===", &["The $E=mc^2$ law", "$x$ and y"]),
         ("code", "# The `code` of <code>x</code>", &["The code of x"]),
         ("the name of a block", "# Head ^h1\n## x^2\n### Both ^h2 {#id}", &["Head", "x^2", "Both"]),
+        (
+            "braces",
+            "# The set {x=1}\n# In {.css}\n# Not {.css",
+            &["The set {x=1}", "In", "Not {.css"],
+        ),
     ];
     for (name, text, expected) in cases {
         let note = read(text);
@@ -543,6 +554,7 @@ fn depth_and_length_are_no_danger() {
         ("yaml maps", plain, format!("---\n{}---\n", "k: v: w\n".repeat(20_000))),
         ("links in yaml", plain, format!("---\na: [{}]\n---\n", "[[b]], ".repeat(20_000))),
         ("headings and comments", plain, "# a\n\n%%x%%\n\n".repeat(100_000)),
+        ("attributes never closed", plain, "{ #a ".repeat(100_000)),
         ("tags never closed", logseq, "#[[".repeat(350_000)),
         ("tags closed once", logseq, "#[[".repeat(350_000) + "a]]"),
     ];
