@@ -122,10 +122,10 @@ pub(super) fn plain(text: &str) -> Option<Plain> {
 }
 
 /// Whether `text` is an address, also in places where a name with a colon may stand.
-pub(super) fn is_address(text: &str) -> bool {
+fn is_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return text.starts_with("//") };
     let known = || SCHEMES_WITHOUT_HOST.iter().any(|known| scheme.eq_ignore_ascii_case(known));
-    is_scheme(scheme) && (rest.starts_with("//") || known())
+    has_scheme(text) && (rest.starts_with("//") || known())
 }
 
 /// Whether `text` begins with `scheme:` and no space follows, which is what tells an address where paths are written.
@@ -239,6 +239,9 @@ mod tests {
             ("Category:Plants", Some(("Category:Plants", ""))),
             ("https://example.org", None),
             ("mailto:a@example.org", None),
+            ("News: 2024", Some(("News: 2024", ""))),
+            ("About:\u{a0}me", Some(("About:\u{a0}me", ""))),
+            ("Tel:5", None),
             ("photo.PNG", None),
             ("photo.PNG.md", Some(("photo.PNG", ""))),
             ("board.canvas", None),

@@ -198,6 +198,7 @@ fn typed_links_come_from_every_property() {
         ("an attachment", "cover: [[a.png]]", &[]),
         ("parent as text", "parent: Plants", &["parent: Plants tentative"]),
         ("parent as link", "up: [[Plants]]", &["up: Plants"]),
+        ("a colon in a name", "parent: \"Data: a\"", &["parent: Data: a tentative"]),
         ("a number", "parent: 1.10", &["parent: 1.10 tentative"]),
         (
             "an address under source",
