@@ -195,7 +195,7 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
 
     let note = Note {
         path: path.clone(),
-        claimed_uri: properties::scalar(&entries, URI),
+        claimed_uri: properties::scalar(&entries, URI).map(|uri| nfc(&uri)),
         title,
         aliases,
         tags: without_repeats(tags.iter().map(|tag| nfc(tag)).collect()),

@@ -310,6 +310,7 @@ fn names_tags_and_order_come_from_the_frontmatter() {
         ("uri before id", "id: a\nuri: b", Some("b")),
         ("an empty uri", "id: a\nuri: ''", Some("a")),
         ("a date", "id: 2024-01-05", Some("2024-01-05")),
+        ("an accent written apart", "id: Cafe\u{301}", Some("Caf\u{e9}")),
         ("leading zeros", "id: 007", Some("007")),
         ("a truth value", "id: TRUE", Some("TRUE")),
         ("nothing", "id:", None),
