@@ -106,8 +106,10 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
             let details = info("PATH_TAKEN", [("path".to_owned(), path.clone())]);
             told(Code::AlreadyExists, text, details)
         }
-        WriteError::Io { .. } if is_full(error) => full(&text),
-        WriteError::Io { .. } => of(Code::FailedPrecondition, "FILE_SYSTEM", text),
+        WriteError::Io { .. } | WriteError::HalfMoved { .. } if is_full(error) => full(&text),
+        WriteError::Io { .. } | WriteError::HalfMoved { .. } => {
+            of(Code::FailedPrecondition, "FILE_SYSTEM", text)
+        }
         WriteError::Index(error) => of_index(error),
         WriteError::NotIndexed { .. } => of(Code::Unavailable, "NOT_INDEXED_YET", text),
     }

@@ -91,7 +91,7 @@ pub struct RewrittenLinks {
     pub n_left: usize,
 }
 
-/// Why something was not written. Nothing was changed, but for [`WriteError::NotIndexed`].
+/// Why something was not written. Nothing was changed, but for [`WriteError::NotIndexed`] and [`WriteError::HalfMoved`].
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// A field of the request cannot be used.
@@ -128,6 +128,20 @@ pub enum WriteError {
     #[error("cannot change `{path}`: {source}")]
     Io {
         /// The file, by its path in the vault.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A note has moved, and links to it could not be changed yet. They are before the next move begins, or at the next start.
+    #[error(
+        "`{from}` is `{to}` now, but the links in `{path}` could not be changed: {source}; that is done before the next move begins, or at the next start"
+    )]
+    HalfMoved {
+        /// Where the note was.
+        from: String,
+        /// Where it is.
+        to: String,
+        /// The file with the links, by its path in the vault.
         path: String,
         /// Why not.
         source: std::io::Error,

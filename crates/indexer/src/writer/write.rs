@@ -283,22 +283,31 @@ impl Writer {
         }
         let mut touched = vec![from.path.clone(), to.path.clone()];
         let mut links = left;
+        let mut trouble = None;
         for (Rewrite { path, file, links: Retargeted { n_links, n_left, .. }, .. }, edit) in
             rewrites.into_iter().zip(&moving.edits)
         {
             let (path, file) =
                 if path == from.path { (to.path.clone(), to.file.clone()) } else { (path, file) };
-            let is_done = edit.apply(&self.files, &file).unwrap_or(false);
+            let is_done = edit.apply(&self.files, &file).unwrap_or_else(|source| {
+                trouble.get_or_insert((path.to_string(), source));
+                false
+            });
             let (n_links, n_left) = if is_done { (n_links, n_left) } else { (0, n_left + n_links) };
             touched.push(path.clone());
             links.push(RewrittenLinks { path: path.to_string(), n_links, n_left });
         }
-        if let Err(error) = self.intend(None) {
+        links.sort_by(|a, b| a.path.cmp(&b.path));
+        if trouble.is_none()
+            && let Err(error) = self.intend(None)
+        {
             // Finished twice is finished.
             self.report(&error);
         }
-        links.sort_by(|a, b| a.path.cmp(&b.path));
-        self.wrote(&to, &touched, false, links)
+        let wrote = self.wrote(&to, &touched, false, links);
+        let Some((path, source)) = trouble else { return wrote };
+        let [from, to] = [&from, &to].map(|spot| spot.path.to_string());
+        Err(WriteError::HalfMoved { from, to, path, source })
     }
 
     /// Writes down what is about to be done, or that it is done.

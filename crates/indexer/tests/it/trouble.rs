@@ -247,6 +247,33 @@ fn a_checkpoint_without_room_takes_none() {
 }
 
 #[test]
+fn a_move_without_room_for_its_links_is_told_and_finished_with_the_next() {
+    let place = Place::new(&[
+        ("full/fern.md", b"[[bog/moss]]"),
+        ("bog/moss.md", b"soft"),
+        ("stone.md", b"hard"),
+    ]);
+    let disk = Arc::new(NoRoomFor(&["full"], AtomicBool::new(false)));
+    let gate = Arc::clone(&disk) as Arc<dyn Gate>;
+    let settings = IndexSettings { disk: Disk::behind(gate), ..place.settings() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    let move_to = |name: &str, to: &str| {
+        let (name, to, expected) = (name.to_owned(), to.to_owned(), Expected::Anything);
+        indexer.write(Write::Move { name, to, expected, rewrite_links: true })
+    };
+    let text = || std::fs::read_to_string(place.vault().join("full/fern.md")).expect("a file");
+    disk.1.store(true, Ordering::SeqCst);
+    let error = move_to("bog/moss", "moor/peat.md").expect_err("no room for the link");
+    let WriteError::HalfMoved { to, path, .. } = &error else { panic!("{error}") };
+    assert_eq!((to.as_str(), path.as_str()), ("moor/peat.md", "full/fern.md"));
+    assert_eq!(text(), "[[bog/moss]]");
+    disk.1.store(false, Ordering::SeqCst);
+    move_to("stone", "rock.md").expect("there is room again");
+    assert_eq!(text(), "[[moor/peat]]");
+}
+
+#[test]
 fn a_write_without_room_leaves_the_file_as_it_was() {
     let (place, disk, embedder) = (Place::new(FILES), FailingDisk::sound(), FakeEmbedder::new());
     let indexer = open(&place, &embedder, &disk).expect("an index");
