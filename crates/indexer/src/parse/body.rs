@@ -581,15 +581,26 @@ pub(super) fn tag_at(text: &str) -> Option<&str> {
     (tag.contains(names) && !tag.starts_with('/')).then_some(tag)
 }
 
-/// Letters, digits and marks of any script, pictographs with what joins them, and `_`, `-`, `/`.
+/// Letters, digits and marks of any script, emoji with what joins them, and `_`, `-`, `/`.
 fn is_tag_char(c: char) -> bool {
-    c.is_alphanumeric()
-        || matches!(c, '_' | '-' | '/')
-        || matches!(c, '\u{2600}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
-        || is_mark(c)
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '/') || is_emoji(c) || is_mark(c)
+}
+
+/// What has the property Emoji and is neither ASCII nor punctuation, with the signs of its kind around it, so that new ones are known.
+///
+/// Source: `emoji-data.txt` of Unicode 14.
+const fn is_emoji(c: char) -> bool {
+    matches!(
+        c,
+        '\u{A9}' | '\u{AE}' | '\u{2122}'
+            | '\u{2194}'..='\u{2199}' | '\u{21A9}'..='\u{21AA}' | '\u{2934}'..='\u{2935}'
+            | '\u{2300}'..='\u{23FF}' | '\u{25A0}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}'
+            | '\u{3030}' | '\u{303D}' | '\u{3297}' | '\u{3299}'
+            | '\u{1F000}'..='\u{1FAFF}'
+    )
 }
 
 /// Marks of a character, and what joins two.
 fn is_mark(c: char) -> bool {
-    matches!(c, '\u{200C}' | '\u{200D}') || is_combining_mark(c)
+    matches!(c, '\u{200C}' | '\u{200D}' | '\u{E0020}'..='\u{E007F}') || is_combining_mark(c)
 }
