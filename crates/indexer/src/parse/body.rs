@@ -405,7 +405,8 @@ impl<'b> Walk<'b> {
 
     fn tag(&mut self, hash: usize, at_start: bool) {
         let before = self.body[..hash].chars().next_back();
-        let free = before.is_none_or(char::is_whitespace) || (at_start && before != Some('\\'));
+        let divides = |c: char| c.is_whitespace() || (self.in_table && c == '|');
+        let free = before.is_none_or(divides) || (at_start && before != Some('\\'));
         if free
             && hash >= self.tags_end
             && let Some(tag) = tag_at(&self.body[hash + 1..])

@@ -358,6 +358,7 @@ fn inline_tags_are_words_of_any_script() {
                 "wow",
             ],
         ),
+        ("in cells", "|#a|b #c|\n|-|-|\n|#d|#e|\n\nno |#f|", &["a", "c", "d", "e"]),
         ("digits", "#12 #1/2 #12a #2024-01", &["12a", "2024-01"]),
         ("not after a letter", "a#b (#c) x#", &[]),
         ("at the front", "#a\n#b\n> #c\n>#d\n\n- #e\n- **#f**", &["a", "b", "c", "d", "e", "f"]),
