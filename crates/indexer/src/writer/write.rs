@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
 use weft_index::{Store, StoreError};
-use weft_model::{Link, NoteId, NotePath, Target, TextHash};
+use weft_model::id::without_markdown_extension;
+use weft_model::text::folds_to;
+use weft_model::{Link, NoteId, NotePath, Target, TextHash, fold};
 
 use super::look::How;
 use super::{Event, Writer};
@@ -54,18 +56,54 @@ struct Prospect {
     to: NotePath,
 }
 
+/// How a link holds the note it means, from the loosest way to the firmest.
+///
+/// A Markdown link that holds a file by its path is followed by readers that know no names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Hold {
+    /// By a name, or any way that no other reader knows.
+    Name,
+    /// By the path from the vault's root.
+    Root,
+    /// By the path from the linking note.
+    Relative,
+}
+
+impl Hold {
+    /// How a link of `from` holds `note`; nothing where it means another, or none.
+    fn of(notes: &NoteTable, from: NoteId, target: &Target, note: NoteId) -> Option<Self> {
+        let found = notes.target_from(target, from);
+        if found.note != Some(note) {
+            return None;
+        }
+        let is_path = || {
+            let path = notes.card(note).map(|card| without_markdown_extension(card.path));
+            path.is_some_and(|path| folds_to(path, &fold(&target.name)))
+        };
+        Some(match found.rule.filter(|_| target.syntax.is_markdown()) {
+            Some("relative") => Self::Relative,
+            Some("path") => Self::Root,
+            Some("uri") if is_path() => Self::Root,
+            Some(_) | None => Self::Name,
+        })
+    }
+}
+
 impl Prospect {
-    /// The note that a link means and will mean no more, if it stays as it is.
-    fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<NoteId> {
+    /// The note that a link means and will mean no more, or hold less firmly, if it stays as it is; and how it holds it.
+    fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<(NoteId, Hold)> {
         let meant = self.before.resolved(id)?.targets.get(at).copied().flatten()?;
-        let is_concerned = meant == self.moved || id == self.moved;
-        let now = self.after.target_from(&link.target, id).note;
-        (is_concerned && self.before.is_note(meant) && now != Some(meant)).then_some(meant)
+        if meant != self.moved && id != self.moved {
+            return None;
+        }
+        let was = Hold::of(&self.before, id, &link.target, meant)?;
+        (Hold::of(&self.after, id, &link.target, meant) < Some(was)).then_some((meant, was))
     }
 
     /// A name by which a link will mean what it does; nothing where it needs none, or there is none.
     fn respelled(&self, id: NoteId, at: usize, link: &Link) -> Option<String> {
-        spelling(&self.after, id, self.lost(id, at, link)?, &link.target)
+        let (meant, hold) = self.lost(id, at, link)?;
+        spelling(&self.after, id, meant, &link.target, hold)
     }
 
     /// The links of a note that will mean something else as they are; nothing without any.
@@ -602,31 +640,42 @@ fn refused(spot: &Spot, source: std::io::Error) -> WriteError {
     }
 }
 
-/// A name by which a link of `from` means `target`, in the manner of the one it had; nothing where none does.
-fn spelling(notes: &NoteTable, from: NoteId, target: NoteId, old: &Target) -> Option<String> {
+/// A name by which a link of `from` means `target`, in the manner of the one it had and as firmly, where one does; nothing where none means it.
+fn spelling(
+    notes: &NoteTable,
+    from: NoteId,
+    target: NoteId,
+    old: &Target,
+    hold: Hold,
+) -> Option<String> {
     let path = &notes.entry(target)?.note.path;
     let folder = notes.entry(from)?.note.path.folder();
     let (bare, name) = (path.without_extension(), old.name.as_str());
     let relative = relative(folder, bare);
-    let dotted =
-        if relative.starts_with("../") { relative.clone() } else { format!("./{relative}") };
+    let dotted = if relative.starts_with("../") { "" } else { "./" };
+    let dotted = format!("{dotted}{relative}");
     let rooted = format!("/{bare}");
     let is_dotted = name.starts_with("./") || name.starts_with("../");
     let manners = if is_dotted {
-        [dotted, rooted.clone(), bare.to_owned()]
+        [dotted, rooted, bare.to_owned()]
     } else if name.starts_with('/') {
-        [rooted.clone(), bare.to_owned(), relative]
+        [rooted, bare.to_owned(), relative]
+    } else if old.syntax.is_markdown() && hold == Hold::Root {
+        [bare.to_owned(), relative, rooted]
     } else if old.syntax.is_markdown() {
-        [relative, rooted.clone(), bare.to_owned()]
+        [relative, rooted, bare.to_owned()]
     } else if name.contains('/') {
-        [bare.to_owned(), rooted.clone(), relative]
+        [bare.to_owned(), rooted, relative]
     } else {
-        [path.stem().to_owned(), bare.to_owned(), rooted.clone()]
+        [path.stem().to_owned(), bare.to_owned(), rooted]
     };
-    manners.into_iter().find(|name| {
-        let target_of = Target { name: name.clone(), syntax: old.syntax };
-        notes.target_from(&target_of, from).note == Some(target)
-    })
+    let held = |name: String| {
+        let named = Target { name, syntax: old.syntax };
+        Some((Hold::of(notes, from, &named, target)?.min(hold), named.name))
+    };
+    // Of those that hold it equally well the last is the greatest.
+    let names = manners.into_iter().rev().filter_map(held);
+    names.max_by_key(|(hold, _)| *hold).map(|(_, name)| name)
 }
 
 /// `path` seen from `folder`, both from the vault's root.

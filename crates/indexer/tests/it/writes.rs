@@ -309,3 +309,71 @@ fn links_that_do_not_follow_a_note_are_counted() {
     );
     assert_eq!(std::fs::read_to_string(place.vault().join("fern.md")).expect("a file"), before);
 }
+
+/// A move of one note, with the files before and after, each under the path it has then, and what is told of their links.
+struct Moved {
+    name: &'static str,
+    from: &'static str,
+    to: &'static str,
+    files: &'static [(&'static str, &'static str, &'static str)],
+    links: &'static [(&'static str, usize, usize)],
+}
+
+#[test]
+fn links_lead_after_a_move_where_they_led() {
+    let cases = [
+        Moved {
+            name: "paths that a name would answer to as well",
+            from: "Old.md",
+            to: "dir/Old.md",
+            files: &[
+                (
+                    "s.md",
+                    "[x](Old.md) [y](Old.md#h) [z][1]\n\n[1]: Old.md\n",
+                    "[x](dir/Old.md) [y](dir/Old.md#h) [z][1]\n\n[1]: dir/Old.md\n",
+                ),
+                ("dir/Old.md", "[b](b.md) [me](Old.md)", "[b](../b.md) [me](Old.md)"),
+                ("b.md", "[[Old]] [o](/Old.md)", "[[Old]] [o](/dir/Old.md)"),
+                ("a/root.md", "[o](Old.md) [[Old]]", "[o](dir/Old.md) [[Old]]"),
+                ("a/up.md", "[o](../Old.md \"t\")", "[o](../dir/Old.md \"t\")"),
+            ],
+            links: &[
+                ("a/root.md", 1, 0),
+                ("a/up.md", 1, 0),
+                ("b.md", 1, 0),
+                ("dir/Old.md", 1, 0),
+                ("s.md", 3, 0),
+            ],
+        },
+        Moved {
+            name: "a Markdown link by name alone",
+            from: "a/Old.md",
+            to: "b/Old.md",
+            files: &[("s.md", "[x](Old.md)", "[x](Old.md)"), ("b/Old.md", "", "")],
+            links: &[],
+        },
+        Moved {
+            name: "the note that links moves below the other",
+            from: "s.md",
+            to: "sub/s.md",
+            files: &[("sub/s.md", "[x](Old.md)", "[x](../Old.md)"), ("Old.md", "", "")],
+            links: &[("sub/s.md", 1, 0)],
+        },
+    ];
+    for Moved { name, from, to, files, links } in cases {
+        let place = Place::new(&[]);
+        for (path, before, _) in files {
+            place.write(if *path == to { from } else { path }, before.as_bytes());
+        }
+        let indexer = place.open(&FakeEmbedder::new());
+        settle(&indexer);
+        let moved = move_to(&indexer, from, to).expect(name);
+        for (path, _, after) in files {
+            let text = std::fs::read_to_string(place.vault().join(path)).expect(path);
+            assert_eq!(text, *after, "{name}: {path}");
+        }
+        let told: Vec<_> =
+            moved.links.iter().map(|file| (&*file.path, file.n_links, file.n_left)).collect();
+        assert_eq!(told, links, "{name}");
+    }
+}
