@@ -10,8 +10,8 @@ use super::{code, notice};
 /// The property that lists links with their types.
 const LINKS: &str = "links";
 
-/// Properties in which a plain string is a link if it resolves.
-const TENTATIVE: &[&str] = &["parent", "up", "object", "source", "target"];
+/// Properties that say a note's place, in which a plain string is a link if it resolves.
+const PLACES: &[&str] = &["parent", "up", "object", "source", "target"];
 
 /// Where a note says its place among its siblings; the first that is a number counts.
 const ORDER: &[&str] = &["order", "nav_order", "weight", "position"];
@@ -87,7 +87,7 @@ fn scalars<'e>(entries: &'e [Entry], keys: &[&str]) -> impl Iterator<Item = &'e 
         .filter(|text| !text.is_empty())
 }
 
-/// The typed links, in the order written.
+/// The typed links, in the order written, those within a map in the order of its keys.
 pub(super) fn links(entries: &[Entry], diagnostics: &mut Vec<Diagnostic>) -> Vec<Link> {
     let mut links = Vec::new();
     for Entry { key, value, line } in entries {
@@ -99,16 +99,21 @@ pub(super) fn links(entries: &[Entry], diagnostics: &mut Vec<Diagnostic>) -> Vec
                 });
             }
         } else {
-            let tentative = TENTATIVE.iter().any(|name| key.eq_ignore_ascii_case(name));
             for item in value.items() {
-                property(key, item, tentative, &mut links);
+                property(key, item, says_place(key), &mut links);
             }
         }
     }
     links
 }
 
-/// One value of a property: a link, or under some names a plain string.
+fn says_place(key: &str) -> bool {
+    PLACES.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
+/// One value of a property: a link, or under some names a plain string, or what holds links, each with the type of the key it stands under.
+///
+/// A key further in says no place of the note, so there such a name is no type. As deep as YAML may be, so it may recurse.
 fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
     match item {
         Value::Text(text) => match body::links_only(text) {
@@ -119,11 +124,14 @@ fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
         Value::Number { text, .. } if tentative => {
             links.extend(named(kind, text, TargetSyntax::Tentative));
         }
-        Value::Null
-        | Value::Bool { .. }
-        | Value::Number { .. }
-        | Value::List(_)
-        | Value::Map(_) => {}
+        Value::List(items) => items.iter().for_each(|item| property(kind, item, false, links)),
+        Value::Map(map) => {
+            for (key, item) in map {
+                let kind = if key.is_empty() || says_place(key) { kind } else { key };
+                property(kind, item, false, links);
+            }
+        }
+        Value::Null | Value::Bool { .. } | Value::Number { .. } => {}
     }
 }
 

@@ -228,6 +228,16 @@ fn typed_links_come_from_every_property() {
             "links: [{id: \"https://a.org\"}]",
             &["links: https://a.org tentative"],
         ),
+        (
+            "nested",
+            "relations:\n  supports: [[b]]\n  refutes: [\"[[c]]\", d]\n  of:\n    - {by: [[e]], in: f}\n    - [[[g]]]",
+            &["by: e", "of: g", "refutes: c", "supports: b"],
+        ),
+        (
+            "nested names of places",
+            "cards:\n  - target: [[a]]\n    parent: b\nsource: {page: [[c]], id: d}",
+            &["cards: a", "page: c"],
+        ),
         ("order of keys", "z: [[A]]\na: [[B]]", &["z: A", "a: B"]),
     ];
     for (name, yaml, expected) in cases {
