@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use weft_model::Diagnostic;
 
-use super::{code, notice, warning};
+use super::{code, diagnostic};
 
 /// The text of a file, its byte order mark taken off.
 ///
@@ -27,7 +27,7 @@ pub(super) fn decode<'b>(bytes: &'b [u8], diagnostics: &mut Vec<Diagnostic>) -> 
     };
     if text.contains('\0') {
         let message = "The file holds NUL characters; they are kept as they are.";
-        diagnostics.push(notice(code::NUL_CHARACTERS, message, line_of(&text, '\0')));
+        diagnostics.push(diagnostic(code::NUL_CHARACTERS, message, line_of(&text, '\0')));
     }
     text
 }
@@ -52,14 +52,14 @@ fn utf_16(
     diagnostics.push(if broken {
         not_unicode("UTF-16", &text)
     } else {
-        notice(code::UTF_16, message, None)
+        diagnostic(code::UTF_16, message, None)
     });
     text
 }
 
 fn not_unicode(encoding: &str, text: &str) -> Diagnostic {
     let message = format!("Some bytes are not {encoding}; each stretch was read as U+FFFD.");
-    warning(code::NOT_UTF_8, message, line_of(text, char::REPLACEMENT_CHARACTER))
+    diagnostic(code::NOT_UTF_8, message, line_of(text, char::REPLACEMENT_CHARACTER))
 }
 
 /// The line, from 1, on which `sought` is first met.

@@ -3,7 +3,7 @@
 use weft_model::{Diagnostic, Value};
 
 use super::yaml::{self, Entry, Root};
-use super::{code, notice, target, warning};
+use super::{code, diagnostic, target};
 
 /// The entries of a frontmatter, each key once, in the order written.
 ///
@@ -14,7 +14,7 @@ pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<
         Ok(Root::Value(Value::Null)) if !holds_heading(yaml) => Vec::new(),
         Ok(Root::Value(_)) => {
             let message = "The text between the first two `---` is no mapping; it was read as part of the body.";
-            diagnostics.push(notice(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
+            diagnostics.push(diagnostic(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
             return None;
         }
         Err(broken) => {
@@ -22,7 +22,7 @@ pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<
                 "The frontmatter is broken ({}); what could be understood line by line was used.",
                 broken.reason
             );
-            diagnostics.push(warning(code::BROKEN_FRONTMATTER, message, Some(broken.line + 1)));
+            diagnostics.push(diagnostic(code::BROKEN_FRONTMATTER, message, Some(broken.line + 1)));
             recover(yaml)
         }
     };
@@ -44,7 +44,7 @@ fn without_repeats(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Ve
         } else {
             let message =
                 format!("The key `{}` stands there again; the last one counts.", entry.key);
-            diagnostics.push(warning(code::DUPLICATE_KEY, message, Some(entry.line + 1)));
+            diagnostics.push(diagnostic(code::DUPLICATE_KEY, message, Some(entry.line + 1)));
         }
     }
     kept.reverse();
@@ -166,7 +166,10 @@ mod tests {
     fn recovered(yaml: &str) -> Vec<(String, Value)> {
         let mut diagnostics = Vec::new();
         let entries = read(yaml, &mut diagnostics).expect("a mapping");
-        assert!(diagnostics.iter().any(|found| found.code == code::BROKEN_FRONTMATTER), "{yaml}");
+        assert!(
+            diagnostics.iter().any(|found| found.code == code::BROKEN_FRONTMATTER.name),
+            "{yaml}"
+        );
         entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
     }
 
@@ -217,14 +220,17 @@ mod tests {
         let entries = read("a: 1\nb: 2\na: 3\n", &mut diagnostics).expect("a mapping");
         let keys = entries.iter().map(|entry| (&*entry.key, entry.value.as_written()));
         assert_eq!(keys.collect::<Vec<_>>(), [("b", Some("2")), ("a", Some("3"))]);
-        assert_eq!((&*diagnostics[0].code, diagnostics[0].line), (code::DUPLICATE_KEY, Some(2)));
+        assert_eq!(
+            (&*diagnostics[0].code, diagnostics[0].line),
+            (code::DUPLICATE_KEY.name, Some(2))
+        );
     }
 
     #[test]
     fn prose_between_rules_is_no_frontmatter() {
         let mut diagnostics = Vec::new();
         assert_eq!(read("Some prose\nover two lines\n", &mut diagnostics), None);
-        assert_eq!(diagnostics[0].code, code::FRONTMATTER_NO_MAPPING);
+        assert_eq!(diagnostics[0].code, code::FRONTMATTER_NO_MAPPING.name);
         assert_eq!(read("# My heading\n", &mut diagnostics), None);
         for nothing in ["", "\n", "#comment\n"] {
             let entries = read(nothing, &mut diagnostics).map(|entries| entries.len());

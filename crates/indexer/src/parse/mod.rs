@@ -1,7 +1,7 @@
 //! A file's bytes to a note: never fails, whatever the bytes are.
 //!
 //! [`parse`] reads one file without looking at any other, so links stay as written until a graph resolves them.
-//! What cannot be understood becomes a [`Diagnostic`]; the rest is still found.
+//! What cannot be understood becomes a [`Diagnostic`] of one of the kinds in [`code`]; the rest is still found.
 //!
 //! The body begins after the frontmatter's closing mark; without frontmatter it is the whole file.
 //! A byte order mark says how a file is encoded and belongs to neither.
@@ -22,22 +22,6 @@
 //!
 //! An `__index.md` answers to the name of its folder, too, as nothing else there has the note's name.
 //! `uri` and `id` come before `note_id`, and a written `title` before `relation`.
-//!
-//! # Diagnostics
-//!
-//! | code | severity | meaning |
-//! |---|---|---|
-//! | `not-utf-8` | warning | some bytes are no text and were read as U+FFFD |
-//! | `utf-16` | notice | a byte order mark announced UTF-16, and it was read as such |
-//! | `nul-characters` | notice | the text holds NUL characters, which stay |
-//! | `too-long` | warning | the file is longer than offsets can say; its end was not read |
-//! | `unclosed-frontmatter` | warning | the first line opens a frontmatter that nothing closes; all of it is body |
-//! | `frontmatter-no-mapping` | notice | prose stands between two `---`; all of it is body |
-//! | `broken-frontmatter` | warning | the YAML is broken; each key was read for itself |
-//! | `duplicate-key` | warning | a key stands there twice; the last counts |
-//! | `link-entry` | notice | an entry of `links` names no target |
-//! | `no-scalar` | notice | `uri`, `id`, `note_id` or `title` holds a list or map, which names nothing |
-//! | `open-comment` | notice | a `%%` at the front of a line is never closed and hides nothing |
 
 mod body;
 mod decode;
@@ -55,36 +39,56 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use weft_model::text::nfc;
-use weft_model::{Diagnostic, Note, NotePath, Severity, Value};
+use weft_model::{Diagnostic, Note, NotePath, Value};
 
+use code::Code;
 use yaml::Entry;
 
-/// Stable names of diagnostics; the module's page says what each means.
+/// The kinds of diagnostics.
 pub mod code {
-    /// Some bytes are no text.
-    pub const NOT_UTF_8: &str = "not-utf-8";
-    /// The file is UTF-16.
-    pub const UTF_16: &str = "utf-16";
-    /// The text holds NUL characters.
-    pub const NUL_CHARACTERS: &str = "nul-characters";
-    /// The file is longer than offsets can say.
-    pub const TOO_LONG: &str = "too-long";
-    /// Nothing closes the frontmatter.
-    pub const UNCLOSED_FRONTMATTER: &str = "unclosed-frontmatter";
-    /// The frontmatter is TOML.
-    pub const TOML_FRONTMATTER: &str = "toml-frontmatter";
-    /// Prose stands where frontmatter would.
-    pub const FRONTMATTER_NO_MAPPING: &str = "frontmatter-no-mapping";
-    /// The YAML is broken.
-    pub const BROKEN_FRONTMATTER: &str = "broken-frontmatter";
-    /// A key stands there twice.
-    pub const DUPLICATE_KEY: &str = "duplicate-key";
+    use weft_model::Severity;
+
+    /// A kind of diagnostic.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Code {
+        /// Its stable name.
+        pub name: &'static str,
+        /// How much it takes away.
+        pub severity: Severity,
+    }
+
+    const fn notice(name: &'static str) -> Code {
+        Code { name, severity: Severity::Notice }
+    }
+
+    const fn warning(name: &'static str) -> Code {
+        Code { name, severity: Severity::Warning }
+    }
+
+    /// Some bytes are no text and were read as U+FFFD.
+    pub const NOT_UTF_8: Code = warning("not-utf-8");
+    /// A byte order mark announced UTF-16, and it was read as such.
+    pub const UTF_16: Code = notice("utf-16");
+    /// The text holds NUL characters, which stay.
+    pub const NUL_CHARACTERS: Code = notice("nul-characters");
+    /// The file is longer than offsets can say; its end was not read.
+    pub const TOO_LONG: Code = warning("too-long");
+    /// The first line opens a frontmatter that nothing closes; all of it is body.
+    pub const UNCLOSED_FRONTMATTER: Code = warning("unclosed-frontmatter");
+    /// The frontmatter is TOML, which is not read; all of it is body.
+    pub const TOML_FRONTMATTER: Code = warning("toml-frontmatter");
+    /// Prose stands between two `---`; all of it is body.
+    pub const FRONTMATTER_NO_MAPPING: Code = notice("frontmatter-no-mapping");
+    /// The YAML is broken; each key was read for itself.
+    pub const BROKEN_FRONTMATTER: Code = warning("broken-frontmatter");
+    /// A key stands there twice; the last counts.
+    pub const DUPLICATE_KEY: Code = warning("duplicate-key");
     /// An entry of `links` names no target.
-    pub const LINK_ENTRY: &str = "link-entry";
-    /// A name is a list or map.
-    pub const NO_SCALAR: &str = "no-scalar";
-    /// A comment is never closed.
-    pub const OPEN_COMMENT: &str = "open-comment";
+    pub const LINK_ENTRY: Code = notice("link-entry");
+    /// `uri`, `id`, `note_id` or `title` holds a list or map, which names nothing.
+    pub const NO_SCALAR: Code = notice("no-scalar");
+    /// A `%%` at the front of a line is never closed and hides nothing.
+    pub const OPEN_COMMENT: Code = notice("open-comment");
 }
 
 /// Stems of files that stand for their folder, the first that exists winning; compared with case folded.
@@ -135,7 +139,7 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
     let max_bytes = u32::MAX as usize;
     if bytes.len() > max_bytes {
         let message = "The file is longer than 4 GiB; what comes after was not read.";
-        diagnostics.push(warning(code::TOO_LONG, message, None));
+        diagnostics.push(diagnostic(code::TOO_LONG, message, None));
     }
     let text = decode::decode(&bytes[..bytes.len().min(max_bytes)], &mut diagnostics);
     let (mut entries, body) = frontmatter_and_body(&text, &mut diagnostics);
@@ -152,13 +156,13 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
     if let Some(at) = parts.open_comment {
         let line = front_lines + body[..at].matches('\n').count() + 1;
         let message = "The comment that `%%` begins here is never closed; it was read as text.";
-        diagnostics.push(notice(code::OPEN_COMMENT, message, u32::try_from(line).ok()));
+        diagnostics.push(diagnostic(code::OPEN_COMMENT, message, u32::try_from(line).ok()));
     }
     for key in URI.iter().chain(&["title"]) {
         if matches!(properties::value(&entries, key), Some(Value::List(_) | Value::Map(_))) {
             let message =
                 format!("`{key}` is a list or map, which names nothing; it was left out.");
-            diagnostics.push(notice(code::NO_SCALAR, message, None));
+            diagnostics.push(diagnostic(code::NO_SCALAR, message, None));
         }
     }
 
@@ -235,14 +239,14 @@ fn frontmatter_and_body<'t>(
     let mut lines = text.lines().map(str::trim_end);
     if lines.next() == Some("+++") && lines.any(|line| line == "+++") {
         let message = "TOML between lines `+++` is not read as frontmatter, but as text; YAML between lines `---` is.";
-        diagnostics.push(warning(code::TOML_FRONTMATTER, message, Some(1)));
+        diagnostics.push(diagnostic(code::TOML_FRONTMATTER, message, Some(1)));
     }
     let mut lines = text.lines();
     if lines.next().is_some_and(|line| line.trim_end() == "---")
         && lines.next().is_some_and(|line| line.contains(": ") || line.ends_with(':'))
     {
         let message = "No line `---` closes the frontmatter; all of the file was read as body.";
-        diagnostics.push(warning(code::UNCLOSED_FRONTMATTER, message, Some(1)));
+        diagnostics.push(diagnostic(code::UNCLOSED_FRONTMATTER, message, Some(1)));
     }
     (Vec::new(), text)
 }
@@ -295,14 +299,7 @@ fn without_repeats(names: Vec<String>) -> Vec<String> {
     names.into_iter().filter(|name| !name.is_empty() && known.insert(name.clone())).collect()
 }
 
-fn notice(code: &str, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
-    diagnostic(Severity::Notice, code, message.into(), line)
-}
-
-fn warning(code: &str, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
-    diagnostic(Severity::Warning, code, message.into(), line)
-}
-
-fn diagnostic(severity: Severity, code: &str, message: String, line: Option<u32>) -> Diagnostic {
-    Diagnostic { severity, code: code.to_owned(), message, line }
+fn diagnostic(code: Code, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
+    let Code { name, severity } = code;
+    Diagnostic { severity, code: name.to_owned(), message: message.into(), line }
 }

@@ -5,7 +5,7 @@ use weft_model::{Diagnostic, Link, LinkSource, Target, TargetSyntax, Value};
 use super::body;
 use super::target::{self, Plain};
 use super::yaml::{self, Entry};
-use super::{code, notice};
+use super::{code, diagnostic};
 
 /// The property that lists links with their types.
 const LINKS: &str = "links";
@@ -95,7 +95,7 @@ pub(super) fn links(entries: &[Entry], diagnostics: &mut Vec<Diagnostic>) -> Vec
             for item in value.items() {
                 listed(key, item, &mut links).unwrap_or_else(|| {
                     let message = "An entry of `links` has no `id`, `target` or `to` that can be read; it was left out.";
-                    diagnostics.push(notice(code::LINK_ENTRY, message, Some(line + 1)));
+                    diagnostics.push(diagnostic(code::LINK_ENTRY, message, Some(line + 1)));
                 });
             }
         } else {
