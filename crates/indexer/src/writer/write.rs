@@ -93,9 +93,6 @@ impl Prospect {
     /// The note that a link means and will mean no more, or hold less firmly, if it stays as it is; and how it holds it.
     fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<(NoteId, Hold)> {
         let meant = self.before.resolved(id)?.targets.get(at).copied().flatten()?;
-        if meant != self.moved && id != self.moved {
-            return None;
-        }
         let was = Hold::of(&self.before, id, &link.target, meant)?;
         (Hold::of(&self.after, id, &link.target, meant) < Some(was)).then_some((meant, was))
     }
@@ -112,6 +109,16 @@ impl Prospect {
         let links = entry.note.links.iter().enumerate();
         let n_left = links.filter(|(at, link)| self.lost(id, *at, link).is_some()).count();
         (n_left > 0).then(|| RewrittenLinks { path: self.path_of(id), n_links: 0, n_left })
+    }
+
+    /// The notes whose links may mean something else: those that link to the moved one, or will, and itself; by vault and path.
+    fn concerned(&self) -> Vec<NoteId> {
+        let inbound = |notes: &NoteTable| notes.graph().inbound(self.moved).to_vec();
+        let others = [inbound(&self.before), inbound(&self.after)].concat();
+        let ids = others.iter().map(|half| half.other).chain([self.moved]);
+        let place = |id: NoteId| self.before.card(id).map(|card| ((card.vault, card.path), id));
+        let places: BTreeMap<_, NoteId> = ids.filter_map(place).collect();
+        places.into_values().collect()
     }
 
     fn is_here(&self, id: NoteId) -> bool {
@@ -134,19 +141,6 @@ fn place_of(notes: &NoteTable, id: NoteId, with_vault: bool) -> Option<String> {
         Some(vault) => format!("{}:{}", vault.name, card.path),
         None => card.path.to_owned(),
     })
-}
-
-/// The notes whose links may mean something else when `moved` moves: those that link to it, and itself.
-fn concerned(notes: &NoteTable, moved: NoteId) -> impl Iterator<Item = NoteId> + '_ {
-    notes.graph().inbound(moved).iter().map(|half| half.other).chain([moved])
-}
-
-/// The same by vault and path, each once.
-fn concerned_in_order(prospect: &Prospect) -> Vec<NoteId> {
-    let Prospect { before, moved, .. } = prospect;
-    let place = |id: NoteId| before.card(id).map(|card| ((card.vault, card.path), id));
-    let places: BTreeMap<_, NoteId> = concerned(before, *moved).filter_map(place).collect();
-    places.into_values().collect()
 }
 
 /// Where a write is answered.
@@ -401,18 +395,16 @@ impl Writer {
         to: &NotePath,
         bytes: &[u8],
     ) -> Result<(Vec<Rewrite>, Vec<RewrittenLinks>), WriteError> {
+        let Some(prospect) = self.prospect(from, to, bytes) else { return Ok(Default::default()) };
         // What is rewritten must be what is indexed.
-        let before = &self.publisher.newest().notes;
-        let moved = before.at(from.vault, &from.path);
-        let concerned = moved.into_iter().flat_map(|moved| concerned(before, moved));
-        let cards = concerned.filter_map(|id| before.card(id));
+        let cards = prospect.concerned().into_iter().filter_map(|id| prospect.before.card(id));
         let here = cards.filter(|card| card.vault == from.vault);
         let paths: Vec<NotePath> = here.map(|card| NotePath::new(card.path)).collect();
         self.look(from.at, self.area(from.at, &paths), How::default())?;
         let Some(prospect) = self.prospect(from, to, bytes) else { return Ok(Default::default()) };
         let root = self.vaults[from.at].root.clone();
         let (mut rewrites, mut left) = (Vec::new(), Vec::new());
-        for id in concerned_in_order(&prospect) {
+        for id in prospect.concerned() {
             let before = &prospect.before;
             let (Some(entry), true) = (before.entry(id), prospect.is_here(id)) else {
                 left.extend(prospect.losing(id));
@@ -457,7 +449,7 @@ impl Writer {
     fn losing(&self, from: &Spot, to: &NotePath, bytes: &[u8]) -> Vec<RewrittenLinks> {
         let prospect = self.prospect(from, to, bytes);
         let losing = |prospect: Prospect| -> Vec<RewrittenLinks> {
-            concerned_in_order(&prospect).into_iter().filter_map(|id| prospect.losing(id)).collect()
+            prospect.concerned().into_iter().filter_map(|id| prospect.losing(id)).collect()
         };
         prospect.map(losing).unwrap_or_default()
     }

@@ -308,6 +308,13 @@ fn links_that_do_not_follow_a_note_are_counted() {
         told(&[("fern.md", 0, 3), ("other:fern.md", 0, 1), ("peat.md", 0, 1)])
     );
     assert_eq!(std::fs::read_to_string(place.vault().join("fern.md")).expect("a file"), before);
+    // `[[moss]]` means the other now, and would mean this one.
+    place.write("bog/moss.md", b"[[wall]]");
+    settle(&indexer);
+    assert_eq!(
+        move_as("vault:peat", "moss.md", false),
+        told(&[("fern.md", 0, 1), ("other:fern.md", 0, 1)])
+    );
 }
 
 /// A move of one note, with the files before and after, each under the path it has then, and what is told of their links.
@@ -343,6 +350,27 @@ fn links_lead_after_a_move_where_they_led() {
                 ("b.md", 1, 0),
                 ("dir/Old.md", 1, 0),
                 ("s.md", 3, 0),
+            ],
+        },
+        Moved {
+            name: "names that the moved note would take",
+            from: "in/idea.md",
+            to: "moss.md",
+            files: &[
+                ("s.md", "[[moss]] [[idea]]", "[[notes/moss]] [[moss]]"),
+                (
+                    "notes/t.md",
+                    "---\nup: moss\n---\n[[moss|m]]",
+                    "---\nup: notes/moss\n---\n[[notes/moss|m]]",
+                ),
+                ("notes/moss.md", "[m](moss.md) [[idea#x]]", "[m](moss.md) [[moss#x]]"),
+                ("moss.md", "[[moss]]", "[[notes/moss]]"),
+            ],
+            links: &[
+                ("moss.md", 1, 0),
+                ("notes/moss.md", 1, 0),
+                ("notes/t.md", 2, 0),
+                ("s.md", 2, 0),
             ],
         },
         Moved {
