@@ -137,6 +137,9 @@ pub fn folder_of(path: &str) -> &str {
 /// Extensions of files that are read as notes, without the dot, compared with case folded.
 pub const MARKDOWN_EXTENSIONS: &[&str] = &["md", "markdown"];
 
+/// Stems of files that stand for their folder, folded and compared with case folded; the first that exists wins.
+pub const FOLDER_NOTES: &[&str] = &["index", "readme", "_index", "__index"];
+
 /// `name` without its Markdown extension, if it has one and something stands before it.
 #[must_use]
 pub fn without_markdown_extension(name: &str) -> &str {

@@ -38,6 +38,7 @@ mod yaml;
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use weft_model::id::FOLDER_NOTES;
 use weft_model::text::nfc;
 use weft_model::{Diagnostic, Note, NotePath, Value};
 
@@ -90,9 +91,6 @@ pub mod code {
     /// A `%%` at the front of a line is never closed and hides nothing.
     pub const OPEN_COMMENT: Code = notice("open-comment");
 }
-
-/// Stems of files that stand for their folder, the first that exists winning; compared with case folded.
-pub const FOLDER_NOTES: &[&str] = &["index", "README", "_index", "__index"];
 
 /// The stem of a file that is a note with children in a Doughnut export, where the folder bears its name.
 const NOTEBOOK_NOTE: &str = "__index";
