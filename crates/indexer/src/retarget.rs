@@ -11,7 +11,7 @@ use weft_model::text::nfc;
 use weft_model::{Link, NotePath};
 
 use crate::offsets::Offsets;
-use crate::parse::{ParseOptions, parse};
+use crate::parse::{ParseOptions, read};
 
 /// What a Markdown destination may not hold as it is.
 const ESCAPED: &AsciiSet =
@@ -28,42 +28,65 @@ pub(crate) struct Retargeted {
     pub(crate) n_left: usize,
 }
 
-/// Points the links of `text` at the names that `wanted` gives, by the link's place among all of the note; nothing where none is to change.
+/// What becomes of a link when its note moves, or the one it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It leads where it led.
+    Kept,
+    /// It would lead elsewhere, and does not under this name.
+    Renamed(String),
+    /// It leads elsewhere under any name.
+    Lost,
+}
+
+/// The links of a text, those to files that are no notes after the others, and its body.
+fn links(path: &NotePath, text: &str, options: &ParseOptions) -> (Vec<Link>, String) {
+    let mut read = read(path, text.as_bytes(), options);
+    read.note.links.append(&mut read.files);
+    (read.note.links, read.note.body)
+}
+
+/// Points the links of `text` at the names that `fate` gives, by the link's place among all of the note, those to files that are no notes last; nothing where none is to change.
 pub(crate) fn retarget(
     path: &NotePath,
     text: &str,
     options: &ParseOptions,
-    wanted: impl Fn(usize, &Link) -> Option<String>,
+    fate: impl Fn(usize, &Link) -> Fate,
 ) -> Option<Retargeted> {
-    let links = parse(path, text.as_bytes(), options).0.links;
-    let wishes: Vec<(usize, String)> =
-        links.iter().enumerate().filter_map(|(at, link)| Some((at, wanted(at, link)?))).collect();
-    if wishes.is_empty() {
+    let (mut wishes, mut n_lost) = (Vec::new(), 0);
+    for (at, link) in links(path, text, options).0.iter().enumerate() {
+        match fate(at, link) {
+            Fate::Kept => {}
+            Fate::Renamed(name) => wishes.push((at, name)),
+            Fate::Lost => n_lost += 1,
+        }
+    }
+    if wishes.is_empty() && n_lost == 0 {
         return None;
     }
     let mut now = text.to_owned();
     let mut n_links = 0;
     // From the last to the first, so that what stands before keeps its place.
     for (at, name) in wishes.iter().rev() {
-        let known = parse(path, now.as_bytes(), options).0;
-        let Some(link) = known.links.get(*at) else { continue };
+        let (known, body) = links(path, &now, options);
+        let Some(link) = known.get(*at) else { continue };
         if link.target.name == *name {
             // A definition or a property that several links share was changed with another of them.
             n_links += 1;
             continue;
         }
-        let body_start = now.len() - known.body.len();
-        let places = candidates(&now, body_start, &known.body, link).into_iter();
+        let body_start = now.len() - body.len();
+        let places = candidates(&now, body_start, &body, link).into_iter();
         let tried = places.filter(|place| may_name(&now, place, link)).find_map(|place| {
             let edited = edit(&now, place, name)?;
-            let read = parse(path, edited.as_bytes(), options).0.links;
-            is_meant(&known.links, &read, *at, name, &wishes).then_some(edited)
+            let read = links(path, &edited, options).0;
+            is_meant(&known, &read, *at, name, &wishes).then_some(edited)
         });
         if let Some(edited) = tried {
             (now, n_links) = (edited, n_links + 1);
         }
     }
-    Some(Retargeted { text: now, n_links, n_left: wishes.len() - n_links })
+    Some(Retargeted { text: now, n_links, n_left: wishes.len() - n_links + n_lost })
 }
 
 /// Whether `after` is `before` but for the link at `at` and others with its target, which were meant to have the name they have now.
@@ -227,9 +250,11 @@ mod tests {
     use super::*;
 
     fn moved(text: &str, from: &str, to: &str) -> (String, usize, usize) {
-        let wanted = |_, link: &Link| (link.target.name == from).then(|| to.to_owned());
+        let fate = |_, link: &Link| {
+            if link.target.name == from { Fate::Renamed(to.to_owned()) } else { Fate::Kept }
+        };
         let path = NotePath::new("x.md");
-        match retarget(&path, text, &ParseOptions::default(), wanted) {
+        match retarget(&path, text, &ParseOptions::default(), fate) {
             Some(Retargeted { text, n_links, n_left }) => (text, n_links, n_left),
             None => (text.to_owned(), 0, 0),
         }

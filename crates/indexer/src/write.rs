@@ -33,7 +33,7 @@ pub enum Write {
         to: String,
         /// What must be there now.
         expected: Expected,
-        /// Whether links that would lose their note, or mean the moved one instead, are pointed at it anew, its own among them.
+        /// Whether links that would lose their note, or mean the moved one instead, are pointed at it anew, its own among them; so are its links to other files by a relative path.
         rewrite_links: bool,
     },
 }

@@ -16,7 +16,7 @@ use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax};
 
 use super::hidden::{self, Mark};
 use super::masks;
-use super::target::{self, Destination};
+use super::target::{self, Destination, Look};
 use crate::depth;
 use crate::offsets::Offsets;
 
@@ -40,6 +40,8 @@ pub(super) struct Body {
     pub(super) headings: Vec<Heading>,
     pub(super) blocks: Vec<Block>,
     pub(super) links: Vec<Link>,
+    /// Links to files that are no notes.
+    pub(super) files: Vec<Link>,
     /// Without repeats.
     pub(super) tags: Vec<String>,
     /// The byte at which a block comment begins that nothing ends.
@@ -115,6 +117,7 @@ struct Walk<'b> {
     /// Each with where its `id` stands.
     blocks: Vec<Found<Range<usize>>>,
     links: Vec<Found<Link>>,
+    files: Vec<Found<Link>>,
     tags: Vec<Found<&'b str>>,
     marks: Vec<Mark>,
     /// What stands between the tags of an element whose content is code, within a run of text.
@@ -151,6 +154,7 @@ impl<'b> Walk<'b> {
             headings: Vec::new(),
             blocks: Vec::new(),
             links: Vec::new(),
+            files: Vec::new(),
             tags: Vec::new(),
             marks: Vec::new(),
             code: Vec::new(),
@@ -235,11 +239,9 @@ impl<'b> Walk<'b> {
             walk.take(event, range);
         }
         let moved = |bytes: &Range<usize>| bytes.start + passage.start..bytes.end + passage.start;
-        self.links.extend(
-            walk.links
-                .into_iter()
-                .map(|Found { bytes, item }| Found { bytes: moved(&bytes), item }),
-        );
+        for (all, found) in [(&mut self.links, walk.links), (&mut self.files, walk.files)] {
+            all.extend(found.into_iter().map(|link| Found { bytes: moved(&link.bytes), ..link }));
+        }
         self.tags.extend(walk.tags.into_iter().map(|tag| {
             let bytes = moved(&tag.bytes);
             Found { item: &self.body[bytes.start + 1..bytes.end], bytes }
@@ -307,7 +309,10 @@ impl<'b> Walk<'b> {
         match tag {
             TagEnd::Link | TagEnd::Image => {
                 let link = self.open.pop().and_then(|open| self.link(open, &range));
-                self.links.extend(link.map(|item| Found { bytes: range, item }));
+                if let Some((item, is_file)) = link {
+                    let all = if is_file { &mut self.files } else { &mut self.links };
+                    all.push(Found { bytes: range, item });
+                }
                 return;
             }
             TagEnd::Emphasis
@@ -417,7 +422,8 @@ impl<'b> Walk<'b> {
         }
     }
 
-    fn link(&self, open: OpenLink<'_>, range: &Range<usize>) -> Option<Link> {
+    /// A link, and whether it leads to a file that is no note.
+    fn link(&self, open: OpenLink<'_>, range: &Range<usize>) -> Option<(Link, bool)> {
         let OpenLink { kind, destination, display } = open;
         let (found, is_path) = match kind {
             LinkType::WikiLink { has_pothole } => {
@@ -441,23 +447,24 @@ impl<'b> Walk<'b> {
             | LinkType::Autolink
             | LinkType::Email => return None,
         };
-        let Destination { name, fragment, is_file } = found;
-        let syntax = match (is_path, is_file) {
-            (true, false) => TargetSyntax::Markdown,
-            (true, true) => TargetSyntax::MarkdownToFile,
-            (false, false) => TargetSyntax::Wikilink,
-            (false, true) => TargetSyntax::WikilinkToFile,
+        let Destination { name, fragment, look } = found;
+        let syntax = match (is_path, look) {
+            (true, Look::Uncertain) => TargetSyntax::MarkdownToFile,
+            (true, Look::Note | Look::File) => TargetSyntax::Markdown,
+            (false, Look::Uncertain) => TargetSyntax::WikilinkToFile,
+            (false, Look::Note | Look::File) => TargetSyntax::Wikilink,
         };
         let shown = is_path || kind != LinkType::WikiLink { has_pothole: false };
         let display = Some(one_line(&display)).filter(|text| shown && !text.is_empty());
-        Some(Link {
+        let link = Link {
             kind: INLINE_TYPE.to_owned(),
             source: LinkSource::Inline,
             target: Target { name, syntax },
             fragment,
             display,
             span: None,
-        })
+        };
+        Some((link, look == Look::File))
     }
 
     /// The destination in `[[1]](destination)`, which other readers take for a Markdown link with brackets in its text.
@@ -490,8 +497,13 @@ impl<'b> Walk<'b> {
         let hidden = hidden::ranges(self.body, self.marks, self.code);
         let offsets = Offsets::new(self.body);
         let seen = |bytes: &Range<usize>| !hidden.covers(bytes.start);
-        // A link within the text of another ends first.
-        self.links.sort_by_key(|link| link.bytes.start);
+        let spanned = |mut links: Vec<Found<Link>>| -> Vec<Link> {
+            // A link within the text of another ends first.
+            links.sort_by_key(|link| link.bytes.start);
+            let seen = links.into_iter().filter(|link| seen(&link.bytes));
+            seen.map(|Found { bytes, item }| Link { span: Some(offsets.span(bytes)), ..item })
+                .collect()
+        };
         self.tags.sort_by_key(|tag| tag.bytes.start);
         let mut known = HashSet::new();
         Body {
@@ -515,12 +527,8 @@ impl<'b> Walk<'b> {
                     span: offsets.span(bytes),
                 })
                 .collect(),
-            links: self
-                .links
-                .into_iter()
-                .filter(|link| seen(&link.bytes))
-                .map(|Found { bytes, item }| Link { span: Some(offsets.span(bytes)), ..item })
-                .collect(),
+            links: spanned(self.links),
+            files: spanned(self.files),
             tags: self
                 .tags
                 .into_iter()

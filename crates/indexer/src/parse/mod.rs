@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 use weft_model::id::FOLDER_NOTES;
 use weft_model::text::nfc;
-use weft_model::{Diagnostic, Note, NotePath, Value};
+use weft_model::{Diagnostic, Link, Note, NotePath, Value};
 
 use code::Code;
 use yaml::Entry;
@@ -133,6 +133,20 @@ pub(crate) fn body_start(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
 /// Equal bytes give equal notes. `O(bytes)`; no nesting is too deep and no line too long.
 #[must_use]
 pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Vec<Diagnostic>) {
+    let Reading { note, diagnostics, files: _ } = read(path, bytes, options);
+    (note, diagnostics)
+}
+
+/// What was read of one file.
+pub(crate) struct Reading {
+    pub(crate) note: Note,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Links of the body to files that are no notes, which an index does not keep.
+    pub(crate) files: Vec<Link>,
+}
+
+/// Reads one file, and what only those want to know who write it.
+pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Reading {
     let mut diagnostics = Vec::new();
     let max_bytes = u32::MAX as usize;
     if bytes.len() > max_bytes {
@@ -212,7 +226,7 @@ pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Ve
         links,
         body: body.to_owned(),
     };
-    (note, diagnostics)
+    Reading { note, diagnostics, files: parts.files }
 }
 
 /// Whether the note asks to be kept out of the index: `indexed: false`.

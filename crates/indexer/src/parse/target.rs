@@ -66,30 +66,40 @@ const SCHEMES_WITHOUT_HOST: &[&str] = &[
     "xmpp",
 ];
 
-/// A note's name as links spell it, and the place within the note.
+/// What a destination names, by its look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// A note.
+    Note,
+    /// A file or a folder: it is a link only if a note answers to it.
+    Uncertain,
+    /// A file of a kind that is no note.
+    File,
+}
+
+/// A name as links spell it, and the place within what it names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) name: String,
     pub(super) fragment: Option<String>,
-    /// Whether it looks like a file or a folder: it is a link only if a note answers to it.
-    pub(super) is_file: bool,
+    pub(super) look: Look,
 }
 
 /// The destination of `[[inner]]`, without its display text.
 ///
-/// Nothing for a place within the linking note, an address, an attachment, or brackets that do not match.
+/// Nothing for a place within the linking note, an address, or brackets that do not match.
 pub(super) fn wikilink(inner: &str) -> Option<Destination> {
     if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
         return None;
     }
-    let is_file = |name: &str| has_extension(name, TEXTS);
-    let found = destination(inner.trim(), |text| Cow::Borrowed(text), is_file)?;
+    let is_text = |name: &str| has_extension(name, TEXTS);
+    let found = destination(inner.trim(), |text| Cow::Borrowed(text), is_text)?;
     (!is_walk(&found.name)).then_some(found)
 }
 
 /// The destination of a Markdown link, whose escapes are already undone.
 ///
-/// Nothing for a place within the linking note, an address or an attachment.
+/// Nothing for a place within the linking note, or an address.
 pub(super) fn markdown(written: &str) -> Option<Destination> {
     let written = written.trim();
     // Logseq: `[text]([[page]])` and `[text](((block)))`.
@@ -99,7 +109,7 @@ pub(super) fn markdown(written: &str) -> Option<Destination> {
     if has_scheme(written) || written.starts_with("//") || written.starts_with("((") {
         return None;
     }
-    destination(written, percent_decoded, is_file)
+    destination(written, percent_decoded, may_be_file)
 }
 
 /// What a plain string of the frontmatter may name.
@@ -116,9 +126,9 @@ pub(super) fn plain(text: &str) -> Option<Plain> {
     if is_address(text) || has_scheme(text) {
         return Some(Plain::Address(nfc(text)));
     }
-    let is_file = |name: &str| has_extension(name, TEXTS);
-    let found = destination(text, |text| Cow::Borrowed(text), is_file)?;
-    (!is_walk(&found.name) && !found.is_file).then_some(Plain::Name(found))
+    let is_text = |name: &str| has_extension(name, TEXTS);
+    let found = destination(text, |text| Cow::Borrowed(text), is_text)?;
+    (!is_walk(&found.name) && found.look == Look::Note).then_some(Plain::Name(found))
 }
 
 /// Whether `text` is an address, also in places where a name with a colon may stand.
@@ -139,27 +149,32 @@ fn is_scheme(scheme: &str) -> bool {
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// A name and a fragment; nothing without a name, or for an attachment. `is_file` tells by its look what may be no note.
+/// A name and a fragment; nothing without a name. `may_be_file` tells by its look what may be no note.
 fn destination(
     written: &str,
     decoded: fn(&str) -> Cow<'_, str>,
-    is_file: fn(&str) -> bool,
+    may_be_file: fn(&str) -> bool,
 ) -> Option<Destination> {
     let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
     let path = nfc(&decoded(name)).replace('\\', "/");
     let path = path.trim();
     let bare = without_markdown_extension(path);
     // `paper.pdf.md` is a note about a file, and says so.
-    let is_note = bare != path;
-    if !is_note && has_extension(bare, ATTACHMENTS) {
-        return None;
-    }
+    let look = if bare != path {
+        Look::Note
+    } else if has_extension(bare, ATTACHMENTS) {
+        Look::File
+    } else if may_be_file(bare) {
+        Look::Uncertain
+    } else {
+        Look::Note
+    };
     let name = bare.trim_end_matches('/').trim_end();
     let fragment = nfc(decoded(fragment).trim());
     (!name.is_empty()).then(|| Destination {
         name: name.to_owned(),
         fragment: (!fragment.is_empty()).then_some(fragment),
-        is_file: !is_note && is_file(bare),
+        look,
     })
 }
 
@@ -169,7 +184,7 @@ fn is_walk(name: &str) -> bool {
 }
 
 /// Whether `path` leads to a folder, or its last segment looks like a file's name that is no note's.
-fn is_file(path: &str) -> bool {
+fn may_be_file(path: &str) -> bool {
     if path.ends_with('/') || is_walk(path) {
         return true;
     }
@@ -216,7 +231,8 @@ mod tests {
     use super::*;
 
     fn pair(destination: Option<Destination>) -> Option<(String, String)> {
-        destination.map(|found| (found.name, found.fragment.unwrap_or_default()))
+        let note = destination.filter(|found| found.look != Look::File);
+        note.map(|found| (found.name, found.fragment.unwrap_or_default()))
     }
 
     #[test]
@@ -262,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_file_or_folder_is_told_from_names() {
-        let is_file = |found: Option<Destination>| found.expect("a name").is_file;
+        let is_file = |found: Option<Destination>| found.expect("a name").look == Look::Uncertain;
         for file in [
             "LICENSE",
             "../LICENSE-MIT",

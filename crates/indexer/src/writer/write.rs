@@ -8,16 +8,16 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
 use weft_index::{Store, StoreError};
-use weft_model::id::without_markdown_extension;
+use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, without_markdown_extension};
 use weft_model::text::folds_to;
-use weft_model::{Link, NoteId, NotePath, Target, TextHash, fold};
+use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash, fold};
 
 use super::look::How;
 use super::{Event, Writer};
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
-use crate::parse::{ParseOptions, body_start, parse};
-use crate::retarget::{Retargeted, retarget};
+use crate::parse::{ParseOptions, Reading, body_start, read};
+use crate::retarget::{Fate, Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
 use crate::{IndexError, Rescan, files};
@@ -52,7 +52,10 @@ struct Prospect {
     before: NoteTable,
     after: NoteTable,
     moved: NoteId,
+    /// Its links to files that are no notes.
+    files: Vec<Link>,
     vault: VaultId,
+    root: PathBuf,
     to: NotePath,
 }
 
@@ -97,17 +100,53 @@ impl Prospect {
         (Hold::of(&self.after, id, &link.target, meant) < Some(was)).then_some((meant, was))
     }
 
-    /// A name by which a link will mean what it does; nothing where it needs none, or there is none.
-    fn respelled(&self, id: NoteId, at: usize, link: &Link) -> Option<String> {
-        let (meant, hold) = self.lost(id, at, link)?;
-        spelling(&self.after, id, meant, &link.target, hold)
+    /// What becomes of a link, by its place among all of its note, those to files that are no notes last.
+    fn fate(&self, id: NoteId, at: usize, link: &Link) -> Fate {
+        let lost = self.lost(id, at, link);
+        let renamed = match lost {
+            Some((meant, hold)) => spelling(&self.after, id, meant, &link.target, hold),
+            None => self.refiled(id, at, link),
+        };
+        match renamed {
+            Some(name) => Fate::Renamed(name),
+            None if lost.is_some() => Fate::Lost,
+            None => Fate::Kept,
+        }
     }
 
-    /// The links of a note that will mean something else as they are; nothing without any.
+    /// The path of the file that a link of the moved note leads to, where that is no note and another from there.
+    fn refiled(&self, id: NoteId, at: usize, link: &Link) -> Option<String> {
+        let Target { name, syntax } = &link.target;
+        let folders = [self.before.card(id)?.path, self.to.as_str()].map(folder_of);
+        let meant = self.before.resolved(id)?.targets.get(at).copied().flatten();
+        let is_path = match syntax {
+            TargetSyntax::Markdown | TargetSyntax::MarkdownToFile => !name.starts_with('/'),
+            // What another one names is found wherever it lies.
+            TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile => is_dotted(name),
+            TargetSyntax::Listed | TargetSyntax::Tentative => false,
+        };
+        if id != self.moved || !is_path || meant.is_some_and(|note| self.before.is_note(note)) {
+            return None;
+        }
+        let target = from_root(folders[0], name);
+        // Some programs write a path from the root, or a mere name, likewise.
+        let extensions = [""].into_iter().chain(MARKDOWN_EXTENSIONS.iter().copied());
+        let mut files = extensions.map(|extension| {
+            let dot = if extension.is_empty() { "" } else { "." };
+            self.root.join(format!("{target}{dot}{extension}"))
+        });
+        let is_there = is_dotted(name) || files.any(|file| file.exists());
+        let now = relative(folders[1], &target);
+        let now = if name.starts_with("./") { dotted(now) } else { now };
+        (is_there && !target.is_empty() && from_root(folders[1], name) != target).then_some(now)
+    }
+
+    /// The links of a note that will lead elsewhere as they are; nothing without any.
     fn losing(&self, id: NoteId) -> Option<RewrittenLinks> {
         let entry = self.before.entry(id)?;
-        let links = entry.note.links.iter().enumerate();
-        let n_left = links.filter(|(at, link)| self.lost(id, *at, link).is_some()).count();
+        let files = self.files.iter().filter(|_| id == self.moved);
+        let links = entry.note.links.iter().chain(files).enumerate();
+        let n_left = links.filter(|(at, link)| self.fate(id, *at, link) != Fate::Kept).count();
         (n_left > 0).then(|| RewrittenLinks { path: self.path_of(id), n_links: 0, n_left })
     }
 
@@ -421,8 +460,9 @@ impl Writer {
             let hash = TextHash(hash_of(&bytes));
             let links = match String::from_utf8(bytes) {
                 Ok(text) if hash == entry.file.hash => {
-                    let respelled = |at: usize, link: &Link| prospect.respelled(id, at, link);
-                    retarget(&path, &text, &self.settings.parse, respelled)
+                    retarget(&path, &text, &self.settings.parse, |at, link| {
+                        prospect.fate(id, at, link)
+                    })
                 }
                 // It is in another encoding, or was saved this instant.
                 Ok(_) | Err(_) => {
@@ -430,16 +470,14 @@ impl Writer {
                     continue;
                 }
             };
-            let losing = prospect.losing(id);
-            let n_lost = losing.as_ref().map_or(0, |losing| losing.n_left);
             match links {
                 Some(links) if links.n_links > 0 => {
-                    // What no name would lead to is left as well.
-                    let n_left = links.n_left.max(n_lost.saturating_sub(links.n_links));
-                    let links = Retargeted { n_left, ..links };
                     rewrites.push(Rewrite { path, file, before: hash, links });
                 }
-                Some(_) | None => left.extend(losing),
+                Some(Retargeted { n_links, n_left, .. }) => {
+                    left.push(RewrittenLinks { path: prospect.path_of(id), n_links, n_left });
+                }
+                None => {}
             }
         }
         Ok((rewrites, left))
@@ -459,11 +497,12 @@ impl Writer {
         let before = self.publisher.newest().notes.clone();
         let moved = before.at(from.vault, &from.path)?;
         let entry = before.entry(moved)?;
-        let (note, _) = parse(to, bytes, &self.settings.parse);
+        let Reading { note, files, .. } = read(to, bytes, &self.settings.parse);
         let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
         let change = Change::Move(from.path.clone(), Arc::new(entry));
         let after = before.edited(&[change]).0;
-        Some(Prospect { before, after, moved, vault: from.vault, to: to.clone() })
+        let (vault, root, to) = (from.vault, self.vaults[from.at].root.clone(), to.clone());
+        Some(Prospect { before, after, moved, files, vault, root, to })
     }
 
     /// Looks at what was touched, and tells what is there now.
@@ -644,12 +683,9 @@ fn spelling(
     let folder = notes.entry(from)?.note.path.folder();
     let (bare, name) = (path.without_extension(), old.name.as_str());
     let relative = relative(folder, bare);
-    let dotted = if relative.starts_with("../") { "" } else { "./" };
-    let dotted = format!("{dotted}{relative}");
     let rooted = format!("/{bare}");
-    let is_dotted = name.starts_with("./") || name.starts_with("../");
-    let manners = if is_dotted {
-        [dotted, rooted, bare.to_owned()]
+    let manners = if is_dotted(name) {
+        [dotted(relative), rooted, bare.to_owned()]
     } else if name.starts_with('/') {
         [rooted, bare.to_owned(), relative]
     } else if old.syntax.is_markdown() && hold == Hold::Root {
@@ -668,6 +704,29 @@ fn spelling(
     // Of those that hold it equally well the last is the greatest.
     let names = manners.into_iter().rev().filter_map(held);
     names.max_by_key(|(hold, _)| *hold).map(|(_, name)| name)
+}
+
+/// Whether a name says that it is a path from the linking note.
+fn is_dotted(name: &str) -> bool {
+    name.starts_with("./") || name.starts_with("../")
+}
+
+/// A path from the linking note, so that it says that it is one.
+fn dotted(relative: String) -> String {
+    if is_dotted(&relative) { relative } else { format!("./{relative}") }
+}
+
+/// `name` seen from the vault's root, where it stands in `folder`; `..` at the front where it leads out of the vault.
+fn from_root(folder: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(name.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|above| *above != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// `path` seen from `folder`, both from the vault's root.

@@ -310,10 +310,15 @@ fn links_that_do_not_follow_a_note_are_counted() {
     assert_eq!(std::fs::read_to_string(place.vault().join("fern.md")).expect("a file"), before);
     // `[[moss]]` means the other now, and would mean this one.
     place.write("bog/moss.md", b"[[wall]]");
+    place.write("peat.md", b"![](./x.png)");
     settle(&indexer);
     assert_eq!(
         move_as("vault:peat", "moss.md", false),
         told(&[("fern.md", 0, 1), ("other:fern.md", 0, 1)])
+    );
+    assert_eq!(
+        move_as("vault:/moss", "moor/moss.md", false),
+        told(&[("fern.md", 0, 1), ("moor/moss.md", 0, 1), ("other:fern.md", 0, 1)])
     );
 }
 
@@ -372,6 +377,43 @@ fn links_lead_after_a_move_where_they_led() {
                 ("notes/t.md", 2, 0),
                 ("s.md", 2, 0),
             ],
+        },
+        Moved {
+            name: "files that are no notes, where the moved one has a path to them",
+            from: "a/n.md",
+            to: "b/c/n.md",
+            files: &[
+                (
+                    "b/c/n.md",
+                    "![](img/x.png) [d](./d.pdf \"t\") ![z][1] [l](LICENSE) [p](private.md#h)\n\n\
+                     [1]: img/z.png\n",
+                    "![](../../a/img/x.png) [d](../../a/d.pdf \"t\") ![z][1] [l](../../a/LICENSE) \
+                     [p](../../a/private.md#h)\n\n[1]: ../../a/img/z.png\n",
+                ),
+                ("a/img/x.png", "x", "x"),
+                ("a/img/z.png", "z", "z"),
+                ("a/LICENSE", "free", "free"),
+                ("a/private.md", "---\nindexed: false\n---\n", "---\nindexed: false\n---\n"),
+            ],
+            links: &[("b/c/n.md", 5, 0)],
+        },
+        Moved {
+            name: "files that are found otherwise, or nowhere, stay as they are written",
+            from: "a/n.md",
+            to: "b/n.md",
+            files: &[
+                (
+                    "b/n.md",
+                    "![[x.png]] ![[./x.png]] ![](/a/x.png) ![](https://e.org/x.png) ![](y.png) \
+                     ![](x.png?raw=1) `![](x.png)` [t](todo.md) ![](../c.png) [![](x.png)](x.png)",
+                    "![[x.png]] ![[../a/x.png]] ![](/a/x.png) ![](https://e.org/x.png) ![](y.png) \
+                     ![](x.png?raw=1) `![](x.png)` [t](todo.md) ![](../c.png) \
+                     [![](../a/x.png)](../a/x.png)",
+                ),
+                ("a/x.png", "x", "x"),
+                ("y.png", "y", "y"),
+            ],
+            links: &[("b/n.md", 3, 0)],
         },
         Moved {
             name: "a Markdown link by name alone",
