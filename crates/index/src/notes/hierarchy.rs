@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use weft_model::id::FOLDER_NOTES;
 use weft_model::{LinkSource, NoteId, NotePath, fold};
 
 use super::directory::within;
 use super::{NoteTable, VaultId};
-
-/// File names, without extension and folded, that stand for their folder, the first wins.
-const FOLDER_NOTES: [&str; 4] = ["index", "readme", "_index", "__index"];
 
 /// Finds the notes that stand for folders, and remembers them: the notes of a folder lie below the same.
 pub(super) struct FolderNotes<'t> {
