@@ -1,21 +1,27 @@
 //! Links of a file, pointed elsewhere.
 //!
 //! The text is edited where links stand, and read again: an edit counts only if it changed the targets it was meant to change and nothing else.
+//! All links are edited at once, so that a file is read twice however many it has; only where that is not what was meant, fewer and fewer are.
 
-use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_encode_byte;
 use weft_model::id::without_markdown_extension;
-use weft_model::text::nfc;
-use weft_model::{Link, NotePath};
+use weft_model::{Link, LinkSource, Note, NotePath, TargetSyntax};
 
 use crate::offsets::Offsets;
-use crate::parse::{ParseOptions, read};
+use crate::parse::target::{self, Destination, Plain};
+use crate::parse::yaml::{Scalar, Style, is_plain, quoted, within_quotes};
+use crate::parse::{ParseOptions, Reading, read, scalars};
 
-/// What a Markdown destination may not hold as it is.
-const ESCAPED: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'(').add(b')').add(b'<').add(b'>').add(b'#').add(b'%');
+/// How often a text is read again at most, and how many bytes are read in all: the thread that writes does nothing else meanwhile.
+const MAX_READINGS: usize = 1000;
+const MAX_BYTES: usize = 1 << 28;
+
+/// Readings that every text may cost.
+const MIN_READINGS: usize = 16;
 
 /// A file whose links point elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,210 +45,463 @@ pub(crate) enum Fate {
     Lost,
 }
 
-/// The links of a text, those to files that are no notes after the others, and its body.
-fn links(path: &NotePath, text: &str, options: &ParseOptions) -> (Vec<Link>, String) {
-    let mut read = read(path, text.as_bytes(), options);
-    read.note.links.append(&mut read.files);
-    (read.note.links, read.note.body)
-}
-
 /// Points the links of `text` at the names that `fate` gives, by the link's place among all of the note, those to files that are no notes last; nothing where none is to change.
+///
+/// Links are left where `go_on` says no before their turn comes.
 pub(crate) fn retarget(
     path: &NotePath,
     text: &str,
     options: &ParseOptions,
     fate: impl Fn(usize, &Link) -> Fate,
+    go_on: impl Fn() -> bool,
 ) -> Option<Retargeted> {
-    let (mut wishes, mut n_lost) = (Vec::new(), 0);
-    for (at, link) in links(path, text, options).0.iter().enumerate() {
+    let known = |text: &str| Known::new(read(path, text.as_bytes(), options));
+    let mut now = (text.to_owned(), known(text));
+    let (mut wishes, mut n_lost) = (BTreeMap::new(), 0);
+    for (at, link) in now.1.links.iter().enumerate() {
         match fate(at, link) {
             Fate::Kept => {}
-            Fate::Renamed(name) => wishes.push((at, name)),
+            Fate::Renamed(name) => drop(wishes.insert(at, name)),
             Fate::Lost => n_lost += 1,
         }
     }
     if wishes.is_empty() && n_lost == 0 {
         return None;
     }
-    let mut now = text.to_owned();
-    let mut n_links = 0;
-    // From the last to the first, so that what stands before keeps its place.
-    for (at, name) in wishes.iter().rev() {
-        let (known, body) = links(path, &now, options);
-        let Some(link) = known.get(*at) else { continue };
-        if link.target.name == *name {
-            // A definition or a property that several links share was changed with another of them.
-            n_links += 1;
-            continue;
+    let is_met = |known: &Known, at: usize| {
+        known.links.get(at).is_some_and(|link| wishes.get(&at) == Some(&link.target.name))
+    };
+    let mut n_readings = (MAX_BYTES / text.len().max(1)).clamp(MIN_READINGS, MAX_READINGS);
+    // From the last to the first, so that what is alike is told apart by its place.
+    let mut batches: Vec<Vec<usize>> = vec![wishes.keys().copied().collect()];
+    while let Some(batch) = batches.pop() {
+        if n_readings == 0 || !go_on() {
+            break;
         }
-        let body_start = now.len() - body.len();
-        let places = candidates(&now, body_start, &body, link).into_iter();
-        let tried = places.filter(|place| may_name(&now, place, link)).find_map(|place| {
-            let edited = edit(&now, place, name)?;
-            let read = links(path, &edited, options).0;
-            is_meant(&known, &read, *at, name, &wishes).then_some(edited)
+        // A definition or a property that several links share is changed with another of them.
+        let batch: Vec<usize> = batch.into_iter().filter(|at| !is_met(&now.1, *at)).collect();
+        let page = Page::new(&now.0, &now.1);
+        let choices = batch.iter().map(|at| (*at, page.splices(*at, &wishes[at])));
+        let choices: Vec<_> = choices.filter(|(_, splices)| !splices.is_empty()).collect();
+        let attempts: Vec<Vec<Splice>> = match &*choices {
+            [] => continue,
+            [(_, splices)] => splices.iter().map(|splice| vec![splice.clone()]).collect(),
+            choices => vec![choices.iter().map(|(_, splices)| splices[0].clone()).collect()],
+        };
+        let met = attempts.into_iter().take(n_readings).find_map(|splices| {
+            let edited = spliced(&now.0, splices)?;
+            n_readings -= 1;
+            let read = known(&edited);
+            let is_whole = choices.iter().all(|(at, _)| is_met(&read, *at));
+            (is_whole && now.1.becomes(&read, &wishes)).then_some((edited, read))
         });
-        if let Some(edited) = tried {
-            (now, n_links) = (edited, n_links + 1);
+        match met {
+            Some(met) => now = met,
+            None if choices.len() > 1 => {
+                let (first, second) = choices.split_at(choices.len() / 2);
+                batches
+                    .extend([first, second].map(|half| half.iter().map(|(at, _)| *at).collect()));
+            }
+            None => {}
         }
     }
-    Some(Retargeted { text: now, n_links, n_left: wishes.len() - n_links + n_lost })
+    let n_links = wishes.keys().filter(|at| is_met(&now.1, **at)).count();
+    Some(Retargeted { text: now.0, n_links, n_left: wishes.len() - n_links + n_lost })
 }
 
-/// Whether `after` is `before` but for the link at `at` and others with its target, which were meant to have the name they have now.
-fn is_meant(
-    before: &[Link],
-    after: &[Link],
-    at: usize,
-    name: &str,
-    wishes: &[(usize, String)],
-) -> bool {
-    let link = &before[at];
-    let unmoved = |link: &Link| Link { span: None, ..link.clone() };
-    let mut pairs = before.iter().zip(after).enumerate();
-    before.len() == after.len()
-        && pairs.all(|(at, (old, new))| {
-            let (old, new) = (unmoved(old), unmoved(new));
-            let mut renamed = old.clone();
-            name.clone_into(&mut renamed.target.name);
-            let was_meant = || wishes.iter().any(|(wished, to)| *wished == at && to == name);
-            old == new || (old.target == link.target && new == renamed && was_meant())
-        })
-        && after.get(at).is_some_and(|new| new.target.name == name)
+/// What was read of a text.
+struct Known {
+    note: Note,
+    /// Those to files that are no notes after the others.
+    links: Vec<Link>,
+    /// What is wrong, and on which line.
+    trouble: Vec<(String, Option<u32>)>,
 }
 
-/// Whether what stands at a place may be the target of `link`: to try each place means to read all of the text again.
-fn may_name(text: &str, place: &Place, link: &Link) -> bool {
-    let written = text.get(place.bytes.clone()).unwrap_or_default();
-    let decoded = match place.manner {
-        Manner::Plain => Cow::Borrowed(written),
-        Manner::Encoded => percent_decode_str(written).decode_utf8().unwrap_or_default(),
-    };
-    let name = nfc(decoded.trim()).replace('\\', "/");
-    let name = without_markdown_extension(&name).trim_end_matches('/');
-    // What is escaped in Markdown or YAML, or by character references, is not told from here.
-    name == link.target.name || written.contains(['\\', '&'])
+impl Known {
+    fn new(reading: Reading) -> Self {
+        let Reading { mut note, diagnostics, mut files } = reading;
+        let mut links = std::mem::take(&mut note.links);
+        links.append(&mut files);
+        let trouble = diagnostics.into_iter().map(|found| (found.code, found.line)).collect();
+        Self { note, links, trouble }
+    }
+
+    /// Whether `after` is the same but for links that have the names they were to have, and what is made of them.
+    fn becomes(&self, after: &Self, wishes: &BTreeMap<usize, String>) -> bool {
+        let unmoved = |link: &Link| Link { span: None, ..link.clone() };
+        let mut renamed: Vec<&Link> = Vec::new();
+        let mut pairs = self.links.iter().zip(&after.links).enumerate();
+        let are_meant = self.links.len() == after.links.len()
+            && pairs.all(|(at, (old, new))| {
+                if old.target == new.target {
+                    return unmoved(old) == unmoved(new);
+                }
+                renamed.push(old);
+                let mut meant = unmoved(old);
+                wishes.get(&at).is_some_and(|name| {
+                    name.clone_into(&mut meant.target.name);
+                    meant == unmoved(new)
+                })
+            });
+        let (old, new) = (&self.note, &after.note);
+        let is_linking = |key: &str| {
+            let kinds = renamed.iter().filter(|link| link.source == LinkSource::Typed);
+            key.eq_ignore_ascii_case("links") || kinds.into_iter().any(|link| link.kind == *key)
+        };
+        let pairs = old.properties.iter().zip(&new.properties);
+        let is_same = old.properties == new.properties;
+        are_meant
+            && self.trouble == after.trouble
+            && old.properties.len() == new.properties.len()
+            && pairs.into_iter().all(|((key, old), (new_key, new))| {
+                key == new_key && (old == new || is_linking(key))
+            })
+            && (!is_same || old.tags == new.tags)
+            && old.blocks.iter().map(|block| &block.id).eq(new.blocks.iter().map(|block| &block.id))
+            && old.headings.iter().map(|it| it.level).eq(new.headings.iter().map(|it| it.level))
+    }
+}
+
+/// Bytes of a text, and what is to stand there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Splice {
+    start: usize,
+    end: usize,
+    written: String,
+}
+
+/// The text with all of `splices`; nothing where they stand in each other's way.
+fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
+    splices.sort();
+    splices.dedup();
+    let (mut edited, mut at) = (String::with_capacity(text.len()), 0);
+    for Splice { start, end, written } in splices {
+        edited.push_str(text.get(at..start)?);
+        edited.push_str(&written);
+        at = end;
+    }
+    edited.push_str(text.get(at..)?);
+    Some(edited)
 }
 
 /// How a name is written at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
-    /// As it is.
-    Plain,
-    /// Percent-encoded.
-    Encoded,
+enum Form {
+    /// Between `[[` and `]]`.
+    Wikilink,
+    /// In a Markdown link or a definition.
+    Destination { in_angles: bool },
+    /// As a value of the frontmatter.
+    Value,
 }
 
 /// Bytes of a text that name a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     bytes: Range<usize>,
-    manner: Manner,
+    form: Form,
+    /// How the value of the frontmatter is written that it stands in; nothing in a body.
+    style: Option<Style>,
 }
 
-/// Where the target of `link` may be written, the likeliest first.
-fn candidates(text: &str, body_start: usize, body: &str, link: &Link) -> Vec<Place> {
-    match link.span {
-        Some(span) => {
-            let bytes = Offsets::new(body).bytes(span);
-            let at = body_start + bytes.start..body_start + bytes.end;
-            let mut places = in_links(text, at);
-            places.extend(definitions(text, body_start).into_iter().rev());
-            places
+/// A text, and where the targets of its links may be written.
+struct Page<'t> {
+    text: &'t str,
+    links: &'t [Link],
+    body_start: usize,
+    offsets: Offsets<'t>,
+    scalars: Vec<Scalar>,
+    /// Those of typed links, in text order.
+    front: OnceCell<Vec<Place>>,
+    /// Those of the definitions of the body, with their labels.
+    definitions: OnceCell<Vec<(String, Place)>>,
+}
+
+impl<'t> Page<'t> {
+    fn new(text: &'t str, known: &'t Known) -> Self {
+        let body = &known.note.body;
+        let (front, definitions) = (OnceCell::new(), OnceCell::new());
+        let (body_start, offsets) = (text.len() - body.len(), Offsets::new(body));
+        let scalars = scalars(text);
+        Self { text, links: &known.links, body_start, offsets, scalars, front, definitions }
+    }
+
+    /// The ways to give the link at `at` the name, the likeliest first.
+    fn splices(&self, at: usize, name: &str) -> Vec<Splice> {
+        let link = &self.links[at];
+        let places = match link.span {
+            Some(span) => {
+                let bytes = self.offsets.bytes(span);
+                self.inline(link, self.body_start + bytes.start..self.body_start + bytes.end)
+            }
+            None => self.typed(at),
+        };
+        places.iter().filter_map(|place| self.splice(place, name)).collect()
+    }
+
+    /// Where the target of a link of the body may stand that takes `bytes`.
+    fn inline(&self, link: &Link, bytes: Range<usize>) -> Vec<Place> {
+        let (text, passage) = (self.text, &self.text[bytes.clone()]);
+        let mut places = match link.target.syntax {
+            TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile => wikilinks(text, bytes),
+            TargetSyntax::Markdown
+            | TargetSyntax::MarkdownToFile
+            | TargetSyntax::Listed
+            | TargetSyntax::Tentative => {
+                let mut places = destinations(text, bytes.clone());
+                // What stands in the text of the link comes first.
+                places.reverse();
+                // `[[1]](address)`
+                let after = text[bytes.end..].starts_with('(');
+                places.extend(after.then(|| destination(text, bytes.end + 1)).flatten());
+                let label = label_of(passage);
+                let definitions =
+                    self.definitions.get_or_init(|| definitions(text, self.body_start));
+                let own = definitions.iter().filter(|(known, _)| *known == label);
+                places.extend(own.map(|(_, place)| place.clone()));
+                places.extend(wikilinks(text, bytes));
+                places
+            }
+        };
+        places.retain(|place| self.may_name(place, link));
+        places
+    }
+
+    /// Where the target of the typed link at `at` may stand.
+    fn typed(&self, at: usize) -> Vec<Place> {
+        let link = &self.links[at];
+        let front = self.front.get_or_init(|| self.front());
+        let is_of = |place: &&Place| match (link.target.syntax, place.form) {
+            (TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile, Form::Wikilink)
+            | (TargetSyntax::Markdown | TargetSyntax::MarkdownToFile, Form::Destination { .. })
+            | (TargetSyntax::Listed | TargetSyntax::Tentative, Form::Value) => {
+                self.may_name(place, link)
+            }
+            (_, _) => false,
+        };
+        let mut places: Vec<Place> = front.iter().filter(is_of).cloned().collect();
+        places.reverse();
+        // Links and places come in the same order; a place may also be of something that is no link.
+        let later = self.links[at + 1..].iter().filter(|other| other.span.is_none());
+        let n_later = later.filter(|other| other.target == link.target).count();
+        if n_later < places.len() {
+            places[..=n_later].rotate_right(1);
         }
-        None => {
-            let mut places = in_links(text, 0..body_start);
-            places.extend(scalars(&text[..body_start], &link.target.name));
-            // Links are changed from the last on.
-            places.reverse();
-            places
+        places
+    }
+
+    /// Where typed links may stand, in text order.
+    fn front(&self) -> Vec<Place> {
+        let front = 0..self.body_start;
+        let mut places = wikilinks(self.text, front.clone());
+        places.extend(destinations(self.text, front));
+        for place in &mut places {
+            let next = self.scalars.partition_point(|scalar| scalar.bytes.end <= place.bytes.start);
+            let around = self.scalars.get(next);
+            let around = around.filter(|scalar| scalar.bytes.start <= place.bytes.start);
+            place.style = around.map(|scalar| scalar.style);
         }
+        let values = self.scalars.iter().map(|scalar| {
+            let (bytes, style) = (scalar.bytes.clone(), Some(scalar.style));
+            Place { bytes, form: Form::Value, style }
+        });
+        places.extend(values);
+        places.sort_by_key(|place| place.bytes.start);
+        places
+    }
+
+    fn scalar(&self, place: &Place) -> Option<&Scalar> {
+        let at = self.scalars.binary_search_by_key(&place.bytes.start, |it| it.bytes.start).ok()?;
+        self.scalars.get(at)
+    }
+
+    /// Whether what stands at a place may be the target of `link`: to try each place means to read all of the text again.
+    fn may_name(&self, place: &Place, link: &Link) -> bool {
+        let written = &self.text[place.bytes.clone()];
+        let named = match place.form {
+            Form::Wikilink => target::wikilink(written).map(|found| found.name),
+            Form::Destination { .. } => target::markdown(written).map(|found| found.name),
+            Form::Value => {
+                return self.scalar(place).and_then(|it| value_name(&it.text)).as_ref()
+                    == Some(&link.target.name);
+            }
+        };
+        // What is escaped in Markdown or YAML, or by character references, is not told from here.
+        named.as_ref() == Some(&link.target.name)
+            || written.contains(['\\', '&'])
+            || written.contains("''")
+    }
+
+    /// What is to be written for a place to name `name`; nothing where it cannot.
+    fn splice(&self, place: &Place, name: &str) -> Option<Splice> {
+        let Place { bytes: Range { start, end }, form, style } = place.clone();
+        let old = &self.text[start..end];
+        let named = |found: Option<Destination>| found.is_some_and(|found| found.name == name);
+        let written = match form {
+            Form::Wikilink => {
+                let written = format!("{name}{}", tail(old));
+                if written.contains(['|', '#']) || !named(target::wikilink(&written)) {
+                    return None;
+                }
+                if let Some(Style::Plain { .. }) = style {
+                    return self.unquoted(start..end, &written);
+                }
+                written
+            }
+            Form::Destination { in_angles } => {
+                let written = format!("{}{}", encoded(name, old, in_angles), tail(old));
+                if !named(target::markdown(&written)) {
+                    return None;
+                }
+                written
+            }
+            Form::Value => {
+                let scalar = self.scalar(place)?;
+                let (old, fragment) =
+                    scalar.text.split_at(scalar.text.find('#').unwrap_or(scalar.text.len()));
+                let value = format!("{name}{}{fragment}", tail(old.trim()));
+                // The parser may count spaces after it.
+                let end = start + self.text[start..end].trim_end().len();
+                let written = match scalar.style {
+                    Style::Plain { in_flow } if is_plain(&value, in_flow) => value,
+                    Style::Plain { .. } | Style::DoubleQuoted => quoted(&value),
+                    Style::SingleQuoted => format!("'{}'", value.replace('\'', "''")),
+                    Style::Block => return None,
+                };
+                return Some(Splice { start, end, written });
+            }
+        };
+        let written = match style {
+            Some(Style::DoubleQuoted) => within_quotes(&written),
+            Some(Style::SingleQuoted) => written.replace('\'', "''"),
+            Some(Style::Plain { .. } | Style::Block) | None => written,
+        };
+        Some(Splice { start, end, written })
+    }
+
+    /// The same for a wikilink that YAML reads as a list in a list, and that may need quotes for its new name.
+    fn unquoted(&self, name: Range<usize>, written: &str) -> Option<Splice> {
+        let start = self.text[..name.start].rfind("[[")?;
+        let end = name.end + self.text[name.end..].find("]]")? + "]]".len();
+        let link = [&self.text[start..name.start], written, &self.text[name.end..end]].concat();
+        let written = if is_plain(&link, true) { link } else { quoted(&link) };
+        Some(Splice { start, end, written })
     }
 }
 
-/// The destinations of wikilinks and Markdown links within `range`.
-fn in_links(text: &str, range: Range<usize>) -> Vec<Place> {
+/// What a plain string of the frontmatter names.
+fn value_name(text: &str) -> Option<String> {
+    Some(match target::plain(text)? {
+        Plain::Name(found) => found.name,
+        Plain::Address(address) => address,
+    })
+}
+
+/// The Markdown extension, or the slashes, at the end of what names a target.
+fn tail(written: &str) -> &str {
+    let bare = without_markdown_extension(written);
+    let bare = if bare == written { bare.trim_end_matches('/') } else { bare };
+    &written[bare.len()..]
+}
+
+/// The names of wikilinks within `range`.
+fn wikilinks(text: &str, range: Range<usize>) -> Vec<Place> {
     let passage = &text[range.clone()];
-    let mut places = Vec::new();
-    for (at, _) in passage.match_indices("[[") {
-        let inner = at + 2;
+    let begins = memchr::memmem::find_iter(passage.as_bytes(), b"[[");
+    let place = |at: usize| {
+        // Of more brackets the last two count.
+        let inner = at + passage[at..].len() - passage[at..].trim_start_matches('[').len();
         let end = passage[inner..].find("]]").map_or(passage.len(), |end| inner + end);
         let name = passage[inner..end].split(['|', '#']).next().unwrap_or_default();
         // In a table the bar is escaped.
         let name = name.strip_suffix('\\').unwrap_or(name);
-        let start = range.start + inner;
-        places.push(Place { bytes: start..start + name.len(), manner: Manner::Plain });
-    }
-    for (at, _) in passage.match_indices("](") {
-        places.extend(destination(text, range.start + at + 2));
-    }
-    places
+        let start = range.start + inner + (name.len() - name.trim_start().len());
+        let bytes = start..start + name.trim().len();
+        Place { bytes, form: Form::Wikilink, style: None }
+    };
+    begins.map(place).collect()
 }
 
-/// The destinations of reference definitions of the body.
-fn definitions(text: &str, body_start: usize) -> Vec<Place> {
+/// The destinations of Markdown links within `range`.
+fn destinations(text: &str, range: Range<usize>) -> Vec<Place> {
+    let starts = text[range.clone()].match_indices("](");
+    starts.filter_map(|(at, mark)| destination(text, range.start + at + mark.len())).collect()
+}
+
+/// The destinations of reference definitions of the body, each with its label.
+fn definitions(text: &str, body_start: usize) -> Vec<(String, Place)> {
     let marks = text[body_start..].match_indices("]:");
-    let starts = marks.map(|(at, _)| {
-        let at = body_start + at + 2;
-        at + (text[at..].len() - text[at..].trim_start().len())
-    });
-    starts.filter_map(|start| destination(text, start)).collect()
+    let definition = |(at, mark): (usize, &str)| {
+        let at = body_start + at;
+        let (_, label) = text[body_start..at].rsplit_once('[')?;
+        Some((folded_label(label), destination(text, at + mark.len())?))
+    };
+    marks.filter_map(definition).collect()
 }
 
-/// A Markdown destination that begins at `start`, without its fragment.
+/// The label by which a link such as `[text][label]` finds its definition.
+fn label_of(link: &str) -> String {
+    let inner = link.trim_start_matches('!').strip_prefix('[').unwrap_or(link);
+    let inner = inner.strip_suffix("][]").or_else(|| inner.strip_suffix(']')).unwrap_or(inner);
+    folded_label(inner.rsplit_once("][").map_or(inner, |(_, label)| label))
+}
+
+fn folded_label(label: &str) -> String {
+    label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// A Markdown destination that begins at `start` or after spaces, without its fragment.
 fn destination(text: &str, start: usize) -> Option<Place> {
+    let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    let start = text.len() - text[start..].trim_start_matches(is_space).len();
     let rest = &text[start..];
-    let (start, rest, manner, end) = match rest.strip_prefix('<') {
-        Some(inner) => (start + 1, inner, Manner::Plain, inner.find('>')?),
+    let (start, rest, in_angles, end) = match rest.strip_prefix('<') {
+        Some(inner) => (start + 1, inner, true, inner.find('>')?),
         None => {
-            let mut depth = 0_i32;
+            let (mut depth, mut is_escaped) = (0_i32, false);
             let end = rest.find(|c: char| {
-                depth += i32::from(c == '(') - i32::from(c == ')');
-                c.is_whitespace() || depth < 0
+                let counts = !is_escaped;
+                is_escaped = counts && c == '\\';
+                depth += i32::from(counts && c == '(') - i32::from(counts && c == ')');
+                is_space(c) || depth < 0
             });
-            (start, rest, Manner::Encoded, end.unwrap_or(rest.len()))
+            (start, rest, false, end.unwrap_or(rest.len()))
         }
     };
-    let end = rest[..end].find('#').unwrap_or(end);
-    (end > 0).then_some(Place { bytes: start..start + end, manner })
+    // `&#111;` is a character.
+    let mut marks = rest[..end].match_indices('#').map(|(at, _)| at);
+    let end = marks.find(|at| !rest[..*at].ends_with('&')).unwrap_or(end);
+    let form = Form::Destination { in_angles };
+    (end > 0).then_some(Place { bytes: start..start + end, form, style: None })
 }
 
-/// Where `name` stands as a plain value of the frontmatter, with or without extension.
-fn scalars(frontmatter: &str, name: &str) -> Vec<Place> {
-    let ends = |byte: Option<char>| {
-        byte.is_none_or(|c| {
-            c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ']' | '}' | ':' | '.')
-        })
-    };
-    let begins = |byte: Option<char>| {
-        byte.is_some_and(|c| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '[' | '{' | '-'))
-    };
-    let found = frontmatter.match_indices(name).filter(|(at, _)| {
-        begins(frontmatter[..*at].chars().next_back())
-            && ends(frontmatter[at + name.len()..].chars().next())
-    });
-    let place = |(at, _): (usize, &str)| {
-        let rest = &frontmatter[at..];
-        let end = rest.find(['\n', '"', '\'', ',', ']', '}']).unwrap_or(rest.len());
-        let written = rest[..end].trim_end();
-        let n_bytes =
-            if without_markdown_extension(written) == name { written.len() } else { name.len() };
-        Place { bytes: at..at + n_bytes, manner: Manner::Plain }
-    };
-    found.map(place).collect()
-}
-
-/// The text with `name` at a place, with an extension where one was; nothing where the name cannot be written there.
-fn edit(text: &str, place: Place, name: &str) -> Option<String> {
-    let Place { bytes, manner } = place;
-    let old = text.get(bytes.clone())?;
-    let bare = old.trim();
-    let extension = &bare[without_markdown_extension(bare).len()..];
-    let written = match manner {
-        Manner::Plain => format!("{name}{extension}"),
-        Manner::Encoded => format!("{}{extension}", utf8_percent_encode(name, ESCAPED)),
-    };
-    Some([&text[..bytes.start], &written, &text[bytes.end..]].concat())
+/// `name` as a Markdown destination: percent-encoded where it must be, and letters where those of `old` were.
+fn encoded(name: &str, old: &str, in_angles: bool) -> String {
+    let is_high =
+        |bytes: &[u8]| bytes[0] == b'%' && bytes[1] >= b'8' && bytes[2].is_ascii_hexdigit();
+    let with_letters = old.as_bytes().windows(3).any(is_high);
+    let mut encoded = String::with_capacity(name.len());
+    for (at, c) in name.char_indices() {
+        let must = match c {
+            '%' | '#' | '?' | '<' | '>' | '\\' | '|' | '`' | '"' => true,
+            ' ' | '(' | ')' => !in_angles,
+            // It would be taken for the end of a scheme.
+            ':' => !name[..at].contains('/'),
+            // It would be taken for a character reference.
+            '&' => name[at..].contains(';'),
+            c if c.is_ascii() => c.is_ascii_control(),
+            c => with_letters || c.is_whitespace() || c.is_control(),
+        };
+        if must {
+            let mut bytes = [0; 4];
+            let bytes = c.encode_utf8(&mut bytes).as_bytes();
+            bytes.iter().for_each(|byte| encoded.push_str(percent_encode_byte(*byte)));
+        } else {
+            encoded.push(c);
+        }
+    }
+    encoded
 }
 
 #[cfg(test)]
@@ -254,7 +513,7 @@ mod tests {
             if link.target.name == from { Fate::Renamed(to.to_owned()) } else { Fate::Kept }
         };
         let path = NotePath::new("x.md");
-        match retarget(&path, text, &ParseOptions::default(), fate) {
+        match retarget(&path, text, &ParseOptions::default(), fate, || true) {
             Some(Retargeted { text, n_links, n_left }) => (text, n_links, n_left),
             None => (text.to_owned(), 0, 0),
         }
@@ -268,6 +527,57 @@ mod tests {
             ("with an extension", "[[moss.md|m]] moss", "[[fern.md|m]] moss", 1),
             ("several", "[[moss]] [[stone]] [[moss#a]]", "[[fern]] [[stone]] [[fern#a]]", 2),
             ("markdown", "[moss](moss.md \"moss\")", "[moss](fern.md \"moss\")", 1),
+            (
+                "spaces inside",
+                "[[ moss ]] [a]( moss.md ) [[moss |m]]",
+                "[[ fern ]] [a]( fern.md ) [[fern |m]]",
+                3,
+            ),
+            (
+                "in a table",
+                "| a |\n|-|\n| [[moss\\|m]] ![[moss#^b]] |",
+                "| a |\n|-|\n| [[fern\\|m]] ![[fern#^b]] |",
+                2,
+            ),
+            (
+                "a picture as the text",
+                "[![moss](moss.md)](moss.md#x)",
+                "[![moss](fern.md)](fern.md#x)",
+                2,
+            ),
+            ("a folder", "[a](moss/) [b](moss)", "[a](fern/) [b](fern)", 2),
+            ("an escape", "[a](mo\\ss.md) [b](m&#111;ss.md)", "[a](mo\\ss.md) [b](fern.md)", 1),
+            ("brackets before an address", "[[1]](moss.md#x)", "[[1]](fern.md#x)", 1),
+            (
+                "a definition that stands there twice",
+                "[a][m] [M]\n\n[m]: moss.md\n[m]: moss.md\n",
+                "[a][m] [M]\n\n[m]: fern.md\n[m]: moss.md\n",
+                2,
+            ),
+            (
+                "a value that is said twice",
+                "---\ntitle: moss\nup: &m moss # moss\nparent: *m\nmoss: moss\n---\n",
+                "---\ntitle: moss\nup: &m fern # moss\nparent: *m\nmoss: moss\n---\n",
+                2,
+            ),
+            (
+                "a fragment of a value",
+                "---\nup: moss.md#wet\nsee: [[moss]]\n---\n",
+                "---\nup: fern.md#wet\nsee: [[fern]]\n---\n",
+                2,
+            ),
+            (
+                "links in a list of links",
+                "---\nsee: [[[moss]], [[stone]], \"[[moss]]\"]\n---\n",
+                "---\nsee: [[[fern]], [[stone]], \"[[fern]]\"]\n---\n",
+                2,
+            ),
+            (
+                "broken YAML",
+                "---\ntitle: Dune: Two\nup: moss\nsee: [[moss]], [[stone]]\n---\n",
+                "---\ntitle: Dune: Two\nup: fern\nsee: [[fern]], [[stone]]\n---\n",
+                2,
+            ),
             ("in angles", "[a](<moss.md#b>)", "[a](<fern.md#b>)", 1),
             ("reference", "[a][m]\n\n[m]: moss.md\n", "[a][m]\n\n[m]: fern.md\n", 1),
             (
@@ -338,11 +648,64 @@ mod tests {
             ("[a](moss.md)", "a b/(c)", "[a](a%20b/%28c%29.md)", 1, 0),
             ("[a](<moss.md>)", "a b/c", "[a](<a b/c.md>)", 1, 0),
             ("[[moss]]", "a b/c", "[[a b/c]]", 1, 0),
+            ("[a](moss.md)", "目录/文", "[a](目录/文.md)", 1, 0),
+            ("[a](%6Doss.md)", "é", "[a](é.md)", 1, 0),
+            ("[a](moss.md)", "50% `x`", "[a](50%25%20%60x%60.md)", 1, 0),
+            ("[a](<moss.md>)", "50%25", "[a](<50%2525.md>)", 1, 0),
+            ("[a](moss.md)", "A: b", "[a](A%3A%20b.md)", 1, 0),
+            ("[a](moss.md)", "R&D", "[a](R&D.md)", 1, 0),
+            ("[a](moss.md)", "a&amp;b", "[a](a%26amp;b.md)", 1, 0),
+            ("---\nup: moss\n---\n", "A: b", "---\nup: \"A: b\"\n---\n", 1, 0),
+            ("---\nup: moss.md # x\n---\n", "#x", "---\nup: moss.md # x\n---\n", 0, 1),
+            ("---\nup: moss\n---\n", "@b", "---\nup: \"@b\"\n---\n", 1, 0),
+            ("---\nup: moss # x\n---\n", "*a", "---\nup: \"*a\" # x\n---\n", 1, 0),
+            ("---\nup: moss\n---\n", "- x", "---\nup: \"- x\"\n---\n", 1, 0),
+            ("---\nup: moss\n---\n", "a \"b\"", "---\nup: a \"b\"\n---\n", 1, 0),
+            ("---\nup: moss\n---\n", "\"b\"", "---\nup: \"\\\"b\\\"\"\n---\n", 1, 0),
+            ("---\nup: moss\n---\n", "null", "---\nup: \"null\"\n---\n", 1, 0),
+            ("---\nup: moss\n---\n", "a, b", "---\nup: a, b\n---\n", 1, 0),
+            ("---\nup: [moss, x]\n---\n", "a, b", "---\nup: [\"a, b\", x]\n---\n", 1, 0),
+            ("---\nup: 'moss'\n---\n", "it's", "---\nup: 'it''s'\n---\n", 1, 0),
+            (
+                "---\nup: \"[[moss]]\"\n---\n",
+                "a \"b\"",
+                "---\nup: \"[[a \\\"b\\\"]]\"\n---\n",
+                1,
+                0,
+            ),
+            ("---\nup: [[moss|m]]\n---\n", "@b", "---\nup: \"[[@b|m]]\"\n---\n", 1, 0),
+            ("---\nup: [[moss]]\n---\n", "A: b", "---\nup: [[A: b]]\n---\n", 1, 0),
             // A bar would end the name: the link is left, and said to be.
             ("[[moss]]", "a|b", "[[moss]]", 0, 1),
         ];
         for (text, to, expected, n_links, n_left) in cases {
             assert_eq!(moved(text, "moss", to), (expected.to_owned(), n_links, n_left), "{text}");
         }
+    }
+
+    #[test]
+    fn letters_are_encoded_where_they_were() {
+        let case = moved("[a](%C3%A9.md) [b](é.md)", "é", "ü");
+        assert_eq!(case, ("[a](%C3%BC.md) [b](ü.md)".to_owned(), 2, 0));
+    }
+
+    #[test]
+    fn many_links_cost_few_readings() {
+        let n_links = 3000;
+        let text = "[[moss]] [a](moss.md) `[[moss]]`\n".repeat(n_links) + "[[a]] [[moss]]";
+        let n_asked = std::cell::Cell::new(0);
+        let go_on = || n_asked.replace(n_asked.get() + 1) < 3;
+        let fate = |_, link: &Link| match &*link.target.name {
+            "moss" => Fate::Renamed("fern".into()),
+            // It cannot be written, and costs the others nothing.
+            "a" => Fate::Renamed("b|c".into()),
+            _ => Fate::Kept,
+        };
+        let (path, options) = (NotePath::new("x.md"), ParseOptions::default());
+        let found = retarget(&path, &text, &options, fate, go_on).unwrap();
+        assert_eq!((found.n_links, found.n_left, n_asked.get()), (2 * n_links + 1, 1, 1));
+        assert_eq!(found.text.matches("fern").count(), 2 * n_links + 1);
+        let stopped = retarget(&path, &text, &options, fate, || false).unwrap();
+        assert_eq!((stopped.text, stopped.n_links), (text, 0));
     }
 }

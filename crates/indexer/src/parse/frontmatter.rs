@@ -2,7 +2,7 @@
 
 use weft_model::{Diagnostic, Value};
 
-use super::yaml::{self, Entry, Root};
+use super::yaml::{self, Entry, Root, Scalar};
 use super::{code, diagnostic, target};
 
 /// The entries of a frontmatter, each key once, in the order written.
@@ -51,32 +51,70 @@ fn without_repeats(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Ve
     kept
 }
 
+/// A top-level key with its lines.
+struct Group<'y> {
+    key: &'y str,
+    /// What stands beside the key.
+    value: &'y str,
+    /// The line of the key, from 1.
+    line: u32,
+    /// Where the line of the key begins, the line after it, and the next group.
+    start: usize,
+    below: usize,
+    end: usize,
+}
+
+/// The top-level keys, by the looks of their lines.
+fn groups(yaml: &str) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut start = 0;
+    for (line, text) in (1_u32..).zip(yaml.split_inclusive('\n')) {
+        let end = start + text.len();
+        match (key_and_value(text), groups.last_mut()) {
+            (Some((key, value)), _) => {
+                groups.push(Group { key, value, line, start, below: end, end });
+            }
+            (None, Some(group)) => group.end = end,
+            (None, None) => {}
+        }
+        start = end;
+    }
+    groups
+}
+
 /// Reads each top-level key with its lines for itself, so that one broken value costs no other.
 fn recover(yaml: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let mut lines = (1_u32..).zip(yaml.split_inclusive('\n')).peekable();
-    let mut at = 0;
-    while let Some((number, line)) = lines.next() {
-        let start = at;
-        at += line.len();
-        let Some((key, value)) = key_and_value(line) else { continue };
-        while let Some((_, more)) = lines.next_if(|(_, next)| key_and_value(next).is_none()) {
-            at += more.len();
-        }
-        match yaml::read(&yaml[start..at]) {
+    for Group { key, value, line, start, below, end } in groups(yaml) {
+        match yaml::read(&yaml[start..end]) {
             Ok(Root::Mapping(group)) => {
                 entries.extend(
-                    group.into_iter().map(|entry| Entry { line: entry.line + number - 1, ..entry }),
+                    group.into_iter().map(|entry| Entry { line: entry.line + line - 1, ..entry }),
                 );
             }
             Ok(Root::Value(_)) | Err(_) => entries.push(Entry {
                 key: unquoted(key).to_owned(),
-                value: raw_value(value, &yaml[start + line.len()..at]),
-                line: number,
+                value: raw_value(value, &yaml[below..end]),
+                line,
             }),
         }
     }
     entries
+}
+
+/// The values that are scalars, in text order; those of broken YAML where the lines of a key can be read for themselves.
+pub(super) fn scalars(yaml: &str) -> Vec<Scalar> {
+    yaml::scalars(yaml).unwrap_or_else(|_| {
+        let of_group = |Group { start, end, .. }: Group<'_>| {
+            let scalars = yaml::scalars(&yaml[start..end]).unwrap_or_default().into_iter();
+            scalars.map(move |Scalar { bytes, text, style }| Scalar {
+                bytes: bytes.start + start..bytes.end + start,
+                text,
+                style,
+            })
+        };
+        groups(yaml).into_iter().flat_map(of_group).collect()
+    })
 }
 
 /// The parts of a line `key: value` that begins a top-level key.

@@ -30,12 +30,13 @@ mod hidden;
 mod logseq;
 mod masks;
 mod properties;
-mod target;
+pub(crate) mod target;
 #[cfg(test)]
 mod tests;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use weft_model::id::FOLDER_NOTES;
@@ -43,7 +44,7 @@ use weft_model::text::nfc;
 use weft_model::{Diagnostic, Link, Note, NotePath, Value};
 
 use code::Code;
-use yaml::Entry;
+use yaml::{Entry, Scalar};
 
 /// The kinds of diagnostics.
 pub mod code {
@@ -143,6 +144,17 @@ pub(crate) struct Reading {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Links of the body to files that are no notes, which an index does not keep.
     pub(crate) files: Vec<Link>,
+}
+
+/// The values of a file's frontmatter that are scalars, in text order, with the bytes of the file they take.
+pub(crate) fn scalars(text: &str) -> Vec<Scalar> {
+    let marked = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let Some((yaml, _)) = decode::split_frontmatter(marked) else { return Vec::new() };
+    let opening = marked.find('\n').map_or(0, |end| end + 1);
+    let start = text.len() - marked.len() + opening;
+    let moved = |bytes: Range<usize>| bytes.start + start..bytes.end + start;
+    let scalars = frontmatter::scalars(yaml).into_iter();
+    scalars.map(|scalar| Scalar { bytes: moved(scalar.bytes), ..scalar }).collect()
 }
 
 /// Reads one file, and what only those want to know who write it.

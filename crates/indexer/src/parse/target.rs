@@ -68,7 +68,7 @@ const SCHEMES_WITHOUT_HOST: &[&str] = &[
 
 /// What a destination names, by its look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(crate) enum Look {
     /// A note.
     Note,
     /// A file or a folder: it is a link only if a note answers to it.
@@ -79,16 +79,16 @@ pub(super) enum Look {
 
 /// A name as links spell it, and the place within what it names.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Destination {
-    pub(super) name: String,
-    pub(super) fragment: Option<String>,
-    pub(super) look: Look,
+pub(crate) struct Destination {
+    pub(crate) name: String,
+    pub(crate) fragment: Option<String>,
+    pub(crate) look: Look,
 }
 
 /// The destination of `[[inner]]`, without its display text.
 ///
 /// Nothing for a place within the linking note, an address, or brackets that do not match.
-pub(super) fn wikilink(inner: &str) -> Option<Destination> {
+pub(crate) fn wikilink(inner: &str) -> Option<Destination> {
     if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
         return None;
     }
@@ -100,7 +100,7 @@ pub(super) fn wikilink(inner: &str) -> Option<Destination> {
 /// The destination of a Markdown link, whose escapes are already undone.
 ///
 /// Nothing for a place within the linking note, or an address.
-pub(super) fn markdown(written: &str) -> Option<Destination> {
+pub(crate) fn markdown(written: &str) -> Option<Destination> {
     let written = written.trim();
     // Logseq: `[text]([[page]])` and `[text](((block)))`.
     if let Some(inner) = written.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
@@ -113,7 +113,7 @@ pub(super) fn markdown(written: &str) -> Option<Destination> {
 }
 
 /// What a plain string of the frontmatter may name.
-pub(super) enum Plain {
+pub(crate) enum Plain {
     /// A note's name or uri.
     Name(Destination),
     /// An address, kept as written: it names a note only if a note's uri is just this.
@@ -121,7 +121,7 @@ pub(super) enum Plain {
 }
 
 /// Reads a plain string of the frontmatter as a name; nothing if it is empty or an attachment.
-pub(super) fn plain(text: &str) -> Option<Plain> {
+pub(crate) fn plain(text: &str) -> Option<Plain> {
     let text = text.trim();
     if is_address(text) || has_scheme(text) {
         return Some(Plain::Address(nfc(text)));
@@ -132,14 +132,14 @@ pub(super) fn plain(text: &str) -> Option<Plain> {
 }
 
 /// Whether `text` is an address, also in places where a name with a colon may stand.
-fn is_address(text: &str) -> bool {
+pub(crate) fn is_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return text.starts_with("//") };
     let known = || SCHEMES_WITHOUT_HOST.iter().any(|known| scheme.eq_ignore_ascii_case(known));
     has_scheme(text) && (rest.starts_with("//") || known())
 }
 
 /// Whether `text` begins with `scheme:` and no space follows, which is what tells an address where paths are written.
-pub(super) fn has_scheme(text: &str) -> bool {
+pub(crate) fn has_scheme(text: &str) -> bool {
     text.split_once(':')
         .is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.starts_with(char::is_whitespace))
 }

@@ -51,6 +51,104 @@ pub(super) fn read(yaml: &str) -> Result<Root, Broken> {
     Builder { yaml, ..Builder::default() }.build()
 }
 
+/// How a scalar is written, which says what it can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain {
+        /// Within brackets or braces, where a comma ends it.
+        in_flow: bool,
+    },
+    SingleQuoted,
+    DoubleQuoted,
+    /// `|` or `>`.
+    Block,
+}
+
+/// A value that is a scalar.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Scalar {
+    /// Where it is written, its quotes included.
+    pub(crate) bytes: Range<usize>,
+    pub(crate) text: String,
+    pub(crate) style: Style,
+}
+
+/// The values of `yaml` that are scalars, in text order; keys are none.
+pub(super) fn scalars(yaml: &str) -> Result<Vec<Scalar>, Broken> {
+    let limits = options! { emit_comments: false, emit_unresolved_aliases: true };
+    let mut scalars = Vec::new();
+    // Of each list or map that is open, whether it is in brackets, and of a map whether a key comes next.
+    let mut open: Vec<(bool, Option<bool>)> = Vec::new();
+    for event in Parser::new_from_str_with_options(yaml, limits) {
+        let (event, span) = event?;
+        let mut is_key = || {
+            let key_next = open.last_mut().and_then(|(_, key_next)| key_next.as_mut());
+            key_next.is_some_and(|next| std::mem::replace(next, !*next))
+        };
+        match event {
+            Event::Scalar(text, style, ..) => {
+                let is_key = is_key();
+                let in_flow = open.last().is_some_and(|(in_flow, _)| *in_flow);
+                let style = match style {
+                    ScalarStyle::Plain => Style::Plain { in_flow },
+                    ScalarStyle::SingleQuoted => Style::SingleQuoted,
+                    ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+                    ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+                };
+                let bytes = span.byte_range().filter(|_| !is_key);
+                let scalar = |bytes| Scalar { bytes, text: text.into_owned(), style };
+                scalars.extend(bytes.map(scalar));
+            }
+            Event::Alias(_) | Event::UnresolvedAlias(_) => drop(is_key()),
+            Event::SequenceStart(style, ..) => {
+                is_key();
+                open.push((style == StructureStyle::Flow, None));
+            }
+            Event::MappingStart(style, ..) => {
+                is_key();
+                open.push((style == StructureStyle::Flow, Some(true)));
+            }
+            Event::SequenceEnd | Event::MappingEnd => drop(open.pop()),
+            Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(..)
+            | Event::DocumentEnd
+            | Event::Anchor(..)
+            // Other kinds of events are not asked for.
+            | _ => {}
+        }
+    }
+    Ok(scalars)
+}
+
+/// Whether `text` without quotes is read as just this text.
+pub(crate) fn is_plain(text: &str, in_flow: bool) -> bool {
+    let is_text = |value: &Value| matches!(value, Value::Text(read) if read == text);
+    // An alias of nothing is read as text here, and by no other reader.
+    if text.contains(['\n', '\r']) || text.trim_start_matches('[').starts_with('*') {
+        return false;
+    }
+    if in_flow {
+        let list = read(&format!("k: [{text}]\n"));
+        return matches!(list, Ok(Root::Mapping(entries))
+            if matches!(&*entries, [Entry { value: Value::List(items), .. }]
+                if items.len() == 1 && is_text(&items[0])));
+    }
+    let value = read(&format!("k: {text}\n"));
+    matches!(value, Ok(Root::Mapping(entries))
+        if matches!(&*entries, [Entry { value, .. }] if is_text(value)))
+}
+
+/// `text` between double quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", within_quotes(text))
+}
+
+/// `text` as it is written between double quotes.
+pub(crate) fn within_quotes(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
 fn line_number(line: usize) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
 }

@@ -460,9 +460,9 @@ impl Writer {
             let hash = TextHash(hash_of(&bytes));
             let links = match String::from_utf8(bytes) {
                 Ok(text) if hash == entry.file.hash => {
-                    retarget(&path, &text, &self.settings.parse, |at, link| {
-                        prospect.fate(id, at, link)
-                    })
+                    let fate = |at: usize, link: &Link| prospect.fate(id, at, link);
+                    let go_on = || self.go_on().is_ok();
+                    retarget(&path, &text, &self.settings.parse, fate, go_on)
                 }
                 // It is in another encoding, or was saved this instant.
                 Ok(_) | Err(_) => {
