@@ -140,6 +140,22 @@ pub const MARKDOWN_EXTENSIONS: &[&str] = &["md", "markdown"];
 /// Stems of files that stand for their folder, folded and compared with case folded; the first that exists wins.
 pub const FOLDER_NOTES: &[&str] = &["index", "readme", "_index", "__index"];
 
+/// The segments of `name` seen from `folder`, without `.`; `..` only at the front, where it leaves the vault.
+#[must_use]
+pub fn segments<'a>(folder: &'a str, name: &'a str) -> Vec<&'a str> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(name.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|above| *above != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
 /// `name` without its Markdown extension, if it has one and something stands before it.
 #[must_use]
 pub fn without_markdown_extension(name: &str) -> &str {

@@ -1,10 +1,11 @@
 //! Targets of links that no note answers to yet.
 
+use weft_model::id::segments;
 use weft_model::{NoteId, NotePath, Target, fold};
 
 use super::directory::{joined, last_part, within};
 use super::names::Key;
-use super::resolve::{is_relative, segments};
+use super::resolve::is_relative;
 use super::slots::Slot;
 use super::{NoteEntry, NoteTable, VaultId};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use weft_model::id::folder_of;
+use weft_model::id::{folder_of, segments};
 use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
@@ -301,21 +301,6 @@ pub(super) fn joined(folder: &str, name: &str) -> Option<String> {
 /// The segments of `name` seen from `folder`, without `.` and `..`; nothing where it leaves the vault.
 pub(super) fn below<'a>(folder: &'a str, name: &'a str) -> Option<Vec<&'a str>> {
     Some(segments(folder, name)).filter(|parts| parts.first() != Some(&".."))
-}
-
-/// The segments of `name` seen from `folder`, without `.`; `..` only at the front, where it leaves the vault.
-pub(super) fn segments<'a>(folder: &'a str, name: &'a str) -> Vec<&'a str> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(name.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|above| *above != "..") => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    parts
 }
 
 /// The last `n` segments of `path`; nothing when it has fewer.

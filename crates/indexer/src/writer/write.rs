@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
 use weft_index::{Store, StoreError};
-use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, without_markdown_extension};
+use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, segments, without_markdown_extension};
 use weft_model::text::folds_to;
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash, fold};
 
@@ -128,7 +128,7 @@ impl Prospect {
         if id != self.moved || !is_path || meant.is_some_and(|note| self.before.is_note(note)) {
             return None;
         }
-        let target = from_root(folders[0], name);
+        let target = segments(folders[0], name).join("/");
         // Some programs write a path from the root, or a mere name, likewise.
         let extensions = [""].into_iter().chain(MARKDOWN_EXTENSIONS.iter().copied());
         let mut files = extensions.map(|extension| {
@@ -138,7 +138,8 @@ impl Prospect {
         let is_there = is_dotted(name) || files.any(|file| file.exists());
         let now = relative(folders[1], &target);
         let now = if name.starts_with("./") { dotted(now) } else { now };
-        (is_there && !target.is_empty() && from_root(folders[1], name) != target).then_some(now)
+        (is_there && !target.is_empty() && segments(folders[1], name).join("/") != target)
+            .then_some(now)
     }
 
     /// The links of a note that will lead elsewhere as they are; nothing without any.
@@ -714,19 +715,6 @@ fn is_dotted(name: &str) -> bool {
 /// A path from the linking note, so that it says that it is one.
 fn dotted(relative: String) -> String {
     if is_dotted(&relative) { relative } else { format!("./{relative}") }
-}
-
-/// `name` seen from the vault's root, where it stands in `folder`; `..` at the front where it leads out of the vault.
-fn from_root(folder: &str, name: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(name.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|above| *above != "..") => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 /// `path` seen from `folder`, both from the vault's root.
