@@ -122,10 +122,9 @@ impl Vaults {
         let no_model = opened.as_ref().err().map(ToString::to_string);
         let (models, notices) = opened.unwrap_or_else(|error| {
             let line = format!("{error}. Notes are found by words and links alone.");
-            (Models { now: None, next: None }, vec![line])
+            (Models::from(None), vec![line])
         });
-        let embedder = models.now.as_ref().map(|model| &model.embedder);
-        let estimators = estimators(&tokens, &model, embedder)?;
+        let estimators = estimators(&tokens, &model, models.wanted.as_ref())?;
         let settings = IndexSettings {
             store,
             vaults: vaults.iter().map(vault_settings).collect(),
@@ -227,7 +226,7 @@ impl Vaults {
     }
 }
 
-/// Counts the tokens of the model that makes the vectors.
+/// Counts the tokens of a model that makes vectors.
 struct OfModel(Arc<dyn Embedder>);
 
 impl Estimator for OfModel {
@@ -236,7 +235,7 @@ impl Estimator for OfModel {
     }
 }
 
-/// The ways to count tokens: by length, with the bundled tokenizer, with that of `model`, and with those of the settings.
+/// The ways to count tokens: by length, with the bundled tokenizer, with that of `model`, which `embedder` runs, and with those of the settings.
 fn estimators(
     settings: &TokenSettings,
     model: &str,

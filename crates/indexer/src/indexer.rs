@@ -40,7 +40,7 @@ impl Indexer {
         models: impl Into<Models>,
         address: Option<&str>,
     ) -> Result<Self, IndexError> {
-        let Models { now, next } = models.into();
+        let Models { now, next, wanted: _ } = models.into();
         let parts = open::parts(&settings, now, next.is_some(), address)?;
         let reader = parts.publisher.reader();
         let (board, past) = (parts.board.clone(), parts.past.clone());

@@ -1,12 +1,13 @@
 //! A change of model: the next one makes all vectors in the background, while those of the present one serve.
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use weft_index::embedder::{EmbedError, Embedder, Role};
-use weft_index::notes::NoteEntry;
+use weft_index::notes::{Change, NoteEntry, NoteTable};
 use weft_index::{Reader, Shelf, Snapshot, StoreError};
 use weft_model::{Chunk, Note, NoteId, NoteMap, TextHash};
 
@@ -20,6 +21,9 @@ use crate::writer::{Event, RETRY};
 /// How often a thread that waits looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// What is told where the thread was ended by a defect.
+const DEFECT: &str = "making its vectors ended by a defect; the present model serves on, and the next start tries again";
+
 /// A model with its settings, where they are known.
 #[derive(Clone)]
 pub struct Model {
@@ -31,7 +35,12 @@ pub struct Model {
 
 impl From<Option<Arc<dyn Embedder>>> for Models {
     fn from(embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { now: embedder.map(|embedder| Model { embedder, settings: None }), next: None }
+        let wanted = embedder.clone();
+        Self {
+            now: embedder.map(|embedder| Model { embedder, settings: None }),
+            next: None,
+            wanted,
+        }
     }
 }
 
@@ -39,6 +48,37 @@ impl From<Option<Arc<dyn Embedder>>> for Models {
 pub(crate) struct Successor {
     pub(crate) model: Model,
     pub(crate) shelf: Shelf,
+    /// The notes that the vectors are of.
+    pub(crate) covered: NoteMap<Covered>,
+}
+
+/// A note as the vectors of the next model are of it.
+pub(crate) struct Covered {
+    version: u64,
+    /// Its chunks, where the next model wants others than the present one.
+    other_chunks: Option<Vec<Chunk>>,
+}
+
+impl Successor {
+    /// The notes that the model wants cut otherwise than they are, with its chunks.
+    pub(crate) fn recut(&mut self, notes: &NoteTable, limits: &ChunkLimits) -> Vec<Change> {
+        let embedder = &*self.model.embedder;
+        let recut = notes.by_path().filter_map(|(id, entry)| {
+            let covered = self.covered.remove(&id);
+            let chunks = match covered.filter(|covered| covered.version == entry.version) {
+                Some(covered) => covered.other_chunks?,
+                // It changed since.
+                None => other_chunks(entry, cut_anew(entry, embedder, limits).0)?,
+            };
+            Some(Change::Upsert(Arc::new(NoteEntry { chunks, ..(**entry).clone() })))
+        });
+        recut.collect()
+    }
+}
+
+/// The chunks, where they are others than those of the entry.
+fn other_chunks(entry: &NoteEntry, chunks: Vec<Chunk>) -> Option<Vec<Chunk>> {
+    (chunks != entry.chunks).then_some(chunks)
 }
 
 /// The thread that makes the vectors of the next model. Dropping it ends it.
@@ -70,9 +110,12 @@ impl Succession {
         let is_over = Arc::new(Over::default());
         let work = Work { reader, settings, board, is_over: Arc::clone(&is_over) };
         let run = move || {
-            if let Some(successor) = work.run(open) {
+            let made = catch_unwind(AssertUnwindSafe(|| work.run(open)));
+            match made {
                 // A writer that has stopped needs no model.
-                let _ = events.send(Event::Succeeded(Box::new(successor)));
+                Ok(Some(successor)) => drop(events.send(Event::Succeeded(Box::new(successor)))),
+                Ok(None) => {}
+                Err(_) => work.say(None, Some(DEFECT.to_owned())),
             }
         };
         let thread = std::thread::Builder::new().name("weft-succession".into()).spawn(run);
@@ -128,7 +171,7 @@ impl Work {
         };
         let mut covered = NoteMap::default();
         while serves(&self.reader.snapshot()) && self.cover(&model, &mut shelf, &mut covered)? {}
-        Some(Successor { model, shelf })
+        Some(Successor { model, shelf, covered })
     }
 
     fn shelf(&self, model: &Model) -> Result<Shelf, StoreError> {
@@ -139,7 +182,12 @@ impl Work {
     }
 
     /// Makes the vectors of notes that are not `covered`; false when there are none. Nothing when it is over.
-    fn cover(&self, model: &Model, shelf: &mut Shelf, covered: &mut NoteMap<u64>) -> Option<bool> {
+    fn cover(
+        &self,
+        model: &Model,
+        shelf: &mut Shelf,
+        covered: &mut NoteMap<Covered>,
+    ) -> Option<bool> {
         let snapshot = self.reader.snapshot();
         let embedder = &*model.embedder;
         let gone: HashSet<NoteId> =
@@ -151,7 +199,9 @@ impl Work {
         let todo: Vec<(NoteId, &Arc<NoteEntry>)> = snapshot
             .notes
             .by_path()
-            .filter(|(id, entry)| covered.get(id) != Some(&entry.version))
+            .filter(|(id, entry)| {
+                covered.get(id).is_none_or(|covered| covered.version != entry.version)
+            })
             .collect();
         let mut n_left: usize = todo.iter().map(|(_, entry)| entry.chunks.len()).sum();
         let mut waiting: Vec<Waiting> = Vec::new();
@@ -180,7 +230,8 @@ impl Work {
                 let batch: Vec<Waiting> = waiting.drain(..embedder.batch().max(1)).collect();
                 self.embed(embedder, &batch, shelf)?;
             }
-            covered.insert(*id, entry.version);
+            let other_chunks = other_chunks(entry, chunks);
+            covered.insert(*id, Covered { version: entry.version, other_chunks });
         }
         self.embed(embedder, &waiting, shelf)?;
         self.keep(embedder, Shelf::sync, shelf)?;
@@ -279,7 +330,7 @@ fn serves(snapshot: &Snapshot) -> bool {
 }
 
 /// The chunks of a note as `embedder` wants them, and the text of each.
-pub(crate) fn cut_anew(
+fn cut_anew(
     entry: &NoteEntry,
     embedder: &dyn Embedder,
     limits: &ChunkLimits,

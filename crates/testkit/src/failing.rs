@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weft_index::{Disk, Gate, Step};
@@ -12,7 +12,17 @@ use weft_index::{Disk, Gate, Step};
 pub struct FailingDisk {
     n_steps: AtomicU64,
     plan: Mutex<Plan>,
-    is_full: AtomicBool,
+    full: Mutex<Full>,
+}
+
+/// Where there is no room.
+#[derive(Debug, Default)]
+enum Full {
+    #[default]
+    Nowhere,
+    /// In files whose path holds this.
+    At(String),
+    Everywhere,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +72,16 @@ impl FailingDisk {
 
     /// Whether there is no room from now on.
     pub fn set_full(&self, is_full: bool) {
-        self.is_full.store(is_full, Ordering::SeqCst);
+        self.fill(if is_full { Full::Everywhere } else { Full::Nowhere });
+    }
+
+    /// Leaves no room in files whose path holds `part`, as under a quota, from now on.
+    pub fn set_full_at(&self, part: &str) {
+        self.fill(Full::At(part.to_owned()));
+    }
+
+    fn fill(&self, full: Full) {
+        *self.full.lock().unwrap_or_else(PoisonError::into_inner) = full;
     }
 }
 
@@ -78,7 +97,12 @@ impl Gate for FailingDisk {
         if fails {
             return Err(io::Error::other(format!("change {n} fails: {step:?} {}", path.display())));
         }
-        if step.takes_room() && self.is_full.load(Ordering::SeqCst) {
+        let is_full = match &*self.full.lock().unwrap_or_else(PoisonError::into_inner) {
+            Full::Nowhere => false,
+            Full::At(part) => path.to_string_lossy().contains(part),
+            Full::Everywhere => true,
+        };
+        if step.takes_room() && is_full {
             return Err(io::ErrorKind::StorageFull.into());
         }
         Ok(())

@@ -20,6 +20,8 @@ pub struct Models {
     pub now: Option<Model>,
     /// The one that makes vectors in the background and then takes its place.
     pub next: Option<Opener>,
+    /// What the settings want, whichever serves: its tokens are what a budget in its tokens means.
+    pub wanted: Option<Arc<dyn Embedder>>,
 }
 
 /// What a store remembers of the model whose vectors serve. No key is in it.
@@ -81,23 +83,21 @@ pub fn models(
         is_it.then_some(Model { embedder, settings: Some(settings) })
     };
     match open_known(wanted, known) {
-        Ok(Opened { embedder: None, notes }) => Ok((Models { now: None, next: None }, notes)),
+        Ok(Opened { embedder: None, notes }) => Ok((Models::from(None), notes)),
         Ok(Opened { embedder: Some(embedder), notes }) => {
             let earlier = earlier(Some(embedder.identity()));
-            let model = Model { embedder, settings: Some(wanted.clone()) };
-            let models = match earlier {
-                None => Models { now: Some(model), next: None },
-                Some(earlier) => {
-                    Models { now: Some(earlier), next: Some(Box::new(move || Ok(model.clone()))) }
-                }
+            let model = Model { embedder: Arc::clone(&embedder), settings: Some(wanted.clone()) };
+            let (now, next): (_, Option<Opener>) = match earlier {
+                None => (model, None),
+                Some(earlier) => (earlier, Some(Box::new(move || Ok(model.clone())))),
             };
-            Ok((models, notes))
+            Ok((Models { now: Some(now), next, wanted: Some(embedder) }, notes))
         }
         Err(OpenError::Unreachable { model, .. }) => {
             let wanted = wanted.clone();
-            let stopgap =
-                || Model { embedder: Arc::new(Unopened::new(&model, &wanted)), settings: None };
-            let now = earlier(None).unwrap_or_else(stopgap);
+            let stopgap: Arc<dyn Embedder> = Arc::new(Unopened::new(&model, &wanted));
+            let now = earlier(None)
+                .unwrap_or_else(|| Model { embedder: Arc::clone(&stopgap), settings: None });
             let open = move || match open_known(&wanted, None) {
                 Ok(Opened { embedder: Some(embedder), notes: _ }) => {
                     Ok(Model { embedder, settings: Some(wanted.clone()) })
@@ -105,7 +105,8 @@ pub fn models(
                 Ok(Opened { embedder: None, notes }) => Err(notes.join(" ")),
                 Err(error) => Err(error.to_string()),
             };
-            Ok((Models { now: Some(now), next: Some(Box::new(open)) }, Vec::new()))
+            let (next, wanted): (Option<Opener>, _) = (Some(Box::new(open)), Some(stopgap));
+            Ok((Models { now: Some(now), next, wanted }, Vec::new()))
         }
         Err(error) => Err(error),
     }

@@ -123,6 +123,8 @@ pub(crate) struct Writer {
     /// The model that is to take its place.
     next: Option<Opener>,
     succession: Option<Succession>,
+    /// The same once its vectors are there, and when it is to take over.
+    successor: Option<(Box<Successor>, Instant)>,
     publisher: Publisher,
     board: Board,
     past: Past,
@@ -168,6 +170,7 @@ impl Writer {
             embedder,
             next,
             succession: None,
+            successor: None,
             publisher,
             board,
             past,
@@ -230,8 +233,7 @@ impl Writer {
                     self.note(outcome.unwrap_or(Ok(())).map_err(IndexError::from));
                 }
                 Ok(Event::Succeeded(successor)) => {
-                    let outcome = self.succeed(*successor);
-                    self.note(outcome);
+                    self.successor = Some((successor, Instant::now()));
                 }
                 Ok(Event::Written) => self.checkpoint_done(),
                 Ok(Event::WordsInDoubt) => {
@@ -374,6 +376,7 @@ impl Writer {
             vectors.map(|_| self.last_published + PUBLISH_EVERY),
             backlog.and_then(backlog::Backlog::wakes_at),
             self.unread,
+            self.successor.as_ref().map(|(_, due)| *due),
             self.checkpoint_due_at(),
         ];
         let now = Instant::now();
@@ -384,6 +387,8 @@ impl Writer {
     fn tend(&mut self) {
         let read = self.read_vectors();
         self.note(read);
+        let succeeded = self.succeed();
+        self.note(succeeded);
         self.tend_vaults();
         let all_came = self.meaning.as_ref().is_some_and(|meaning| meaning.backlog().is_idle());
         if all_came || self.last_published.elapsed() >= PUBLISH_EVERY {

@@ -1,15 +1,15 @@
 //! The next model takes over.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use weft_index::notes::{Change, NoteEntry};
 use weft_index::{Snapshot, StoreError};
 
-use super::Writer;
 use super::meaning::Meaning;
+use super::{RETRY, Writer};
 use crate::IndexError;
 use crate::embed::remember;
-use crate::succession::{Model, Succession, Successor, cut_anew};
+use crate::succession::{Model, Succession, Successor};
 
 impl Writer {
     /// Lets the next model make its vectors in the background.
@@ -27,22 +27,30 @@ impl Writer {
     /// Publishes the vectors of another model, with the notes cut as it wants them, and makes all further ones by it.
     ///
     /// Words and links stay as they are; the vectors of what changed in the last moment follow.
-    pub(super) fn succeed(&mut self, successor: Successor) -> Result<(), IndexError> {
-        let Successor { model, shelf } = successor;
+    /// Where nothing can be published it is due again later; until then the present model serves.
+    pub(super) fn succeed(&mut self) -> Result<(), IndexError> {
+        let now = Instant::now();
+        let due = self.successor.take_if(|(_, due)| *due <= now);
+        let Some((mut successor, _)) = due else { return Ok(()) };
         let before = self.publisher.newest();
         let generation = before.generation + 1;
-        self.issue(generation)?;
-        let embedder = Arc::clone(&model.embedder);
-        let cut = before.notes.by_path().filter_map(|(_, entry)| {
-            let (chunks, _) = cut_anew(entry, &*embedder, &self.settings.chunks);
-            let changed = chunks != entry.chunks;
-            changed.then(|| Change::Upsert(Arc::new(NoteEntry { chunks, ..(**entry).clone() })))
-        });
-        let changes: Vec<Change> = cut.collect();
+        if let Err(error) = self.issue(generation) {
+            self.successor = Some((successor, now + RETRY));
+            if let Some(next) = &mut self.board.lock().status.next {
+                next.trouble = Some(error.to_string());
+            }
+            return Err(error.into());
+        }
+        let changes = successor.recut(&before.notes, &self.settings.chunks);
         let (notes, _) = before.notes.edited(&changes);
+        let Successor { model, shelf, covered: _ } = *successor;
+        let embedder = Arc::clone(&model.embedder);
         let number = self.meaning.as_ref().map_or(0, |meaning| meaning.number() + 1);
         let mut meaning = Meaning::start(number, shelf, Arc::clone(&embedder), self.events.clone());
         let arranged = meaning.arrange_all(&notes);
+        if arranged.is_err() {
+            meaning.backlog_mut().postpone(&[]);
+        }
         let vectors = Some(meaning.publish());
         self.meaning = Some(meaning);
         self.unread = None;
@@ -56,8 +64,7 @@ impl Writer {
             (status.embedder, status.next) = (Some(identity), None);
             (status.unavailable, status.last_error) = (None, None);
         }
-        arranged?;
-        self.remember(&model)
+        self.remember(&model).and(Ok(arranged?))
     }
 
     fn remember(&self, model: &Model) -> Result<(), IndexError> {

@@ -14,6 +14,7 @@ const DIMENSION: usize = 32;
 /// Maps each word to a direction, so texts that share words are near; counts the texts it was given.
 pub(crate) struct FakeEmbedder {
     identity: ModelIdentity,
+    window: usize,
     pub(crate) n_documents: AtomicUsize,
     /// Bytes of each document, in the order they were given.
     pub(crate) lengths: Mutex<Vec<usize>>,
@@ -28,6 +29,11 @@ impl FakeEmbedder {
 
     /// Another model: what it makes is never mixed with what others make.
     pub(crate) fn called(name: &str) -> Arc<Self> {
+        Self::with_window(name, 64)
+    }
+
+    /// Another model that takes so many words at once.
+    pub(crate) fn with_window(name: &str, window: usize) -> Arc<Self> {
         let identity = ModelIdentity {
             model: name.into(),
             dimension: DIMENSION,
@@ -35,7 +41,7 @@ impl FakeEmbedder {
             pooling: "sum".into(),
         };
         let (n_documents, is_down) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Arc::new(Self { identity, n_documents, lengths: Mutex::default(), is_down })
+        Arc::new(Self { identity, window, n_documents, lengths: Mutex::default(), is_down })
     }
 }
 
@@ -45,7 +51,7 @@ impl Embedder for FakeEmbedder {
     }
 
     fn window(&self) -> usize {
-        64
+        self.window
     }
 
     fn n_tokens(&self, text: &str) -> usize {

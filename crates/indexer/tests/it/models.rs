@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
 use weft_indexer::embed::{self, EmbeddingSettings, Models, RemoteSettings, Runner};
-use weft_indexer::{IndexStatus, Indexer, Model};
+use weft_indexer::{IndexSettings, IndexStatus, Indexer, Model};
+use weft_testkit::FailingDisk;
 use weft_testkit::endpoint::{Answer, Asked, Endpoint};
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
@@ -20,6 +21,20 @@ const FILES: &[(&str, &[u8])] = &[
 
 fn model(embedder: &Arc<FakeEmbedder>) -> Model {
     Model { embedder: Arc::clone(embedder) as Arc<dyn Embedder>, settings: None }
+}
+
+/// `old` serves, and what `open` gives is to take its place.
+fn changing(
+    old: &Arc<FakeEmbedder>,
+    open: impl FnMut() -> Result<Model, String> + Send + 'static,
+) -> Models {
+    let old = Arc::clone(old) as Arc<dyn Embedder>;
+    Models { next: Some(Box::new(open)), ..Models::from(Some(old)) }
+}
+
+/// Whether the next model serves.
+fn is_new(status: &IndexStatus) -> bool {
+    status.next.is_none() && status.embedder.as_ref().is_some_and(|model| model.model == "new")
 }
 
 fn until(indexer: &Indexer, wanted: impl Fn(&IndexStatus) -> bool) -> IndexStatus {
@@ -45,7 +60,7 @@ fn the_next_model_takes_over_when_all_its_vectors_are_there() {
     new.is_down.store(true, Ordering::SeqCst);
     let next = model(&new);
     let open = move || Ok(next.clone());
-    let models = Models { now: Some(model(&old)), next: Some(Box::new(open)) };
+    let models = changing(&old, open);
     let indexer = Indexer::open(place.settings(), models, None).unwrap();
     let status =
         until(&indexer, |status| status.next.as_ref().is_some_and(|next| next.trouble.is_some()));
@@ -84,18 +99,103 @@ fn a_change_of_model_that_was_interrupted_goes_on() {
     indexer.stop();
     let models = || {
         let next = model(&new);
-        Models { now: Some(model(&old)), next: Some(Box::new(move || Ok(next.clone()))) }
+        changing(&old, move || Ok(next.clone()))
     };
     let indexer = Indexer::open(place.settings(), models(), None).unwrap();
     until(&indexer, |_| new.n_documents.load(Ordering::SeqCst) > 0);
     indexer.stop();
     let indexer = Indexer::open(place.settings(), models(), None).unwrap();
-    let is_new =
-        |status: &IndexStatus| status.embedder.as_ref().is_some_and(|model| model.model == "new");
-    until(&indexer, |status| status.next.is_none() && is_new(status));
+    until(&indexer, is_new);
     assert_eq!(old.n_documents.load(Ordering::SeqCst), 3, "nothing of the old one is made again");
     let notes = indexer.reader().snapshot().vectors.clone().expect("a request as it was agreed on");
     assert_eq!((notes.embedder.identity().model.as_str(), notes.n_waiting), ("new", 0));
+}
+
+#[test]
+fn the_next_model_waits_where_there_is_no_room_to_publish_it() {
+    let place = Place::new(FILES);
+    let (old, new) = (FakeEmbedder::called("old"), FakeEmbedder::called("new"));
+    let indexer = place.open(&old);
+    settle(&indexer);
+    indexer.stop();
+
+    let disk = FailingDisk::sound();
+    let (next, fills) = (model(&new), Arc::clone(&disk));
+    let open = move || {
+        // No generation can be given out.
+        fills.set_full_at("ISSUED");
+        Ok(next.clone())
+    };
+    let models = changing(&old, open);
+    let settings = IndexSettings { disk: disk.disk(), ..place.settings() };
+    let indexer = Indexer::open(settings, models, None).unwrap();
+    let status =
+        until(&indexer, |status| status.next.as_ref().is_some_and(|next| next.trouble.is_some()));
+    let trouble = status.next.unwrap().trouble.unwrap();
+    assert!(trouble.contains("ISSUED"), "{trouble}");
+    assert_eq!(status.embedder.unwrap().model, "old");
+    assert_eq!(uris(&search(&indexer, "soft green shade", SearchMode::Vector))[0], "moss");
+
+    disk.set_full(false);
+    let status = until(&indexer, |status| status.next.is_none());
+    assert_eq!((status.embedder.unwrap().model.as_str(), status.last_error), ("new", None));
+    assert_eq!(new.n_documents.load(Ordering::SeqCst), 3, "nothing is made twice");
+    assert_eq!(uris(&search(&indexer, "soft green shade", SearchMode::Vector))[0], "moss");
+}
+
+#[test]
+fn a_defect_of_the_next_model_is_told_and_the_present_one_serves_on() {
+    let place = Place::new(FILES);
+    let old = FakeEmbedder::called("old");
+    let open = || panic!("a defect");
+    let models = changing(&old, open);
+    let indexer = Indexer::open(place.settings(), models, None).unwrap();
+    let status =
+        until(&indexer, |status| status.next.as_ref().is_some_and(|next| next.trouble.is_some()));
+    let trouble = status.next.unwrap().trouble.unwrap();
+    assert!(trouble.contains("the present model serves on"), "{trouble}");
+    settle(&indexer);
+    assert_eq!(uris(&search(&indexer, "soft green shade", SearchMode::Vector))[0], "moss");
+}
+
+#[test]
+fn the_next_model_gets_the_notes_cut_as_it_wants_them() {
+    let words: Vec<String> = (0..48).map(|n| format!("word{n}")).collect();
+    let long = format!(
+        "# Long
+{}",
+        words.join(" ")
+    );
+    let place = Place::new(FILES);
+    place.write("long.md", long.as_bytes());
+    let (old, new) = (FakeEmbedder::called("old"), FakeEmbedder::with_window("new", 16));
+    let indexer = place.open(&old);
+    settle(&indexer);
+    let n_before = indexer.status().n_chunks;
+    indexer.stop();
+    let next = model(&new);
+    let open = move || Ok(next.clone());
+    let models = changing(&old, open);
+    let indexer = Indexer::open(place.settings(), models, None).unwrap();
+    let status = until(&indexer, |status| is_new(status) && status.n_vectors_pending == 0);
+    assert_eq!(n_before, 4);
+    assert!(status.n_chunks > n_before, "{status:?}");
+    let n_made = new.n_documents.load(Ordering::SeqCst);
+    assert_eq!(n_made, status.n_chunks, "each passage once");
+
+    // As if it had been the model from the start.
+    let afresh = Place::new(FILES);
+    afresh.write("long.md", long.as_bytes());
+    let other = afresh.open(&new);
+    settle(&other);
+    assert_eq!(other.status().n_chunks, status.n_chunks);
+    let answers = [&indexer, &other].map(|indexer| {
+        let hits = search(indexer, "word40 word41", SearchMode::Vector).hits;
+        hits.into_iter()
+            .map(|hit| (hit.uri.clone(), format!("{:?}", hit.signals)))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(answers[0], answers[1]);
 }
 
 /// Vectors that point where the first letters of a text say.
