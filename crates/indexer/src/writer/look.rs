@@ -248,12 +248,21 @@ impl Writer {
         self.board.lock().status.last_error.clone()
     }
 
-    /// Takes back what was reported `before`, once every vault could be looked at; what was reported since, as by the model, stays.
+    /// Takes back what was reported `before`, once every vault could be looked at; what was reported since, as by the model, stays, and so does that nothing can be written down.
     pub(super) fn forget_error(&mut self, before: Option<String>) {
         if self.vaults.iter().all(|vault| vault.retry_at.is_none()) {
-            self.store_failed = false;
+            self.store_failed = self.written.trouble.is_some();
             let last = &mut self.board.lock().status.last_error;
-            *last = last.take().filter(|last| Some(last) != before.as_ref());
+            let since = last.take().filter(|last| Some(last) != before.as_ref());
+            *last = since.or_else(|| self.written.trouble.clone());
+        }
+    }
+
+    /// Takes it that nothing is missing of what a run before published that ended suddenly, once every vault could be looked at; those who wait are told.
+    fn recovered(&self) {
+        let is_looked_at = self.vaults.iter().all(|vault| vault.retry_at.is_none());
+        if is_looked_at && self.board.lock().status.recovering.take().is_some() {
+            self.board.published(self.generation());
         }
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Written {
     at: Option<Instant>,
     dirty_since: Option<Instant>,
     last_change: Instant,
+    /// Why the last attempt failed; nothing once one came about.
+    pub(super) trouble: Option<String>,
     /// The state that is being written down.
     under_way: Option<UnderWay>,
 }
@@ -97,6 +99,7 @@ impl Written {
             at: None,
             dirty_since: (generation != newest).then_some(now),
             last_change: now,
+            trouble: None,
             under_way: None,
         }
     }
@@ -505,13 +508,13 @@ impl Writer {
 
     /// Writes down what is published, unless it is, and waits for it.
     pub(super) fn checkpoint(&mut self) -> Result<(), IndexError> {
-        match self.write_down() {
+        let outcome = match self.write_down() {
             Err(IndexError::Store(error @ StoreError::Changed { .. })) => {
-                self.remake_notes(&error)?;
-                self.write_down()
+                self.remake_notes(&error).and_then(|()| self.write_down())
             }
             outcome => outcome,
-        }
+        };
+        outcome.inspect_err(|error| self.checkpoint_failed(error))
     }
 
     /// The same; fails where another program changed the file of the notes.
@@ -583,6 +586,7 @@ impl Writer {
         } else {
             self.past.keep(Arc::new(Snapshot { notes, ..snapshot.clone() }));
         }
+        self.written.trouble = None;
         if self.store_failed {
             self.forget_error(self.last_error());
         }
@@ -590,11 +594,17 @@ impl Writer {
 
     fn note_checkpoint(&mut self, outcome: Result<(), IndexError>) {
         if let Err(error) = outcome {
-            self.report(&error);
+            self.checkpoint_failed(&error);
             // A full disk is not asked again at every turn.
             self.written.at = Some(Instant::now());
             self.written.dirty_since = Some(Instant::now());
         }
+    }
+
+    /// Tells of it until one comes about, whatever else goes well meanwhile.
+    fn checkpoint_failed(&mut self, error: &IndexError) {
+        self.written.trouble = Some(error.to_string());
+        self.report(error);
     }
 
     /// Takes what was deleted off the disk; the answers stay what they are.

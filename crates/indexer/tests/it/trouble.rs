@@ -536,3 +536,24 @@ fn unreadable(names: &'static [&'static str]) {
     assert_eq!(status.notices, ["1 vectors were damaged; those still needed were made again."]);
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 4, "the damaged one alone");
 }
+
+#[test]
+fn that_nothing_can_be_written_down_is_told_until_it_can() {
+    let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+    let disk = FailingDisk::sound();
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    settle(&indexer);
+    disk.set_full_at("gen-");
+    place.write("lichen.md", b"# Lichen\ncrusty\n");
+    let refused = indexer.flush().expect_err("there is no room").to_string();
+    // What changes goes in all the same, and makes nobody believe that all is well.
+    indexer.rescan(Rescan::default()).expect("a look");
+    assert_eq!(uris(&search(&indexer, "crusty", SearchMode::Keyword)), ["lichen"]);
+    assert_eq!(indexer.status().last_error, Some(refused));
+
+    disk.set_full(false);
+    let generation = indexer.flush().expect("there is room");
+    let status = indexer.status();
+    assert_eq!(status.last_error, None);
+    assert_eq!(status.stored_generations.last(), Some(&generation));
+}
