@@ -1,12 +1,13 @@
 //! GraphService.
 
 use tonic::{Request, Response, Status};
+use weft_engine::{Engine, ListAnswer};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::graph_service_server::GraphService;
 
 use super::when::Timed as _;
 use super::{Pieces, Services, pieces};
-use crate::convert::{self, walk};
+use crate::convert::{self, related, siblings, walk};
 
 #[tonic::async_trait]
 impl GraphService for Services {
@@ -14,13 +15,8 @@ impl GraphService for Services {
         &self,
         request: Request<wire::RelatedRequest>,
     ) -> Result<Response<wire::RelatedResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = convert::related::related_request(request)?;
-        let answer =
-            self.compute_when(deadline, when, move |engine| engine.related(&asked)).await?;
-        Ok(Response::new(convert::related::related_response(&answer)))
+        let told = |answer| related::related_response(&answer);
+        self.answer(request, related::related_request, Engine::related, told).await
     }
 
     type ExportStream = Pieces<wire::ExportResponse>;
@@ -86,102 +82,74 @@ impl GraphService for Services {
         &self,
         request: Request<wire::TreeRequest>,
     ) -> Result<Response<wire::TreeResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::tree_request(request)?;
-        let answer = self.compute_when(deadline, when, move |engine| engine.tree(&asked)).await?;
-        Ok(Response::new(walk::tree_response(answer)))
+        self.answer(request, walk::tree_request, Engine::tree, walk::tree_response).await
     }
 
     async fn path(
         &self,
         request: Request<wire::PathRequest>,
     ) -> Result<Response<wire::PathResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::path_request(request)?;
-        let answer = self.compute_when(deadline, when, move |engine| engine.path(&asked)).await?;
-        Ok(Response::new(walk::path_response(answer)))
+        self.answer(request, walk::path_request, Engine::path, walk::path_response).await
     }
 
     async fn topic_siblings(
         &self,
         request: Request<wire::TopicSiblingsRequest>,
     ) -> Result<Response<wire::TopicSiblingsResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = convert::siblings::siblings_request(request)?;
-        let answer =
-            self.compute_when(deadline, when, move |engine| engine.siblings(&asked)).await?;
-        Ok(Response::new(convert::siblings::siblings_response(answer)))
+        self.answer(
+            request,
+            siblings::siblings_request,
+            Engine::siblings,
+            siblings::siblings_response,
+        )
+        .await
     }
 
     async fn neighbors(
         &self,
         request: Request<wire::NeighborsRequest>,
     ) -> Result<Response<wire::NeighborsResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::neighbors_request(request)?;
-        let answer =
-            self.compute_when(deadline, when, move |engine| engine.neighbors(&asked)).await?;
-        Ok(Response::new(walk::neighbors_response(answer)))
+        self.answer(request, walk::neighbors_request, Engine::neighbors, walk::neighbors_response)
+            .await
     }
 
     async fn subgraph(
         &self,
         request: Request<wire::SubgraphRequest>,
     ) -> Result<Response<wire::SubgraphResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::subgraph_request(request)?;
-        let answer =
-            self.compute_when(deadline, when, move |engine| engine.subgraph(&asked)).await?;
-        Ok(Response::new(walk::subgraph_response(answer)))
+        self.answer(request, walk::subgraph_request, Engine::subgraph, walk::subgraph_response)
+            .await
     }
 
     async fn cycles(
         &self,
         request: Request<wire::CyclesRequest>,
     ) -> Result<Response<wire::CyclesResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::cycles_request(request)?;
-        let answer = self.compute_when(deadline, when, move |engine| engine.cycles(&asked)).await?;
-        Ok(Response::new(walk::cycles_response(answer)))
+        self.answer(request, walk::cycles_request, Engine::cycles, walk::cycles_response).await
     }
 
     async fn orphans(
         &self,
         request: Request<wire::OrphansRequest>,
     ) -> Result<Response<wire::OrphansResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::orphans_request(request)?;
-        let unread = self.files_unread_now(when);
-        let mut answer =
-            self.compute_when(deadline, when, move |engine| engine.orphans(&asked)).await?;
-        answer.degraded.extend(unread);
-        Ok(Response::new(walk::orphans_response(answer)))
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told = |mut answer: ListAnswer| {
+            answer.degraded.extend(unread);
+            walk::orphans_response(answer)
+        };
+        self.answer(request, walk::orphans_request, Engine::orphans, told).await
     }
 
     async fn unresolved(
         &self,
         request: Request<wire::UnresolvedRequest>,
     ) -> Result<Response<wire::UnresolvedResponse>, Status> {
-        let deadline = self.deadline(request.metadata());
-        let request = request.into_inner();
-        let when = request.when();
-        let asked = walk::unresolved_request(request)?;
-        let answer =
-            self.compute_when(deadline, when, move |engine| engine.unresolved(&asked)).await?;
-        Ok(Response::new(walk::unresolved_response(answer)))
+        self.answer(
+            request,
+            walk::unresolved_request,
+            Engine::unresolved,
+            walk::unresolved_response,
+        )
+        .await
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tonic::{Code, Status};
+use tonic::{Code, Request, Response, Status};
 use weft_engine::{Engine, EngineError};
 use weft_index::Vectors;
 use weft_model::Stop;
@@ -44,6 +44,21 @@ timed! {
 }
 
 impl Services {
+    /// Answers a question over the state it asks for: reads the request, computes the answer, writes it.
+    pub(super) async fn answer<R: Timed, Q: Send + 'static, A: Send + 'static, W>(
+        &self,
+        request: Request<R>,
+        read: impl FnOnce(R) -> Result<Q, Status>,
+        question: impl FnOnce(&Engine, &Q) -> Result<A, EngineError> + Send + 'static,
+        write: impl FnOnce(A) -> W,
+    ) -> Result<Response<W>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let when = request.get_ref().when();
+        let asked = read(request.into_inner())?;
+        let answer = self.compute_when(deadline, when, move |engine| question(engine, &asked));
+        Ok(Response::new(write(answer.await?)))
+    }
+
     /// Computes an answer over the state asked for, on a blocking thread as soon as a worker is free.
     pub(super) async fn compute_when<T: Send + 'static>(
         &self,
