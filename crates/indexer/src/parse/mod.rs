@@ -91,6 +91,8 @@ pub mod code {
     pub const NO_SCALAR: Code = notice("no-scalar");
     /// A `%%` at the front of a line is never closed and hides nothing.
     pub const OPEN_COMMENT: Code = notice("open-comment");
+    /// A long body has no heading by which a part of it could be named.
+    pub const NO_HEADINGS: Code = notice("no-headings");
 }
 
 /// The stem of a file that is a note with children in a Doughnut export, where the folder bears its name.
@@ -104,6 +106,9 @@ const RELATIONSHIP: (&str, &str) = ("Relationship", "relation");
 
 /// The property that keeps a note out of the index when it is `false`.
 const INDEXED: &str = "indexed";
+
+/// Bytes of a body from which headings are missed: a book has a megabyte.
+const LONG_BODY: usize = 1 << 20;
 
 /// The least digits at the front of a file name that are taken for a Zettelkasten id: a date.
 const MIN_ZETTEL_DIGITS: usize = 8;
@@ -181,6 +186,13 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         let line = front_lines + body[..at].matches('\n').count() + 1;
         let message = "The comment that `%%` begins here is never closed; it was read as text.";
         diagnostics.push(diagnostic(code::OPEN_COMMENT, message, u32::try_from(line).ok()));
+    }
+    if body.len() >= LONG_BODY && parts.headings.is_empty() {
+        let message = format!(
+            "The body has {} MiB and no heading; a context can show pieces of it, but no outline.",
+            body.len() >> 20
+        );
+        diagnostics.push(diagnostic(code::NO_HEADINGS, message, None));
     }
     for key in URI.iter().chain(&["title"]) {
         if matches!(properties::value(&entries, key), Some(Value::List(_) | Value::Map(_))) {

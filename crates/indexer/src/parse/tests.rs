@@ -476,6 +476,8 @@ fn blocks_that_begin_with_what_is_hidden_are_named() {
 
 #[test]
 fn what_is_wrong_with_a_file_is_said() {
+    let long = "a word ".repeat(LONG_BODY / 7 + 1);
+    let headed = format!("{long}\n## x\n");
     let cases: &[(&str, &[u8], &[Code])] = &[
         ("nothing", b"# x", &[]),
         ("latin 1", b"caf\xe9", &[code::NOT_UTF_8]),
@@ -492,6 +494,9 @@ fn what_is_wrong_with_a_file_is_said() {
         ("twice", b"---\na: 1\na: 2\n---\n", &[code::DUPLICATE_KEY]),
         ("a list as id", b"---\nid: [a]\n---\n", &[code::NO_SCALAR]),
         ("an open comment", b"---\na: 1\n---\nx\n\n%% y\n", &[code::OPEN_COMMENT]),
+        ("long", long.as_bytes(), &[code::NO_HEADINGS]),
+        ("long with a heading", headed.as_bytes(), &[]),
+        ("not so long", &long.as_bytes()[..LONG_BODY - 1], &[]),
     ];
     for (name, bytes, expected) in cases {
         let expected = expected.iter().map(|code| code.name).collect::<Vec<_>>();
