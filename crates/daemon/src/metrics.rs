@@ -235,6 +235,7 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
         store_bytes,
         digest: _,
         stored_generations,
+        recovering,
     } = status;
     page.plain(
         "weft_generation",
@@ -270,6 +271,11 @@ fn of_index(status: &IndexStatus, page: &mut Page) {
             "weft_index_failing",
             "1 where the last work in the background went wrong.",
             &usize::from(last_error.is_some()),
+        ),
+        (
+            "weft_recovering",
+            "1 while answers may be older than those of the run before, which ended suddenly.",
+            &usize::from(recovering.is_some()),
         ),
         ("weft_model", "1 where a model makes vectors.", &usize::from(embedder.is_some())),
         (

@@ -290,6 +290,14 @@ pub(crate) fn not_reached(wanted: u64, newest: u64) -> Status {
     of(Code::DeadlineExceeded, "DEADLINE", text)
 }
 
+/// A generation of a run that ended suddenly is waited for, and the files were not all looked at in time.
+pub(crate) fn recovering(wanted: u64) -> Status {
+    let text = format!(
+        "generation {wanted} is from before the last run ended suddenly, and the files were not all looked at since; ask again, and see `weft status` where that does not help"
+    );
+    of(Code::DeadlineExceeded, "DEADLINE", text)
+}
+
 /// There is nothing to compare a generation with.
 pub(crate) fn no_earlier(generation: u64) -> Status {
     let text = format!(

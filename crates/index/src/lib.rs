@@ -20,4 +20,6 @@ pub use disk::{Disk, Gate, Step};
 pub use rows::NoteRows;
 pub use snapshot::{Awaited, Publisher, Reader, Reading, Snapshot, Vectors};
 pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};
-pub use store::{Checkpoint, Checkpoints, MODEL, Newest, Shelf, ShelfReport, Store, StoreError};
+pub use store::{
+    Checkpoint, Checkpoints, MODEL, Newest, Resumed, Shelf, ShelfReport, Store, StoreError,
+};

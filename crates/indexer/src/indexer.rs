@@ -79,6 +79,22 @@ impl Indexer {
         self.board.listen(Box::new(listener));
     }
 
+    /// Whether it is certain that the newest state holds what `generation` did: after a run that ended suddenly only once the files were looked at again.
+    ///
+    /// Whoever listens is told when that changes.
+    #[must_use]
+    pub fn holds(&self, generation: u64) -> bool {
+        let recovering = self.board.lock().status.recovering;
+        generation <= self.reader.snapshot().generation
+            && recovering.is_none_or(|first| generation >= first)
+    }
+
+    /// Whether answers of now may be older than those of the run before, which ended suddenly or left another store: until the files were looked at.
+    #[must_use]
+    pub fn is_recovering(&self) -> bool {
+        self.board.lock().status.recovering.is_some()
+    }
+
     /// Where the index stands.
     #[must_use]
     pub fn status(&self) -> IndexStatus {

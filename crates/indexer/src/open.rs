@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordWriter;
 use weft_index::notes::{NoteTable, VaultInfo};
-use weft_index::{Newest, Publisher, Shelf, Snapshot, Store, StoreError, Vectors};
+use weft_index::{Newest, Publisher, Resumed, Shelf, Snapshot, Store, StoreError, Vectors};
 
 use crate::board::Board;
 use crate::embed;
@@ -52,8 +52,9 @@ pub(crate) fn parts(
         let identity = embedder.as_ref().map(|embedder| embedder.identity().clone());
         status.embedder = identity.filter(|identity| !embed::is_unopened(identity));
     }
-    let Restored { mut notes, mut generation, written, outdated, mended } =
+    let Restored { mut notes, resumed, written, outdated, mended } =
         restore(&store, settings.recipe(embedder.as_deref()), &board)?;
+    let Resumed { mut generation, ended_well } = resumed;
     let changes = vault_changes(&notes, &settings.vaults);
     // What was mended is written down anew.
     if mended || (!changes.is_empty() && notes.n_notes() > 0) {
@@ -94,6 +95,7 @@ pub(crate) fn parts(
     let past = Past::new(store.checkpoints(), settings.keep_generations);
     {
         let mut board = board.lock();
+        board.status.recovering = (!ended_well).then_some(generation);
         board.status.store_bytes = store.checkpoints().store_bytes();
         board.status.stored_generations = store.checkpoints().stored()?;
         board.status.n_vectors_pending =
@@ -110,8 +112,7 @@ pub(crate) fn parts(
 /// What a store gives back.
 struct Restored {
     notes: NoteTable,
-    /// The generation to go on from.
-    generation: u64,
+    resumed: Resumed,
     /// The generation that is written down.
     written: u64,
     /// Whether its entries were made with another recipe.
@@ -124,7 +125,7 @@ struct Restored {
 fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexError> {
     let nothing = Restored {
         notes: NoteTable::default(),
-        generation: store.resume(0)?,
+        resumed: store.resume(0)?,
         written: 0,
         outdated: false,
         mended: false,
@@ -153,7 +154,7 @@ fn restore(store: &Store, recipe: u64, board: &Board) -> Result<Restored, IndexE
                 );
             }
             Ok(Restored {
-                generation: store.resume(checkpoint.generation)?,
+                resumed: store.resume(checkpoint.generation)?,
                 written: checkpoint.generation,
                 notes: checkpoint.notes,
                 outdated,

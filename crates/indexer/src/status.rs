@@ -66,6 +66,8 @@ pub struct IndexStatus {
     pub n_files_done: usize,
     /// Files of the current or last scan.
     pub n_files_total: usize,
+    /// The first generation of this run, where the run before ended suddenly and not every file was looked at since: what earlier generations held may be missing until then.
+    pub recovering: Option<u64>,
     /// What makes the vectors; nothing without a model, or before it could be reached for the first time.
     pub embedder: Option<ModelIdentity>,
     /// Why no vectors come now, from the model or the store; nothing while they do.

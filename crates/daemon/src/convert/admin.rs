@@ -28,6 +28,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         embedder,
         unavailable: _,
         next: _,
+        recovering: _,
         notices,
         last_error,
         store,

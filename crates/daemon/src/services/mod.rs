@@ -86,6 +86,9 @@ pub(crate) struct Load {
     pub(crate) n_workers: usize,
 }
 
+/// What an answer says that may be older than one of the run before.
+const RECOVERING: &str = "files: the index goes on from an older state than the last run's, and they are looked at again; what changed since may be missing";
+
 /// Answers the contract. Cloning shares everything.
 ///
 /// Until [`fill`](Self::fill) is called every question is UNAVAILABLE.
@@ -129,10 +132,14 @@ impl Services {
         self.0.first_look.store(goes_on, Ordering::Relaxed);
     }
 
-    /// What an answer of now says of it; one that waits for a generation says nothing, for it may come when the look is over.
+    /// What an answer of now says of files that are not read yet; one that waits for a generation says nothing, for it may come when the look is over.
     fn files_unread_now(&self, when: When) -> Option<String> {
-        let is_now = when.min_generation.is_none();
-        is_now.then(|| self.files_unread().ok().flatten()).flatten()
+        if when != When::default() {
+            return None;
+        }
+        let is_recovering = || self.opened().is_some_and(|vaults| vaults.indexer().is_recovering());
+        let unread = self.files_unread().ok().flatten();
+        unread.or_else(|| is_recovering().then(|| RECOVERING.to_owned()))
     }
 
     /// How far the first look at the files is, where it goes on; UNAVAILABLE where nothing is there to answer from.

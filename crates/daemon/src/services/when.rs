@@ -124,11 +124,13 @@ impl Services {
     /// Waits until a generation can be asked.
     async fn reach(&self, deadline: Instant, wanted: u64) -> Result<(), Status> {
         let mut generations = self.vaults()?.generations();
-        if *generations.borrow() >= wanted {
+        // The vaults are held for a moment only, so that the daemon can stop.
+        let holds = || self.opened().is_some_and(|vaults| vaults.indexer().holds(wanted));
+        if holds() {
             return Ok(());
         }
         let _place = self.stream_place()?;
-        let reached = generations.wait_for(|newest| *newest >= wanted);
+        let reached = generations.wait_for(|_| holds());
         let outcome = tokio::select! {
             outcome = tokio::time::timeout_at(deadline.into(), reached) => outcome,
             () = self.ending() => return Err(status::stopping()),
@@ -136,7 +138,14 @@ impl Services {
         match outcome.map(|reached| reached.map(drop)) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(status::stopping()),
-            Err(_) => Err(status::not_reached(wanted, *generations.borrow())),
+            Err(_) => {
+                let newest = *generations.borrow();
+                Err(if wanted <= newest {
+                    status::recovering(wanted)
+                } else {
+                    status::not_reached(wanted, newest)
+                })
+            }
         }
     }
 

@@ -43,6 +43,15 @@ const ISSUE_AHEAD: u64 = 1024;
 /// Generations that are passed over where it is not known which were published: more than any run publishes between two checkpoints.
 const UNKNOWN_AHEAD: u64 = 1 << 20;
 
+/// Where a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// The generation to start from: that of the run before where it ended well, else one that nobody has seen.
+    pub generation: u64,
+    /// Whether all that the run before published was written down.
+    pub ended_well: bool,
+}
+
 /// The file that the process which writes holds locked.
 const LOCK: &str = "lock";
 
@@ -358,14 +367,16 @@ impl Store {
         self.set_issued(generation + ISSUE_AHEAD)
     }
 
-    /// The generation to start from after `newest` was read back, or 0 where there was none: itself after a run that ended well, else one that nobody has seen.
-    pub fn resume(&self, newest: u64) -> Result<u64, StoreError> {
+    /// Where to go on after `newest` was read back, or 0 where there was none.
+    pub fn resume(&self, newest: u64) -> Result<Resumed, StoreError> {
         let known = newest.max(self.checkpoints().stored()?.last().copied().unwrap_or(0));
+        let well = |generation| Resumed { generation, ended_well: true };
+        let suddenly = |generation| Resumed { generation, ended_well: false };
         Ok(match self.issued {
-            Some(issued) if issued == newest => newest,
-            Some(issued) => issued.max(known) + 1,
-            None if known == 0 && !self.root.join(ISSUED).exists() => 0,
-            None => known + UNKNOWN_AHEAD,
+            Some(issued) if issued == newest => well(newest),
+            Some(issued) => suddenly(issued.max(known) + 1),
+            None if known == 0 && !self.root.join(ISSUED).exists() => well(0),
+            None => suddenly(known + UNKNOWN_AHEAD),
         })
     }
 

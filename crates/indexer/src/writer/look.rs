@@ -230,7 +230,10 @@ impl Writer {
         // What is due by time is everything; a part of it was announced.
         let how = How { announced: !area.is_whole(), ..How::default() };
         match self.look(at, area, how) {
-            Ok(()) => self.forget_error(before),
+            Ok(()) => {
+                self.forget_error(before);
+                self.recovered();
+            }
             Err(error) => {
                 self.report(&error);
                 self.vaults[at].retry();
@@ -298,6 +301,7 @@ impl Writer {
                 outcome = outcome.and(Err(error));
             }
         }
+        self.recovered();
         if full {
             self.rewrite_words()?;
             self.check_vectors(true)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weft_engine::SearchMode;
 use weft_index::embedder::{Embedder, Role};
 use weft_index::{BackupWriter, StoreError, inspect, restore};
-use weft_indexer::{IndexError, IndexSettings, Indexer, Rescan};
+use weft_indexer::{Content, Expected, IndexError, IndexSettings, Indexer, Rescan, Write};
 
 use crate::fake::{FakeEmbedder, Place, read_back, search, settle, uris};
 
@@ -398,4 +398,45 @@ fn a_folder_of_other_things_is_no_store() {
         let mode = std::fs::metadata(&new).expect("a folder").permissions().mode();
         assert_eq!(mode & 0o077, 0, "it is as secret as the notes");
     }
+}
+
+#[test]
+fn after_a_sudden_end_a_generation_is_held_once_the_files_were_looked_at() {
+    let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    indexer.flush().expect("a generation");
+    let (path, content) = ("moss.md".to_owned(), Content::Whole("# Moss\nwarm\n".to_owned()));
+    let put = Write::Put { vault: None, path, content, expected: Expected::Anything };
+    let written = indexer.write(put).expect("a write").generation;
+    assert!(indexer.holds(written) && !indexer.holds(written + 1));
+    // What a power cut leaves, while the vault is away.
+    let left = place.outside().join("left");
+    for file in files(&place.store()) {
+        let to = left.join(file.strip_prefix(place.store()).expect("below it"));
+        std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+        std::fs::copy(&file, to).expect("a copy");
+    }
+    indexer.stop();
+    let away = place.outside().join("away");
+    std::fs::rename(place.vault(), &away).expect("moved");
+
+    let open = || {
+        let settings = IndexSettings { store: left.clone(), ..place.settings() };
+        let embedder = Arc::clone(&embedder) as Arc<dyn Embedder>;
+        Indexer::open(settings, Some(embedder), None).expect("an index")
+    };
+    let indexer = open();
+    indexer.flush().expect_err("the vault is away");
+    let newest = indexer.status().generation;
+    assert!(newest > written && indexer.holds(newest) && !indexer.holds(written));
+    assert!(indexer.is_recovering());
+    assert!(uris(&search(&indexer, "warm", SearchMode::Keyword)).is_empty());
+
+    std::fs::rename(&away, place.vault()).expect("moved");
+    indexer.flush().expect("a generation");
+    assert!(indexer.holds(written) && !indexer.is_recovering());
+    assert_eq!(uris(&search(&indexer, "warm", SearchMode::Keyword)), ["moss"]);
+    indexer.stop();
+    assert!(!open().is_recovering(), "that run ended well");
 }

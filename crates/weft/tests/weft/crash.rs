@@ -49,6 +49,8 @@ struct World {
     model: String,
     /// Files of the calls, by what was answered: the word each must hold, or nothing where it was deleted.
     answered: BTreeMap<String, Option<String>>,
+    /// The last note that was put, its word, and the generation that was answered.
+    last_put: Option<(String, String, u64)>,
     /// The file that a call was at when it ended without an answer.
     in_doubt: Option<String>,
     /// Every generation that was ever published, and its digest.
@@ -168,6 +170,17 @@ impl Drop for Daemon {
 
 /// Asserts that nothing was lost, and that the index says what its files say.
 async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
+    // Who waits for a generation of the run before sees what it held.
+    if let Some((path, word, generation)) = &world.last_put
+        && world.in_doubt.as_ref() != Some(path)
+    {
+        let min_generation = Some(*generation);
+        assert_eq!(
+            found(channel, word, min_generation).await.first(),
+            Some(path),
+            "{name}: {word}"
+        );
+    }
     let mut admin = AdminServiceClient::new(channel.clone());
     admin.flush(FlushRequest {}).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     let status = admin.status(StatusRequest {}).await.unwrap().into_inner();
@@ -197,14 +210,7 @@ async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
     }
     let held = world.answered.iter().filter(|(path, _)| world.in_doubt.as_ref() != Some(path));
     for (path, word) in held.filter_map(|(path, word)| Some((path, word.as_ref()?))).take(4) {
-        let request = SearchRequest {
-            query: word.clone(),
-            mode: SearchMode::Keyword.into(),
-            ..SearchRequest::default()
-        };
-        let hits = SearchServiceClient::new(channel.clone()).search(request).await.unwrap();
-        let hits: Vec<String> = hits.into_inner().hits.into_iter().map(|hit| hit.path).collect();
-        assert_eq!(hits.first(), Some(path), "{name}: {word}");
+        assert_eq!(found(channel, word, None).await.first(), Some(path), "{name}: {word}");
     }
 
     // The note that moves is in one place, and every link to it leads there.
@@ -216,6 +222,18 @@ async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
         assert!(text.contains(&target), "{name}: links/{at}.md should link {target}: {text}");
     }
     admin.status(StatusRequest {}).await.unwrap().into_inner()
+}
+
+/// The paths of the notes that hold `word`, in a state not before `min_generation`.
+async fn found(channel: &Channel, word: &str, min_generation: Option<u64>) -> Vec<String> {
+    let request = SearchRequest {
+        query: word.to_owned(),
+        mode: SearchMode::Keyword.into(),
+        min_generation,
+        ..SearchRequest::default()
+    };
+    let answer = SearchServiceClient::new(channel.clone()).search(request).await.unwrap();
+    answer.into_inner().hits.into_iter().map(|hit| hit.path).collect()
 }
 
 /// The notes of a folder.
@@ -243,7 +261,9 @@ async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &
                     ..PutNoteRequest::default()
                 };
                 let answer = notes.put_note(request).await;
-                if answer.is_ok() {
+                if let Ok(put) = &answer {
+                    let generation = put.get_ref().generation;
+                    world.last_put = Some((path.clone(), word.clone(), generation));
                     world.answered.insert(path, Some(word));
                 }
                 answer.err()
@@ -254,6 +274,7 @@ async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &
                     DeleteNoteRequest { name: path.clone(), ..DeleteNoteRequest::default() };
                 let answer = notes.delete_note(request).await;
                 if answer.is_ok() {
+                    world.last_put.take_if(|(last, _, _)| *last == path);
                     world.answered.insert(path, None);
                 }
                 answer.err()
@@ -343,6 +364,7 @@ async fn a_daemon_that_is_killed_at_any_moment_loses_nothing() {
         home: tempfile::tempdir().unwrap(),
         model: told("WEFT_MODEL", "none".to_owned()),
         answered: BTreeMap::new(),
+        last_put: None,
         in_doubt: None,
         published: BTreeMap::new(),
         n_words: 0,
