@@ -636,7 +636,12 @@ mod tests {
         let error = load(
             Some("[server]\nadress = 'x'\ntimeout_ms = 'soon'\naddress = '0.0.0.0:9338'\n[search]\nsnippet_chars = 0"),
             &[("WEFT__KEYWORD__THREADS", "99"), ("WEFT__NOTHING", "1")],
-            &[("vector.graph.m", "2")],
+            &[
+                ("keyword.heap_bytes_per_thread", "5000000000"),
+                ("vector.graph.degree", "100000"),
+                ("vector.graph.ef_construction", "0"),
+                ("vector.graph.m", "2"),
+            ],
         )
         .unwrap_err();
         let ConfigError::Invalid { problems } = error else { panic!("{error}") };
@@ -646,12 +651,15 @@ mod tests {
         assert_eq!(
             keys,
             [
+                "keyword.heap_bytes_per_thread",
                 "keyword.threads",
                 "nothing",
                 "search.snippet_chars",
                 "server.address",
                 "server.adress",
                 "server.timeout_ms",
+                "vector.graph.degree",
+                "vector.graph.ef_construction",
                 "vector.graph.m"
             ]
         );

@@ -421,9 +421,9 @@ impl Settings {
         );
         check((1..=8).contains(&keyword.threads), "keyword.threads", "must be 1 to 8");
         check(
-            keyword.heap_bytes_per_thread >= 15_000_000,
+            (15_000_000..=4_000_000_000).contains(&keyword.heap_bytes_per_thread),
             "keyword.heap_bytes_per_thread",
-            "must be at least 15000000",
+            "must be 15000000 to 4000000000",
         );
         check(keyword.merge_factor >= 2, "keyword.merge_factor", "must be at least 2");
         check(
@@ -458,7 +458,13 @@ impl Settings {
         );
         check(vector.ef >= 1, "vector.ef", "must be at least 1");
         check((4..=128).contains(&vector.graph.m), "vector.graph.m", "must be 4 to 128");
-        check(vector.graph.degree >= 8, "vector.graph.degree", "must be at least 8");
+        let degree = 8..=512;
+        check(degree.contains(&vector.graph.degree), "vector.graph.degree", "must be 8 to 512");
+        check(
+            (1..=10_000).contains(&vector.graph.ef_construction),
+            "vector.graph.ef_construction",
+            "must be 1 to 10000",
+        );
         let leg = 1..=10_000;
         check(
             leg.contains(&search.candidates_per_leg),
