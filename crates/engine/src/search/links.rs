@@ -15,6 +15,9 @@ pub(super) struct Link {
     pub(super) weight: f64,
 }
 
+/// Links looked at for each that may be followed: of a hub's neighbours few may pass a filter.
+const LOOKED_AT: usize = 64;
+
 /// What a hit is linked with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
@@ -24,10 +27,10 @@ pub(super) struct Around {
     pub(super) is_cut: bool,
 }
 
-/// Notes linked with `hit`: every member of the pool, and of others those of the first `fanout` links, outgoing ones before inbound ones.
+/// Notes linked with `hit`: every member of the pool, and of others those of the first `fanout` links to notes that may be hits, outgoing ones before inbound ones.
 pub(super) fn around(question: &Question<'_>, pool: &Pool, hit: NoteId, fanout: usize) -> Around {
     let graph = question.snapshot.notes.graph();
-    let (mut links, is_cut) = first_links(graph, hit, fanout);
+    let (mut links, is_cut) = first_links(question, hit, fanout);
     if is_cut {
         for (id, _) in pool.iter() {
             links.add_all(graph, hit, id);
@@ -39,11 +42,10 @@ pub(super) fn around(question: &Question<'_>, pool: &Pool, hit: NoteId, fanout: 
     Around { notes, is_cut }
 }
 
-/// The notes that the first `fanout` links of `hit` join with it, those that may be hits, and whether it has more.
+/// The notes that may be hits and that the first `fanout` links of `hit` to such join with it, and whether it has more.
 pub(super) fn followed(question: &Question<'_>, hit: NoteId, fanout: usize) -> (Vec<NoteId>, bool) {
-    let (links, is_cut) = first_links(question.snapshot.notes.graph(), hit, fanout);
-    let notes = links.0.into_keys().filter(|id| *id != hit && question.passes(*id));
-    (notes.collect(), is_cut)
+    let (links, is_cut) = first_links(question, hit, fanout);
+    (links.0.into_keys().collect(), is_cut)
 }
 
 /// The members of the pool that each of `hits` is linked with, by hit in the order given.
@@ -62,7 +64,8 @@ pub(super) fn among(
         if is_hub(*hit) {
             hubs.insert(*hit, at);
         } else {
-            among[at] = first_links(graph, *hit, fanout).0;
+            links_of(graph, *hit)
+                .for_each(|(forward, half)| among[at].add(forward, half, half.other));
         }
     }
     for (id, _) in pool.iter().filter(|_| !hubs.is_empty()) {
@@ -87,16 +90,43 @@ pub(super) fn among(
     hits.iter().zip(among).map(members).collect()
 }
 
-/// The first `fanout` links of `hit`, outgoing ones before inbound ones, and whether it has more.
-fn first_links(graph: &NoteGraph, hit: NoteId, fanout: usize) -> (Links, bool) {
+/// The first `fanout` links of `hit` to notes that may be hits, and whether it has more.
+fn first_links(question: &Question<'_>, hit: NoteId, fanout: usize) -> (Links, bool) {
     let mut links = Links::default();
-    let forward = graph.outgoing(hit).iter().map(|half| (true, half));
-    let backward = graph.inbound(hit).iter().map(|half| (false, half));
-    let mut all = forward.chain(backward);
-    for (forward, half) in all.by_ref().take(fanout) {
+    let all = links_of(question.snapshot.notes.graph(), hit);
+    let (first, is_cut) =
+        first_that(all, fanout, |(_, half)| half.other != hit && question.passes(half.other));
+    for (forward, half) in first {
         links.add(forward, half, half.other);
     }
-    (links, all.next().is_some())
+    (links, is_cut)
+}
+
+/// The links of a note, outgoing ones before inbound ones, and whether each is outgoing.
+fn links_of(graph: &NoteGraph, id: NoteId) -> impl Iterator<Item = (bool, &Half)> {
+    let forward = graph.outgoing(id).iter().map(|half| (true, half));
+    forward.chain(graph.inbound(id).iter().map(|half| (false, half)))
+}
+
+/// The first `n` of `links` that pass, and whether there may be more: of very many that do not pass the rest is not looked at.
+pub(super) fn first_that<T>(
+    links: impl Iterator<Item = T>,
+    n: usize,
+    passes: impl Fn(&T) -> bool,
+) -> (Vec<T>, bool) {
+    let mut first = Vec::new();
+    for (link, n_looked_at) in links.zip(0..) {
+        if n_looked_at == n.saturating_mul(LOOKED_AT) {
+            return (first, true);
+        }
+        if passes(&link) {
+            if first.len() == n {
+                return (first, true);
+            }
+            first.push(link);
+        }
+    }
+    (first, false)
 }
 
 #[derive(Default)]

@@ -7,6 +7,7 @@ use weft_graph::topics::{is_hub, sibling_score};
 use weft_index::Snapshot;
 use weft_model::{NoteId, NoteMap, NoteSet, fold};
 
+use super::links::first_that;
 use super::question::Question;
 use crate::EngineSettings;
 use crate::filter::is_below;
@@ -90,22 +91,22 @@ impl<'s> Topics<'s> {
         Self { graph, hits: surroundings, topics, by_note, fanout }
     }
 
-    /// The notes to which the topics of the hit at this position lead, those those that give most first: over as many of all their links as are followed from one hit.
+    /// The notes to which the topics of the hit at this position lead, those those that give most first: over as many of all their links to notes that may be hits as are followed from one hit.
     pub(super) fn siblings(&self, at: usize, question: &Question<'_>) -> Siblings {
         let own = &self.hits[at];
         let mut siblings = Siblings::default();
         let mut room = self.fanout;
         for topic in self.topics.iter().filter(|topic| topic.hits.contains(&at)) {
-            let links = self.graph.inbound(topic.note);
-            if links.len() > room {
+            let inbound = self.graph.inbound(topic.note).iter().map(|half| half.other);
+            let (first, is_cut) =
+                first_that(inbound, room, |id| *id != topic.note && question.passes(*id));
+            if is_cut {
                 siblings.capped.push(topic.note);
             }
-            for id in links.iter().take(room).map(|half| half.other) {
-                if id != topic.note && self.are_strangers(own, id) && question.passes(id) {
-                    siblings.notes.entry(id).or_insert(topic.score);
-                }
+            room -= first.len();
+            for id in first.into_iter().filter(|id| self.are_strangers(own, *id)) {
+                siblings.notes.entry(id).or_insert(topic.score);
             }
-            room = room.saturating_sub(links.len());
         }
         siblings
     }

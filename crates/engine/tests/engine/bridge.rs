@@ -1,7 +1,7 @@
 //! Profile `bridge`.
 
 use proptest::prelude::*;
-use weft_engine::{Connection, SearchRequest, Weights, Without};
+use weft_engine::{Connection, Filter, Profile, SearchRequest, Weights, Without};
 use weft_index::keyword::{KeywordSettings, Scoring};
 
 use crate::oracle::recipe;
@@ -167,6 +167,27 @@ fn the_work_around_a_hub_is_bounded_and_said() {
     assert!(hit(&answer, "far").via.is_some(), "hits are never cut");
     assert!(answer.hits.len() <= 53, "{}", answer.hits.len());
     assert_eq!(uris(&answer)[0], "hub");
+}
+
+#[test]
+fn links_to_what_a_filter_keeps_out_take_no_room_of_others() {
+    let mut files = vec![("hub.md".to_owned(), "index of gardens #late\n".to_owned())];
+    files.extend((0..300).map(|at| {
+        let tag = if at < 270 { "" } else { "#late" };
+        (format!("leaf{at:03}.md"), format!("leaf {at} of the [[hub]] {tag}\n"))
+    }));
+    let mut vault = vault_of_words(&files);
+    let filter = Filter { tags: vec!["late".into()], ..Filter::default() };
+    for profile in [Profile::Bridge, Profile::Classic] {
+        for (fanout, n_leaves, is_cut) in [(50, 30, false), (20, 20, true), (4, 0, true)] {
+            (vault.settings.profile, vault.settings.fanout) = (profile, fanout);
+            let filter = filter.clone();
+            let answer = vault.ask(&SearchRequest { filter, ..request("index of gardens") });
+            let told = format!("{profile:?}, {fanout}");
+            assert_eq!(answer.hits.len(), 1 + n_leaves, "{told}");
+            assert_eq!(!answer.capped.is_empty(), is_cut, "{told}");
+        }
+    }
 }
 
 #[test]
