@@ -169,6 +169,12 @@ impl Checkpoints {
         Ok(stored)
     }
 
+    /// Bytes of one checkpoint's files.
+    #[must_use]
+    pub fn bytes_of(&self, generation: u64) -> u64 {
+        n_bytes(&folder(&self.root, generation))
+    }
+
     /// Bytes of all files of the store. `O(files)`.
     #[must_use]
     pub fn store_bytes(&self) -> u64 {

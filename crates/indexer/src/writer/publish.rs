@@ -28,17 +28,25 @@ pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 /// How long the writer must be idle before it writes a checkpoint.
 const CHECKPOINT_IDLE: Duration = Duration::from_secs(2);
 
-/// The least time between two checkpoints that nobody asked for, and the longest that one is put off.
+/// The least time between two checkpoints that nobody asked for, however small they are, and however large.
 ///
 /// A checkpoint writes the whole note table; what a crash takes from it is read again from the few files that changed since.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
-const CHECKPOINT_AT_LEAST: Duration = Duration::from_secs(300);
+const CHECKPOINT_EVERY_LARGE: Duration = Duration::from_secs(3600);
+
+/// Bytes of checkpoints a second on average, so that notes that are edited all day do not wear a disk out: 22 GB a day.
+const CHECKPOINT_BYTES_PER_SECOND: u64 = 256 << 10;
+
+/// How often the least time may pass before a checkpoint is written although something else goes on.
+const CHECKPOINT_AT_LEAST: u32 = 5;
 
 /// What is written down, and since when there is something newer.
 pub(super) struct Written {
     /// Generation of the last checkpoint.
     pub(super) generation: u64,
     at: Option<Instant>,
+    /// The least time between it and the next.
+    pause: Duration,
     dirty_since: Option<Instant>,
     last_change: Instant,
     /// Why the last attempt failed; nothing once one came about.
@@ -97,6 +105,7 @@ impl Written {
         Self {
             generation,
             at: None,
+            pause: CHECKPOINT_EVERY,
             dirty_since: (generation != newest).then_some(now),
             last_change: now,
             trouble: None,
@@ -106,10 +115,18 @@ impl Written {
 
     /// When a checkpoint is due, if nothing else happens; sooner when the writer `is_idle`.
     pub(super) fn due_at(&self, is_idle: bool) -> Option<Instant> {
-        let latest = self.dirty_since.filter(|_| self.under_way.is_none())? + CHECKPOINT_AT_LEAST;
+        let dirty_since = self.dirty_since.filter(|_| self.under_way.is_none())?;
+        let latest = dirty_since + self.pause * CHECKPOINT_AT_LEAST;
         let rested = self.last_change + CHECKPOINT_IDLE;
-        let rested = self.at.map_or(rested, |at| rested.max(at + CHECKPOINT_EVERY));
+        let rested = self.at.map_or(rested, |at| rested.max(at + self.pause));
         Some(if is_idle { rested.min(latest) } else { latest })
+    }
+
+    /// Takes it that a checkpoint of so many bytes was written just now.
+    fn wrote(&mut self, generation: u64, n_bytes: u64) {
+        let pause = Duration::from_secs(n_bytes / CHECKPOINT_BYTES_PER_SECOND);
+        self.pause = pause.clamp(CHECKPOINT_EVERY, CHECKPOINT_EVERY_LARGE);
+        (self.generation, self.at, self.trouble) = (generation, Some(Instant::now()), None);
     }
 
     /// Takes it that what was written down may be gone.
@@ -574,8 +591,11 @@ impl Writer {
 
     /// Takes in that `snapshot` is written down, and that `notes` are its notes as they rest on that.
     fn has_written(&mut self, snapshot: &Snapshot, notes: NoteTable) {
-        self.written.generation = snapshot.generation;
-        self.written.at = Some(Instant::now());
+        let n_bytes = self
+            .store
+            .as_ref()
+            .map_or(0, |store| store.checkpoints().bytes_of(snapshot.generation));
+        self.written.wrote(snapshot.generation, n_bytes);
         let is_newest = snapshot.generation == self.generation();
         self.written.dirty_since = (!is_newest).then(Instant::now);
         if is_newest {
@@ -586,7 +606,6 @@ impl Writer {
         } else {
             self.past.keep(Arc::new(Snapshot { notes, ..snapshot.clone() }));
         }
-        self.written.trouble = None;
         if self.store_failed {
             self.forget_error(self.last_error());
         }
@@ -687,4 +706,30 @@ pub(super) fn encoders(keyword: &KeywordWriter, there: Vec<KeywordEncoder>) -> V
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
     let more = (there.len()..n_cores).map(|_| keyword.encoder());
     there.into_iter().chain(more).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_checkpoints_are_written_less_often() {
+        let second = Duration::from_secs(1);
+        for (name, n_bytes, pause) in [
+            ("a small vault", 4 << 20, 60),
+            ("20,000 notes of 4 kB", 80 << 20, 320),
+            ("as large as any", u64::MAX, 3600),
+        ] {
+            let mut written = Written::new(1, 1);
+            assert_eq!(written.due_at(true), None, "{name}: nothing is newer");
+            written.wrote(2, n_bytes);
+            written.changed();
+            let (at, changed) = (written.at.unwrap_or_else(Instant::now), written.last_change);
+            assert_eq!(written.due_at(true), Some(at + pause * second), "{name}: it rests");
+            assert_eq!(written.due_at(false), Some(changed + 5 * pause * second), "{name}");
+            // Who edits on without rest gets one all the same.
+            written.last_change = changed + 10 * pause * second;
+            assert_eq!(written.due_at(true), Some(changed + 5 * pause * second), "{name}");
+        }
+    }
 }
