@@ -41,8 +41,8 @@ pub use export::{Export, ExportEdge, ExportNode};
 use filter::Passings;
 pub use filter::{Comparison, Filter, PropertyMatch};
 pub use notes::{
-    LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteSummary, ResolveAnswer,
-    ResolveRequest,
+    LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteRequest, NoteSummary,
+    ResolveAnswer, ResolveRequest,
 };
 pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{

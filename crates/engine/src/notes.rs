@@ -67,16 +67,22 @@ pub struct NoteAnswer {
     pub object: Option<NoteRef>,
     /// From the root to the parent.
     pub contextual_path: Vec<NoteRef>,
-    /// The notes below it, in sibling order.
+    /// The notes below it, in sibling order, the first of them.
     pub children: Vec<NoteRef>,
+    /// How many there are.
+    pub n_children: usize,
     /// Its headings.
     pub headings: Vec<Heading>,
     /// Its blocks with a name, in text order.
     pub blocks: Vec<Block>,
-    /// Its links: typed ones, then those of the body in text order.
+    /// Its links: typed ones, then those of the body in text order, the first of them.
     pub links: Vec<LinkView>,
-    /// Links to it, by the linking note's uri, each note's in its own order; `uri` is the linking note.
+    /// How many there are.
+    pub n_links: usize,
+    /// Links to it, by the linking note's uri, each note's in its own order, the first of them; `uri` is the linking note.
     pub backlinks: Vec<LinkView>,
+    /// How many there are.
+    pub n_backlinks: usize,
     /// Its body, byte for byte.
     pub body: String,
     /// Whether all its vectors are there.
@@ -85,6 +91,41 @@ pub struct NoteAnswer {
     pub hash: TextHash,
     /// The snapshot's generation.
     pub generation: u64,
+}
+
+impl NoteAnswer {
+    /// Whether notes below it, links or backlinks were cut.
+    #[must_use]
+    pub const fn is_truncated(&self) -> bool {
+        self.children.len() < self.n_children
+            || self.links.len() < self.n_links
+            || self.backlinks.len() < self.n_backlinks
+    }
+}
+
+/// Asks for one note.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteRequest {
+    /// A uri, a path, anything a link would resolve to, or a title.
+    pub name: String,
+    /// Links, backlinks and notes below it at most, of each, 1 to 100,000; 0 means 1,000.
+    pub max_links: usize,
+}
+
+impl NoteRequest {
+    /// The most of each kind that one answer may have.
+    pub const MAX_LINKS: usize = 100_000;
+
+    /// How many of each kind are wanted.
+    ///
+    /// Fails where it is more than one answer may have.
+    fn max_links(&self) -> Result<usize, EngineError> {
+        if self.max_links > Self::MAX_LINKS {
+            let reason = format!("{} is more than {}", self.max_links, Self::MAX_LINKS);
+            return Err(EngineError::InvalidArgument { field: "max_links", reason });
+        }
+        Ok(if self.max_links == 0 { LINKS } else { self.max_links })
+    }
 }
 
 /// Asks for a page of notes.
@@ -158,6 +199,9 @@ pub struct ResolveAnswer {
     pub generation: u64,
 }
 
+/// Links of a note, of each kind, where the caller does not say.
+const LINKS: usize = 1000;
+
 /// Notes per page where the caller does not say.
 const PAGE_SIZE: usize = 100;
 
@@ -173,20 +217,22 @@ const MAX_NOTES_AT_HAND: usize = 64;
 const MAX_LINKS_AT_HAND: usize = 1024;
 
 impl Engine {
-    /// A note whole, named by uri, path anything a link would resolve to, or a title.
-    pub fn note(&self, name: &str) -> Result<NoteAnswer, EngineError> {
+    /// A note with all that is said of it, but for links beyond those asked for.
+    pub fn note(&self, request: &NoteRequest) -> Result<NoteAnswer, EngineError> {
+        let (name, max_links) = (&request.name, request.max_links()?);
         let snapshot = self.snapshot();
         let id = note_named(&snapshot, name)?;
-        told(&snapshot, id)
-            .ok_or_else(|| EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() })
+        told(&snapshot, id, max_links)
+            .ok_or_else(|| EngineError::UnknownNote { name: name.clone(), near: Vec::new() })
     }
 
-    /// The same where it is soon told: `name` is its uri or path as it stands, the note and those that link it were read before and are small, and what they link and what lies around it is little.
+    /// The same where it is soon told: its name is its uri or path as it stands, the note and those that link it were read before and are small, and what they link and what lies around it is little.
     ///
     /// Nothing where it is not, or where no note is named so: [`note`](Self::note) then reads or looks further.
     /// Reads and decodes no note; of what was mapped, memory may have to be fetched again where the system is short of it.
     #[must_use]
-    pub fn note_at_hand(&self, name: &str) -> Option<NoteAnswer> {
+    pub fn note_at_hand(&self, request: &NoteRequest) -> Option<NoteAnswer> {
+        let (name, max_links) = (&request.name, request.max_links().ok()?);
         let snapshot = self.snapshot();
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         if name.len() > MAX_NAME_AT_HAND {
@@ -203,7 +249,7 @@ impl Engine {
             let small = notes.at_hand(id).filter(|entry| entry.file.size <= MAX_BYTES_AT_HAND);
             n_links += small?.note.links.len();
         }
-        if n_links <= MAX_LINKS_AT_HAND { told(&snapshot, id) } else { None }
+        if n_links <= MAX_LINKS_AT_HAND { told(&snapshot, id, max_links) } else { None }
     }
 
     /// A page of the notes that pass the filter, by uri.
@@ -294,8 +340,8 @@ pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
     })
 }
 
-/// All there is to say of a note; nothing where the slot holds none.
-fn told(snapshot: &Snapshot, id: NoteId) -> Option<NoteAnswer> {
+/// All there is to say of a note, with at most `max_links` of each kind; nothing where the slot holds none.
+fn told(snapshot: &Snapshot, id: NoteId, max_links: usize) -> Option<NoteAnswer> {
     let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
     let (entry, resolved) = (notes.entry(id)?, notes.resolved(id)?);
     let note = &entry.note;
@@ -313,13 +359,23 @@ fn told(snapshot: &Snapshot, id: NoteId) -> Option<NoteAnswer> {
     let mut linking: Vec<NoteId> = graph.inbound(id).iter().map(|half| half.other).collect();
     linking.sort_unstable_by(|a, b| graph.uri(*a).cmp(graph.uri(*b)));
     linking.dedup();
-    let backlinks = linking.into_iter().flat_map(|from| {
+    let (mut backlinks, mut n_backlinks) = (Vec::new(), 0);
+    for from in linking {
         let links = notes.entry(from).map(|entry| entry.note.links.as_slice()).unwrap_or_default();
         let targets =
             notes.resolved(from).map(|resolved| resolved.targets.as_slice()).unwrap_or_default();
         let here = links.iter().zip(targets).filter(|(_, target)| **target == Some(id));
-        here.map(|(link, target)| view(link, Some(from), *target)).collect::<Vec<_>>()
-    });
+        n_backlinks += here.clone().count();
+        let room = max_links - backlinks.len();
+        backlinks.extend(here.take(room).map(|(link, target)| view(link, Some(from), *target)));
+    }
+    // What names no note and is no link without one is none.
+    let links = note
+        .links
+        .iter()
+        .zip(&resolved.targets)
+        .filter(|(link, target)| target.is_some() || !link.target.syntax.is_tentative());
+    let children = graph.children(id);
     let mut contextual_path: Vec<NoteRef> = graph.ancestors(id).map(reference).collect();
     contextual_path.reverse();
     Some(NoteAnswer {
@@ -335,18 +391,14 @@ fn told(snapshot: &Snapshot, id: NoteId) -> Option<NoteAnswer> {
         parent: graph.parent(id).map(reference),
         object: graph.object(id).map(reference),
         contextual_path,
-        children: graph.children(id).iter().copied().map(reference).collect(),
+        children: children.iter().take(max_links).copied().map(reference).collect(),
+        n_children: children.len(),
         headings: note.headings.clone(),
         blocks: note.blocks.clone(),
-        links: note
-            .links
-            .iter()
-            .zip(&resolved.targets)
-            // What names no note and is no link without one is none.
-            .filter(|(link, target)| target.is_some() || !link.target.syntax.is_tentative())
-            .map(|(link, target)| view(link, *target, *target))
-            .collect(),
-        backlinks: backlinks.collect(),
+        n_links: links.clone().count(),
+        links: links.take(max_links).map(|(link, target)| view(link, *target, *target)).collect(),
+        backlinks,
+        n_backlinks,
         body: entry.body.to_string(),
         fresh: snapshot.is_fresh(id),
         hash: entry.file.hash,

@@ -267,6 +267,9 @@ pub(crate) enum Command {
     Get {
         /// A uri, a path, anything a link would resolve to, or a title.
         note: String,
+        /// Links, backlinks and notes below it at most, of each; up to 100,000.
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        max_links: u32,
     },
     /// List notes.
     List {

@@ -93,8 +93,9 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
             render(format, &answer, |answer| print::why_not(answer, hint))
         }
         Command::Related(args) => related::ask(asker, args, global).await,
-        Command::Get { note } => {
-            let request = GetNoteRequest { name: note, ..GetNoteRequest::default() };
+        Command::Get { note, max_links } => {
+            let max_links = Some(max_links);
+            let request = GetNoteRequest { name: note, max_links, ..GetNoteRequest::default() };
             let answer =
                 asker.notes().get_note(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::note(answer, hint))

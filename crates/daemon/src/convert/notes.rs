@@ -12,6 +12,17 @@ use weft_proto::noteweft::v1 as wire;
 use super::{count, filter, size, source};
 use crate::status::invalid;
 
+pub(crate) fn note_request(request: wire::GetNoteRequest) -> Result<engine::NoteRequest, Status> {
+    let wire::GetNoteRequest { name, max_links, min_generation: _, as_of: _ } = request;
+    if name.trim().is_empty() {
+        return Err(invalid("name", "say which note: a uri, path, name, alias or title"));
+    }
+    if max_links == Some(0) {
+        return Err(invalid("max_links", "at least 1 of each"));
+    }
+    Ok(engine::NoteRequest { name, max_links: size(max_links.unwrap_or_default()) })
+}
+
 pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::ListRequest, Status> {
     let wire::ListNotesRequest {
         filter: restriction,
@@ -52,6 +63,7 @@ pub(crate) fn resolve_response(answer: engine::ResolveAnswer) -> wire::ResolveLi
 }
 
 pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse {
+    let truncated = answer.is_truncated();
     let engine::NoteAnswer {
         uri,
         vault,
@@ -66,10 +78,13 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         object,
         contextual_path,
         children,
+        n_children,
         headings,
         blocks,
         links,
+        n_links,
         backlinks,
+        n_backlinks,
         body,
         fresh,
         hash,
@@ -105,6 +120,10 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         fresh,
         hash: format!("{hash:?}"),
         generation,
+        n_children: count(n_children),
+        n_links: count(n_links),
+        n_backlinks: count(n_backlinks),
+        truncated,
     }
 }
 

@@ -21,22 +21,16 @@ impl NoteService for Services {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
         let when = request.when();
-        let wire::GetNoteRequest { name, min_generation: _, as_of: _ } = request;
-        if name.trim().is_empty() {
-            return Err(status::invalid(
-                "name",
-                "say which note: a uri, path, name, alias or title",
-            ));
-        }
+        let asked = convert::notes::note_request(request)?;
         // To wake a worker would take longer than to answer.
         let at_hand = if when == When::default() {
-            self.vaults()?.engine().note_at_hand(&name)
+            self.vaults()?.engine().note_at_hand(&asked)
         } else {
             None
         };
         let answer = match at_hand {
             Some(answer) => answer,
-            None => self.compute_when(deadline, when, move |engine| engine.note(&name)).await?,
+            None => self.compute_when(deadline, when, move |engine| engine.note(&asked)).await?,
         };
         Ok(Response::new(convert::notes::note_response(answer)))
     }

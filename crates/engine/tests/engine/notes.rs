@@ -3,7 +3,13 @@
 use weft_graph::NoteGraph;
 use weft_index::notes::NoteTable;
 
+use weft_engine::{EngineError, NoteRequest};
+
 use crate::vault::{Vault, vault};
+
+fn named(name: &str) -> NoteRequest {
+    NoteRequest { name: name.into(), ..NoteRequest::default() }
+}
 
 fn linked() -> Vault {
     let mut files = vec![
@@ -47,9 +53,9 @@ fn a_note_at_hand_is_told_as_any_is() {
         ("mire", false),
         ("nobody", false),
     ] {
-        let at_hand = engine.note_at_hand(name);
+        let at_hand = engine.note_at_hand(&named(name));
         assert_eq!(at_hand.is_some(), is_at_hand, "{name}");
-        assert!(at_hand.is_none() || at_hand == engine.note(name).ok(), "{name}");
+        assert!(at_hand.is_none() || at_hand == engine.note(&named(name)).ok(), "{name}");
     }
 }
 
@@ -64,13 +70,39 @@ fn a_note_that_was_written_down_is_at_hand_once_it_and_those_that_link_it_were_r
     vault.snapshot.notes = notes.expect("what was stored");
     let engine = vault.engine();
     for name in ["moss", "Moss", "moss|Stone", "[[moss]]"] {
-        assert_eq!(engine.note_at_hand(name), None, "nothing was read");
+        assert_eq!(engine.note_at_hand(&named(name)), None, "nothing was read");
     }
-    assert_eq!(engine.note_at_hand("moss"), None, "nor to find it by another name");
+    assert_eq!(engine.note_at_hand(&named("moss")), None, "nor to find it by another name");
     let notes = &engine.snapshot().notes;
     let entry = |name: &str| notes.entry(notes.find(name).note.expect("a note"));
     entry("moss");
-    assert_eq!(engine.note_at_hand("moss"), None, "nor was what links it");
+    assert_eq!(engine.note_at_hand(&named("moss")), None, "nor was what links it");
     entry("stone");
-    assert_eq!(engine.note_at_hand("moss"), engine.note("moss").ok());
+    assert_eq!(engine.note_at_hand(&named("moss")), engine.note(&named("moss")).ok());
+}
+
+#[test]
+fn links_of_a_note_are_cut_where_they_are_many_and_counted() {
+    let engine = linked().engine();
+    let ask = |name: &str, max_links| engine.note(&NoteRequest { max_links, ..named(name) });
+    for (name, children, links, backlinks) in
+        [("hub", 0, 0, 1170), ("index", 80, 1100, 0), ("folder", 70, 0, 0), ("stone", 0, 1, 1)]
+    {
+        let whole = ask(name, NoteRequest::MAX_LINKS).expect("a note");
+        assert!(!whole.is_truncated(), "{name}");
+        let there = (whole.children.len(), whole.links.len(), whole.backlinks.len());
+        assert_eq!(there, (children, links, backlinks), "{name}");
+        for (asked, max_links) in [(0, 1000), (1, 1), (70, 70), (1100, 1100)] {
+            let answer = ask(name, asked).expect("a note");
+            let counted = (answer.n_children, answer.n_links, answer.n_backlinks);
+            assert_eq!(counted, there, "{name}, {asked}");
+            assert_eq!(answer.children, whole.children[..children.min(max_links)]);
+            assert_eq!(answer.links, whole.links[..links.min(max_links)]);
+            assert_eq!(answer.backlinks, whole.backlinks[..backlinks.min(max_links)]);
+            let is_cut = children.max(links).max(backlinks) > max_links;
+            assert_eq!(answer.is_truncated(), is_cut, "{name}, {asked}");
+        }
+    }
+    let error = ask("hub", NoteRequest::MAX_LINKS + 1);
+    assert!(matches!(error, Err(EngineError::InvalidArgument { field: "max_links", .. })));
 }

@@ -17,6 +17,9 @@ use crate::bounds::{Number, Text};
 use crate::clients::Clients;
 use crate::text;
 
+/// Links that are counted, as many as a daemon tells.
+const MAX_LINKS: u32 = 100_000;
+
 /// Headings, links, backlinks and notes below that are named; the others are counted.
 const NAMED: usize = 50;
 
@@ -130,7 +133,8 @@ impl Question for GetNote {
 
     async fn ask(self, clients: Clients) -> Result<Read, Status> {
         let Self { note: Text(name), start: Number(start), budget: Number(budget) } = self;
-        let request = GetNoteRequest { name: name.clone(), ..GetNoteRequest::default() };
+        let max_links = Some(MAX_LINKS);
+        let request = GetNoteRequest { name: name.clone(), max_links, ..GetNoteRequest::default() };
         let answer = clients.notes().get_note(request).await?.into_inner();
         let start = match section(&answer, &name) {
             Some(at) if start == 0 => at?,
@@ -193,6 +197,11 @@ impl Read {
             generation,
             blocks: _,
             hash: _,
+            // Distinct ones are counted below, of as many as are told.
+            n_children: _,
+            n_links: _,
+            n_backlinks: _,
+            truncated: _,
         } = answer;
         let (links, backlinks) = (distinct(links), distinct(backlinks));
         let length = body.chars().count();

@@ -142,6 +142,9 @@ fn from_files(queries: &Path, qrels: &Path) -> Result<(Vec<Query>, Judgements), 
     Ok((asked, judgements))
 }
 
+/// As many links of a note as an answer may have.
+const MAX_LINKS: u32 = 100_000;
+
 /// At most `n` questions, each of another note; the same for the same vault.
 async fn from_links(asker: &Asker, n: usize) -> Result<(Vec<Query>, Judgements), Failure> {
     let (mut queries, mut judgements) = (Vec::new(), Judgements::default());
@@ -149,7 +152,8 @@ async fn from_links(asker: &Asker, n: usize) -> Result<(Vec<Query>, Judgements),
         if queries.len() == n {
             break;
         }
-        let request = GetNoteRequest { name: uri.clone(), ..GetNoteRequest::default() };
+        let max_links = Some(MAX_LINKS);
+        let request = GetNoteRequest { name: uri.clone(), max_links, ..GetNoteRequest::default() };
         let note = asker.notes().get_note(request).await?.into_inner();
         let Some(HiddenLinks { text, targets }) = drawn(hidden(&note)).into_iter().next() else {
             continue;
@@ -249,7 +253,8 @@ impl Names {
 
 /// What a property of a note says, if it is a text or a number.
 async fn property_of(asker: &Asker, uri: &str, property: &str) -> Result<Option<String>, Failure> {
-    let request = GetNoteRequest { name: uri.to_owned(), ..GetNoteRequest::default() };
+    let max_links = Some(1);
+    let request = GetNoteRequest { name: uri.to_owned(), max_links, ..GetNoteRequest::default() };
     let note = asker.notes().get_note(request).await?;
     let note = serde_json::to_value(note.into_inner());
     let note = note.map_err(|error| Failure::other(error.to_string()))?;

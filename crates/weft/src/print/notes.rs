@@ -42,12 +42,24 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
     }
     if !note.children.is_empty() {
         let children = note.children.iter().map(|child| harmless(&child.title));
-        section(&mut out, "Below it", children.collect());
+        section(
+            &mut out,
+            "Below it",
+            children.collect(),
+            cut(note.n_children, note.children.len()),
+        );
     }
     let blocks = note.blocks.iter().map(|block| harmless(&format!("{}#^{}", note.uri, block.id)));
-    section(&mut out, "Blocks that links can name", blocks.collect());
-    section(&mut out, "Links", note.links.iter().map(|link| shown(link, "→")).collect());
-    section(&mut out, "Linked from", note.backlinks.iter().map(|link| shown(link, "←")).collect());
+    section(&mut out, "Blocks that links can name", blocks.collect(), 0);
+    let links = note.links.iter().map(|link| shown(link, "→"));
+    section(&mut out, "Links", links.collect(), cut(note.n_links, note.links.len()));
+    let backlinks = note.backlinks.iter().map(|link| shown(link, "←"));
+    section(
+        &mut out,
+        "Linked from",
+        backlinks.collect(),
+        cut(note.n_backlinks, note.backlinks.len()),
+    );
     let neighbour = note.backlinks.iter().chain(&note.links).find(|link| link.resolved);
     if let Some(uri) = neighbour.and_then(|link| link.uri.as_deref()) {
         let _ = write!(out, "\n{}", next(&[&hint.command(&["get", uri])]));
@@ -71,8 +83,13 @@ fn shown(link: &LinkView, arrow: &str) -> String {
     format!("{arrow} {end}{fragment}{kind}{missing}")
 }
 
-/// A heading with lines below it; repeated lines are counted once.
-fn section(out: &mut String, heading: &str, mut lines: Vec<String>) {
+/// How many of `n` are not among the first that came.
+fn cut(n: u64, n_came: usize) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(n_came)
+}
+
+/// A heading with lines below it; repeated lines are counted once, and `n_cut` more did not come.
+fn section(out: &mut String, heading: &str, mut lines: Vec<String>, n_cut: usize) {
     let mut seen = std::collections::HashSet::new();
     lines.retain(|line| seen.insert(line.clone()));
     if lines.is_empty() {
@@ -82,7 +99,7 @@ fn section(out: &mut String, heading: &str, mut lines: Vec<String>) {
     for line in lines.iter().take(SHOWN_LINKS) {
         let _ = writeln!(out, "  {line}");
     }
-    if let Some(more @ 1..) = lines.len().checked_sub(SHOWN_LINKS) {
+    if let more @ 1.. = lines.len().saturating_sub(SHOWN_LINKS) + n_cut {
         let _ = writeln!(out, "  {}", paint(DIM, &format!("and {more} more")));
     }
 }
