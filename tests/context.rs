@@ -8,9 +8,10 @@ use weft_indexer::embed::TokenizerEstimator;
 use weft_model::Estimator as _;
 use weft_model::tokens::{Bytes, Characters};
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
+use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, BudgetUnit, ContextBands, ContextLimits, ContextNote,
-    ContextOrder, Rendering, TreeRequest,
+    ContextOrder, Profile, Rendering, SearchRequest, TreeRequest, Weights, Without,
 };
 use weft_tests::{Failure, Running, example, served};
 
@@ -117,6 +118,48 @@ async fn a_stream_says_the_same_in_pieces() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_context_ranks_as_a_search_that_is_asked_so() -> Result<(), Failure> {
+    let (daemon, mut contexts) = serving().await?;
+    let mut searches = SearchServiceClient::new(daemon.channel().await?);
+    let query = "Why does a pendulum disagree with a sundeal?";
+    let weights = Weights { similarity: 1.0, centrality: 1.0, activation: 1.0 };
+    let without = Without { names: true, ..Without::default() };
+    let usual = asked(query);
+    let mut seen: Vec<Vec<(String, f64)>> = Vec::new();
+    for request in [
+        usual.clone(),
+        AssembleRequest { profile: Profile::Classic.into(), ..usual.clone() },
+        AssembleRequest { weights: Some(weights), ..usual.clone() },
+        AssembleRequest { no_graph: true, ..usual.clone() },
+        AssembleRequest { without: Some(without), ..usual.clone() },
+        AssembleRequest { typos: Some(true), ..usual.clone() },
+    ] {
+        let AssembleRequest { profile, weights, no_graph, without, typos, .. } = request;
+        let search = SearchRequest {
+            query: query.to_owned(),
+            limit: Some(50),
+            profile,
+            weights,
+            no_graph,
+            without,
+            typos,
+            ..SearchRequest::default()
+        };
+        let answer = contexts.assemble(request).await?.into_inner();
+        let taken = answer.items.into_iter().map(|item| (item.uri, item.score));
+        let others = answer.left_out.into_iter().map(|left| (left.uri, left.score));
+        let ranked: Vec<(String, f64)> = taken.chain(others).collect();
+        let hits = searches.search(search).await?.into_inner().hits;
+        let hits: Vec<(String, f64)> = hits.into_iter().map(|hit| (hit.uri, hit.score)).collect();
+        assert_eq!(ranked, hits, "{profile} {weights:?} {no_graph} {without:?} {typos:?}");
+        assert!(!seen.contains(&hits), "each would be missed");
+        seen.push(hits);
+    }
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
     let (daemon, mut contexts) = serving().await?;
     let limited = |limits| AssembleRequest { limits: Some(limits), ..asked("x") };
@@ -133,6 +176,8 @@ async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
         (AssembleRequest { rendering: 9, ..asked("x") }, "rendering"),
         (AssembleRequest { order: 9, ..asked("x") }, "order"),
         (AssembleRequest { mode: 9, ..asked("x") }, "mode"),
+        (AssembleRequest { profile: 9, ..asked("x") }, "profile"),
+        (AssembleRequest { weights: Some(Weights::default()), ..asked("x") }, "weights"),
         (AssembleRequest { limit: Some(0), ..asked("x") }, "limit"),
         (walked(TreeRequest::default()), "walk.roots"),
         (walked(TreeRequest { max_nodes: Some(0), ..sundial() }), "walk.max_nodes"),

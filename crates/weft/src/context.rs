@@ -11,7 +11,7 @@ use weft_graph::doughnut::{Priority, STRATEGIES};
 use weft_graph::walk::way;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, ContextBands, ContextLimits, ContextNote, ContextOrder,
-    Filter, FocusSource, Rendering, TreeRequest,
+    Filter, FocusSource, Rendering, SearchRequest, TreeRequest,
 };
 
 use crate::asker::Asker;
@@ -19,6 +19,7 @@ use crate::cli::{FilterArgs, Form, Format, Global, Mode};
 use crate::commands::{aside, json, write, write_plain};
 use crate::failure::Failure;
 use crate::print;
+use crate::ranking::RankingArgs;
 use crate::walk::TreeArgs;
 
 /// What a context is made of, and how.
@@ -74,6 +75,8 @@ pub(crate) struct ContextArgs {
     /// In which order the context shows its notes.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     order: Order,
+    #[command(flatten)]
+    ranking: RankingArgs,
     #[command(flatten)]
     tree: TreeArgs,
     #[command(flatten)]
@@ -161,10 +164,13 @@ impl ContextArgs {
             with,
             rendering,
             order,
+            ranking,
             tree,
             filter,
         } = self;
         let filter = Filter::from(filter);
+        let query = query.unwrap_or_default();
+        let ranking = ranking_of(ranking, &query, !notes.is_empty() || from.is_some())?;
         let walk = walk_of(walk, tree, &filter)?;
         if let Some(path) = from {
             let found = notes_of(&answer_at(&path)?).ok_or_else(|| {
@@ -180,8 +186,9 @@ impl ContextArgs {
             }
             notes.extend(found);
         }
+        let SearchRequest { profile, weights, no_graph, without, typos, .. } = ranking;
         Ok(AssembleRequest {
-            query: query.unwrap_or_default(),
+            query,
             notes,
             filter: Some(filter),
             mode: weft_proto::noteweft::v1::SearchMode::from(mode).into(),
@@ -194,9 +201,32 @@ impl ContextArgs {
             limits: with,
             walk,
             focus: focus.map(|note| FocusSource { note, body_links, sibling_of_target }),
+            profile,
+            weights,
+            no_graph,
+            without,
+            typos,
             ..AssembleRequest::default()
         })
     }
+}
+
+/// How the query ranks what it finds; refused where it finds nothing.
+fn ranking_of(
+    ranking: RankingArgs,
+    query: &str,
+    names_notes: bool,
+) -> Result<SearchRequest, Failure> {
+    let reason = match ranking.given() {
+        Some(flag) if names_notes => format!(
+            "{flag} is about what a query finds, and where --note or --from names the notes it finds none"
+        ),
+        Some(flag) if query.trim().is_empty() => {
+            format!("{flag} is about what a query finds: add a QUERY")
+        }
+        Some(_) | None => return Ok(ranking.into()),
+    };
+    Err(Failure::usage(reason))
 }
 
 /// The walk from these roots, nothing without any; it leads where the filter lets it.

@@ -27,6 +27,22 @@ pub(crate) struct RankingArgs {
     pub(crate) no_typos: bool,
 }
 
+impl RankingArgs {
+    /// The first of these flags that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let Self { profile, weights, no_graph, without, typos, no_typos } = self;
+        let flags = [
+            ("--profile", profile.is_some()),
+            ("--weights", weights.is_some()),
+            ("--no-graph", *no_graph),
+            ("--without", !without.is_empty()),
+            ("--typos", *typos),
+            ("--no-typos", *no_typos),
+        ];
+        flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+}
+
 impl From<RankingArgs> for SearchRequest {
     /// A request for nothing yet, ranked so.
     fn from(args: RankingArgs) -> Self {

@@ -7,7 +7,7 @@ use weft_model::{Chars, Span, Tokens};
 use weft_proto::noteweft::v1 as wire;
 
 use super::notes::object_of;
-use super::search::search_mode;
+use super::search::{own_profile, own_weights, own_without, search_mode};
 use super::walk::tree_request;
 use super::{filter, not_negative, rendering, size};
 use crate::status::{invalid, within};
@@ -29,6 +29,11 @@ pub(crate) fn assemble_request(
         focus,
         walk,
         limits,
+        profile,
+        weights,
+        no_graph,
+        without,
+        typos,
         min_generation: _,
         as_of: _,
     } = request;
@@ -64,6 +69,10 @@ pub(crate) fn assemble_request(
         notes: notes.into_iter().map(named_note).collect(),
         filter: filter(restriction)?,
         mode: search_mode(mode)?,
+        profile: own_profile(profile)?,
+        weights: weights.map(own_weights),
+        without: own_without(no_graph, without.unwrap_or_default()),
+        typos,
         limit: limit.map(size),
         budget,
         estimator,

@@ -35,37 +35,46 @@ pub(crate) fn search_request(
     if query.trim().is_empty() {
         return Err(invalid("query", "say what to look for"));
     }
-    let mode = search_mode(mode)?;
-    let profile = match wire::Profile::try_from(profile) {
-        Ok(wire::Profile::Unspecified) => None,
-        Ok(wire::Profile::Bridge) => Some(engine::Profile::Bridge),
-        Ok(wire::Profile::Classic) => Some(engine::Profile::Classic),
-        Err(_) => return Err(invalid("profile", &format!("{profile} is no profile"))),
-    };
-    let wire::Without { names, links, shared_words, similarity, centrality, activation } =
-        without.unwrap_or_default();
     Ok(engine::SearchRequest {
         query,
         limit: size(limit.unwrap_or(LIMIT)),
-        mode,
+        mode: search_mode(mode)?,
+        profile: own_profile(profile)?,
         filter: filter(restriction)?,
-        profile,
-        weights: weights.map(|wire::Weights { similarity, centrality, activation }| {
-            engine::Weights { similarity, centrality, activation }
-        }),
-        without: engine::Without {
-            graph: no_graph,
-            names,
-            links,
-            shared_words,
-            similarity,
-            centrality,
-            activation,
-        },
+        weights: weights.map(own_weights),
+        without: own_without(no_graph, without.unwrap_or_default()),
         typos,
         explain,
         snippets: snippets.map(size),
     })
+}
+
+pub(super) fn own_profile(number: i32) -> Result<Option<engine::Profile>, Status> {
+    match wire::Profile::try_from(number) {
+        Ok(wire::Profile::Unspecified) => Ok(None),
+        Ok(wire::Profile::Bridge) => Ok(Some(engine::Profile::Bridge)),
+        Ok(wire::Profile::Classic) => Ok(Some(engine::Profile::Classic)),
+        Err(_) => Err(invalid("profile", &format!("{number} is no profile"))),
+    }
+}
+
+pub(super) fn own_weights(weights: wire::Weights) -> engine::Weights {
+    let wire::Weights { similarity, centrality, activation } = weights;
+    engine::Weights { similarity, centrality, activation }
+}
+
+/// The parts that a request leaves out, the graph as a whole among them.
+pub(super) fn own_without(no_graph: bool, without: wire::Without) -> engine::Without {
+    let wire::Without { names, links, shared_words, similarity, centrality, activation } = without;
+    engine::Without {
+        graph: no_graph,
+        names,
+        links,
+        shared_words,
+        similarity,
+        centrality,
+        activation,
+    }
 }
 
 pub(super) fn search_mode(number: i32) -> Result<engine::SearchMode, Status> {

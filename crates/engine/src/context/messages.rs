@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use weft_accordion::{Bands, Budget, Item, LeftOut, Limits, Order, Rendering, Unit};
 use weft_model::Value;
 
+use weft_gars::Weights;
+
+use crate::settings::Profile;
 use crate::walk::TreeRequest;
-use crate::{Filter, SearchMode};
+use crate::{Filter, SearchMode, SearchRequest, Without};
 
 /// Asks for a context from one or several sources: a query, a focus note, a walk, named notes.
 ///
@@ -18,6 +21,14 @@ pub struct ContextRequest {
     pub query: String,
     /// How the query is searched.
     pub mode: SearchMode,
+    /// What the signals of the search are made of; where it is not given, as the settings say.
+    pub profile: Option<Profile>,
+    /// What each signal counts; where it is not given, as the profile says.
+    pub weights: Option<Weights>,
+    /// Parts of the ranking that the search leaves out.
+    pub without: Without,
+    /// Whether a word that no note holds stands for words one edit away; where it is not given, as the settings say.
+    pub typos: Option<bool>,
     /// The note that comes first, and around which related notes are looked for.
     pub focus: Option<FocusSource>,
     /// A walk whose notes are looked at, by their distance from the roots. What is told of it does not count.
@@ -50,6 +61,24 @@ impl ContextRequest {
     #[must_use]
     pub fn searches_by_meaning(&self) -> bool {
         self.searches() && self.mode != SearchMode::Keyword
+    }
+
+    /// The search for notes that answer the query, `limit` at most.
+    pub(super) fn search(&self, limit: usize) -> SearchRequest {
+        let Self { query, mode, profile, weights, without, typos, filter, .. } = self;
+        SearchRequest {
+            query: query.clone(),
+            limit,
+            mode: *mode,
+            filter: filter.clone(),
+            profile: *profile,
+            weights: *weights,
+            without: *without,
+            typos: *typos,
+            explain: false,
+            // What is shown of a note is the accordion's to cut.
+            snippets: Some(0),
+        }
     }
 }
 

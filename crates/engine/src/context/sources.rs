@@ -13,7 +13,6 @@ use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 
 use super::{ContextRequest, FocusSource, NamedNote, Source};
 use crate::related::refused;
-use crate::search::MAX_LIMIT;
 use crate::walk::TreeRequest;
 use crate::{Engine, EngineError, SearchRequest, note_named};
 
@@ -77,10 +76,9 @@ impl Engine {
     ) -> Result<Gathered<'s>, EngineError> {
         let ContextRequest { focus, walk, notes, limit, .. } = request;
         let limit = limit.unwrap_or(self.contexts.candidates);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");
-            return Err(EngineError::InvalidArgument { field: "limit", reason });
-        }
+        let search = request.search(limit);
+        // Also where nothing is searched and it counts nothing.
+        self.ranking_of(&search)?;
         let searches = request.searches();
         if notes.is_empty() && focus.is_none() && walk.is_none() && !searches {
             let reason = "say what the context is about: a query, a focus note, a walk, or notes";
@@ -97,7 +95,7 @@ impl Engine {
             self.follow(snapshot, walk, &passing.notes, &mut gathered)?;
         }
         if searches {
-            self.find(snapshot, request, limit, &mut gathered)?;
+            self.find(snapshot, &search, &mut gathered)?;
         }
         Ok(gathered)
     }
@@ -211,21 +209,10 @@ impl Engine {
     fn find<'s>(
         &self,
         snapshot: &'s Snapshot,
-        request: &ContextRequest,
-        limit: usize,
+        search: &SearchRequest,
         gathered: &mut Gathered<'s>,
     ) -> Result<(), EngineError> {
-        let ContextRequest { query, mode, filter, .. } = request;
-        let asked = SearchRequest {
-            query: query.clone(),
-            limit,
-            mode: *mode,
-            filter: filter.clone(),
-            // What is shown of a note is the accordion's to cut.
-            snippets: Some(0),
-            ..SearchRequest::default()
-        };
-        let found = self.search_in(snapshot, &asked)?;
+        let found = self.search_in(snapshot, search)?;
         let is_alone = gathered.focus.is_none() && gathered.candidates.is_empty();
         // Stand-ins say how near a note is, scores how well it answers: beside them a good hit would look like none.
         let best = found.hits.first().map(|best| best.score.max(FAIR_SCORE)).filter(|_| !is_alone);

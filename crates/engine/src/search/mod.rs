@@ -188,7 +188,10 @@ impl Engine {
     }
 
     /// The profile and the weights that a request means. Fails where a number of the request is out of its range.
-    fn ranking_of(&self, request: &SearchRequest) -> Result<(Profile, Weights), EngineError> {
+    pub(crate) fn ranking_of(
+        &self,
+        request: &SearchRequest,
+    ) -> Result<(Profile, Weights), EngineError> {
         let limit = request.limit;
         if !(1..=MAX_LIMIT).contains(&limit) {
             let reason = format!("{limit} is not between 1 and {MAX_LIMIT}");

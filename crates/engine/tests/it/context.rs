@@ -6,7 +6,7 @@ use weft_engine::context::{
     Limits, Mode, NamedNote, Order, OwnLimits, Rendering, Source, StandIns,
 };
 use weft_engine::walk::{Direction, Follow, Limits as Reach, TreeRequest};
-use weft_engine::{EngineError, Filter, SearchMode};
+use weft_engine::{EngineError, Filter, Profile, SearchMode, SearchRequest, Weights, Without};
 use weft_model::Chars;
 
 use crate::Vault;
@@ -40,6 +40,10 @@ pub(crate) fn request() -> ContextRequest {
         notes: vec![],
         filter: Filter::default(),
         mode: SearchMode::Hybrid,
+        profile: None,
+        weights: None,
+        without: Without::default(),
+        typos: None,
         limit: None,
         budget: Some(Budget::Characters(Chars(10_000))),
         estimator: None,
@@ -288,6 +292,56 @@ fn a_walk_brings_its_notes_by_distance_and_with_their_paths() {
         from(&["nowhere"], Reach::default(), Filter::default()),
         Err(EngineError::UnknownNote { .. })
     ));
+}
+
+#[test]
+fn a_context_ranks_as_a_search_that_is_asked_so() {
+    let vault = Vault::new(BOOK);
+    // A name, a word of linked notes, and a word that no note holds.
+    let query = "elsewhere thaw flod";
+    let usual = ContextRequest { query: query.into(), ..request() };
+    let weights = Weights { similarity: 0.2, centrality: 0.5, activation: 0.3 };
+    let no_graph = Without { graph: true, ..Without::default() };
+    let no_names = Without { names: true, ..Without::default() };
+    let ranked = |asked: &ContextRequest| -> Vec<(String, f64)> {
+        let answer = vault.engine.context(asked).unwrap();
+        let taken = answer.items.iter().map(|taken| (taken.item.uri.to_string(), taken.item.score));
+        let others = answer.left_out.iter().map(|left| (left.uri.to_string(), left.score));
+        taken.chain(others).collect()
+    };
+    let by_default = ranked(&usual);
+    for (name, asked) in [
+        ("classic", ContextRequest { profile: Some(Profile::Classic), ..usual.clone() }),
+        ("weights", ContextRequest { weights: Some(weights), ..usual.clone() }),
+        ("no graph", ContextRequest { without: no_graph, ..usual.clone() }),
+        ("without names", ContextRequest { without: no_names, ..usual.clone() }),
+        ("typos", ContextRequest { typos: Some(true), ..usual.clone() }),
+    ] {
+        let ContextRequest { profile, weights, without, typos, .. } = asked.clone();
+        let search = SearchRequest {
+            query: query.into(),
+            limit: 50,
+            profile,
+            weights,
+            without,
+            typos,
+            ..SearchRequest::default()
+        };
+        let hits = vault.engine.search(&search).unwrap().hits;
+        let hits: Vec<(String, f64)> =
+            hits.into_iter().map(|hit| (hit.uri.to_string(), hit.score)).collect();
+        assert_eq!(ranked(&asked), hits, "{name}");
+        assert_ne!(hits, by_default, "{name}: it would not be missed");
+    }
+
+    // Weights that are none are refused also where the query finds nothing.
+    let none = Some(Weights { similarity: -1.0, centrality: 0.0, activation: 0.0 });
+    for asked in [usual, ContextRequest { notes: vec![named("book", None)], ..request() }] {
+        assert!(matches!(
+            vault.engine.context(&ContextRequest { weights: none, ..asked }),
+            Err(EngineError::InvalidArgument { field: "weights", .. })
+        ));
+    }
 }
 
 #[test]

@@ -70,6 +70,9 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["context", "--note", "Sundial=high", "--vault", vault], 2),
         (vec!["context", "--from", "/no/such/file", "--vault", vault], 2),
         (vec!["context", "x", "--estimator", "gpt", "--vault", vault], 2),
+        (vec!["context", "--focus", "Sundial", "--profile", "classic", "--vault", vault], 2),
+        (vec!["context", "x", "--note", "Sundial", "--weights", "1,0,0", "--vault", vault], 2),
+        (vec!["context", "x", "--weights", "1,2", "--vault", vault], 2),
         (vec!["nonsense"], 2),
         (vec!["search", "x", "--limit", "0", "--vault", vault], 2),
         (vec!["status", "--vault", "/no/such/folder"], 2),
@@ -396,6 +399,49 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     let item = &answer["items"][0];
     assert_eq!((&item["uri"], &item["score"]), (&best["uri"], &best["score"]));
     assert_eq!(answer["rendered"], Value::Null);
+}
+
+#[test]
+fn a_context_ranks_by_the_flags_of_a_search() {
+    let home = tempfile::tempdir().unwrap();
+    let ask = |args: &[&str]| -> Value {
+        let output = on_example(&home, args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let query = "why does a pendulum disagree with a sundeal";
+    let mut seen = Vec::new();
+    for flags in [
+        &[][..],
+        &["--profile", "classic"],
+        &["--weights", "1,1,1"],
+        &["--no-graph"],
+        &["--without", "names"],
+        &["--typos"],
+    ] {
+        let found = ask(&[&["search", query, "--limit", "1"], flags].concat());
+        let packed = ask(&[&["context", query, "--rendering", "none"], flags].concat());
+        let (best, item) = (&found["hits"][0], &packed["items"][0]);
+        assert_eq!((&item["uri"], &item["score"]), (&best["uri"], &best["score"]), "{flags:?}");
+        let score = item["score"].to_string();
+        assert!(!seen.contains(&score), "{flags:?} would not be missed");
+        seen.push(score);
+    }
+    for (args, reason) in [
+        (
+            &["--focus", "Sundial", "--typos"][..],
+            "--typos is about what a query finds: add a QUERY",
+        ),
+        (
+            &["noon", "--note", "Sundial", "--no-graph"],
+            "--no-graph is about what a query finds, and",
+        ),
+        (&["noon", "--from", "/no/such/file", "--without", "names"], "names the notes"),
+    ] {
+        let output = on_example(&home, &[&["context"], args].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(reason), "{args:?}: {error}");
+    }
 }
 
 #[test]
