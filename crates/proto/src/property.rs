@@ -47,6 +47,21 @@ impl FromStr for PropertyMatch {
     }
 }
 
+impl fmt::Display for PropertyMatch {
+    /// As it would be typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.comparison() {
+            Comparison::Unspecified | Comparison::Equal => "=",
+            Comparison::NotEqual => "!=",
+            Comparison::Less => "<",
+            Comparison::AtMost => "<=",
+            Comparison::Greater => ">",
+            Comparison::AtLeast => ">=",
+        };
+        write!(f, "{}{sign}{}", self.key, self.value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,7 +84,8 @@ mod tests {
                 value: value.into(),
                 comparison: comparison.into(),
             };
-            assert_eq!(text.parse(), Ok(expected), "{text}");
+            assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
+            assert_eq!(expected.to_string().parse(), Ok(expected), "{text}");
         }
         for text in ["", "status", "=open", " >= 2", "status!open"] {
             assert_eq!(text.parse::<PropertyMatch>(), Err(NoComparison), "{text}");

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
+use serde::Serialize;
 use tokio::net::{UnixDatagram, UnixStream};
 use weft_daemon::config::{Config, Sources};
 use weft_daemon::{Environment, Paths};
 
 use crate::asker::config;
 use crate::cli::Global;
-use crate::commands::aside;
+use crate::commands::{aside, render};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::reach::{port, socket};
@@ -182,7 +183,16 @@ pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
         }
         tokio::time::sleep(PULSE).await;
     }
-    Ok(print::stopped(&socket.display().to_string(), pid.as_raw_nonzero().get()))
+    let answer =
+        Stopped { socket: socket.display().to_string(), process: pid.as_raw_nonzero().get() };
+    render(global.format, &answer, |Stopped { socket, process }| print::stopped(socket, *process))
+}
+
+/// The daemon that `stop` ended.
+#[derive(Serialize)]
+struct Stopped {
+    socket: String,
+    process: i32,
 }
 
 fn to_pid(pid: u32) -> Option<Pid> {

@@ -22,6 +22,7 @@ mod progress;
 mod question;
 mod ranking;
 mod reach;
+mod records;
 mod related;
 mod serve;
 mod walk;

@@ -1,12 +1,10 @@
-//! Commands that walk over links: their flags, what they ask, and their line records.
+//! Commands that walk over links: their flags and what they ask.
 
 use clap::{Args, Subcommand, ValueEnum};
-use weft_graph::walk::records::{EdgeRecord, Field, Header, NoteRecord, records};
 use weft_model::Chars;
 use weft_proto::noteweft::v1::{
-    CyclesRequest, Direction as WireDirection, EdgeFilter, EdgeSource, NeighborsRequest,
-    OrphansRequest, PathCosts, PathRequest, PathResponse, SubgraphRequest, TopicSiblingsRequest,
-    TreeRequest, TreeResponse, UnresolvedRequest, WalkEdge, WalkNode,
+    CyclesRequest, Direction as WireDirection, EdgeFilter, NeighborsRequest, OrphansRequest,
+    PathCosts, PathRequest, SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 };
 
 use crate::asker::Asker;
@@ -14,6 +12,7 @@ use crate::cli::{FilterArgs, Format, Global};
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
+use crate::records::{path_fields, path_records, tree_fields, tree_records};
 
 /// Walks over links.
 #[derive(Debug, Subcommand)]
@@ -334,18 +333,20 @@ pub(crate) async fn ask(
             let max_chars = records.limit(format)?;
             let ViewArgs { inverse_names, summaries } = view;
             let request = TreeRequest { inverse_names, summaries, ..tree.request(roots, filter) };
+            let asked = tree_fields(&request);
             let answer = graph.tree(asker.ready(request, global).await?).await?.into_inner();
             if format == Format::Records {
-                return Ok(tree_records(&answer, max_chars));
+                return Ok(tree_records(asked, &answer, max_chars));
             }
             render(format, &answer, |answer| print::tree(answer, hint))
         }
         WalkCommand::Path { from, to, path, filter, view, records } => {
             let max_chars = records.limit(format)?;
             let request = path_request(from, to, path, filter, view);
+            let asked = path_fields(&request);
             let answer = graph.path(asker.ready(request, global).await?).await?.into_inner();
             if format == Format::Records {
-                return Ok(path_records(&answer, max_chars));
+                return Ok(path_records(asked, &answer, max_chars));
             }
             render(format, &answer, |answer| print::path(answer, hint))
         }
@@ -451,62 +452,4 @@ fn path_request(
         summaries,
         ..PathRequest::default()
     }
-}
-
-fn tree_records(answer: &TreeResponse, max_chars: Option<Chars>) -> String {
-    let mut fields: Vec<(&str, Field)> =
-        answer.roots.iter().map(|root| ("root", Field::Text(root.clone()))).collect();
-    fields.push(("direction", direction(answer.direction())));
-    fields.extend(answer.max_hops.map(|hops| ("max_hops", Field::Word(hops.to_string()))));
-    let header = Header { mode: "tree".to_owned(), fields, truncated: answer.truncated };
-    written(&header, &answer.nodes, &answer.edges, max_chars)
-}
-
-fn path_records(answer: &PathResponse, max_chars: Option<Chars>) -> String {
-    let mut fields = vec![
-        ("from", Field::Text(answer.from.clone())),
-        ("to", Field::Text(answer.to.clone())),
-        ("direction", direction(answer.direction())),
-    ];
-    fields.extend(answer.max_hops.map(|hops| ("max_hops", Field::Word(hops.to_string()))));
-    fields.push(("found", Field::Word(answer.found.to_string())));
-    fields.push(("length", Field::Word(answer.length.to_string())));
-    let header = Header { mode: "path".to_owned(), fields, truncated: answer.truncated };
-    written(&header, &answer.nodes, &answer.edges, max_chars)
-}
-
-fn direction(direction: WireDirection) -> Field {
-    let name = match direction {
-        WireDirection::Out => "out",
-        WireDirection::In => "in",
-        WireDirection::Both | WireDirection::Unspecified => "both",
-    };
-    Field::Word(name.to_owned())
-}
-
-fn written(
-    header: &Header,
-    nodes: &[WalkNode],
-    edges: &[WalkEdge],
-    max_chars: Option<Chars>,
-) -> String {
-    let nodes = nodes.iter().map(|node| NoteRecord {
-        id: &node.id,
-        note_type: node.r#type.as_deref(),
-        title: &node.title,
-        tags: &node.tags,
-        summary: node.summary.as_deref(),
-    });
-    let edges = edges.iter().map(|edge| EdgeRecord {
-        from: &edge.from,
-        kind: &edge.r#type,
-        to: &edge.to,
-        source: match edge.source() {
-            EdgeSource::Typed => "typed",
-            EdgeSource::Inline => "inline",
-            EdgeSource::Hierarchy => "hierarchy",
-            EdgeSource::Unspecified => "unknown",
-        },
-    });
-    records(header, nodes, edges, max_chars)
 }

@@ -141,6 +141,18 @@ fn records_keep_within_their_characters() {
     let head = "H weft=1 records=1 mode=path from=\"Agreed Time/Leap second\" to=\"second\" direction=both max_hops=10 found=true length=1 truncated=false\n";
     assert!(path.starts_with(head), "{path}");
     assert_eq!(path.lines().count(), 4, "{path}");
+
+    let asked = "--max-nodes 2 --types related,Follows --hierarchy --tag time --where order>=0";
+    let asked: Vec<&str> = asked.split(' ').collect();
+    let tree = prompt.text("records", &[&["tree", "Second"], &asked[..]].concat());
+    let head = "H weft=1 records=1 mode=tree root=\"second\" direction=both max_hops=3 max_nodes=2 type=\"related\" type=\"Follows\" hierarchy=true tag=\"time\" where=\"order>=0\" truncated=";
+    assert!(tree.starts_with(head), "{tree}");
+    let asked = ["--cheapest", "--inline-cost", "5", "--within", "Second:2"];
+    let path = prompt.text("records", &[&["path", "Leap second", "Second"], &asked[..]].concat());
+    assert!(
+        path.contains(" max_hops=10 cheapest=true inline_cost=5 within=\"Second:2\" found="),
+        "{path}"
+    );
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
+
 mod logs;
 mod reach;
 mod traces;
@@ -63,8 +65,10 @@ fn a_detached_daemon_answers_and_stops() {
         "{said}"
     );
 
-    let stopped = run(home.path(), &["stop", "--addr", &address]);
+    let stopped = run(home.path(), &["stop", "--addr", &address, "--format", "json"]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
+    let told: Value = serde_json::from_slice(&stopped.stdout).unwrap();
+    assert!(told["process"].is_number() && told["socket"].is_string(), "{told}");
     let again = run(home.path(), &["stop", "--addr", &address]);
     assert_eq!(again.status.code(), Some(5), "nothing is left to stop: {}", text(&again.stderr));
     // What it held is written down: the store can be opened again at once.
@@ -162,11 +166,11 @@ fn the_service_manager_is_told_and_settings_are_read_again() {
     assert!(daemon.0.wait().unwrap().success());
     let audit = std::fs::read_to_string(&audit).unwrap();
     let flush = audit.lines().find(|line| line.contains("AdminService/Flush")).unwrap();
-    let flush: serde_json::Value = serde_json::from_str(flush).unwrap();
+    let flush: Value = serde_json::from_str(flush).unwrap();
     assert_eq!((&flush["who"], &flush["code"]), (&"loopback".into(), &"OK".into()));
     assert!(flush["timestamp"].is_string() && flush["id"].is_string(), "{flush}");
     let log = std::fs::read_to_string(&log).unwrap();
-    let line = |wanted: &str| -> serde_json::Value {
+    let line = |wanted: &str| -> Value {
         let line =
             log.lines().find(|line| line.contains(wanted)).unwrap_or_else(|| panic!("{log}"));
         serde_json::from_str(line).unwrap()
