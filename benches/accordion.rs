@@ -38,6 +38,7 @@ fn a_note(random: &mut Random, at: usize) -> Note {
         order: None,
         headings,
         blocks: vec![],
+        dendron: false,
         links: vec![],
         body,
     }

@@ -22,6 +22,7 @@
 //!     order: None,
 //!     headings: vec![],
 //!     blocks: vec![],
+//!     dendron: false,
 //!     links: vec![],
 //!     body: "Ferns like shade.".into(),
 //! };

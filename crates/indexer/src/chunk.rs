@@ -84,7 +84,7 @@ pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) 
 /// The text that the model sees for one chunk of `note`. `O(bytes before the chunk's end)`.
 #[must_use]
 pub fn embedded_text(note: &Note, chunk: &Chunk) -> String {
-    text_of(&note.title, &chunk.heading_path, chunk.span.slice(&note.body))
+    text_of(note, &chunk.heading_path, chunk.span.slice(&note.body))
 }
 
 /// The texts that the model sees for chunks of `note`, in their order. `O(bytes)` for all of them.
@@ -93,9 +93,9 @@ pub fn embedded_texts<'n>(
     chunks: &'n [Chunk],
 ) -> impl Iterator<Item = String> + 'n {
     let offsets = Offsets::new(&note.body);
-    chunks.iter().map(move |chunk| {
-        text_of(&note.title, &chunk.heading_path, &note.body[offsets.bytes(chunk.span)])
-    })
+    chunks
+        .iter()
+        .map(move |chunk| text_of(note, &chunk.heading_path, &note.body[offsets.bytes(chunk.span)]))
 }
 
 /// The first 128 bits of BLAKE3.
@@ -105,13 +105,14 @@ fn hash(text: &str) -> TextHash {
     TextHash(first.iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte)))
 }
 
-/// The text that the model sees for `markdown` below `heading_path` of the note `title`.
-pub(crate) fn text_of(title: &str, heading_path: &[String], markdown: &str) -> String {
+/// The text that the model sees for `markdown` below `heading_path` of `note`.
+pub(crate) fn text_of(note: &Note, heading_path: &[String], markdown: &str) -> String {
+    let Note { title, dendron, .. } = note;
     let mut text = context_line(title, heading_path.iter().map(String::as_str));
-    let body = plain(markdown);
+    let body = plain(markdown, *dendron);
     // A first heading that repeats the title says nothing new.
     let (first, rest) = body.split_once('\n').unwrap_or((&body, ""));
-    let repeats = first.trim() == title || first.trim() == plain(title);
+    let repeats = first.trim() == title || first.trim() == plain(title, *dendron);
     let body = if repeats { rest } else { &body };
     if !body.is_empty() {
         text.push('\n');
@@ -270,7 +271,7 @@ impl<'n> Packer<'_, 'n> {
 
     /// The tokens of what the model would see of `bytes`; nothing if they are more than `room`.
     fn fits(&self, bytes: &Range<usize>, room: usize) -> Option<usize> {
-        let text = plain(&self.note.body[bytes.clone()]);
+        let text = plain(&self.note.body[bytes.clone()], self.note.dendron);
         if text.len() > room.saturating_mul(MAX_BYTES_PER_TOKEN) {
             return None;
         }
@@ -429,6 +430,15 @@ mod tests {
             assert_eq!(embedded_text(&note, &chunks[0]), expected, "{name}");
             assert!(chunks[0].heading_path.is_empty(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_embedded_shows_the_label_of_a_link() {
+        let options = ParseOptions { dendron: true, ..ParseOptions::default() };
+        let text = "# [[Moss|a.moss]]\nsee [[the fern|plant.fern#soil]] and [[a.b]]\n";
+        let (note, _) = parse(&NotePath::new("a.moss.md"), text.as_bytes(), &options);
+        let chunks = cut(&note, 254, 32);
+        assert_eq!(embedded_text(&note, &chunks[0]), "Moss\nsee the fern and a.b");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, TagEnd};
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::depth;
 
@@ -12,11 +12,15 @@ const OPTIONS: Options = Options::ENABLE_WIKILINKS
     .union(Options::ENABLE_TASKLISTS)
     .union(Options::ENABLE_STRIKETHROUGH);
 
+/// A wikilink with a bar.
+const PIPED: LinkType = LinkType::WikiLink { has_pothole: true };
+
 /// What a reader sees of `markdown`: no marks, no addresses, links by what they show, code as it is.
 ///
+/// A wikilink shows what stands after its bar, as Dendron writes it what stands before.
 /// A piece cut out of its note is read as if it stood alone, so `[text][name]` counts as a link though its definition lies elsewhere.
 /// No line is blank, none ends in a space. `O(bytes)`.
-pub(crate) fn plain(markdown: &str) -> String {
+pub(crate) fn plain(markdown: &str, dendron: bool) -> String {
     let elsewhere = |link: BrokenLink<'_>| {
         matches!(link.link_type, LinkType::Reference | LinkType::Collapsed)
             .then(|| (CowStr::Borrowed(""), CowStr::Borrowed("")))
@@ -24,8 +28,23 @@ pub(crate) fn plain(markdown: &str) -> String {
     let mut text = String::with_capacity(markdown.len());
     let mut html = String::new();
     let markdown = depth::bounded(markdown);
+    // A link whose target comes after what it shows, and what is open within it.
+    let mut n_open_in_target = 0_usize;
     for event in Parser::new_with_broken_link_callback(&markdown, OPTIONS, Some(elsewhere)) {
+        if n_open_in_target > 0 {
+            n_open_in_target += usize::from(matches!(event, Event::Start(_)));
+            n_open_in_target -= usize::from(matches!(event, Event::End(_)));
+            continue;
+        }
         match event {
+            Event::Start(
+                Tag::Link { link_type: PIPED, dest_url: label, .. }
+                | Tag::Image { link_type: PIPED, dest_url: label, .. },
+            ) if dendron => {
+                // In a table the bar is escaped.
+                text.push_str(label.strip_suffix('\\').unwrap_or(&label));
+                n_open_in_target = 1;
+            }
             Event::Text(words)
             | Event::Code(words)
             | Event::InlineMath(words)
@@ -126,7 +145,22 @@ mod tests {
                     .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
                     .collect::<Vec<_>>()
             };
-            assert_eq!(words(&plain(markdown)), words(expected), "{name}");
+            assert_eq!(words(&plain(markdown, false)), words(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn in_dendron_the_label_stands_first() {
+        let cases = [
+            ("a label", "See [[the *fern*|plant.fern#soil]].", "See the *fern*."),
+            ("none", "See [[plant.fern]].", "See plant.fern."),
+            ("a reference", "![[the fern|plant.**fern**#a:#b]] on", "the fern on"),
+            ("in a table", "| a |\n|---|\n| [[the fern\\|plant.fern]] |", "a\nthe fern"),
+            ("code", "`[[the fern|plant.fern]]`", "[[the fern|plant.fern]]"),
+            ("another link", "[the fern](a.md) on", "the fern on"),
+        ];
+        for (name, markdown, expected) in cases {
+            assert_eq!(plain(markdown, true), expected, "{name}");
         }
     }
 }

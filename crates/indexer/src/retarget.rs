@@ -14,7 +14,7 @@ use weft_model::{Link, LinkSource, Note, NotePath, TargetSyntax};
 use crate::offsets::Offsets;
 use crate::parse::target::{self, Destination, Plain};
 use crate::parse::yaml::{Scalar, Style, is_plain, quoted, within_quotes};
-use crate::parse::{ParseOptions, Reading, read, scalars};
+use crate::parse::{ParseOptions, Reading, dendron, read, scalars};
 
 /// How often a text is read again at most, and how many bytes are read in all: the thread that writes does nothing else meanwhile.
 const MAX_READINGS: usize = 1000;
@@ -80,7 +80,7 @@ pub(crate) fn retarget(
         }
         // A definition or a property that several links share is changed with another of them.
         let batch: Vec<usize> = batch.into_iter().filter(|at| !is_met(&now.1, *at)).collect();
-        let page = Page::new(&now.0, &now.1);
+        let page = Page::new(&now.0, &now.1, options.dendron);
         let choices = batch.iter().map(|at| (*at, page.splices(*at, &wishes[at])));
         let choices: Vec<_> = choices.filter(|(_, splices)| !splices.is_empty()).collect();
         let attempts: Vec<Vec<Splice>> = match &*choices {
@@ -209,6 +209,8 @@ struct Place {
 struct Page<'t> {
     text: &'t str,
     links: &'t [Link],
+    /// Whether wikilinks are written as in Dendron.
+    dendron: bool,
     body_start: usize,
     offsets: Offsets<'t>,
     scalars: Vec<Scalar>,
@@ -219,12 +221,13 @@ struct Page<'t> {
 }
 
 impl<'t> Page<'t> {
-    fn new(text: &'t str, known: &'t Known) -> Self {
+    fn new(text: &'t str, known: &'t Known, dendron: bool) -> Self {
         let body = &known.note.body;
         let (front, definitions) = (OnceCell::new(), OnceCell::new());
         let (body_start, offsets) = (text.len() - body.len(), Offsets::new(body));
         let scalars = scalars(text);
-        Self { text, links: &known.links, body_start, offsets, scalars, front, definitions }
+        let links = &known.links;
+        Self { text, links, dendron, body_start, offsets, scalars, front, definitions }
     }
 
     /// The ways to give the link at `at` the name, the likeliest first.
@@ -244,7 +247,9 @@ impl<'t> Page<'t> {
     fn inline(&self, link: &Link, bytes: Range<usize>) -> Vec<Place> {
         let (text, passage) = (self.text, &self.text[bytes.clone()]);
         let mut places = match link.target.syntax {
-            TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile => wikilinks(text, bytes),
+            TargetSyntax::Wikilink
+            | TargetSyntax::WikilinkToFile
+            | TargetSyntax::WikilinkInVault => self.wikilinks(bytes),
             TargetSyntax::Markdown
             | TargetSyntax::MarkdownToFile
             | TargetSyntax::Listed
@@ -260,7 +265,7 @@ impl<'t> Page<'t> {
                     self.definitions.get_or_init(|| definitions(text, self.body_start));
                 let own = definitions.iter().filter(|(known, _)| *known == label);
                 places.extend(own.map(|(_, place)| place.clone()));
-                places.extend(wikilinks(text, bytes));
+                places.extend(self.wikilinks(bytes));
                 places
             }
         };
@@ -273,7 +278,12 @@ impl<'t> Page<'t> {
         let link = &self.links[at];
         let front = self.front.get_or_init(|| self.front());
         let is_of = |place: &&Place| match (link.target.syntax, place.form) {
-            (TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile, Form::Wikilink)
+            (
+                TargetSyntax::Wikilink
+                | TargetSyntax::WikilinkToFile
+                | TargetSyntax::WikilinkInVault,
+                Form::Wikilink,
+            )
             | (TargetSyntax::Markdown | TargetSyntax::MarkdownToFile, Form::Destination { .. })
             | (TargetSyntax::Listed | TargetSyntax::Tentative, Form::Value) => {
                 self.may_name(place, link)
@@ -294,7 +304,7 @@ impl<'t> Page<'t> {
     /// Where typed links may stand, in text order.
     fn front(&self) -> Vec<Place> {
         let front = 0..self.body_start;
-        let mut places = wikilinks(self.text, front.clone());
+        let mut places = self.wikilinks(front.clone());
         places.extend(destinations(self.text, front));
         for place in &mut places {
             let next = self.scalars.partition_point(|scalar| scalar.bytes.end <= place.bytes.start);
@@ -311,6 +321,31 @@ impl<'t> Page<'t> {
         places
     }
 
+    /// The names of wikilinks within `range`.
+    fn wikilinks(&self, range: Range<usize>) -> Vec<Place> {
+        let passage = &self.text[range.clone()];
+        let begins = memchr::memmem::find_iter(passage.as_bytes(), b"[[");
+        let place = |at: usize| {
+            // Of more brackets the last two count.
+            let inner = at + passage[at..].len() - passage[at..].trim_start_matches('[').len();
+            let end = passage[inner..].find("]]").map_or(passage.len(), |end| inner + end);
+            let label = if self.dendron { dendron::target_start(&passage[inner..end]) } else { 0 };
+            let inner = inner + label;
+            let name = passage[inner..end].split(['|', '#']).next().unwrap_or_default();
+            // In a table the bar is escaped.
+            let name = name.strip_suffix('\\').unwrap_or(name);
+            let start = range.start + inner + (name.len() - name.trim_start().len());
+            let bytes = start..start + name.trim().len();
+            Place { bytes, form: Form::Wikilink, style: None }
+        };
+        begins.map(place).collect()
+    }
+
+    /// The destination of the wikilink `[[written]]`.
+    fn wikilink(&self, written: &str) -> Option<Destination> {
+        if self.dendron { dendron::destination(written) } else { target::wikilink(written) }
+    }
+
     fn scalar(&self, place: &Place) -> Option<&Scalar> {
         let at = self.scalars.binary_search_by_key(&place.bytes.start, |it| it.bytes.start).ok()?;
         self.scalars.get(at)
@@ -320,7 +355,7 @@ impl<'t> Page<'t> {
     fn may_name(&self, place: &Place, link: &Link) -> bool {
         let written = &self.text[place.bytes.clone()];
         let named = match place.form {
-            Form::Wikilink => target::wikilink(written).map(|found| found.name),
+            Form::Wikilink => self.wikilink(written).map(|found| found.name),
             Form::Destination { .. } => target::markdown(written).map(|found| found.name),
             Form::Value => {
                 return self.scalar(place).and_then(|it| value_name(&it.text)).as_ref()
@@ -340,8 +375,9 @@ impl<'t> Page<'t> {
         let named = |found: Option<Destination>| found.is_some_and(|found| found.name == name);
         let written = match form {
             Form::Wikilink => {
+                let name = if self.dendron { dendron::rewritten(old, name)? } else { name.into() };
                 let written = format!("{name}{}", tail(old));
-                if written.contains(['|', '#']) || !named(target::wikilink(&written)) {
+                if written.contains(['|', '#']) || !named(self.wikilink(&written)) {
                     return None;
                 }
                 if let Some(Style::Plain { .. }) = style {
@@ -403,24 +439,6 @@ fn tail(written: &str) -> &str {
     let bare = without_markdown_extension(written);
     let bare = if bare == written { bare.trim_end_matches('/') } else { bare };
     &written[bare.len()..]
-}
-
-/// The names of wikilinks within `range`.
-fn wikilinks(text: &str, range: Range<usize>) -> Vec<Place> {
-    let passage = &text[range.clone()];
-    let begins = memchr::memmem::find_iter(passage.as_bytes(), b"[[");
-    let place = |at: usize| {
-        // Of more brackets the last two count.
-        let inner = at + passage[at..].len() - passage[at..].trim_start_matches('[').len();
-        let end = passage[inner..].find("]]").map_or(passage.len(), |end| inner + end);
-        let name = passage[inner..end].split(['|', '#']).next().unwrap_or_default();
-        // In a table the bar is escaped.
-        let name = name.strip_suffix('\\').unwrap_or(name);
-        let start = range.start + inner + (name.len() - name.trim_start().len());
-        let bytes = start..start + name.trim().len();
-        Place { bytes, form: Form::Wikilink, style: None }
-    };
-    begins.map(place).collect()
 }
 
 /// The destinations of Markdown links within `range`.
@@ -509,11 +527,20 @@ mod tests {
     use super::*;
 
     fn moved(text: &str, from: &str, to: &str) -> (String, usize, usize) {
+        moved_as(text, from, to, &ParseOptions::default())
+    }
+
+    fn moved_as(
+        text: &str,
+        from: &str,
+        to: &str,
+        options: &ParseOptions,
+    ) -> (String, usize, usize) {
         let fate = |_, link: &Link| {
             if link.target.name == from { Fate::Renamed(to.to_owned()) } else { Fate::Kept }
         };
         let path = NotePath::new("x.md");
-        match retarget(&path, text, &ParseOptions::default(), fate, || true) {
+        match retarget(&path, text, options, fate, || true) {
             Some(Retargeted { text, n_links, n_left }) => (text, n_links, n_left),
             None => (text.to_owned(), 0, 0),
         }
@@ -640,6 +667,32 @@ mod tests {
         for (name, text, expected, n_links) in cases {
             assert_eq!(moved(text, "moss", "fern"), (expected.to_owned(), n_links, 0), "{name}");
         }
+    }
+
+    #[test]
+    fn in_dendron_the_label_stays_first() {
+        let options = ParseOptions { dendron: true, ..ParseOptions::default() };
+        let cases = [
+            ("a label", "[[a.moss|a.moss#wet]] [[a.moss]]", "[[a.moss|b.fern#wet]] [[b.fern]]", 2),
+            ("a reference", "![[m|a.moss#wet,1:#dry]]", "![[m|b.fern#wet,1:#dry]]", 1),
+            ("spaces", "[[ m | a.moss ]]", "[[ m | b.fern ]]", 1),
+            ("a table", "| a |\n|-|\n| [[m\\|a.moss]] |", "| a |\n|-|\n| [[m\\|b.fern]] |", 1),
+            (
+                "frontmatter",
+                "---\nup: \"[[a.moss|a.moss]]\"\nsee: [[m|a.moss]]\nfar: a.moss\n---\n",
+                "---\nup: \"[[a.moss|b.fern]]\"\nsee: [[m|b.fern]]\nfar: a.moss\n---\n",
+                2,
+            ),
+            ("Markdown", "[a.moss](a.moss.md)", "[a.moss](b.fern.md)", 1),
+        ];
+        for (name, text, expected, n_links) in cases {
+            let found = moved_as(text, "a.moss", "b.fern", &options);
+            assert_eq!(found, (expected.to_owned(), n_links, 0), "{name}");
+        }
+        let found = moved_as("[[m|dendron://v/a.moss#x]]", "v:a.moss", "v:b.fern", &options);
+        assert_eq!(found, ("[[m|dendron://v/b.fern#x]]".to_owned(), 1, 0));
+        let found = moved_as("[[dendron://v/a.moss]]", "v:a.moss", "b.fern", &options);
+        assert_eq!(found.1, 0, "it would lose its vault");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub struct Note {
     pub path: NotePath,
     /// The frontmatter's `uri`, else its `id` or `note_id`, as written; without one the path serves.
     pub claimed_uri: Option<String>,
-    /// Frontmatter `title`, else the `relation` of a `type: Relationship`, else the first H1, else the file's (or, for a folder note, the folder's) name.
+    /// Frontmatter `title`, else the `relation` of a `type: Relationship`, else the first H1, else the file's (or, for a folder note, the folder's) name, of a dotted one the last segment.
     pub title: String,
     /// Other names by which links find the note, in the order written, without repeats.
     pub aliases: Vec<String>,
@@ -30,6 +30,8 @@ pub struct Note {
     pub headings: Vec<Heading>,
     /// Blocks named by `^id`, in text order.
     pub blocks: Vec<Block>,
+    /// Whether it is kept as Dendron keeps notes: the dots in its file's name say its place, and its wikilinks give the label before the target.
+    pub dendron: bool,
     /// Typed links in frontmatter order, then inline links in text order.
     pub links: Vec<Link>,
     /// The details: everything after the newline that ends the closing `---`, byte for byte.

@@ -78,8 +78,8 @@ pub struct Edit {
     unnamed: BTreeSet<NoteId>,
     /// Names of vaults that mean another vault than before, or none.
     vault_names: BTreeSet<String>,
-    /// Folders, folded, whose note may have changed.
-    folders: BTreeSet<(VaultId, String)>,
+    /// Beginnings of folded paths of notes above which another may stand than before.
+    heads: BTreeSet<(VaultId, String)>,
     /// Nodes of the graph that may have changed.
     nodes: BTreeSet<NoteId>,
 }
@@ -201,7 +201,7 @@ impl Edit {
             }
         };
         for link in &entry.note.links {
-            for asked in asked(entry, &link.target.name) {
+            for asked in asked(entry, &link.target) {
                 self.table.names.ask(&asked, id);
             }
         }
@@ -229,8 +229,7 @@ impl Edit {
         let path = &entry.note.path;
         self.claims.insert((entry.vault, wanted_uri(entry).to_owned()));
         self.claims.insert((entry.vault, path.without_extension().to_owned()));
-        self.folders
-            .extend(NoteTable::stands_for(path).into_iter().map(|folder| (entry.vault, folder)));
+        self.heads.extend(NoteTable::heads_below(entry).map(|head| (entry.vault, head)));
     }
 
     fn remove(&mut self, id: NoteId) {
@@ -262,7 +261,7 @@ impl Edit {
     /// Takes back the links of a note.
     fn unlink(&mut self, id: NoteId, entry: &NoteEntry, resolved: &Resolved) {
         for link in &entry.note.links {
-            for asked in asked(entry, &link.target.name) {
+            for asked in asked(entry, &link.target) {
                 self.table.names.unask(&asked, id);
             }
         }
@@ -311,7 +310,7 @@ impl Edit {
             self.resolve(id, meanings);
         }
         self.name_placeholders();
-        self.place_below_folders();
+        self.place_below();
         self.place_what_was_left();
         self.reclaim();
         for id in &self.nodes {
@@ -407,10 +406,10 @@ impl Edit {
         }
     }
 
-    /// A folder's note that came or went moves the notes below it.
-    fn place_below_folders(&mut self) {
-        for (vault, folder) in &self.folders {
-            self.nodes.extend(self.table.places.below(*vault, folder));
+    /// A folder's note, or one with a shorter dotted name, that came or went moves the notes below it.
+    fn place_below(&mut self) {
+        for (vault, head) in &self.heads {
+            self.nodes.extend(self.table.places.beginning(*vault, head));
         }
     }
 

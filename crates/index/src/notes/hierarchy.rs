@@ -1,13 +1,17 @@
-//! The place of a note: its folder's note, its parent, its object.
+//! The place of a note: its folder's note, those that its dotted name says are above it, its parent, its object.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use weft_model::id::FOLDER_NOTES;
+use weft_model::id::{FOLDER_NOTES, folder_of};
 use weft_model::{LinkSource, NoteId, NotePath, fold};
 
 use super::directory::within;
-use super::{NoteTable, VaultId};
+use super::names::last_segment;
+use super::{NoteEntry, NoteTable, VaultId};
+
+/// The stem, folded, of the note above all others of its folder where names are dotted.
+const DOTTED_ROOT: &str = "root";
 
 /// Finds the notes that stand for folders, and remembers them: the notes of a folder lie below the same.
 pub(super) struct FolderNotes<'t> {
@@ -28,13 +32,30 @@ impl<'t> FolderNotes<'t> {
         *self.known.entry(within(vault, folder)).or_insert_with(find)
     }
 
-    /// The nearest folder note above `note`, itself excepted; none at the root.
-    fn above(&mut self, note: NoteId, vault: VaultId, path: &NotePath) -> Option<NoteId> {
-        let folded = fold(path.folder());
-        let mut folder = folded.as_str();
+    /// The nearest note above `note` by its dotted name, else the nearest folder note above it, itself excepted; none at the root.
+    ///
+    /// What its dotted name puts below it is not above it, though it stand for their folder.
+    fn above(&mut self, note: NoteId, entry: &NoteEntry) -> Option<NoteId> {
+        let vault = entry.vault;
+        let path = fold(entry.note.path.without_extension());
+        let is_dotted = entry.note.dendron;
+        let above = is_dotted.then(|| self.table.above_by_name(vault, &path)).flatten();
+        if above.is_some() {
+            return above;
+        }
+        let own = folder_of(&path);
+        let is_below = |found: NoteId| {
+            let other = || self.table.bare_path(found).map(fold).unwrap_or_default();
+            is_dotted_root(&path) || other().starts_with(&format!("{path}."))
+        };
+        let mut folder = own;
         loop {
             match self.at(vault, folder) {
-                Some(found) if found != note => return Some(found),
+                Some(found)
+                    if found != note && !(is_dotted && folder == own && is_below(found)) =>
+                {
+                    return Some(found);
+                }
                 _ if folder.is_empty() => return None,
                 _ => folder = folder.rsplit_once('/').map_or("", |(above, _)| above),
             }
@@ -58,7 +79,19 @@ impl NoteTable {
         })
     }
 
-    /// Parent and object of `note`, from its written links and its folder.
+    /// The nearest note above the one at `path`, which is folded, by the dots in its name: of `x/a.b.c` the first that exists of `x/a.b`, `x/a` and `x/root`.
+    fn above_by_name(&self, vault: VaultId, path: &str) -> Option<NoteId> {
+        let (folder, name) = (folder_of(path), last_segment(path));
+        let shorter = name.rmatch_indices('.').map(|(dot, _)| &name[..dot]);
+        let root = (!is_dotted_root(path)).then_some(DOTTED_ROOT);
+        shorter.filter(|name| !name.is_empty()).chain(root).find_map(|name| {
+            let notes = self.places.at(vault, &below(folder, name)).into_iter();
+            let notes = notes.filter(|id| self.entry(*id).is_some_and(|entry| entry.note.dendron));
+            notes.min_by_key(|id| self.path_of(*id))
+        })
+    }
+
+    /// Parent and object of `note`, from its written links, its dotted name and its folder.
     ///
     /// Names of properties are compared with case folded.
     /// A link whose target does not exist gives no place; it does as soon as the note appears.
@@ -82,22 +115,22 @@ impl NoteTable {
         };
         let object = written(&["object", "target"]);
         let subject = object.and_then(|_| written(&["source"]));
-        let parent = subject
-            .or_else(|| written(&["parent", "up"]))
-            .or_else(|| folders.above(note, entry.vault, &entry.note.path));
+        let parent =
+            subject.or_else(|| written(&["parent", "up"])).or_else(|| folders.above(note, entry));
         (parent, object)
     }
 
-    /// The folders, folded, that a note at `path` may stand for, so that its coming or going moves those below.
-    pub(super) fn stands_for(path: &NotePath) -> Vec<String> {
-        let (folder, stem) = (fold(path.folder()), fold(path.stem()));
-        let mut folders = vec![fold(path.without_extension())];
-        let is_inside =
-            FOLDER_NOTES.contains(&stem.as_str()) || own_name(&folder) == Some(stem.as_str());
-        if is_inside {
-            folders.push(folder);
-        }
-        folders
+    /// How the folded paths begin of notes above which `entry` may stand, so that its coming or going moves them: those in a folder, and those with a longer dotted name.
+    pub(super) fn heads_below(entry: &NoteEntry) -> impl Iterator<Item = String> {
+        let path = fold(entry.note.path.without_extension());
+        let (folder, stem) = (folder_of(&path), last_segment(&path));
+        let is_dotted = entry.note.dendron;
+        let is_inside = FOLDER_NOTES.contains(&stem)
+            || own_name(folder) == Some(stem)
+            || (is_dotted && is_dotted_root(&path));
+        let inside = is_inside.then(|| below(folder, ""));
+        let longer = is_dotted.then(|| format!("{path}."));
+        [Some(format!("{path}/")), inside, longer].into_iter().flatten()
     }
 
     /// The name of the folder that a note at `path` stands for by its file's name; blank for the root.
@@ -110,6 +143,11 @@ impl NoteTable {
     pub(super) fn sibling_name(path: &NotePath) -> &str {
         Self::folder_named_by(path).filter(|name| !name.is_empty()).unwrap_or(path.stem())
     }
+}
+
+/// Whether the note at `path`, which is folded, is the root of its folder where names are dotted.
+fn is_dotted_root(path: &str) -> bool {
+    last_segment(path) == DOTTED_ROOT
 }
 
 /// The path of `name` in `folder`.

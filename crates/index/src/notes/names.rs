@@ -1,7 +1,7 @@
 //! Who answers to a name, and who asked for it.
 
 use smallvec::SmallVec;
-use weft_model::{NoteId, fold};
+use weft_model::{NoteId, Target, TargetSyntax, fold};
 
 use super::directory::{self, Directory, Notes, text_of, within};
 use super::resolve::{below, is_relative};
@@ -95,10 +95,10 @@ fn abroad(vault: &str, text: &str) -> Vec<u8> {
 }
 
 /// The keys under which a link of `entry` looks for `target`.
-pub(super) fn asked(entry: &NoteEntry, target: &str) -> impl Iterator<Item = Asked> {
+pub(super) fn asked(entry: &NoteEntry, target: &Target) -> impl Iterator<Item = Asked> {
     let vault = entry.vault;
-    let here = lookups(entry.note.path.folder(), target).into_iter();
-    let abroad = split_vault(target).into_iter().flat_map(|(vault, name)| {
+    let here = lookups(entry.note.path.folder(), name_here(target)).into_iter();
+    let abroad = split_vault(&target.name).into_iter().flat_map(|(vault, name)| {
         lookups("", name).into_iter().map(|key| Asked::Abroad(vault.to_owned(), key))
     });
     here.map(move |key| Asked::Here((vault, key))).chain(abroad)
@@ -122,6 +122,13 @@ fn lookups(folder: &str, target: &str) -> SmallVec<[String; 3]> {
     keys
 }
 
+/// The name that `target` has in the vault of the linking note.
+pub(super) fn name_here(target: &Target) -> &str {
+    let in_vault = target.syntax == TargetSyntax::WikilinkInVault;
+    let named = split_vault(&target.name).filter(|_| in_vault);
+    named.map_or(&target.name, |(_, name)| name)
+}
+
 /// `vault:name` in its parts, whether such a vault is served or not. A title such as `Dune: Part Two` names no vault.
 pub(super) fn split_vault(target: &str) -> Option<(&str, &str)> {
     let (vault, name) = target.split_once(':')?;
@@ -138,10 +145,10 @@ pub(super) fn own_keys(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
     names.map(|name| key(entry.vault, name))
 }
 
-/// Whether two versions of a note are found under the same names at the same place.
+/// Whether two versions of a note are found under the same names, and give others their places likewise.
 pub(super) fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
     let names = |entry: &'_ NoteEntry| {
-        (entry.vault, entry.note.path.clone(), entry.note.claimed_uri.clone())
+        (entry.vault, entry.note.path.clone(), entry.note.claimed_uri.clone(), entry.note.dendron)
     };
     names(old) == names(new)
         && old.written_id() == new.written_id()

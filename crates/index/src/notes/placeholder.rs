@@ -4,7 +4,7 @@ use weft_model::id::segments;
 use weft_model::{NoteId, NotePath, Target, fold};
 
 use super::directory::{joined, last_part, within};
-use super::names::Key;
+use super::names::{Key, name_here};
 use super::resolve::is_relative;
 use super::slots::Slot;
 use super::{NoteEntry, NoteTable, VaultId};
@@ -70,7 +70,7 @@ impl NoteTable {
 
     /// Where a placeholder for a target of `entry` is kept, and its name: as written, or seen from the vault's root where it is relative.
     fn spelled(&self, entry: &NoteEntry, target: &Target) -> (Key, String) {
-        let here = (entry.vault, entry.note.path.folder(), target.name.as_str());
+        let here = (entry.vault, entry.note.path.folder(), name_here(target));
         let abroad = self.abroad(&target.name).map(|(vault, name)| (vault, "", name));
         let (vault, folder, name) = abroad.unwrap_or(here);
         let bare = name.trim_start_matches('/');

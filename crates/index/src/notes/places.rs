@@ -25,9 +25,8 @@ impl Places {
         self.0.at(&within(vault, folded))
     }
 
-    /// The notes below `folder`, which is folded; all of the vault's where it is empty. In no order.
-    pub(super) fn below(&self, vault: VaultId, folder: &str) -> impl Iterator<Item = NoteId> {
-        let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        self.0.below(&within(vault, &start)).map(|(_, note)| note)
+    /// The notes whose path begins with `head`, which is folded; all of the vault's where it is empty. In no order.
+    pub(super) fn beginning(&self, vault: VaultId, head: &str) -> impl Iterator<Item = NoteId> {
+        self.0.below(&within(vault, head)).map(|(_, note)| note)
     }
 }

@@ -7,7 +7,7 @@ use weft_model::id::{folder_of, segments};
 use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
-use super::names::{key, last_segment, split_vault};
+use super::names::{key, last_segment, name_here, split_vault};
 use super::{Card, NoteTable, VaultId};
 
 /// What a target means.
@@ -147,7 +147,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
 
     /// Resolves `target` as a link that stands at each of `from`; they lie in different vaults, and the best of their answers count.
     ///
-    /// `vault:name` first means what `name` does at the root of that vault.
+    /// `vault:name` first means what `name` does at the root of that vault; of `dendron://vault/name` then what `name` does here.
     /// At every step an exact spelling wins, only then the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
     /// A Markdown link may mean a folder last: the note that stands for it.
@@ -164,7 +164,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
         };
         abroad
             .and_then(|(vault, name)| named(name, &[From { vault, folder: "" }]))
-            .or_else(|| named(&target.name, from))
+            .or_else(|| named(name_here(target), from))
             .unwrap_or_default()
     }
 

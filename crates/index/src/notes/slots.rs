@@ -133,6 +133,9 @@ struct Rest<'s> {
     chunks: Cow<'s, [Chunk]>,
     diagnostics: Cow<'s, [Diagnostic]>,
     resolved: Cow<'s, Resolved>,
+    /// Stores of earlier builds do not hold it.
+    #[serde(default)]
+    dendron: bool,
 }
 
 impl Slot {
@@ -164,6 +167,7 @@ impl Slot {
             order,
             headings,
             blocks,
+            dendron,
             links,
             body: _,
         } = note;
@@ -186,6 +190,7 @@ impl Slot {
                     chunks: Cow::Borrowed(chunks),
                     diagnostics: Cow::Borrowed(diagnostics),
                     resolved: Cow::Borrowed(resolved),
+                    dendron: *dendron,
                 };
                 Cow::Owned(rmp_serde::to_vec(&rest).map_err(io::Error::other)?)
             }
@@ -264,6 +269,7 @@ impl Written {
             chunks,
             diagnostics,
             resolved,
+            dendron,
         } = rest;
         let note = Note {
             path: NotePath::new(path),
@@ -276,6 +282,7 @@ impl Written {
             order,
             headings: headings.into_owned(),
             blocks: blocks.into_owned(),
+            dendron,
             links: links.into_owned(),
             body: String::new(),
         };
@@ -356,6 +363,7 @@ mod tests {
             order: None,
             headings: Vec::new(),
             blocks: Vec::new(),
+            dendron: false,
             links: Vec::new(),
             body: "a fern".into(),
         };

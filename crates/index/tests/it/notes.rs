@@ -1,5 +1,7 @@
 //! Names, links and places of notes.
 
+mod dotted;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -30,6 +32,7 @@ fn note(path: &str) -> Note {
         order: None,
         headings: Vec::new(),
         blocks: Vec::new(),
+        dendron: false,
         links: Vec::new(),
         body: String::new(),
     }
@@ -621,7 +624,7 @@ const NAMES: [&str; 27] = [
     "u:/u", "w:u", "D/c",
 ];
 
-const PATHS: [&str; 19] = [
+const PATHS: [&str; 28] = [
     "a.md",
     "A.md",
     "b/a.md",
@@ -641,6 +644,15 @@ const PATHS: [&str; 19] = [
     "d/d.md",
     "a/b.md",
     "u.md",
+    "a.b.md",
+    "a.b.c.md",
+    "A.b.markdown",
+    "root.md",
+    "b/root.md",
+    "b/a.c.md",
+    "b/b.c.md",
+    "D.c/D.md",
+    "d.c/d.c.md",
 ];
 
 const KINDS: [&str; 8] =
@@ -648,11 +660,12 @@ const KINDS: [&str; 8] =
 
 fn any_note() -> impl Strategy<Value = Note> {
     let name = || prop::sample::select(&NAMES[..]);
-    let one_link = (name(), prop::sample::select(&KINDS[..]), 0..4_u8);
+    let one_link = (name(), prop::sample::select(&KINDS[..]), 0..5_u8);
     let one_link = one_link.prop_map(|(name, kind, syntax)| {
         let syntax = match syntax {
             0 => TargetSyntax::Markdown,
             1 => TargetSyntax::Tentative,
+            2 => TargetSyntax::WikilinkInVault,
             _ => TargetSyntax::Wikilink,
         };
         link(kind, name, syntax)
@@ -663,8 +676,10 @@ fn any_note() -> impl Strategy<Value = Note> {
         prop::option::weighted(0.1, name()),
         prop::collection::vec(name(), 0..2),
         prop::collection::vec(one_link, 0..4),
+        prop::bool::weighted(0.8),
     )
-        .prop_map(|(path, uri, id, aliases, links)| Note {
+        .prop_map(|(path, uri, id, aliases, links, dendron)| Note {
+            dendron,
             claimed_uri: uri.or(id).map(str::to_owned),
             properties: id.map(|id| ("id".into(), Value::Text(id.into()))).into_iter().collect(),
             aliases: aliases.into_iter().map(str::to_owned).collect(),

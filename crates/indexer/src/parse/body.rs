@@ -15,8 +15,8 @@ use weft_model::link::INLINE_TYPE;
 use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax};
 
 use super::hidden::{self, Mark};
-use super::masks;
 use super::target::{self, Destination, Look};
+use super::{dendron, masks};
 use crate::depth;
 use crate::offsets::Offsets;
 
@@ -48,10 +48,10 @@ pub(super) struct Body {
     pub(super) open_comment: Option<usize>,
 }
 
-/// Reads `body`. `O(bytes)`; no nesting is too deep.
-pub(super) fn read(body: &str) -> Body {
+/// Reads `body`, with wikilinks as Dendron writes them or as all others do. `O(bytes)`; no nesting is too deep.
+pub(super) fn read(body: &str, dendron: bool) -> Body {
     let body = &*depth::bounded(body);
-    let mut walk = Walk::new(body);
+    let mut walk = Walk::new(body, dendron);
     for (event, range) in Parser::new_ext(body, OPTIONS).into_offset_iter() {
         walk.take(event, range);
     }
@@ -64,13 +64,13 @@ pub(super) fn read(body: &str) -> Body {
 /// The links of `text` if it consists of nothing else: one link, or several with commas or spaces between.
 ///
 /// Links that point at no note of ours are left out, so `Some` may be empty.
-pub(super) fn links_only(text: &str) -> Option<Vec<Link>> {
+pub(super) fn links_only(text: &str, dendron: bool) -> Option<Vec<Link>> {
     let text = text.trim();
     if !text.starts_with(['[', '!']) || !text.ends_with([']', ')']) {
         return None;
     }
     let text = &*depth::bounded(text);
-    let mut walk = Walk::new(text);
+    let mut walk = Walk::new(text, dendron);
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let separates = |words: &str| words.chars().all(|c| c.is_whitespace() || c == ',');
         let is_other = matches!(&event, Event::Text(words) if !separates(words))
@@ -109,10 +109,13 @@ struct OpenLink<'b> {
     kind: LinkType,
     destination: pulldown_cmark::CowStr<'b>,
     display: String,
+    /// Whether it shows what stands before the bar, and the target comes after.
+    has_label: bool,
 }
 
 struct Walk<'b> {
     body: &'b str,
+    dendron: bool,
     headings: Vec<Found<(u8, Vec<Piece>)>>,
     /// Each with where its `id` stands.
     blocks: Vec<Found<Range<usize>>>,
@@ -148,9 +151,10 @@ struct Walk<'b> {
 }
 
 impl<'b> Walk<'b> {
-    const fn new(body: &'b str) -> Self {
+    const fn new(body: &'b str, dendron: bool) -> Self {
         Self {
             body,
+            dendron,
             headings: Vec::new(),
             blocks: Vec::new(),
             links: Vec::new(),
@@ -233,7 +237,7 @@ impl<'b> Walk<'b> {
         let Passage { bytes: passage, mask, in_table } = passage;
         let text = mask(&self.body[passage.clone()]);
         let text = depth::bounded(&text);
-        let mut walk = Walk::new(&text);
+        let mut walk = Walk::new(&text, self.dendron);
         walk.within_table = in_table;
         for (event, range) in Parser::new_ext(&text, OPTIONS).into_offset_iter() {
             walk.take(event, range);
@@ -256,8 +260,17 @@ impl<'b> Walk<'b> {
         match tag {
             Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. } => {
                 self.inline(range.start);
-                let display = String::new();
-                self.open.push(OpenLink { kind: link_type, destination: dest_url, display });
+                let is_piped = link_type == LinkType::WikiLink { has_pothole: true };
+                let has_label = is_piped && self.dendron;
+                let mut display = String::new();
+                if has_label {
+                    display.push_str(before_bar(&dest_url));
+                    let is_embed = self.body[range.start..].starts_with('!');
+                    let start = range.start + usize::from(is_embed) + "[[".len();
+                    self.say(&display, &(start..start + display.len()));
+                }
+                let open = OpenLink { kind: link_type, destination: dest_url, display, has_label };
+                self.open.push(open);
             }
             Tag::Emphasis
             | Tag::Strong
@@ -367,8 +380,11 @@ impl<'b> Walk<'b> {
         self.leaf_start = None;
     }
 
-    /// Adds to the text of the heading and of the link that are open.
+    /// Adds to the text of the heading and of the link that are open, if that does not show a label.
     fn say(&mut self, text: &str, range: &Range<usize>) {
+        if self.open.last().is_some_and(|link| link.has_label) {
+            return;
+        }
         if let Some(heading) = &mut self.heading {
             heading.push((text.to_owned(), range.clone()));
         }
@@ -424,17 +440,17 @@ impl<'b> Walk<'b> {
 
     /// A link, and whether it leads to a file that is no note.
     fn link(&self, open: OpenLink<'_>, range: &Range<usize>) -> Option<(Link, bool)> {
-        let OpenLink { kind, destination, display } = open;
+        let OpenLink { kind, destination, display, has_label } = open;
         let (found, is_path) = match kind {
             LinkType::WikiLink { has_pothole } => {
-                let inner = if has_pothole {
-                    // In a table the bar is escaped.
-                    destination.strip_suffix('\\').unwrap_or(&destination)
-                } else {
-                    &destination
+                let inner = match (has_label, has_pothole) {
+                    (true, _) => self.body[range.clone()].split_once('|')?.1.strip_suffix("]]")?,
+                    (false, true) => before_bar(&destination),
+                    (false, false) => &destination,
                 };
                 match self.address_after(range.end) {
                     Some(address) => (target::markdown(address)?, true),
+                    None if self.dendron => (dendron::destination(inner)?, false),
                     None => (target::wikilink(inner)?, false),
                 }
             }
@@ -449,6 +465,7 @@ impl<'b> Walk<'b> {
         };
         let Destination { name, fragment, look } = found;
         let syntax = match (is_path, look) {
+            (_, Look::NoteInVault) => TargetSyntax::WikilinkInVault,
             (true, Look::Uncertain) => TargetSyntax::MarkdownToFile,
             (true, Look::Note | Look::File) => TargetSyntax::Markdown,
             (false, Look::Uncertain) => TargetSyntax::WikilinkToFile,
@@ -538,6 +555,11 @@ impl<'b> Walk<'b> {
             open_comment: hidden.open_comment,
         }
     }
+}
+
+/// What stands before the bar of a wikilink; in a table the bar is escaped.
+fn before_bar(text: &str) -> &str {
+    text.strip_suffix('\\').unwrap_or(text)
 }
 
 /// `text` with each stretch of whitespace as one space, none at the ends.

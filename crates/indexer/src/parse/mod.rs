@@ -25,6 +25,7 @@
 
 mod body;
 mod decode;
+pub(crate) mod dendron;
 mod frontmatter;
 mod hidden;
 mod logseq;
@@ -114,11 +115,14 @@ const LONG_BODY: usize = 1 << 20;
 const MIN_ZETTEL_DIGITS: usize = 8;
 
 /// Which dialects are read beyond what every vault may hold. All are off by default.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParseOptions {
     /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals.
     pub logseq: bool,
+    /// Dendron: places by dotted names (`a.b.md` lies below `a.md`), and wikilinks with the label first (`[[label|a.b]]`).
+    pub dendron: bool,
     /// A file name that begins with a number of at least eight digits answers to the number alone.
     pub zettel_ids: bool,
     /// MkDocs: text indented under `!!! note`, `??? note` or `=== "Tab"` is prose and no code.
@@ -181,7 +185,7 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         page_lines = range;
     }
     let masked = options.admonitions.then(|| masks::admonitions(body));
-    let mut parts = body::read(masked.as_deref().unwrap_or(body));
+    let mut parts = body::read(masked.as_deref().unwrap_or(body), options.dendron);
     if let Some(at) = parts.open_comment {
         let line = front_lines + body[..at].matches('\n').count() + 1;
         let message = "The comment that `%%` begins here is never closed; it was read as text.";
@@ -202,7 +206,7 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         }
     }
 
-    let mut links = properties::links(&entries, &mut diagnostics);
+    let mut links = properties::links(&entries, options.dendron, &mut diagnostics);
     // A link in a property of the page need not count again.
     let typed = links.iter().map(|link| link.target.clone()).collect::<HashSet<_>>();
     let in_page_lines = body[page_lines].chars().count();
@@ -215,14 +219,15 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
     let written_title =
         properties::scalar(&entries, &["title"]).map(|title| body::one_line(&title));
     let aliases = aliases(path, &entries, written_title.as_deref(), options);
-    let mut tags = properties::tags(&entries, &["tags", "tag"]);
+    let mut tags = properties::tags(&entries, &["tags", "tag"], options.dendron);
     tags.extend(parts.tags);
     if options.logseq {
-        tags.extend(logseq::block_tags(body).iter().map(|tag| properties::tag(tag).to_owned()));
+        let tag = |tag: &String| properties::tag(tag, options.dendron).to_owned();
+        tags.extend(logseq::block_tags(body).iter().map(tag));
     }
     let heading =
         || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
-    let note_type = properties::names(&entries, &["type"]).into_iter().next();
+    let note_type = properties::names(&entries, &["type"], options.dendron).into_iter().next();
     let predicate = || {
         let (wanted, relation) = RELATIONSHIP;
         let states = note_type.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
@@ -247,6 +252,7 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
             .collect::<BTreeMap<_, _>>(),
         headings: parts.headings,
         blocks: parts.blocks,
+        dendron: options.dendron,
         links,
         body: body.to_owned(),
     };
@@ -287,7 +293,7 @@ fn frontmatter_and_body<'t>(
     (Vec::new(), text)
 }
 
-/// The name that the file gives its note: its stem, or for a folder note the folder's name.
+/// The name that the file gives its note: its stem, of a dotted one the end, or for a folder note the folder's name.
 fn name_of(path: &NotePath, options: &ParseOptions) -> String {
     let stem = path.stem();
     match folder_name(path) {
@@ -297,6 +303,7 @@ fn name_of(path: &NotePath, options: &ParseOptions) -> String {
         Some(_) | None if options.logseq => {
             logseq::journal_name(path).unwrap_or_else(|| logseq::page_name(path))
         }
+        Some(_) | None if options.dendron => dendron::last_name(stem).to_owned(),
         Some(_) | None => stem.to_owned(),
     }
 }
@@ -312,7 +319,7 @@ fn aliases(
     title: Option<&str>,
     options: &ParseOptions,
 ) -> Vec<String> {
-    let mut aliases = properties::names(entries, &["aliases", "alias"]);
+    let mut aliases = properties::names(entries, &["aliases", "alias"], options.dendron);
     if path.stem() == NOTEBOOK_NOTE {
         aliases.extend(folder_name(path).map(str::to_owned));
     }

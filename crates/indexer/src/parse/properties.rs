@@ -34,28 +34,29 @@ pub(super) fn scalar(entries: &[Entry], keys: &[&str]) -> Option<String> {
 }
 
 /// The names under `keys`: items of lists, single values whole, a link by what it shows.
-pub(super) fn names(entries: &[Entry], keys: &[&str]) -> Vec<String> {
-    scalars(entries, keys).map(|text| shown(text).to_owned()).collect()
+pub(super) fn names(entries: &[Entry], keys: &[&str], dendron: bool) -> Vec<String> {
+    scalars(entries, keys).map(|text| shown(text, dendron).to_owned()).collect()
 }
 
 /// The tags under `keys`: items of lists, single values split at commas and spaces, without `#`.
-pub(super) fn tags(entries: &[Entry], keys: &[&str]) -> Vec<String> {
+pub(super) fn tags(entries: &[Entry], keys: &[&str], dendron: bool) -> Vec<String> {
     let mut tags = Vec::new();
     for value in keys.iter().filter_map(|key| value(entries, key)) {
         let is_list = matches!(value, Value::List(_));
         for text in value.items().iter().filter_map(Value::as_written) {
-            let whole = is_list || body::links_only(text).is_some();
+            let whole = is_list || body::links_only(text, dendron).is_some();
             let parts = text.split(|c: char| !whole && (c == ',' || c.is_whitespace()));
-            tags.extend(parts.map(tag).filter(|tag| !tag.is_empty()).map(str::to_owned));
+            let parts = parts.map(|part| tag(part, dendron)).filter(|tag| !tag.is_empty());
+            tags.extend(parts.map(str::to_owned));
         }
     }
     tags
 }
 
 /// A tag as it is kept: what a link shows, without `#` and without `/` at the ends.
-pub(super) fn tag(text: &str) -> &str {
+pub(super) fn tag(text: &str, dendron: bool) -> &str {
     let bare = text.trim().trim_start_matches('#');
-    shown(bare).trim_start_matches('#').trim_matches('/').trim()
+    shown(bare, dendron).trim_start_matches('#').trim_matches('/').trim()
 }
 
 /// The place among siblings that the entries claim; finite.
@@ -67,12 +68,13 @@ pub(super) fn order(entries: &[Entry]) -> Option<f64> {
     })
 }
 
-/// The text of one wikilink as a reader sees it; any other text as it is.
-pub(super) fn shown(text: &str) -> &str {
+/// The text of one wikilink as a reader sees it, in Dendron what stands first; any other text as it is.
+fn shown(text: &str, dendron: bool) -> &str {
     let inner = text.trim().strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
     match inner {
         Some(inner) if !inner.contains(['[', ']']) => {
-            inner.split_once('|').map_or(inner, |(_, shown)| shown).trim()
+            let parts = inner.split_once('|');
+            parts.map_or(inner, |(first, last)| if dendron { first } else { last }).trim()
         }
         Some(_) | None => text.trim(),
     }
@@ -88,19 +90,23 @@ fn scalars<'e>(entries: &'e [Entry], keys: &[&str]) -> impl Iterator<Item = &'e 
 }
 
 /// The typed links, in the order written, those within a map in the order of its keys.
-pub(super) fn links(entries: &[Entry], diagnostics: &mut Vec<Diagnostic>) -> Vec<Link> {
+pub(super) fn links(
+    entries: &[Entry],
+    dendron: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Link> {
     let mut links = Vec::new();
     for Entry { key, value, line } in entries {
         if key.eq_ignore_ascii_case(LINKS) {
             for item in value.items() {
-                listed(key, item, &mut links).unwrap_or_else(|| {
+                listed(key, item, dendron, &mut links).unwrap_or_else(|| {
                     let message = "An entry of `links` has no `id`, `target` or `to` that can be read; it was left out.";
                     diagnostics.push(diagnostic(code::LINK_ENTRY, message, Some(line + 1)));
                 });
             }
         } else {
             for item in value.items() {
-                property(key, item, says_place(key), &mut links);
+                property(key, item, says_place(key), dendron, &mut links);
             }
         }
     }
@@ -114,9 +120,9 @@ fn says_place(key: &str) -> bool {
 /// One value of a property: a link, or under some names a plain string, or what holds links, each with the type of the key it stands under.
 ///
 /// A key further in says no place of the note, so there such a name is no type. As deep as YAML may be, so it may recurse.
-fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
+fn property(kind: &str, item: &Value, tentative: bool, dendron: bool, links: &mut Vec<Link>) {
     match item {
-        Value::Text(text) => match body::links_only(text) {
+        Value::Text(text) => match body::links_only(text, dendron) {
             Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
             None if tentative => links.extend(named(kind, text, TargetSyntax::Tentative)),
             None => {}
@@ -124,11 +130,13 @@ fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
         Value::Number { text, .. } if tentative => {
             links.extend(named(kind, text, TargetSyntax::Tentative));
         }
-        Value::List(items) => items.iter().for_each(|item| property(kind, item, false, links)),
+        Value::List(items) => {
+            items.iter().for_each(|item| property(kind, item, false, dendron, links));
+        }
         Value::Map(map) => {
             for (key, item) in map {
                 let kind = if key.is_empty() || says_place(key) { kind } else { key };
-                property(kind, item, false, links);
+                property(kind, item, false, dendron, links);
             }
         }
         Value::Null | Value::Bool { .. } | Value::Number { .. } => {}
@@ -136,14 +144,15 @@ fn property(kind: &str, item: &Value, tentative: bool, links: &mut Vec<Link>) {
 }
 
 /// One entry of `links`: a link, a plain string, or a map with a type. Nothing if it cannot be read.
-fn listed(list: &str, item: &Value, links: &mut Vec<Link>) -> Option<()> {
+fn listed(list: &str, item: &Value, dendron: bool, links: &mut Vec<Link>) -> Option<()> {
     let field = |names: &[&str]| {
         let Value::Map(map) = item else { return None };
         names.iter().find_map(|name| map.get(*name))
     };
     let (kind, target) = match item {
         Value::Map(_) => {
-            let kind = field(&["type"]).and_then(Value::as_written).map(shown);
+            let kind = field(&["type"]).and_then(Value::as_written);
+            let kind = kind.map(|kind| shown(kind, dendron));
             (kind.filter(|kind| !kind.is_empty()).unwrap_or(list), field(&["id", "target", "to"])?)
         }
         Value::Null
@@ -154,7 +163,7 @@ fn listed(list: &str, item: &Value, links: &mut Vec<Link>) -> Option<()> {
     };
     for target in target.items() {
         let text = target.as_written()?;
-        match body::links_only(text) {
+        match body::links_only(text, dendron) {
             Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
             None => links.extend(named(kind, text, TargetSyntax::Listed)),
         }

@@ -71,6 +71,8 @@ const SCHEMES_WITHOUT_HOST: &[&str] = &[
 pub(crate) enum Look {
     /// A note.
     Note,
+    /// A note, by its vault and its name in that.
+    NoteInVault,
     /// A file or a folder: it is a link only if a note answers to it.
     Uncertain,
     /// A file of a kind that is no note.

@@ -32,6 +32,7 @@ fn line(link: &Link) -> String {
         TargetSyntax::Listed => line += " listed",
         TargetSyntax::Tentative => line += " tentative",
         TargetSyntax::WikilinkToFile | TargetSyntax::MarkdownToFile => line += " file",
+        TargetSyntax::WikilinkInVault => line += " in vault",
     }
     line
 }
@@ -573,15 +574,84 @@ fn other_dialects_are_read_when_asked_for() {
 }
 
 #[test]
+fn dendron_is_read_when_asked_for() {
+    let dendron = ParseOptions { dendron: true, ..ParseOptions::default() };
+    let links = |text: &str| {
+        let links = read_as("a.md", text, &dendron).0.links;
+        links.iter().map(line).collect::<Vec<_>>()
+    };
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("a name", "[[a.b.c]] [[a.b.c#soil]]", &["related: a.b.c", "related: a.b.c#soil"]),
+        ("a label", "[[the fern|a.fern]]", &["related: a.fern (the fern)"]),
+        ("a label with signs", "[[!a # *b*|a.fern#x]]", &["related: a.fern#x (!a # *b*)"]),
+        ("signs in the name", "[[l|a.*b*.`c`]]", &["related: a.*b*.`c` (l)"]),
+        ("a reference", "![[a.b#start:#end]]", &["related: a.b#start"]),
+        ("lines left out", "![[a.b#start,1:#end]]", &["related: a.b#start"]),
+        ("to the end", "![[l|a.b#start,12:#*]]", &["related: a.b#start (l)"]),
+        ("a comma", "[[a.b#one,two]] [[a.b#,1]]", &["related: a.b#one,two", "related: a.b"]),
+        (
+            "a vault",
+            "[[dendron://v/a.b]] [[l|dendron://v/a.b#c]]",
+            &["related: v:a.b in vault", "related: v:a.b#c (l) in vault"],
+        ),
+        ("no vault", "[[dendron://a.b]] [[dendron:///a]] [[dendron://v/]]", &[]),
+        ("an address", "[[l|https://example.org]]", &[]),
+        ("within the note", "[[#soil]] [[l|#soil]]", &[]),
+        (
+            "like a file",
+            "[[a.doc]] [[l|a.json]]",
+            &["related: a.doc file", "related: a.json (l) file"],
+        ),
+        ("a table", "| a |\n|---|\n| [[l\\|a.b]] |", &["related: a.b (l)"]),
+        ("code", "`[[l|a.b]]`", &[]),
+        ("HTML", "<p>\n[[l|a.b]]\n</p>", &["related: a.b (l)"]),
+        (
+            "frontmatter",
+            "---\nup: \"[[l|a.b]]\"\nsee: [[m|a.c]]\nlinks: [{type: \"[[t|x]]\", id: \"[[l|d]]\"}]\n---\n",
+            &["up: a.b (l)", "see: a.c (m)", "t: d (l)"],
+        ),
+        ("Markdown", "[l](a.b.md)", &["related: a.b (l)"]),
+    ];
+    for (name, text, expected) in cases {
+        assert_eq!(links(text), *expected, "{name}");
+    }
+    let (note, _) =
+        read_as("a.md", "# See ![[the fern|a.fern#b]] %%x%% too\n[[l|b.#c]] #d", &dendron);
+    assert_eq!((&*note.headings[0].text, &*note.title), ("See the fern too", "See the fern too"));
+    assert_eq!(note.tags, ["d"], "a target holds no tag");
+    let (note, _) =
+        read_as("a.md", "---\ntags: [\"[[l|a.b]]\"]\naliases: \"[[m|a.b]]\"\n---\n", &dendron);
+    assert_eq!((note.tags, note.aliases), (vec!["l".to_owned()], vec!["m".to_owned()]));
+
+    let titles = [
+        ("x/a.b.c.md", "", "c"),
+        ("a.b.md", "# H\n", "H"),
+        ("a.b.md", "---\ntitle: T\n---\n# H\n", "T"),
+        ("root.md", "", "root"),
+        ("a..md", "", "a."),
+        ("x.y/index.md", "", "x.y"),
+    ];
+    for (path, text, title) in titles {
+        let note = read_as(path, text, &dendron).0;
+        assert_eq!((&*note.title, note.dendron), (title, true), "{path}");
+    }
+    let note = read_as("x/a.b.c.md", "[[l|a.b]]", &ParseOptions::default()).0;
+    assert_eq!((&*note.title, note.dendron), ("a.b.c", false));
+    assert_eq!(note.links.iter().map(line).collect::<Vec<_>>(), ["related: l (a.b)"]);
+}
+
+#[test]
 fn depth_and_length_are_no_danger() {
     let plain = ParseOptions::default();
     let logseq = ParseOptions { logseq: true, ..plain };
+    let dendron = ParseOptions { dendron: true, ..plain };
     let cases = [
         ("quotes", plain, "> ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
         ("lists", plain, "- ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
         ("brackets", plain, "[".repeat(200_000) + &"]".repeat(200_000)),
         ("wikilinks", plain, "[[a]] ".repeat(100_000)),
         ("wikilinks before parentheses", plain, "[[a]](".repeat(50_000)),
+        ("labels", dendron, "[[a|".repeat(100_000) + &"b]]".repeat(100_000)),
         ("images", plain, "![".repeat(100_000) + &"](a.md)".repeat(100)),
         ("emphasis", plain, "*a _b ".repeat(50_000)),
         ("comments", plain, "%%\n\n".repeat(50_000)),
@@ -649,8 +719,8 @@ proptest! {
     }
 
     #[test]
-    fn any_markdown_is_read(text in markdownish(), logseq: bool, admonitions: bool) {
-        let options = ParseOptions { logseq, admonitions, zettel_ids: true };
+    fn any_markdown_is_read(text in markdownish(), logseq: bool, dendron: bool, admonitions: bool) {
+        let options = ParseOptions { logseq, dendron, admonitions, zettel_ids: true };
         let (note, diagnostics) = read_as("journals/2023_01_05.md", &text, &options);
         is_sound(&note)?;
         prop_assert!(text.ends_with(&note.body));

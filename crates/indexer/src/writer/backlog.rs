@@ -276,7 +276,7 @@ fn texts_of(entry: &NoteEntry, chunks: &[(TextHash, usize)]) -> Vec<(TextHash, S
     let text = |(hash, at): &(TextHash, usize)| {
         let chunk = &entry.chunks[*at];
         let passage = &entry.body[offsets.bytes(chunk.span)];
-        (*hash, text_of(&entry.note.title, &chunk.heading_path, passage))
+        (*hash, text_of(&entry.note, &chunk.heading_path, passage))
     };
     chunks.iter().map(text).collect()
 }

@@ -123,7 +123,7 @@ impl Prospect {
             TargetSyntax::Markdown | TargetSyntax::MarkdownToFile => !name.starts_with('/'),
             // What another one names is found wherever it lies.
             TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile => is_dotted(name),
-            TargetSyntax::Listed | TargetSyntax::Tentative => false,
+            TargetSyntax::Listed | TargetSyntax::Tentative | TargetSyntax::WikilinkInVault => false,
         };
         if id != self.moved || !is_path || meant.is_some_and(|note| self.before.is_note(note)) {
             return None;
@@ -682,7 +682,10 @@ fn spelling(
 ) -> Option<String> {
     let path = &notes.entry(target)?.note.path;
     let folder = notes.entry(from)?.note.path.folder();
-    let (bare, name) = (path.without_extension(), old.name.as_str());
+    let bare = path.without_extension();
+    let in_vault = old.syntax == TargetSyntax::WikilinkInVault;
+    let (vault, name) = old.name.split_once(':').filter(|_| in_vault).unzip();
+    let name = name.unwrap_or(&old.name);
     let relative = relative(folder, bare);
     let rooted = format!("/{bare}");
     let manners = if is_dotted(name) {
@@ -699,6 +702,10 @@ fn spelling(
         [path.stem().to_owned(), bare.to_owned(), rooted]
     };
     let held = |name: String| {
+        let name = match vault {
+            Some(vault) => format!("{vault}:{name}"),
+            None => name,
+        };
         let named = Target { name, syntax: old.syntax };
         Some((Hold::of(notes, from, &named, target)?.min(hold), named.name))
     };

@@ -2,6 +2,7 @@
 //!
 //! A sequence begins with a vault of its own, and ends with a comparison of everything that can be asked.
 //! A quarter of them stop half way, and go on with files that lay unchanged for a while and need not be read again.
+//! A fifth of them begin as vaults of Dendron, and now and then one becomes or ceases to be such.
 //! In a third of them few missing notes are enough for the fuse to keep them, until that is confirmed.
 //!
 //! `WEFT_SEQUENCE` asks for the sequence with this number alone, `WEFT_HISTORIES` for this many long ones on disk.
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use weft_engine::{Engine, EngineSettings, Filter, SearchMode, SearchRequest};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordSettings;
+use weft_indexer::parse::ParseOptions;
 use weft_indexer::{
     FuseOptions, IndexSettings, Indexer, Rescan, VaultSettings, VaultStatus, WatchOptions,
     WatchState,
@@ -147,6 +149,7 @@ impl Life {
                 ..KeywordSettings::default()
             },
             fuse,
+            parse: ParseOptions { dendron: number.is_multiple_of(5), ..ParseOptions::default() },
             ..IndexSettings::default()
         };
         let (story, embedder) = (Story::new(number), FakeEmbedder::new());
@@ -175,6 +178,8 @@ impl Life {
         match story.below(14) {
             0 => {
                 story.tell(format_args!("restart"));
+                let turns = story.happens(8);
+                self.settings.parse.dendron ^= turns;
                 self.stop();
                 self.start();
             }

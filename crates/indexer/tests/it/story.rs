@@ -35,6 +35,11 @@ const PATHS: &[&str] = &[
     "fen/deep/moss.md",
     ".hidden/moss.md",
     "notes.txt",
+    "root.md",
+    "fern.moss.md",
+    "bog/root.md",
+    "bog/moss.fern.md",
+    "bog/Moss.fern.peat.md",
 ];
 
 const FOLDERS: &[&str] = &["bog", "bog/deep", "fen", "Bog", "marsh"];
@@ -62,6 +67,7 @@ const NAMES: &[&str] = &[
     "vault:moss",
     "/moss",
     "README",
+    "moss.fern",
 ];
 
 const WORDS: &[&str] = &[

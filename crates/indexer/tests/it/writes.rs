@@ -1,10 +1,16 @@
 //! Notes put, deleted and moved on request.
 
+use std::sync::Arc;
+
 use weft_engine::SearchMode;
+use weft_index::embedder::Embedder;
+use weft_index::notes::VaultId;
+use weft_indexer::parse::ParseOptions;
 use weft_indexer::{
-    Content, Expected, Indexer, RewrittenLinks, VaultSettings, Write, WriteError, Wrote,
+    Content, Expected, IndexSettings, Indexer, RewrittenLinks, VaultSettings, Write, WriteError,
+    Wrote,
 };
-use weft_model::TextHash;
+use weft_model::{NotePath, TextHash};
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
 
@@ -320,6 +326,47 @@ fn links_that_do_not_follow_a_note_are_counted() {
         move_as("vault:/moss", "moor/moss.md", false),
         told(&[("fern.md", 0, 1), ("moor/moss.md", 0, 1), ("other:fern.md", 0, 1)])
     );
+}
+
+#[test]
+fn a_move_in_dendron_keeps_labels_and_moves_what_is_below() {
+    let place = Place::new(&[
+        ("a.moss.md", b"see [[its own|a.moss#x]] and [[the fern|b.fern]]\n"),
+        ("a.moss.wet.md", b"below\n"),
+        (
+            "b.fern.md",
+            b"[[Moss|a.moss]] ![[a.moss#one,1:#two]] [[far|dendron://elsewhere/a.moss]]\n",
+        ),
+        ("root.md", b"[[near|dendron://vault/a.moss]]\n"),
+    ]);
+    let parse = ParseOptions { dendron: true, ..ParseOptions::default() };
+    let settings = IndexSettings { parse, ..place.settings() };
+    let embedder: Arc<dyn Embedder> = FakeEmbedder::new();
+    let indexer = Indexer::open(settings, Some(embedder), None).expect("an index");
+    settle(&indexer);
+    assert_eq!(indexer.status().n_unresolved, 0);
+    let parent = |path: &str| {
+        let notes = indexer.reader().snapshot().notes.clone();
+        let id = notes.at(VaultId(0), &NotePath::new(path)).expect("a note");
+        notes.graph().parent(id).map(|id| notes.graph().uri(id).to_string())
+    };
+    assert_eq!(parent("a.moss.wet.md").as_deref(), Some("a.moss"));
+
+    let moved = move_to(&indexer, "a.moss", "c.lichen.md").expect("a move");
+    let n_links: Vec<_> =
+        moved.links.iter().map(|file| (&*file.path, file.n_links, file.n_left)).collect();
+    assert_eq!(n_links, [("b.fern.md", 3, 0), ("c.lichen.md", 1, 0), ("root.md", 1, 0)]);
+    let text = |path: &str| std::fs::read_to_string(place.vault().join(path)).expect("a file");
+    assert_eq!(text("c.lichen.md"), "see [[its own|c.lichen#x]] and [[the fern|b.fern]]\n");
+    assert_eq!(
+        text("b.fern.md"),
+        "[[Moss|c.lichen]] ![[c.lichen#one,1:#two]] [[far|dendron://elsewhere/c.lichen]]\n"
+    );
+    assert_eq!(text("root.md"), "[[near|dendron://vault/c.lichen]]\n");
+    assert_eq!(indexer.status().n_unresolved, 0);
+    assert_eq!(parent("a.moss.wet.md").as_deref(), Some("root"));
+    move_to(&indexer, "c.lichen", "a.moss.md").expect("a move back");
+    assert_eq!(parent("a.moss.wet.md").as_deref(), Some("a.moss"));
 }
 
 /// A move of one note, with the files before and after, each under the path it has then, and what is told of their links.
