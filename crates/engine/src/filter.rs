@@ -1,5 +1,6 @@
 //! The filter: one message for every question, one matcher.
 
+mod glob;
 mod passing;
 mod paths;
 mod property;
@@ -344,10 +345,12 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// When a note is dated.
+/// When a note is dated: of a list the first date counts.
 fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
     let names = DATE_PROPERTIES.iter();
-    names.copied().find_map(|name| date::written(value_of(facets, name)?.as_written()?))
+    let first =
+        |value: &Value| value.items().iter().find_map(|item| date::written(item.as_written()?));
+    names.copied().find_map(|name| first(value_of(facets, name)?))
 }
 
 /// The value of a property by its name in folded case, whatever the case in the note.

@@ -1,11 +1,11 @@
 //! Paths and globs of a filter.
 
-use globset::{GlobBuilder, GlobMatcher};
 use weft_index::Snapshot;
 use weft_index::notes::{Card, VaultId};
 use weft_model::fold;
 use weft_model::id::without_markdown_extension;
 
+use super::glob::Glob;
 use super::is_below;
 use crate::EngineError;
 
@@ -20,7 +20,7 @@ enum Place {
     /// A note, with or without its extension, or a folder; the empty one is the whole vault. Case folded.
     Under(String),
     /// A pattern over whole paths, case folded.
-    Glob(GlobMatcher),
+    Glob(Glob),
 }
 
 impl PathMatch {
@@ -43,12 +43,11 @@ impl PathMatch {
         if !below.contains(GLOB_SIGNS) {
             return Ok(literally(vault, below));
         }
-        let glob = GlobBuilder::new(&bare(below)).literal_separator(true).build();
-        let glob = glob.map_err(|error| EngineError::InvalidArgument {
+        let glob = Glob::new(&bare(below)).map_err(|error| EngineError::InvalidArgument {
             field: "filter.paths",
-            reason: format!("`{path}` is no glob: {}", error.kind()),
+            reason: format!("`{path}` is no glob: {error}"),
         })?;
-        Ok(Self { vault, place: Place::Glob(glob.compile_matcher()) })
+        Ok(Self { vault, place: Place::Glob(glob) })
     }
 
     /// Whether a note matches that lies at `path`, case folded.

@@ -36,9 +36,6 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// The whole numbers that a float tells apart: 2⁵³. Longer ones are names and compare as text.
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
@@ -52,7 +49,7 @@ pub(super) struct Wanted {
 
 /// A wanted value by what it is.
 enum Scalar {
-    Number(f64),
+    Number(Number),
     /// A date without a time, in days since 1970: it stands for the whole day, in UTC.
     Day(i64),
     Moment(Timestamp),
@@ -102,7 +99,7 @@ impl Wanted {
 impl Scalar {
     fn read(text: &str) -> Self {
         let has_time = || text.contains(|c: char| !c.is_ascii_digit() && !"-/.".contains(c));
-        match (number(text), date::written(text)) {
+        match (Number::read(text), date::written(text)) {
             (Some(number), _) => Self::Number(number),
             (None, Some(moment)) if has_time() => Self::Moment(moment),
             (None, Some(moment)) => Self::Day(day_of(moment)),
@@ -114,13 +111,13 @@ impl Scalar {
     fn order(&self, value: &Value) -> Option<Ordering> {
         let text = value.as_written()?.trim();
         let as_number = match value {
-            Value::Number { value, .. } => Some(*value).filter(|value| value.abs() <= MAX_EXACT),
+            Value::Number { value, .. } => Number::new(text, *value),
             Value::Null | Value::Bool { .. } | Value::Text(_) | Value::List(_) | Value::Map(_) => {
-                number(text)
+                Number::read(text)
             }
         };
         match self {
-            Self::Number(wanted) => as_number?.partial_cmp(wanted),
+            Self::Number(wanted) => as_number?.order(wanted),
             Self::Day(wanted) => Some(day_of(date::written(text)?).cmp(wanted)),
             Self::Moment(wanted) => Some(date::written(text)?.cmp(wanted)),
             Self::Text(wanted) => {
@@ -131,9 +128,33 @@ impl Scalar {
     }
 }
 
-/// The number that `text` is, where floats are exact enough to tell it from its neighbours.
-fn number(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|number: &f64| number.abs() <= MAX_EXACT)
+/// A number that is told from its neighbours.
+#[derive(Clone, Copy)]
+struct Number {
+    /// Where it is written as a whole number: floats tell those apart up to 2⁵³ only.
+    whole: Option<i128>,
+    nearest: f64,
+}
+
+impl Number {
+    fn read(text: &str) -> Option<Self> {
+        Self::new(text, text.parse().ok()?)
+    }
+
+    /// The number written as `text`, to which `nearest` is the nearest float; nothing where it is none, or so many digits that they are a name.
+    fn new(text: &str, nearest: f64) -> Option<Self> {
+        let whole = text.parse().ok();
+        let is_name = whole.is_none()
+            && text.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
+        (nearest.is_finite() && !is_name).then_some(Self { whole, nearest })
+    }
+
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self.whole, other.whole) {
+            (Some(own), Some(other)) => Some(own.cmp(&other)),
+            (_, _) => self.nearest.partial_cmp(&other.nearest),
+        }
+    }
 }
 
 fn day_of(moment: Timestamp) -> i64 {
@@ -177,7 +198,12 @@ mod tests {
             ("numbers, not their letters", number("10"), "9", "!= > >="),
             ("negative numbers", number("-2"), "-1.5", "!= < <="),
             ("a quoted number is one", text("10"), "9", "!= > >="),
-            ("names of digits", text("90071992547409931"), "90071992547409932", "!= < <="),
+            ("long numbers", text("90071992547409931"), "90071992547409932", "!= < <="),
+            ("a long number and a short", number("9007199254740993"), "3", "!= > >="),
+            ("a short number and a great one", number("3"), "1e20", "!= < <="),
+            ("neighbours beyond floats", number("9007199254740993"), "9007199254740992", "!= > >="),
+            ("names of digits", text(&"9".repeat(40)), &"8".repeat(41), "!= > >="),
+            ("a name of digits is no number", text(&"9".repeat(40)), "3", "!="),
             ("a number is no text", number("3"), "high", "!="),
             ("a text is no number", text("high"), "3", "!="),
             ("text in any case", text("Open"), "open", "= <= >="),

@@ -30,7 +30,7 @@ Shade for [[b]].
 parent: '[[root]]'
 tags: [red]
 type: Stone
-date: 2023-05-01
+date: [2023-05-01]
 stars: 10
 ---
 Shade near the [[wall]].
