@@ -5,13 +5,13 @@ use weft_graph::topics::TYPED_WEIGHT;
 use weft_model::{NoteId, NoteMap, Stop};
 
 use super::links::{among, followed};
-use super::question::{Pool, Question};
+use super::question::{Candidate, Pool, Question};
 use super::topics::Topics;
-use super::{Connection, Lift, Lifts, Seed, Without};
+use super::{Connection, Lift, Lifts, Origin, Seed, Without};
 use crate::settings::{Activation, ClassicSettings};
 use crate::{EngineError, EngineSettings};
 
-/// What activates a note so far.
+/// What activates a note so far, or brought it in.
 #[derive(Default)]
 struct Active {
     doubt: NoisyOr,
@@ -64,24 +64,30 @@ pub(super) fn lifts(
         Activation::NoisyOr => activation_floor,
         Activation::HitShare => 0.0,
     };
-    let hits = pool.hits(snapshot, |hit| hit.similarity >= activation_floor, usize::MAX);
+    let least = activation_floor.min(expansion_floor);
+    let hits = pool.hits(snapshot, |hit| hit.similarity >= least, usize::MAX);
     let mut active: NoteMap<Active> = NoteMap::default();
     for (hit, linked) in hits.iter().zip(among(graph, pool, &hits, fanout)) {
         stop.check()?;
         let similarity = pool.similarity(*hit);
         for (id, link) in linked {
             let kind = if link.forward { Connection::Link } else { Connection::Backlink };
-            active.entry(id).or_default().add(*hit, similarity, link.weight / TYPED_WEIGHT, kind);
+            let strength = link.weight / TYPED_WEIGHT;
+            let activates = similarity >= activation_floor;
+            active.entry(id).or_default().add(*hit, similarity, strength, kind, activates);
         }
     }
     // Who is no neighbour is in no share of them.
     let siblings_activate = settings.topics.siblings_activate && activation == Activation::NoisyOr;
-    for (id, _) in pool.iter().filter(|_| siblings_activate) {
+    let is_brought =
+        |id, found: &Candidate| found.origin() == Origin::Expanded && !active.contains_key(&id);
+    let siblings = pool.iter().filter(|(id, found)| siblings_activate || is_brought(*id, found));
+    let siblings: Vec<NoteId> = siblings.map(|(id, _)| id).collect();
+    for id in siblings {
         for (at, score) in topics.shared_with(id) {
             let (hit, similarity) = (expanding[at], pool.similarity(expanding[at]));
-            if similarity >= activation_floor {
-                active.entry(id).or_default().add(hit, similarity, score, Connection::Topic);
-            }
+            let activates = siblings_activate && similarity >= activation_floor;
+            active.entry(id).or_default().add(hit, similarity, score, Connection::Topic, activates);
         }
     }
     let by_note = active.into_iter().filter_map(|(id, active)| {
@@ -97,11 +103,24 @@ pub(super) fn lifts(
 }
 
 impl Active {
-    fn add(&mut self, hit: NoteId, similarity: f64, strength: f64, kind: Connection) {
-        self.doubt.add(strength, similarity);
-        self.n_hits += 1;
+    /// A connection with a hit, which is all that brought the note in where it does not activate it.
+    fn add(
+        &mut self,
+        hit: NoteId,
+        similarity: f64,
+        strength: f64,
+        kind: Connection,
+        activates: bool,
+    ) {
         let worth = strength * similarity;
-        if self.most.is_none_or(|(most, ..)| worth > most) {
+        let is_most = self.most.is_none_or(|(most, ..)| worth > most);
+        // What activates says more of a note than what brought it.
+        let is_first = activates && self.n_hits == 0;
+        if activates {
+            self.doubt.add(strength, similarity);
+            self.n_hits += 1;
+        }
+        if is_first || is_most && (activates || self.n_hits == 0) {
             self.most = Some((worth, hit, kind, strength));
         }
     }

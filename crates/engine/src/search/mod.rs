@@ -328,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// The best `n` of everything that answers, best first, and how many answer. What is only central answers nothing.
+    /// The best `n` of everything that answers, best first, and how many answer. What no word, no meaning and no connection brought answers nothing, however central it is.
     fn ranked(
         &self,
         snapshot: &Snapshot,
@@ -344,10 +344,13 @@ impl Engine {
         };
         let mut answering: Vec<(f64, NoteId, Signals)> = Vec::with_capacity(pool.len());
         for (id, found) in pool.iter() {
-            let activation = lifts.by_note.get(&id).map_or(0.0, |lift| lift.activation);
+            let lift = lifts.by_note.get(&id);
+            let activation = lift.map_or(0.0, |lift| lift.activation);
             let signals = Signals { similarity: found.similarity, centrality: 0.0, activation };
             let least = scored(signals, 0.0).score;
-            if least > 0.0 {
+            let is_central = || scored(signals, centrality.of(graph, id)).score > 0.0;
+            let answers = found.similarity > 0.0 || lift.is_some();
+            if least > 0.0 || answers && is_central() {
                 answering.push((least, id, signals));
             }
         }

@@ -106,6 +106,27 @@ fn a_neighbour_of_a_strong_hit_is_ranked_and_one_of_a_weak_hit_is_not() {
 }
 
 #[test]
+fn a_topic_sibling_that_nothing_activates_is_ranked_by_what_it_has() {
+    let mut vault = vault_of_words(&[
+        ("fern.md", "fern frond spore [[Ontology/Shade]]\n"),
+        ("shady.md", "stands in the [[Ontology/Shade]]\n"),
+        ("sunny.md", "stands in the [[Ontology/Sun]]\n"),
+    ]);
+    vault.settings.profile = Profile::Classic;
+    let answer = vault.search("fern frond spore");
+    let shady = hit(&answer, "shady");
+    assert_eq!((shady.origin, shady.signals.activation), (Origin::Expanded, 0.0));
+    assert!(shady.signals.centrality > 0.0 && shady.score > 0.0, "{shady:?}");
+    let via = shady.via.as_ref().unwrap();
+    assert_eq!((via.uri.as_str(), via.kind), ("fern", Connection::Topic));
+    assert!(answer.hits.iter().all(|hit| hit.uri.as_str() != "sunny"), "{answer:?}");
+    let by_links = Weights { similarity: 0.0, centrality: 1.0, activation: 0.0 };
+    let central =
+        vault.ask(&SearchRequest { weights: Some(by_links), ..request("fern frond spore") });
+    assert_eq!(uris(&central), ["fern", "shady"], "what answers, by centrality alone");
+}
+
+#[test]
 fn weights_of_a_request_decide() {
     let vault = vault(&[("a.md", "fern [[b]]\n"), ("b.md", "moss\n"), ("c.md", "fern fern\n")]);
     let weights = Weights { similarity: 2.0, centrality: 1.0, activation: 1.0 };

@@ -210,7 +210,7 @@ fn a_connection_that_was_not_followed_is_named() {
         without: Without { shared_words: true, ..Without::default() },
         ..request("fern frond spore")
     };
-    let cases: [(&str, &Vault, &str, SearchRequest, Loss); 14] = [
+    let cases: [(&str, &Vault, &str, SearchRequest, Loss); 15] = [
         ("a link of a seed", &classic, "bare", asked(), Loss::None),
         ("a topic of a seed", &classic, "shady", asked(), Loss::None),
         ("a link of the second hit, one is followed", &one_seed, "bare", asked(), Loss::Seeds),
@@ -222,7 +222,8 @@ fn a_connection_that_was_not_followed_is_named() {
         ("a topic among many links", &narrow, "shady", asked(), Loss::Fanout),
         ("the similarity counts nothing", &words, "first", blind, Loss::Weights),
         ("the centrality alone counts", &words, "first", weighed(0.0, 1.0, 0.0), Loss::Weights),
-        ("the activation counts nothing", &words, "bare", weighed(1.0, 1.0, 0.0), Loss::Weights),
+        ("the centrality counts", &words, "bare", weighed(1.0, 1.0, 0.0), Loss::None),
+        ("the similarity alone counts", &words, "bare", weighed(1.0, 0.0, 0.0), Loss::Weights),
         ("the activation alone counts", &words, "bare", weighed(0.0, 0.0, 1.0), Loss::None),
         ("nothing at all", &words, "far", asked(), Loss::NoAnswer),
     ];
