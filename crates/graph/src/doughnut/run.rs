@@ -72,12 +72,13 @@ pub fn doughnut(
         skipped_more: false,
         resume: None,
     };
+    let has_refused = !run.refused.is_empty();
     let more_unseen = run.comes_to_others_than(&answer.skipped)?;
     answer.skipped_more = more_unseen && n_skips >= request.options.max_skips.get();
     // The same budget would get nowhere again: without a next page, a loop over pages ends.
     let stuck = asked > Tokens::ZERO && answer.related_notes.is_empty() && n_skips == 0;
     let can_go_on = earlier.len() < Resume::MAX_PAGES;
-    if can_go_on && !stuck && (more_unseen || !answer.skipped.is_empty()) {
+    if can_go_on && !stuck && (more_unseen || has_refused) {
         let this = (budget > Tokens::ZERO).then_some(budget);
         answer.resume = Some(earlier.iter().copied().chain(this).collect());
     }
@@ -96,7 +97,7 @@ struct Run<'a> {
     delivered: Vec<RelatedNote>,
     /// Where a note stands in `delivered`.
     positions: NoteMap<usize>,
-    /// What did not fit so far, in the order met; nothing delivered, and no note twice by one relation.
+    /// What did not fit so far, in the order met, no note twice by one relation. One that a cheaper relation brought since is here by the dearer one from the next page on.
     refused: Vec<Offer>,
     lists: Lists,
     page: Page,
@@ -184,12 +185,6 @@ impl<'a> Run<'a> {
         let offer = Offer { member, tokens, truncated };
         if self.deliver(&offer) {
             self.rings.added();
-            // What was refused by a dearer relation is here now.
-            let again = self.refused.extract_if(.., |offer| offer.member.note == note);
-            let again: Vec<Member> = again.map(|offer| offer.member).collect();
-            for member in again {
-                self.met_again(member);
-            }
         } else {
             self.page.refused = true;
             // A note met by several relations is one skip; the next page offers it by each.
@@ -210,7 +205,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Notes refused, each once, in the order met.
+    /// Notes refused and not delivered, each once, in the order met.
     fn skipped(&self) -> Vec<SkippedNote> {
         let mut seen = HashSet::new();
         self.refused
@@ -220,7 +215,9 @@ impl<'a> Run<'a> {
                 relation: member.relation,
                 tokens: *tokens,
             })
-            .filter(|skipped| seen.insert(skipped.note))
+            .filter(|skipped| {
+                !self.positions.contains_key(&skipped.note) && seen.insert(skipped.note)
+            })
             .collect()
     }
 
