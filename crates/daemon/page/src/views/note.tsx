@@ -21,7 +21,7 @@ export function NoteView() {
 }
 
 function OneNote({ name, asked }: { name: string; asked: URLSearchParams }) {
-  const { answer, failure, waiting, stale, again } = useAnswer(name, (signal) => notes.getNote({ name }, { signal }));
+  const { answer, failure, waiting, stale, again } = useAnswer(name, (signal) => notes.getNote({ name, maxLinks: MOST_LINKS }, { signal }));
   const heading = useArrival<HTMLHeadingElement>(waiting ? "" : name);
   useTitle(answer?.title ?? "Note");
   return (
@@ -164,6 +164,9 @@ function AllNotes() {
 }
 
 const MOST_LISTED = 5000;
+
+/** Links of a note that the page can tell: the most that an answer holds. */
+const MOST_LINKS = 100_000;
 
 /** Names that no note answers to, listed at most. */
 const MOST_MISSING = 100;
