@@ -41,6 +41,7 @@ pub fn doughnut(
     }
     let mut contextual_path: Vec<NoteId> = graph.ancestors(focus).collect();
     contextual_path.reverse();
+    run.credit();
     let focus_tokens = run.costs.of_focus(focus, &contextual_path, run.lists.notes());
     let (asked, budget) = match request.budget {
         Budget::Related(tokens) => (tokens, tokens),
@@ -72,13 +73,12 @@ pub fn doughnut(
         skipped_more: false,
         resume: None,
     };
-    let has_refused = !run.refused.is_empty();
     let more_unseen = run.comes_to_others_than(&answer.skipped)?;
     answer.skipped_more = more_unseen && n_skips >= request.options.max_skips.get();
     // The same budget would get nowhere again: without a next page, a loop over pages ends.
     let stuck = asked > Tokens::ZERO && answer.related_notes.is_empty() && n_skips == 0;
     let can_go_on = earlier.len() < Resume::MAX_PAGES;
-    if can_go_on && !stuck && (more_unseen || has_refused) {
+    if can_go_on && !stuck && (more_unseen || !answer.skipped.is_empty()) {
         let this = (budget > Tokens::ZERO).then_some(budget);
         answer.resume = Some(earlier.iter().copied().chain(this).collect());
     }
@@ -97,7 +97,7 @@ struct Run<'a> {
     delivered: Vec<RelatedNote>,
     /// Where a note stands in `delivered`.
     positions: NoteMap<usize>,
-    /// What did not fit so far, in the order met, no note twice by one relation. One that a cheaper relation brought since is here by the dearer one from the next page on.
+    /// What did not fit so far, in the order met, no note twice by one relation; those that a cheaper relation brought since stay until the next page.
     refused: Vec<Offer>,
     lists: Lists,
     page: Page,
@@ -146,6 +146,7 @@ impl<'a> Run<'a> {
     /// Goes on where the last page stopped, at any point within a turn: first with what was refused, then in rounds.
     fn page(&mut self, budget: Tokens) -> Result<(), DoughnutError> {
         self.page = Page { remaining: budget, n_skips: 0, refused: false };
+        self.credit();
         for offer in std::mem::take(&mut self.refused) {
             if !self.met_again(offer.member) && !self.deliver(&offer) {
                 self.page.refused = true;
@@ -158,6 +159,15 @@ impl<'a> Run<'a> {
             self.meet(member);
         }
         Ok(())
+    }
+
+    /// Notes what was refused and came by a cheaper relation since: it is here by the dearer one, too, though not on the page that refused it.
+    fn credit(&mut self) {
+        for offer in std::mem::take(&mut self.refused) {
+            if !self.met_again(offer.member) {
+                self.refused.push(offer);
+            }
+        }
     }
 
     /// The next member in turn, unless the run is to stop.
@@ -225,6 +235,7 @@ impl<'a> Run<'a> {
     fn comes_to_others_than(mut self, skipped: &[SkippedNote]) -> Result<bool, DoughnutError> {
         let known: HashSet<NoteId> =
             skipped.iter().map(|skipped| skipped.note).chain([self.focus]).collect();
+        self.credit();
         while let Some(member) = self.next()? {
             if !known.contains(&member.note) && !self.met_again(member) {
                 return Ok(true);

@@ -162,6 +162,21 @@ fn a_note_too_dear_by_one_relation_may_fit_by_another() {
 }
 
 #[test]
+fn a_next_page_is_offered_only_where_it_brings_a_note() {
+    let mut titled = Notebook::drawn("gp\n  p\n    focus\n      c -> gp\n      d -> x\n        e\nx");
+    for name in ["gp", "d"] {
+        titled.note_mut(name).title = "in a list its link stands twice ".repeat(3);
+    }
+    for budget in 1..200 {
+        let page = around(&titled, "focus").characters().budget(budget).told();
+        if page.answer.resume.is_some() {
+            let next = around(&titled, "focus").characters().after(&page).told();
+            assert!(!next.related.is_empty(), "{budget}: {:?}, then nothing", page.related);
+        }
+    }
+}
+
+#[test]
 fn the_run_ends_when_nothing_remains() {
     let told = around(&wide(), "focus").told();
     assert_eq!(told.answer.remaining.get(), AMPLE - (wide().notes.len() as u64 - 1));
