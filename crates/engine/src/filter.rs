@@ -310,7 +310,7 @@ impl Matcher {
 
     fn passes_path(&self, card: &Card<'_>) -> bool {
         let folded = fold(card.path);
-        self.paths.iter().any(|wanted| wanted.passes(card.vault, &folded))
+        self.paths.iter().any(|wanted| wanted.passes(card.vault, card.path, &folded))
     }
 
     fn passes_type(&self, facets: &Facets<'_>) -> bool {

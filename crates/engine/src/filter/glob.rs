@@ -3,9 +3,15 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
-/// A pattern over whole paths.
+/// Characters of the longest glob.
+const LONGEST: usize = 4096;
+
+/// Bytes that a glob may take once it is read: what it costs to match grows with them.
+const MAX_BYTES: usize = 1 << 18;
+
+/// A pattern over whole paths, in any case.
 ///
 /// `*` is any part of a segment, `?` one character of it, `[a-c]` one of these and `[!a-c]` one of the others; `**` as a segment is any number of segments, elsewhere it is `*`.
 /// `{a,b}` is either, and may hold all of these; `\` takes a sign as it stands.
@@ -14,11 +20,13 @@ pub(super) struct Glob(Regex);
 impl Glob {
     /// Fails with the reason.
     pub(super) fn new(pattern: &str) -> Result<Self, String> {
-        let regex =
-            Reader { rest: pattern.chars().peekable(), out: String::from("(?s)^"), depth: 0 };
-        Regex::new(&regex.read()?)
-            .map(Self)
-            .map_err(|_| "it is too long, or nests too deep".to_owned())
+        if pattern.chars().nth(LONGEST).is_some() {
+            return Err(format!("it is longer than {LONGEST} characters"));
+        }
+        let reader = Reader { rest: pattern.chars().peekable(), out: "^".into(), open: Vec::new() };
+        let mut regex = RegexBuilder::new(&reader.read()?);
+        let regex = regex.case_insensitive(true).dot_matches_new_line(true).size_limit(MAX_BYTES);
+        regex.build().map(Self).map_err(|_| "it asks for too much at once".to_owned())
     }
 
     /// Takes time linear in the path.
@@ -31,44 +39,44 @@ impl Glob {
 struct Reader<'p> {
     rest: Peekable<Chars<'p>>,
     out: String,
-    /// Braces that are open.
-    depth: usize,
+    /// For each brace that is open, whether a segment begins with it.
+    open: Vec<bool>,
 }
 
 impl Reader<'_> {
     fn read(mut self) -> Result<String, &'static str> {
-        // Whether a segment may begin here.
+        // Whether a segment begins here.
         let mut at_start = true;
         while let Some(c) = self.rest.next() {
             let begins = std::mem::replace(&mut at_start, false);
-            match c {
-                '*' => at_start = self.stars(begins),
-                '?' => self.out.push_str("[^/]"),
-                '[' => self.class()?,
-                '{' => {
-                    self.depth += 1;
+            match (c, self.open.last()) {
+                ('*', _) => at_start = self.stars(begins),
+                ('?', _) => self.out.push_str("[^/]"),
+                ('[', _) => self.class()?,
+                ('{', _) => {
+                    self.open.push(begins);
                     self.out.push_str("(?:");
                     at_start = begins;
                 }
-                ',' if self.depth > 0 => {
+                (',', Some(begins)) => {
+                    at_start = *begins;
                     self.out.push('|');
-                    at_start = true;
                 }
-                '}' if self.depth > 0 => {
-                    self.depth -= 1;
+                ('}', Some(_)) => {
+                    self.open.pop();
                     self.out.push(')');
                 }
-                '\\' => {
+                ('\\', _) => {
                     let quoted = self.rest.next().ok_or("nothing comes after the last `\\`")?;
                     self.literal(quoted);
                 }
-                _ => {
+                (_, _) => {
                     self.literal(c);
                     at_start = c == '/';
                 }
             }
         }
-        if self.depth > 0 {
+        if !self.open.is_empty() {
             return Err("a `{` is never closed");
         }
         self.out.push('$');
@@ -81,12 +89,7 @@ impl Reader<'_> {
         while self.rest.next_if_eq(&'*').is_some() {
             n += 1;
         }
-        let ends = match self.rest.peek() {
-            None | Some('/') => true,
-            Some(',' | '}') => self.depth > 0,
-            Some(_) => false,
-        };
-        if n != 2 || !begins || !ends {
+        if n != 2 || !begins || !ends_segment(self.rest.clone(), self.open.len()) {
             self.out.push_str("[^/]*");
             return false;
         }
@@ -130,6 +133,26 @@ impl Reader<'_> {
     }
 }
 
+/// Whether a segment ends before `rest`, within as many braces: what comes after the alternatives decides.
+fn ends_segment(mut rest: Peekable<Chars<'_>>, n_open: usize) -> bool {
+    for _ in 0..n_open {
+        if rest.peek().is_none_or(|c| !matches!(c, ',' | '}')) {
+            break;
+        }
+        let mut n_closed = 0;
+        while n_closed < 1 {
+            match rest.next() {
+                Some('{') => n_closed -= 1,
+                Some('}') => n_closed += 1,
+                Some('\\') => drop(rest.next()),
+                Some(_) => {}
+                None => return false,
+            }
+        }
+    }
+    rest.peek().is_none_or(|c| *c == '/')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +160,7 @@ mod tests {
     /// Each row: a glob, paths that match, paths that do not.
     #[test]
     fn globs_match_by_characters_and_segments() {
-        let rows: [(&str, &[&str], &[&str]); 23] = [
+        let rows: [(&str, &[&str], &[&str]); 31] = [
             ("*", &["a", "é.md"], &["a/b"]),
             ("?/n", &["a/n", "é/n", "細/n", "😀/n"], &["/n", "ab/n", "éé/n"]),
             ("[é]/n", &["é/n"], &["e/n", "a/n"]),
@@ -161,6 +184,14 @@ mod tests {
             ("a.(b)+|$,}", &["a.(b)+|$,}"], &["axbb+|$"]),
             (r"\*\[a\]", &["*[a]"], &["b[a]", "*a"]),
             ("a\n?", &["a\nb"], &["a\n"]),
+            ("Stra?e.md", &["Straße.md", "STRAßE.MD"], &["Strasse.md"]),
+            ("Stra[ß]e", &["straße"], &["strase"]),
+            ("[İ]x", &["İX"], &["ax"]),
+            ("[A-_]*", &["b", "_a", "Z"], &["é"]),
+            ("x{y.md,**}", &["xy.md", "xa"], &["xa/b.md"]),
+            ("{a/**}c", &["a/kc"], &["a/k/bc"]),
+            ("{a,**}/{**,b}", &["a/b", "x/y/b", "x/y/z"], &["x"]),
+            ("**/**/**/x", &["x", "a/x", "a/b/x"], &["ax"]),
         ];
         for (glob, matching, others) in rows {
             let read = Glob::new(glob).unwrap();
@@ -185,11 +216,14 @@ mod tests {
         ] {
             assert_eq!(Glob::new(glob).err().as_deref(), Some(reason), "{glob}");
         }
-        assert_eq!(
-            Glob::new(&"{a?,".repeat(200_000)).err().as_deref(),
-            Some("a `{` is never closed")
-        );
-        let nested = format!("{}{}", "{a".repeat(5_000), "}".repeat(5_000));
-        assert_eq!(Glob::new(&nested).err().as_deref(), Some("it is too long, or nests too deep"));
+        for glob in ["a".repeat(4097), "**/".repeat(5000)] {
+            let reason = "it is longer than 4096 characters";
+            assert_eq!(Glob::new(&glob).err().as_deref(), Some(reason));
+        }
+        for glob in ["{*,**/}x".repeat(500), format!("{}{}", "{a".repeat(1_000), "}".repeat(1_000))]
+        {
+            let reason = "it asks for too much at once";
+            assert_eq!(Glob::new(&glob).err().as_deref(), Some(reason));
+        }
     }
 }

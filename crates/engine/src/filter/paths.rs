@@ -4,6 +4,7 @@ use weft_index::Snapshot;
 use weft_index::notes::{Card, VaultId};
 use weft_model::fold;
 use weft_model::id::without_markdown_extension;
+use weft_model::text::nfc;
 
 use super::glob::Glob;
 use super::is_below;
@@ -19,7 +20,7 @@ pub(super) struct PathMatch {
 enum Place {
     /// A note, with or without its extension, or a folder; the empty one is the whole vault. Case folded.
     Under(String),
-    /// A pattern over whole paths, case folded.
+    /// A pattern over whole paths.
     Glob(Glob),
 }
 
@@ -43,30 +44,31 @@ impl PathMatch {
         if !below.contains(GLOB_SIGNS) {
             return Ok(literally(vault, below));
         }
-        let glob = Glob::new(&bare(below)).map_err(|error| EngineError::InvalidArgument {
-            field: "filter.paths",
-            reason: format!("`{path}` is no glob: {error}"),
-        })?;
+        let glob =
+            Glob::new(&segments(&nfc(below))).map_err(|error| EngineError::InvalidArgument {
+                field: "filter.paths",
+                reason: format!("`{path}` is no glob: {error}"),
+            })?;
         Ok(Self { vault, place: Place::Glob(glob) })
     }
 
-    /// Whether a note matches that lies at `path`, case folded.
-    pub(super) fn passes(&self, vault: VaultId, path: &str) -> bool {
+    /// Whether a note matches that lies at `path`, which is `folded`.
+    pub(super) fn passes(&self, vault: VaultId, path: &str, folded: &str) -> bool {
         self.vault.is_none_or(|wanted| wanted == vault)
             && match &self.place {
                 Place::Under(name) => {
                     name.is_empty()
-                        || is_below(path, name)
-                        || without_markdown_extension(path) == name
+                        || is_below(folded, name)
+                        || without_markdown_extension(folded) == name
                 }
-                Place::Glob(glob) => glob.is_match(path),
+                Place::Glob(glob) => glob.is_match(&nfc(path)),
             }
     }
 
     /// Whether any note matches.
     pub(super) fn is_met(&self, snapshot: &Snapshot) -> bool {
         let mut cards = snapshot.notes.cards();
-        cards.any(|(_, Card { vault, path, .. })| self.passes(vault, &fold(path)))
+        cards.any(|(_, Card { vault, path, .. })| self.passes(vault, path, &fold(path)))
     }
 
     /// Whether it is a pattern.
@@ -77,9 +79,13 @@ impl PathMatch {
 
 const GLOB_SIGNS: [char; 4] = ['*', '?', '[', '{'];
 
-/// A path by its segments, case folded: `./Proj/` is `proj`.
+/// A path case folded: `./Proj/` is `proj`.
 fn bare(path: &str) -> String {
-    let folded = fold(path);
-    let segments = folded.split('/').filter(|segment| !segment.is_empty() && *segment != ".");
+    segments(&fold(path))
+}
+
+/// A path by its segments.
+fn segments(path: &str) -> String {
+    let segments = path.split('/').filter(|segment| !segment.is_empty() && *segment != ".");
     segments.collect::<Vec<_>>().join("/")
 }

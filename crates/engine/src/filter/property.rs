@@ -128,7 +128,7 @@ impl Scalar {
     }
 }
 
-/// A number that is told from its neighbours.
+/// A number; a whole one is told from its neighbours.
 #[derive(Clone, Copy)]
 struct Number {
     /// Where it is written as a whole number: floats tell those apart up to 2⁵³ only.
