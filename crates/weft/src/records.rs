@@ -10,9 +10,22 @@ use weft_proto::noteweft::v1::{
 /// Fields of a header, by the names of the flags.
 type Fields = Vec<(&'static str, Field)>;
 
-/// What a tree was asked for besides what its answer repeats.
+/// What bounds a tree besides what its answer repeats.
 pub(crate) fn tree_fields(request: &TreeRequest) -> Fields {
-    let TreeRequest { max_nodes, max_edges, max_fanout, edges, filter, .. } = request;
+    let TreeRequest {
+        roots: _,
+        direction: _,
+        edges,
+        filter,
+        max_hops: _,
+        max_nodes,
+        max_edges,
+        max_fanout,
+        inverse_names: _,
+        summaries: _,
+        min_generation: _,
+        as_of: _,
+    } = request;
     let limits = [("max_nodes", max_nodes), ("max_edges", max_edges), ("max_fanout", max_fanout)];
     let mut fields = Fields::new();
     fields.extend(limits.into_iter().filter_map(|(name, limit)| number(name, *limit)));
@@ -21,9 +34,21 @@ pub(crate) fn tree_fields(request: &TreeRequest) -> Fields {
     fields
 }
 
-/// What a path was asked for besides what its answer repeats.
+/// What bounds a path, or makes it cheap, besides what its answer repeats.
 pub(crate) fn path_fields(request: &PathRequest) -> Fields {
-    let PathRequest { costs, edges, filter, .. } = request;
+    let PathRequest {
+        from: _,
+        to: _,
+        direction: _,
+        edges,
+        filter,
+        max_hops: _,
+        costs,
+        inverse_names: _,
+        summaries: _,
+        min_generation: _,
+        as_of: _,
+    } = request;
     let mut fields = Fields::new();
     if let Some(PathCosts { typed, inline, hierarchy, value_property }) = costs {
         fields.extend(flag("cheapest", true));

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use weft_accordion::{Bands, Budget, Item, LeftOut, Limits, Order, Rendering, Unit};
-use weft_model::Value;
-
 use weft_gars::Weights;
+use weft_model::Value;
 
 use crate::settings::Profile;
 use crate::walk::TreeRequest;

@@ -5,7 +5,7 @@ use weft_graph::topics::TYPED_WEIGHT;
 use weft_model::{NoteId, NoteMap, Stop};
 
 use super::links::{among, followed};
-use super::question::{Candidate, Pool, Question};
+use super::question::{Pool, Question};
 use super::topics::Topics;
 use super::{Connection, Lift, Lifts, Origin, Seed, Without};
 use crate::settings::{Activation, ClassicSettings};
@@ -74,16 +74,16 @@ pub(super) fn lifts(
             let kind = if link.forward { Connection::Link } else { Connection::Backlink };
             let strength = link.weight / TYPED_WEIGHT;
             let activates = similarity >= activation_floor;
-            active.entry(id).or_default().add(*hit, similarity, strength, kind, activates);
+            if activates || is_expanded(pool, id) {
+                active.entry(id).or_default().add(*hit, similarity, strength, kind, activates);
+            }
         }
     }
     // Who is no neighbour is in no share of them.
     let siblings_activate = settings.topics.siblings_activate && activation == Activation::NoisyOr;
-    let is_brought =
-        |id, found: &Candidate| found.origin() == Origin::Expanded && !active.contains_key(&id);
-    let siblings = pool.iter().filter(|(id, found)| siblings_activate || is_brought(*id, found));
-    let siblings: Vec<NoteId> = siblings.map(|(id, _)| id).collect();
-    for id in siblings {
+    let is_brought = |id| is_expanded(pool, id) && !active.contains_key(&id);
+    let siblings = pool.iter().map(|(id, _)| id).filter(|id| siblings_activate || is_brought(*id));
+    for id in siblings.collect::<Vec<NoteId>>() {
         for (at, score) in topics.shared_with(id) {
             let (hit, similarity) = (expanding[at], pool.similarity(expanding[at]));
             let activates = siblings_activate && similarity >= activation_floor;
@@ -100,6 +100,11 @@ pub(super) fn lifts(
     });
     let floors = (activation_floor, expansion_floor);
     Ok(Lifts { by_note: by_note.collect(), seeds, capped, n_left_out, floors })
+}
+
+/// Whether a connection alone brought the note in.
+fn is_expanded(pool: &Pool, id: NoteId) -> bool {
+    pool.get(id).is_some_and(|found| found.origin() == Origin::Expanded)
 }
 
 impl Active {
