@@ -44,7 +44,7 @@ pub enum TargetSyntax {
     WikilinkToFile,
     /// `[text](target)` that looks like the path of a file or folder: a link only if it resolves.
     MarkdownToFile,
-    /// `[[dendron://vault/target]]`, kept as `vault:target`: in that vault where one of this name is served and has it, else in the linking note's own.
+    /// `[[dendron://vault/target]]`, kept as `vault:target`: in that vault where one of this name is served, else in the linking note's own.
     WikilinkInVault,
 }
 

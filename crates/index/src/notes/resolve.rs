@@ -147,7 +147,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
 
     /// Resolves `target` as a link that stands at each of `from`; they lie in different vaults, and the best of their answers count.
     ///
-    /// `vault:name` first means what `name` does at the root of that vault; of `dendron://vault/name` then what `name` does here.
+    /// `vault:name` first means what `name` does at the root of that vault; `dendron://vault/name` means that alone where the vault is served, and elsewhere what `name` does here.
     /// At every step an exact spelling wins, only then the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
     /// A Markdown link may mean a folder last: the note that stands for it.
@@ -162,10 +162,10 @@ impl<'t, 'n> Resolver<'t, 'n> {
             let steps = Step::order(name, target.syntax).iter();
             steps.map(|step| self.by_step(*step, name, from)).find(|found| found.note.is_some())
         };
-        abroad
-            .and_then(|(vault, name)| named(name, &[From { vault, folder: "" }]))
-            .or_else(|| named(name_here(target), from))
-            .unwrap_or_default()
+        let there = abroad.and_then(|(vault, name)| named(name, &[From { vault, folder: "" }]));
+        let only_there = abroad.is_some() && target.syntax == TargetSyntax::WikilinkInVault;
+        let here = || if only_there { None } else { named(name_here(target), from) };
+        there.or_else(here).unwrap_or_default()
     }
 
     fn by_step(&mut self, step: Step, name: &'n str, from: &[From<'_>]) -> Resolution {

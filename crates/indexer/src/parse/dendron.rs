@@ -5,7 +5,7 @@
 //! | `[[a.b]]` | `a.b` | | |
 //! | `[[a label\|a.b#heading]]` | `a.b` | `heading` | a label |
 //! | `![[a.b#first,1:#last]]` | `a.b` | `first` | |
-//! | `[[dendron://vault/a.b]]` | `a.b` in that vault if it is served and has it, else in the note's own; kept as `vault:a.b` | | |
+//! | `[[dendron://vault/a.b]]` | `a.b` in that vault if one of this name is served, else in the note's own; kept as `vault:a.b` | | |
 //!
 //! Which note is above which is told where all are known, in the index.
 

@@ -116,7 +116,7 @@ fn a_link_into_a_vault_means_the_own_one_where_that_is_not_served() {
     let own = own.edited(&[upsert(note("in/a.b.md"))]).0;
     assert_eq!(meanings(&own, "x.md"), ["in/a.b", "?w:a.b"]);
     let both = own.edited(&[Change::Vault(SECOND, Some(info("w")))]).0;
-    assert_eq!(meanings(&both, "x.md"), ["v:in/a.b", "?w:a.b"], "it is there, and holds nothing");
+    assert_eq!(meanings(&both, "x.md"), ["?w:a.b", "?w:a.b"], "it is there, and holds nothing");
     let there = Change::Upsert(entry_in(SECOND, note("a.b.md")));
     let both = both.edited(&[there]).0;
     assert_eq!(meanings(&both, "x.md"), ["w:a.b", "w:a.b"]);
