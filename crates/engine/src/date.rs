@@ -36,6 +36,17 @@ pub(crate) fn written(text: &str) -> Option<Timestamp> {
     })
 }
 
+/// A moment as programs count it: ten digits are seconds since 1970, thirteen are milliseconds.
+pub(crate) fn counted(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    let count = || text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match text.len() {
+        10 => Timestamp::from_second(count()?).ok(),
+        13 => Timestamp::from_millisecond(count()?).ok(),
+        _ => None,
+    }
+}
+
 /// A time with its offset behind it: site generators part them.
 fn joined(text: &str) -> Cow<'_, str> {
     let is_offset = |rest: &str| {
@@ -79,6 +90,15 @@ mod tests {
         ] {
             assert_eq!(moment(text), None, "{text}");
             assert_eq!(written(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_count_from_1970() {
+        assert_eq!(counted("1715212800"), moment("2024-05-09"));
+        assert_eq!(counted(" 1715212800500 "), moment("2024-05-09T00:00:00.5"));
+        for text in ["", "20240509", "202405091230", "20240509123000", "+171521280", "2024-05-09"] {
+            assert_eq!(counted(text), None, "{text}");
         }
     }
 

@@ -348,8 +348,8 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
 /// When a note is dated: of a list the first date counts.
 fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
     let names = DATE_PROPERTIES.iter();
-    let first =
-        |value: &Value| value.items().iter().find_map(|item| date::written(item.as_written()?));
+    let read = |text: &str| date::written(text).or_else(|| date::counted(text));
+    let first = |value: &Value| value.items().iter().find_map(|item| read(item.as_written()?));
     names.copied().find_map(|name| first(value_of(facets, name)?))
 }
 

@@ -163,7 +163,8 @@ fn a_note_too_dear_by_one_relation_may_fit_by_another() {
 
 #[test]
 fn a_next_page_is_offered_only_where_it_brings_a_note() {
-    let mut titled = Notebook::drawn("gp\n  p\n    focus\n      c -> gp\n      d -> x\n        e\nx");
+    let mut titled =
+        Notebook::drawn("gp\n  p\n    focus\n      c -> gp\n      d -> x\n        e\nx");
     for name in ["gp", "d"] {
         titled.note_mut(name).title = "in a list its link stands twice ".repeat(3);
     }
