@@ -87,7 +87,15 @@ pub(super) fn lifts(
         for (at, score) in topics.shared_with(id) {
             let (hit, similarity) = (expanding[at], pool.similarity(expanding[at]));
             let activates = siblings_activate && similarity >= activation_floor;
-            active.entry(id).or_default().add(hit, similarity, score, Connection::Topic, activates);
+            if activates || is_expanded(pool, id) {
+                active.entry(id).or_default().add(
+                    hit,
+                    similarity,
+                    score,
+                    Connection::Topic,
+                    activates,
+                );
+            }
         }
     }
     let by_note = active.into_iter().filter_map(|(id, active)| {

@@ -127,6 +127,25 @@ fn a_topic_sibling_that_nothing_activates_is_ranked_by_what_it_has() {
 }
 
 #[test]
+fn what_does_nothing_for_a_hit_of_its_own_words_is_not_told() {
+    let mut vault = vault_of_words(&[
+        ("fern.md", "fern frond spore [[Ontology/Shade]] [[moss]]\n"),
+        ("moss.md", "one fern among much else that has nothing to do with it\n"),
+        ("shady.md", "a frond among much else, in the [[Ontology/Shade]]\n"),
+    ]);
+    vault.settings.profile = Profile::Classic;
+    vault.settings.topics.siblings_activate = true;
+    vault.settings.classic.activation_floor = 1.0;
+    vault.settings.classic.expansion_floor = 0.01;
+    let answer = vault.search("fern frond spore");
+    for uri in ["moss", "shady"] {
+        let hit = hit(&answer, uri);
+        assert_eq!((hit.origin, hit.signals.activation), (Origin::Keyword, 0.0), "{uri}");
+        assert!(hit.via.is_none(), "{hit:?}");
+    }
+}
+
+#[test]
 fn weights_of_a_request_decide() {
     let vault = vault(&[("a.md", "fern [[b]]\n"), ("b.md", "moss\n"), ("c.md", "fern fern\n")]);
     let weights = Weights { similarity: 2.0, centrality: 1.0, activation: 1.0 };
