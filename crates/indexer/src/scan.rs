@@ -11,13 +11,14 @@ mod place;
 
 use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
-use std::ffi::OsStr;
-use std::fs::File;
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, FileType};
 use std::io::Read as _;
 #[cfg(target_os = "linux")]
 use std::path::Component;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use ignore::Match;
@@ -33,9 +34,13 @@ use area::{Part, spelled};
 pub use place::{Refusal, note_path, place};
 
 use crate::files::is_beside;
+use crate::in_order::in_order;
 
 /// Files that hold rules, those that win first.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
+
+/// Folders that are listed before the first of them is looked through: enough for all cores, few enough to hold their names.
+const FOLDERS_AT_ONCE: usize = 1024;
 
 /// Why notes and folders of this name are never looked into; nothing where they are.
 fn hidden(name: &OsStr) -> Option<&'static str> {
@@ -140,18 +145,25 @@ pub enum ScanError {
 /// Fails when the root itself cannot be read; a file or folder below it that cannot is listed and the rest goes on.
 pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(root, options)?;
-    let top = Folder::top(walk.root.clone(), area.part());
-    let mut folders =
-        walk.folder(&top).map_err(|source| ScanError::Read { path: walk.root.clone(), source })?;
-    while let Some(folder) = folders.pop() {
-        match walk.folder(&folder) {
-            Ok(inner) => folders.extend(inner),
-            // It was there a moment ago; the next scan will not see it.
-            Err(error) if is_gone(&error) => {}
-            Err(error) => {
-                walk.skip(&folder.path, true, format!("it cannot be read: {error}"), true)
+    let mut level = vec![Folder::top(walk.root.clone(), area.part())];
+    while !level.is_empty() {
+        let mut inner = Vec::new();
+        for folders in level.chunks(FOLDERS_AT_ONCE) {
+            for (folder, listing) in folders.iter().zip(list(folders)) {
+                match listing {
+                    Ok(listing) => inner.extend(walk.folder(folder, listing)),
+                    Err(source) if folder.path == walk.root => {
+                        return Err(ScanError::Read { path: walk.root, source });
+                    }
+                    // It was there a moment ago; the next scan will not see it.
+                    Err(error) if is_gone(&error) => {}
+                    Err(error) => {
+                        walk.skip(&folder.path, true, format!("it cannot be read: {error}"), true);
+                    }
+                }
             }
         }
+        level = inner;
     }
     let Walk { found, mut skipped, entangled, beside, .. } = walk;
     skipped.sort();
@@ -225,7 +237,7 @@ struct Folder {
     /// The real folders on the way to it, itself included.
     above: Vec<PathBuf>,
     /// The rules of the folders above it.
-    rules: Option<Rc<Rules>>,
+    rules: Option<Arc<Rules>>,
     /// What of it is looked at.
     part: Part,
 }
@@ -235,19 +247,134 @@ impl Folder {
     fn top(root: PathBuf, part: Part) -> Self {
         Self { above: vec![root.clone()], path: root, rules: None, part }
     }
+
+    fn list(&self) -> std::io::Result<Listing> {
+        let Part::Names(names) = &self.part else {
+            let mut rules: RulesListed = [false; RULE_FILES.len()];
+            let mut names = std::fs::read_dir(&self.path)?
+                .map(|entry| {
+                    let entry = entry?;
+                    for (there, name) in rules.iter_mut().zip(RULE_FILES) {
+                        *there |= entry.file_name().eq_ignore_ascii_case(name);
+                    }
+                    let kind = Some(entry.file_type()?);
+                    Ok(Named { path: entry.path(), kind, part: Part::All })
+                })
+                .collect::<std::io::Result<Vec<_>>>()?;
+            // In one folder they differ in their last part alone.
+            names.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+            return Ok(Listing { names, rules, entangled: false });
+        };
+        let mut entangled = false;
+        let named = |(name, part): (&OsString, &Part)| {
+            let path = self.path.join(name);
+            let kind = path.symlink_metadata().ok().map(|facts| facts.file_type());
+            let named = Named { path, kind, part: part.clone() };
+            // Where case or spelling of names does not count, a folder's listing alone says how they are written.
+            let real = || named.path.canonicalize();
+            entangled |= !named.is_link() && real().is_ok_and(|real| real != named.path);
+            named
+        };
+        let names = names.iter().map(named).collect();
+        Ok(Listing { names, rules: NOT_LISTED, entangled })
+    }
+}
+
+/// Which of [`RULE_FILES`] may be in a folder.
+type RulesListed = [bool; RULE_FILES.len()];
+
+/// Each of them may be in a folder that was not listed.
+const NOT_LISTED: RulesListed = [true; RULE_FILES.len()];
+
+/// What is to be looked at in a folder.
+struct Listing {
+    /// In order.
+    names: Vec<Named>,
+    rules: RulesListed,
+    /// Whether a name is spelled otherwise than it was asked for.
+    entangled: bool,
 }
 
 /// A name in a folder.
 struct Named {
     path: PathBuf,
-    is_link: bool,
+    /// What bears the name, links not followed; nothing where that is not known.
+    kind: Option<FileType>,
     /// What is looked at if it is a folder.
     part: Part,
 }
 
+impl Named {
+    fn is_link(&self) -> bool {
+        self.kind.is_some_and(|kind| kind.is_symlink())
+    }
+
+    /// What bears the name, links followed; the file system is asked no more than must be.
+    fn look(&self) -> std::io::Result<Seen> {
+        match self.kind {
+            Some(kind) if kind.is_dir() => return Ok(Seen::Folder),
+            Some(kind) if !kind.is_symlink() && !is_markdown(&self.path) => return Ok(Seen::Other),
+            Some(_) | None => {}
+        }
+        let facts = self.path.metadata()?;
+        Ok(if facts.is_dir() {
+            Seen::Folder
+        } else if is_markdown(&self.path) {
+            Seen::Markdown {
+                facts: file_facts(&facts),
+                is_regular: facts.is_file(),
+                has_other_names: has_other_names(&facts),
+            }
+        } else {
+            Seen::Other
+        })
+    }
+}
+
+/// What bears a name.
+enum Seen {
+    Folder,
+    Markdown { facts: FileFacts, is_regular: bool, has_other_names: bool },
+    Other,
+}
+
+/// What is to be looked at in each of `folders`, with what the file system says of it; on all cores where that is much.
+fn list(folders: &[Folder]) -> Vec<std::io::Result<(Listing, Vec<std::io::Result<Seen>>)>> {
+    let listings = on_all_cores(folders, Folder::list);
+    let names: Vec<&Named> = listings.iter().flatten().flat_map(|listing| &listing.names).collect();
+    let mut seen = on_all_cores(&names, |named| named.look()).into_iter();
+    let mut with_seen = |listing: Listing| {
+        let seen = seen.by_ref().take(listing.names.len()).collect();
+        (listing, seen)
+    };
+    listings.into_iter().map(|listing| listing.map(&mut with_seen)).collect()
+}
+
+/// What `ask` says of each item, in order.
+fn on_all_cores<Item: Sync, Answer: Send>(
+    items: &[Item],
+    ask: impl Fn(&Item) -> std::io::Result<Answer> + Sync,
+) -> Vec<std::io::Result<Answer>> {
+    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut answers = Vec::with_capacity(items.len());
+    let unknown = || Err(std::io::Error::other("looking at it failed"));
+    let taken = in_order(
+        items,
+        &mut vec![(); n_cores],
+        |_| 0,
+        |(), item| ask(item),
+        |_, answer| {
+            answers.push(answer.unwrap_or_else(unknown));
+            Ok::<(), Infallible>(())
+        },
+    );
+    let Ok(()) = taken;
+    answers
+}
+
 /// The rules of one folder and of those above it.
 struct Rules {
-    above: Option<Rc<Rules>>,
+    above: Option<Arc<Rules>>,
     /// In the order of [`RULE_FILES`].
     files: [Gitignore; RULE_FILES.len()],
 }
@@ -282,67 +409,45 @@ impl Walk {
     }
 
     /// Takes in the files of `folder` and gives the folders within it that are to be entered.
-    fn folder(&mut self, folder: &Folder) -> std::io::Result<Vec<Folder>> {
-        let names = self.names(folder)?;
-        let rules = self.rules(folder);
+    fn folder(
+        &mut self,
+        folder: &Folder,
+        (listing, seen): (Listing, Vec<std::io::Result<Seen>>),
+    ) -> Vec<Folder> {
+        self.entangled |= listing.entangled;
+        let rules = self.rules(folder, listing.rules);
         let mut inner = Vec::new();
-        for named in names {
-            let path = &named.path;
+        for (named, seen) in listing.names.into_iter().zip(seen) {
+            let (path, is_link) = (&named.path, named.is_link());
             let name = path.file_name().unwrap_or_default();
             if let Some(reason) = hidden(name) {
                 self.beside.extend(name.to_str().is_some_and(is_beside).then(|| path.clone()));
-                if let Ok(facts) = path.metadata()
-                    && (facts.is_dir() || is_markdown(path))
-                {
-                    self.skip(path, facts.is_dir(), reason.to_owned(), false);
+                if let Ok(Seen::Folder | Seen::Markdown { .. }) = seen {
+                    let is_dir = matches!(seen, Ok(Seen::Folder));
+                    self.skip(path, is_dir, reason.to_owned(), false);
                 }
                 continue;
             }
-            match path.metadata() {
-                Ok(facts) if facts.is_dir() => {
-                    inner.extend(self.enter(folder, named, rules.as_ref()));
-                }
-                Ok(facts) if is_markdown(path) => {
-                    self.entangled |= named.is_link || has_other_names(&facts);
-                    self.file(named, &facts, rules.as_deref());
+            match seen {
+                Ok(Seen::Folder) => inner.extend(self.enter(folder, named, rules.as_ref())),
+                Ok(Seen::Markdown { facts, is_regular, has_other_names }) => {
+                    self.entangled |= is_link || has_other_names;
+                    self.file(named, facts, is_regular, rules.as_deref());
                 }
                 // It went since the folder was listed, or before it was asked for.
-                Err(error) if is_gone(&error) && !named.is_link => {}
+                Err(error) if is_gone(&error) && !is_link => {}
                 Err(error) if is_markdown(path) => {
-                    let reason = if named.is_link {
+                    let reason = if is_link {
                         "it is a symbolic link that leads nowhere".to_owned()
                     } else {
                         format!("it cannot be read: {error}")
                     };
-                    self.skip(path, false, reason, !named.is_link);
+                    self.skip(path, false, reason, !is_link);
                 }
-                Ok(_) | Err(_) => {}
+                Ok(Seen::Other) | Err(_) => {}
             }
         }
-        Ok(inner)
-    }
-
-    /// The names to look at in `folder`, in order.
-    fn names(&mut self, folder: &Folder) -> std::io::Result<Vec<Named>> {
-        let Part::Names(names) = &folder.part else {
-            let mut all = std::fs::read_dir(&folder.path)?
-                .map(|entry| {
-                    let entry = entry?;
-                    let is_link = entry.file_type()?.is_symlink();
-                    Ok(Named { path: entry.path(), is_link, part: Part::All })
-                })
-                .collect::<std::io::Result<Vec<_>>>()?;
-            all.sort_by(|a, b| a.path.cmp(&b.path));
-            return Ok(all);
-        };
-        let named = |(name, part): (&std::ffi::OsString, &Part)| {
-            let path = folder.path.join(name);
-            let is_link = path.is_symlink();
-            // Where case or spelling of names does not count, a folder's listing alone says how they are written.
-            self.entangled |= !is_link && path.canonicalize().is_ok_and(|real| real != path);
-            Named { path, is_link, part: part.clone() }
-        };
-        Ok(names.iter().map(named).collect())
+        inner
     }
 
     /// The folder `named`, unless it is kept out.
@@ -350,11 +455,12 @@ impl Walk {
         &mut self,
         parent: &Folder,
         named: Named,
-        rules: Option<&Rc<Rules>>,
+        rules: Option<&Arc<Rules>>,
     ) -> Option<Folder> {
-        let Named { path, is_link, part } = named;
+        let is_link = named.is_link();
+        let Named { path, kind: _, part } = named;
         let mut above = parent.above.clone();
-        let reason = if let Some(rule) = self.kept_out(&path, true, rules.map(Rc::as_ref)) {
+        let reason = if let Some(rule) = self.kept_out(&path, true, rules.map(Arc::as_ref)) {
             rule
         } else if path.to_str().is_none() {
             "its name is no Unicode".to_owned()
@@ -385,8 +491,9 @@ impl Walk {
         None
     }
 
-    fn file(&mut self, named: Named, facts: &std::fs::Metadata, rules: Option<&Rules>) {
-        let Named { path: file, is_link, part: _ } = named;
+    fn file(&mut self, named: Named, facts: FileFacts, is_regular: bool, rules: Option<&Rules>) {
+        let is_link = named.is_link();
+        let file = named.path;
         let included = self.include.is_empty()
             || self.include.matched_path_or_any_parents(&file, false).is_ignore();
         let leaves =
@@ -395,15 +502,15 @@ impl Walk {
             (rule, false)
         } else if !included {
             ("no glob of `scan.include` names it".to_owned(), false)
-        } else if !facts.is_file() {
+        } else if !is_regular {
             ("it is no regular file".to_owned(), false)
         } else if leaves() {
             ("it is a symbolic link that leaves the vault".to_owned(), false)
-        } else if facts.len() > self.max_file_bytes {
-            let (size, max) = (facts.len(), self.max_file_bytes);
+        } else if facts.size > self.max_file_bytes {
+            let (size, max) = (facts.size, self.max_file_bytes);
             (format!("it has {size} bytes, more than `scan.max_file_bytes` = {max}"), false)
         } else if let Some(path) = self.vault_path(&file) {
-            return self.keep(Found { path, file, facts: file_facts(facts) });
+            return self.keep(Found { path, file, facts });
         } else {
             ("its name is no Unicode".to_owned(), true)
         };
@@ -426,11 +533,11 @@ impl Walk {
     }
 
     /// The rules that hold within `folder`.
-    fn rules(&mut self, folder: &Folder) -> Option<Rc<Rules>> {
+    fn rules(&mut self, folder: &Folder, listed: RulesListed) -> Option<Arc<Rules>> {
         let mut any = false;
-        let files = RULE_FILES.map(|name| {
-            let path = folder.path.join(name);
-            if !path.is_file() {
+        let files = std::array::from_fn(|kind| {
+            let path = folder.path.join(RULE_FILES[kind]);
+            if !listed[kind] || !path.is_file() {
                 return Gitignore::empty();
             }
             any = true;
@@ -441,7 +548,7 @@ impl Walk {
             rules
         });
         let above = folder.rules.clone();
-        if any { Some(Rc::new(Rules { above, files })) } else { above }
+        if any { Some(Arc::new(Rules { above, files })) } else { above }
     }
 
     /// The rule that keeps `path` out, as a reason.

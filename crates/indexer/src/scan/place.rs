@@ -7,7 +7,7 @@ use weft_model::NotePath;
 use weft_model::text::nfc;
 
 use super::area::Part;
-use super::{Folder, Rules, ScanError, ScanOptions, Walk, hidden, is_markdown};
+use super::{Folder, NOT_LISTED, Rules, ScanError, ScanOptions, Walk, hidden, is_markdown};
 
 /// Why a note cannot be written at a path: one sentence for a person.
 pub type Refusal = String;
@@ -54,14 +54,14 @@ pub fn place(
     let names: Vec<&str> = path.as_str().split('/').collect();
     let (name, folders) = names.split_last().map_or(("", &[][..]), |(name, rest)| (*name, rest));
     for name in folders {
-        let rules = walk.rules(&folder);
+        let rules = walk.rules(&folder, NOT_LISTED);
         let inner = spelled_as(&folder.path, name);
         if let Some(rule) = walk.kept_out(&inner, true, rules.as_deref()) {
             return Ok(Err(format!("`{path}` would not be read: {rule}")));
         }
         folder = Folder { path: inner, rules, ..folder };
     }
-    let rules = walk.rules(&folder);
+    let rules = walk.rules(&folder, NOT_LISTED);
     let file = spelled_as(&folder.path, name);
     if let Some(rule) = not_read(&walk, &file, rules.as_deref()) {
         return Ok(Err(format!("`{path}` would not be read: {rule}")));
