@@ -34,6 +34,7 @@ mod runtime;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod wordpiece;
 mod workers;
 
 pub use error::OpenError;

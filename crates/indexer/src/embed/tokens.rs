@@ -8,6 +8,7 @@ use weft_model::{Estimator, Tokens};
 
 use super::bundled;
 use super::error::OpenError;
+use super::wordpiece::AsciiCounter;
 
 /// Bytes of text looked at for each token of the window before more is tried.
 ///
@@ -17,6 +18,7 @@ const BYTES_PER_TOKEN_LOOKED_AT: usize = 32;
 /// A tokenizer without the padding and truncation its file may ask for.
 pub(crate) struct TextTokenizer {
     inner: Tokenizer,
+    ascii: Option<AsciiCounter>,
     n_special: usize,
     /// The token for what has no other.
     unknown: Option<u32>,
@@ -37,7 +39,8 @@ impl TextTokenizer {
             ModelWrapper::Unigram(_) => Some("<unk>"),
         };
         let unknown = unknown.and_then(|token| inner.token_to_id(token));
-        Ok(Self { inner, n_special, unknown })
+        let ascii = AsciiCounter::of(&inner);
+        Ok(Self { inner, ascii, n_special, unknown })
     }
 
     /// How many tokens the tokenizer adds to every text.
@@ -45,13 +48,16 @@ impl TextTokenizer {
         self.n_special
     }
 
-    /// The tokens of `text`, special ones not counted. `O(bytes)`: about 3 MB/s.
+    /// The tokens of `text`, special ones not counted. `O(bytes)`: about 3 MB/s, and 100 of ASCII by the tokenizers of BERT.
     ///
     /// Where the tokenizer has no word for a text at all, each character counts as one.
     pub(crate) fn n_tokens(&self, text: &str) -> usize {
-        self.inner
-            .encode_fast(text, false)
-            .map_or_else(|_| text.chars().count(), |encoding| encoding.len())
+        let library = |text: &str| self.inner.encode_fast(text, false).map(|found| found.len());
+        let n_tokens = match &self.ascii {
+            Some(ascii) => ascii.n_tokens(text, library),
+            None => library(text),
+        };
+        n_tokens.unwrap_or_else(|_| text.chars().count())
     }
 
     /// The share of the characters of `text` that the vocabulary expresses, in `0.0..=1.0`; 1 for a text without any.
