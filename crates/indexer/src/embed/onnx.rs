@@ -86,6 +86,10 @@ impl Embedder for OnnxEmbedder {
             .map(texts, &make, &work)
             .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })
     }
+
+    fn batch(&self) -> usize {
+        self.workers.batch()
+    }
 }
 
 fn session(

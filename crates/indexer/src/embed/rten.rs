@@ -183,6 +183,10 @@ impl Embedder for RtenEmbedder {
         self.vectors(texts, role)
             .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })
     }
+
+    fn batch(&self) -> usize {
+        self.pools.documents.batch()
+    }
 }
 
 fn one_thread() -> Arc<ThreadPool> {

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
+/// Texts of a batch for each worker: the last of so many keeps the others waiting for a thirtieth of the time.
+const TEXTS_PER_WORKER: usize = 16;
+
 /// At most `limit` workers, made when first needed and lent for one part at a time.
 ///
 /// Callers are served in the order they come, so a query waits for about one part of a running batch, never for the batch.
@@ -38,6 +41,11 @@ impl<W: Send> Workers<W> {
     /// At most so many.
     pub(crate) const fn limit(&self) -> NonZeroUsize {
         self.limit
+    }
+
+    /// Texts that are best given at once: some for each worker, so that few wait while the last one works.
+    pub(crate) const fn batch(&self) -> usize {
+        TEXTS_PER_WORKER * self.limit.get()
     }
 
     /// The result of `work` for each part, in order; the error of the first part that failed, if any did.
