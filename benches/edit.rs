@@ -99,6 +99,18 @@ impl Living {
         }
     }
 
+    /// A word is found once a file with it was saved, not before, and not after another edit took it away.
+    fn check(&self, edits: &mut Edits, with_vectors: bool) {
+        let (path, body, planted) = edits.next();
+        assert!(!self.finds(&planted, false));
+        self.save(&path, &body);
+        self.wait(&planted, with_vectors);
+        let (_, other, instead) = edits.next();
+        self.save(&path, &other);
+        self.wait(&instead, with_vectors);
+        assert!(!self.finds(&planted, false));
+    }
+
     fn finds(&self, word: &str, with_vectors: bool) -> bool {
         let snapshot = self.indexer.reader().snapshot();
         let query = snapshot.keyword.parse(word, &QueryOptions::default()).expect("a query");
@@ -136,6 +148,7 @@ fn edit(criterion: &mut Criterion, n_notes: usize) {
     let mut group = criterion.benchmark_group("edit");
     group.sample_size(20);
     let (vault, mut edits) = (Living::new(n_notes, None), Edits::new(n_notes));
+    vault.check(&mut edits, false);
     group.bench_function(BenchmarkId::new("save", n_notes), |bencher| {
         bencher.iter(|| {
             let (path, body, planted) = edits.next();
@@ -157,6 +170,7 @@ fn edit(criterion: &mut Criterion, n_notes: usize) {
     // What the model takes is measured by `embed`: this one takes no time.
     let embedder: Arc<dyn Embedder> = Arc::new(Drawn::default());
     let (vault, mut edits) = (Living::new(n_notes, Some(embedder)), Edits::new(n_notes));
+    vault.check(&mut edits, true);
     group.bench_function(BenchmarkId::new("meaning", n_notes), |bencher| {
         bencher.iter(|| {
             let (path, body, planted) = edits.next();
