@@ -14,9 +14,7 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::{per_cpu_second, process_cpu};
 use weft_benches::vault::DIMENSION;
 use weft_benches::{is_measured, note, sizes, vectors};
-use weft_index::vector::{
-    GraphParams, RowId, VectorIndex, VectorParams, VectorSearch as _, VectorWriter,
-};
+use weft_index::vector::{RowId, VectorIndex, VectorParams, VectorSearch as _, VectorWriter};
 use weft_model::{NoteId, NoteSet};
 use weft_testkit::Random;
 
@@ -115,12 +113,7 @@ fn exact(criterion: &mut Criterion, n_rows: usize) {
 }
 
 fn walk(criterion: &mut Criterion, n_rows: usize) {
-    let params = VectorParams {
-        exact_below: 0,
-        // All cores: what is measured is the walk, not that two builds are equal.
-        graph: GraphParams { parallel: true, ..GraphParams::default() },
-        ..VectorParams::default()
-    };
+    let params = VectorParams { exact_below: 0, ..VectorParams::default() };
     let corpus = Corpus::new(n_rows);
     if n_rows == WALKED {
         leave("vectors", &corpus.rows);
@@ -151,6 +144,7 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
         asked.measure(&mut group, name, index);
     };
     ask("half_of_the_notes", &index, one_of(2), LEAST_RECALL);
+    ask("fifth_of_the_notes", &index, one_of(5), LEAST_RECALL);
     // So few that they are scanned.
     ask("tenth_of_the_notes", &index, one_of(10), 1.0);
     append(&mut writer, &corpus.tail);
