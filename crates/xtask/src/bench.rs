@@ -50,9 +50,36 @@ pub(crate) fn run(root: &Path, criterion: &Path, arguments: &[&str]) -> anyhow::
         told.extend(is_told(&line).then_some(line));
     }
     let passed = cargo.wait()?.success();
-    println!("\n{}", table(criterion, start)?);
+    println!("\n{}\n\n{}", origin(root), table(criterion, start)?);
     told.iter().for_each(|line| println!("- {line}"));
     Ok(passed)
+}
+
+/// Of which code the figures are, and of which machine, as far as that can be told.
+fn origin(root: &Path) -> String {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
+        let said = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        Some(said.trim().to_owned())
+    };
+    let build = match (git(&["rev-parse", "--short", "HEAD"]), git(&["status", "--porcelain"])) {
+        (Some(commit), Some(changes)) if changes.is_empty() => format!("Commit {commit}"),
+        (Some(commit), _) => format!("Commit {commit} with changes"),
+        (None, _) => "Code of no commit".to_owned(),
+    };
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let fact = |name: &str| {
+        let line = processor.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let processor = match (fact("model name"), fact("cpu family"), fact("model\t")) {
+        (Some(name), Some(family), Some(model)) => {
+            format!("{name}, family {family}, model {model}")
+        }
+        _ => std::env::consts::ARCH.to_owned(),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{build}; {cores} × {processor}.")
 }
 
 /// Whether a bench, and not criterion, says `line`: it begins with an operation and a colon.
