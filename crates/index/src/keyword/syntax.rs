@@ -28,12 +28,15 @@ const QUOTES: &[(char, &[char])] =
 /// What stands between words of scripts without spaces.
 const BETWEEN_WORDS: &str = "（［｛【，、；：。";
 
-/// What may stand between an operator and its word.
-const AROUND_WORDS: [char; 8] = ['(', '[', '{', '\'', '`', '*', '_', '~'];
+/// What may stand between an operator and its word: not what makes an arrow, a flag or an equation of it.
+const AROUND_WORDS: &[char] = &[
+    '(', '[', '{', '<', '\'', '‘', '‹', '`', '*', '_', '~', '.', '…', '@', '$', '%', '&', '/',
+    '\\', '|', '!', '?', '¡', '¿', ':', ';', '^', '§', '€', '£',
+];
 
 /// The clauses of `query` in order. Text between operators stays together.
 ///
-/// An operator counts at the beginning of a word only; `-` before a digit is a sign, and a quotation mark without its partner is text.
+/// An operator counts at the beginning of a word only; `-` before a digit is a sign, and a quotation mark without its partner is text, or behind an operator reaches to the end.
 /// Quotation marks count within a word, too, but for one of ASCII: scripts without spaces quote anywhere.
 pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
     let mut clauses = Vec::new();
@@ -95,7 +98,12 @@ fn special(query: &str, at: usize) -> Option<(Clause<'_>, usize)> {
     let first = rest.chars().next()?;
     if let Some((_, closing)) = QUOTES.iter().find(|(opening, _)| *opening == first) {
         let inside = &rest[first.len_utf8()..];
-        let n_inside = inside.find(*closing)?;
+        let n_inside = match inside.find(*closing) {
+            Some(n_inside) => n_inside,
+            // Who excludes something has begun to, and means no inches.
+            None if occurrence != Occurrence::May && !inside.trim().is_empty() => inside.len(),
+            None => return None,
+        };
         let n_closing = inside[n_inside..].chars().next().map_or(0, char::len_utf8);
         let end = start + first.len_utf8() + n_inside + n_closing;
         return Some((Clause { occurrence, is_phrase: true, text: &inside[..n_inside] }, end));
@@ -148,6 +156,19 @@ mod tests {
             ("a minus sign", "at -40 degrees", "at -40 degrees"),
             ("lists and flags", "- item --flag + x", "- item --flag + x"),
             ("unpaired", "5\" pipe and \"open", "5\" pipe and \"open"),
+            ("unpaired behind an operator", "a -\"b c", "a |-\"b c\""),
+            ("nothing behind an operator", "a +“ b -\" ", "a |+\" b -\" \""),
+            ("nothing behind the last one", "a -\" ", "a -\" "),
+            (
+                "signs before a word",
+                "a -.NET -@home +$HOME -/etc -…x -<x> -!important -\\b",
+                "a |-.NET|-@home|+$HOME|-/etc|-…x|-<x>|-!important|-\\b",
+            ),
+            (
+                "arrows, flags and numbers",
+                "a -> b ->c --d -=e -$5 -.5",
+                "a -> b ->c --d -=e -$5 -.5",
+            ),
             ("in brackets", "(\"a b\")", "(|\"a b\"|)"),
             ("Chinese quotes", "找「蕨类」", "找|\"蕨类\""),
             ("empty", "  ", ""),
