@@ -144,18 +144,21 @@ pub(super) const fn is_invisible(c: char) -> bool {
 /// The script of a letter, by the blocks of Unicode 16.
 fn script(c: char) -> Alphabet {
     match c {
+        // The signs for micro and ohm are the letters.
+        '\u{b5}' | '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' | '\u{2126}' => Alphabet::Greek,
         '\u{41}'..='\u{24f}'
         | '\u{250}'..='\u{2af}'
         | '\u{1d00}'..='\u{1d7f}'
         | '\u{1e00}'..='\u{1eff}'
         | '\u{2071}'..='\u{209c}'
+        | '\u{212a}'
+        | '\u{212b}'
         | '\u{2c60}'..='\u{2c7f}'
         | '\u{a722}'..='\u{a7ff}'
         | '\u{fb00}'..='\u{fb06}'
         | '\u{ff21}'..='\u{ff3a}'
         | '\u{ff41}'..='\u{ff5a}'
         | '\u{1d400}'..='\u{1d6a3}' => Alphabet::Latin,
-        '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Alphabet::Greek,
         '\u{400}'..='\u{52f}'
         | '\u{1c80}'..='\u{1c8f}'
         | '\u{2de0}'..='\u{2dff}'

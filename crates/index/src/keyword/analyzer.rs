@@ -3,6 +3,7 @@
 //! Segmentation is the same for every language, so analyses of one text in two languages run in step; only stems and function words differ.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use compact_str::CompactString;
 use foldhash::fast::RandomState;
@@ -46,6 +47,8 @@ pub enum TokenKind {
 pub struct Token<'t> {
     /// The form under which it is indexed.
     pub term: &'t str,
+    /// Another form of it, that of those who leave out diacritics which its language's endings depend on: `educacion` beside `educ`, which is also `educar`.
+    pub plain: Option<PlainForm<'t>>,
     /// The analyzer's number of the term: terms are equal where their numbers are, until the analyzer [rests](Analyzer::rest).
     pub number: u32,
     /// The first byte in the analysed text.
@@ -58,11 +61,20 @@ pub struct Token<'t> {
     pub kind: TokenKind,
 }
 
+/// The form of a word that was written without its diacritics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainForm<'t> {
+    /// The term.
+    pub term: &'t str,
+    /// Its number, as that of a [token](Token::number).
+    pub number: u32,
+}
+
 /// Turns texts into tokens.
 ///
 /// The result depends on the text and the language alone; what the analyzer keeps are shortcuts.
 ///
-/// - Words of spaced scripts are normalised (compatibility forms, case, Latin and Greek diacritics, Arabic spellings) and stemmed.
+/// - Words of spaced scripts are normalised (compatibility forms, case, Latin and Greek diacritics, Arabic spellings) and stemmed; without its Latin diacritics a word has a term in common with what it was.
 /// - Scripts without spaces, and Korean, give pairs of neighbouring characters, and each character besides.
 /// - Words end at the border of two scripts.
 /// - `foo_bar`, `fooBar` and `FooBar` give `foobar`, then their parts; `v1.2` and `1,000` stay whole; `C++` and `C#` keep their signs.
@@ -125,7 +137,7 @@ impl Analyzer {
         }
     }
 
-    /// The words of `text` in order, function words left out.
+    /// The words of `text` in order, as they are without diacritics; function words are left out.
     pub fn words(&mut self, text: &str, language: Language) -> Vec<String> {
         self.terms_of(text, language, |kind| kind == TokenKind::Word)
     }
@@ -149,7 +161,8 @@ impl Analyzer {
         let mut terms = Vec::new();
         self.analyze(text, language, |token| {
             if is_wanted(token.kind) {
-                terms.push(token.term.to_owned());
+                let term = token.plain.map_or(token.term, |plain| plain.term);
+                terms.push(term.to_owned());
             }
         });
         terms
@@ -211,21 +224,18 @@ impl Analyzer {
         let joined = &mut self.joined;
         joined.clear();
         joined.extend(raw.split(['_', ',']));
-        let Entry { number, .. } = rules.entry(joined, alphabet, terms, lower);
-        let term = terms.text(number);
-        sink(Token { term, number, start, end, position, kind: TokenKind::Word });
+        let entry = rules.entry(joined, alphabet, terms, lower);
+        sink(terms.token(entry, (start, end), position, TokenKind::Word));
         let next = position + 1;
         let mut parts = Parts::new(raw);
         let (Some(first), Some(second)) = (parts.next(), parts.next()) else { return next };
         for (part_start, part_end) in [first, second].into_iter().chain(parts).take(MAX_PARTS) {
             let part = &raw[part_start..part_end];
-            let Entry { number, .. } = rules.entry(part, alphabet, terms, lower);
+            let entry = rules.entry(part, alphabet, terms, lower);
             // A single letter or digit tells nothing.
             if part.chars().nth(1).is_some() {
-                let (start, end) = (start + part_start, start + part_end);
-                let term = terms.text(number);
-                let position = *part_position;
-                sink(Token { term, number, start, end, position, kind: TokenKind::Part });
+                let place = (start + part_start, start + part_end);
+                sink(terms.token(entry, place, *part_position, TokenKind::Part));
             }
             *part_position += 1;
         }
@@ -254,13 +264,13 @@ impl Analyzer {
             if let Some((next_start, next_end)) = next {
                 push_lower(&text[next_start..next_end], term);
                 let (number, end, kind) = (terms.number(term), next_end, TokenKind::Word);
-                sink(Token { term, number, start, end, position, kind });
+                sink(Token { term, plain: None, number, start, end, position, kind });
                 single = TokenKind::Character;
             }
             let term = &term[..n_single];
             if !term.is_empty() {
                 let number = terms.number(term);
-                sink(Token { term, number, start, end, position, kind: single });
+                sink(Token { term, plain: None, number, start, end, position, kind: single });
             }
             position += 1;
             unit = next;
@@ -271,18 +281,18 @@ impl Analyzer {
 
 /// Hands a word without parts to `sink`, unless nothing is left of it. Returns the next position.
 fn whole(
-    Entry { number, is_stop }: Entry,
+    entry: Entry,
     terms: &Terms,
-    (start, end): (usize, usize),
+    place: (usize, usize),
     position: u32,
     sink: &mut impl FnMut(Token<'_>),
 ) -> u32 {
-    let term = terms.text(number);
-    if term.is_empty() {
+    let kind = if entry.is_stop { TokenKind::Stop } else { TokenKind::Word };
+    let token = terms.token(entry, place, position, kind);
+    if token.term.is_empty() {
         return position;
     }
-    let kind = if is_stop { TokenKind::Stop } else { TokenKind::Word };
-    sink(Token { term, number, start, end, position, kind });
+    sink(token);
     position + 1
 }
 
@@ -306,6 +316,19 @@ impl Terms {
 
     fn text(&self, number: u32) -> &str {
         &self.texts[number as usize]
+    }
+
+    /// What a word became, where it stands.
+    fn token(
+        &self,
+        Entry { number, plain, is_stop: _ }: Entry,
+        (start, end): (usize, usize),
+        position: u32,
+        kind: TokenKind,
+    ) -> Token<'_> {
+        let form = |number: u32| PlainForm { term: self.text(number), number };
+        let plain = plain.map(|above| form(above.get() - 1));
+        Token { term: self.text(number), plain, number, start, end, position, kind }
     }
 }
 
@@ -339,18 +362,47 @@ impl Rules {
         lower.clear();
         push_lower(raw, lower);
         let is_stop = languages_of(lower) & self.language.bit() != 0;
-        let mut term = String::new();
         // Numbers and names such as `c++` have no endings; a function word is looked up as it is.
         let is_stemmed =
             !is_stop && lower.chars().all(|c| c.is_ascii_alphabetic() || !c.is_ascii());
+        let is_marked = alphabet == Alphabet::Latin && !lower.is_ascii();
+        let mut term = String::new();
         match self.stemmer.as_ref().filter(|_| is_stemmed) {
-            Some(stemmer) => push_folded(&stemmer.stem(lower), alphabet, &mut term),
+            Some(stemmer) => {
+                if is_marked {
+                    fold_foreign(self.language, lower);
+                }
+                push_folded(&stemmer.stem(lower), alphabet, &mut term);
+            }
             None => push_folded(lower, alphabet, &mut term),
         }
-        let entry = Entry { number: terms.number(&term), is_stop };
+        let mut entry = Entry { number: terms.number(&term), plain: None, is_stop };
+        if is_marked {
+            term.clear();
+            push_folded(lower, alphabet, &mut term);
+            if term != *lower {
+                let plain = self.entry(&term, alphabet, terms, lower).number;
+                let above = (plain != entry.number).then_some(plain + 1);
+                entry.plain = above.and_then(NonZeroU32::new);
+            }
+        }
         self.known.insert(raw, entry);
         entry
     }
+}
+
+/// Takes the diacritics off letters that are none of the language: its stemmer would take them for consonants, and see no ending in `résumé`.
+fn fold_foreign(language: Language, word: &mut String) {
+    let own = language.own_letters();
+    let mut known = String::with_capacity(word.len());
+    for (at, c) in word.char_indices() {
+        if own.contains(c) {
+            known.push(c);
+        } else {
+            push_folded(&word[at..at + c.len_utf8()], Alphabet::Latin, &mut known);
+        }
+    }
+    *word = known;
 }
 
 /// The first [`MAX_TERM_CHARS`] characters of `raw`.

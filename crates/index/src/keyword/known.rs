@@ -1,6 +1,7 @@
 //! What words became, remembered from text to text.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use compact_str::CompactString;
 use foldhash::fast::RandomState;
@@ -19,6 +20,8 @@ const MANY: usize = 512;
 pub(super) struct Entry {
     /// The number of its term.
     pub(super) number: u32,
+    /// One more than the number of the term of those who leave diacritics out, where it is another.
+    pub(super) plain: Option<NonZeroU32>,
     /// Whether it is a function word.
     pub(super) is_stop: bool,
 }
@@ -127,7 +130,7 @@ mod tests {
         let mut known = Known::default();
         let word = |n: usize| ShortWord(1 + n as u128);
         let number = |n: usize| u32::try_from(n).expect("a small number");
-        let entry = |n: usize| Entry { number: number(n), is_stop: n % 2 == 1 };
+        let entry = |n: usize| Entry { number: number(n), plain: None, is_stop: n % 2 == 1 };
         known.keep_at_hand(word(0), entry(0));
         assert_eq!(known.recent(word(0)), None, "of few words none is kept at hand");
         (0..MANY).for_each(|n| known.insert(&format!("word{n}"), entry(n)));

@@ -109,6 +109,35 @@ impl Language {
         }
     }
 
+    /// The letters with diacritics that its stemming rules know; they take any other for a consonant.
+    ///
+    /// Source: the Snowball algorithms' own lists of vowels and endings, <https://snowballstem.org/algorithms/>.
+    pub(super) const fn own_letters(self) -> &'static str {
+        match self {
+            Self::Danish | Self::Norwegian => "æøå",
+            Self::Dutch => "äëïöüáéíóúè",
+            Self::Finnish => "äö",
+            Self::French => "âàëéêèïîôûùç",
+            Self::German => "äöüß",
+            Self::Hungarian => "áéíóöőúüű",
+            Self::Italian => "áéíóúàèìòù",
+            Self::Portuguese => "ãõáéíóúâêôç",
+            Self::Romanian => "ăâîșțşţ",
+            Self::Spanish => "áéíóúüñ",
+            Self::Swedish => "äåö",
+            Self::Turkish => "çğıöşü",
+            Self::Arabic
+            | Self::English
+            | Self::Greek
+            | Self::Russian
+            | Self::Tamil
+            | Self::OtherLatin
+            | Self::OtherCyrillic
+            | Self::OtherArabic
+            | Self::Other => "",
+        }
+    }
+
     /// The language by whose rules a word in `alphabet` is read in a text of this language.
     pub(super) fn of_word(self, alphabet: Alphabet) -> Self {
         if self.alphabet() == Some(alphabet) { self } else { usual(alphabet) }

@@ -36,7 +36,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use analyzer::{Analyzer, Token, TokenKind};
+pub use analyzer::{Analyzer, PlainForm, Token, TokenKind};
 pub use encoded::EncodedNote;
 pub use error::KeywordError;
 pub use language::{Language, LanguageChoice};

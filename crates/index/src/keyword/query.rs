@@ -68,7 +68,7 @@ pub struct Unread {
 pub struct QueryTerm {
     /// The word as typed, where it first stands.
     pub surface: String,
-    /// The terms it is searched as: its stem in each language of the notes. Occurrences of all of them count as one term's.
+    /// The terms it is searched as: its stem in each language of the notes, with its diacritics and without. Occurrences of all of them count as one term's.
     pub alternatives: Vec<String>,
     /// How often it stands in the query.
     pub count: u32,
@@ -298,15 +298,19 @@ impl Builder<'_> {
                 if language_idx == 0 {
                     words.push(Word {
                         surface: text[token.start..token.end].to_owned(),
-                        alternatives: vec![token.term.to_owned()],
+                        alternatives: Vec::new(),
                         position: token.position,
                         kind: token.kind,
-                        stop_in: stop_in(token.kind),
+                        stop_in: 0,
                     });
-                } else if let Some(word) = words.get_mut(at) {
+                }
+                if let Some(word) = words.get_mut(at) {
                     word.stop_in |= stop_in(token.kind);
-                    if !word.alternatives.iter().any(|known| known == token.term) {
-                        word.alternatives.push(token.term.to_owned());
+                    for form in [token.term].into_iter().chain(token.plain.map(|plain| plain.term))
+                    {
+                        if !word.alternatives.iter().any(|known| known == form) {
+                            word.alternatives.push(form.to_owned());
+                        }
                     }
                 }
                 at += 1;
@@ -355,13 +359,14 @@ impl Builder<'_> {
         words: &[Word],
         has_content: bool,
     ) -> Result<(), KeywordError> {
-        let whole: Vec<&Word> = words
+        let mut whole: Vec<&Word> = words
             .iter()
             .filter(|word| matches!(word.kind, TokenKind::Word | TokenKind::Stop))
-            .take(self.options.max_terms.max(1))
             .collect();
         let is_phrase = clause.is_phrase || clause.occurrence != Occurrence::May;
         if is_phrase && whole.len() > 1 {
+            self.unread.words |= whole.len() > MAX_LOOKED_UP;
+            whole.truncate(MAX_LOOKED_UP);
             if clause.occurrence == Occurrence::MustNot {
                 return self
                     .exclude(|builder| Ok(Matcher::Found(phrase_hits(builder.reader, &whole)?)));

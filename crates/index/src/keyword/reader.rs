@@ -48,12 +48,6 @@ impl Scoring {
     }
 }
 
-/// Notes of a language below this share of all are not asked for in their own endings.
-const MIN_LANGUAGE_SHARE: f64 = 0.01;
-
-/// Languages in whose endings a query is read.
-const MAX_QUERY_LANGUAGES: usize = 4;
-
 /// Terms of one note that are looked at when its rare ones are sought; of longer notes, the most frequent.
 const MAX_OWN_TERMS: usize = 2048;
 
@@ -145,7 +139,7 @@ impl KeywordReader {
             }
         }
         let total_length = segments.iter().map(|segment| segment.total_length).sum();
-        let languages = languages(&segments, n_notes);
+        let languages = languages(&segments);
         let scratch = Mutex::default();
         let view = View {
             generation,
@@ -211,7 +205,7 @@ impl KeywordReader {
         self.0.n_notes
     }
 
-    /// The languages of the notes, those of few notes left out, most frequent first.
+    /// The languages of the notes, most frequent first.
     #[must_use]
     pub fn languages(&self) -> &[Language] {
         &self.0.languages
@@ -449,17 +443,17 @@ impl Discount {
     }
 }
 
-/// The languages worth asking in, most notes first, ties by their order.
-fn languages(segments: &[Arc<Segment>], n_notes: usize) -> Vec<Language> {
+/// The languages to ask in, most notes first, ties by their order.
+fn languages(segments: &[Arc<Segment>]) -> Vec<Language> {
     let mut counts: Vec<(u32, Language)> = Language::ALL
         .into_iter()
         .map(|language| {
             (segments.iter().map(|segment| segment.languages[language as usize]).sum(), language)
         })
-        .filter(|(n, _)| *n > 0 && f64::from(*n) >= MIN_LANGUAGE_SHARE * n_notes as f64)
+        .filter(|(n, _)| *n > 0)
         .collect();
     counts.sort_by_key(|(n, language)| (std::cmp::Reverse(*n), *language));
-    counts.into_iter().take(MAX_QUERY_LANGUAGES).map(|(_, language)| language).collect()
+    counts.into_iter().map(|(_, language)| language).collect()
 }
 
 /// A sum of frequencies as the whole number it is.

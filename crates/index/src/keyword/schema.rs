@@ -4,6 +4,8 @@
 //! `names` holds each name of a note as one term.
 //! `terms` is the note's own list of terms, read back when the note is ranked from or replaced.
 
+use std::collections::HashSet;
+
 use tantivy::schema::{
     BytesOptions, FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
@@ -14,7 +16,7 @@ use super::names::name_terms;
 use super::{Analyzer, LanguageChoice, Token, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 
 /// The name under which the index looks up [`Encoded`].
 const TOKENIZER: &str = "weft";
@@ -126,17 +128,16 @@ impl KeywordEncoder {
                 let is_word = token.kind == TokenKind::Word;
                 length += u64::from(is_word);
                 push(&token, texts, parts);
-                counts.add(token.number, is_word);
+                counts.add_token(&token);
             });
             end_part(analyzer, texts, parts);
         }
-        // A tag is found like any other word of the note, but is not counted again where the text has it.
-        for tag in &note.tags {
+        // A tag is found like any other word of the note, but is not counted again where it stands in the text.
+        let in_text = if note.tags.is_empty() { HashSet::new() } else { marked(note.body) };
+        for tag in note.tags.iter().filter(|tag| !in_text.contains(&tag.to_lowercase())) {
             analyzer.analyze(tag, language, |token| {
-                if !counts.contains(token.number) {
-                    push(&token, texts, parts);
-                    counts.add(token.number, token.kind == TokenKind::Word);
-                }
+                push(&token, texts, parts);
+                counts.add_token(&token);
             });
             end_part(analyzer, texts, parts);
         }
@@ -163,12 +164,24 @@ impl KeywordEncoder {
     }
 }
 
+/// What stands behind a `#` in `body`, in lower case; a tag that does is one of its words.
+fn marked(body: &str) -> HashSet<String> {
+    let is_of_tag = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    let behind = body.match_indices('#').map(|(at, _)| &body[at + 1..]);
+    let tags = behind.map(|rest| &rest[..rest.find(|c| !is_of_tag(c)).unwrap_or(rest.len())]);
+    tags.map(str::to_lowercase).collect()
+}
+
 /// Writes a token, or holds it back where it is a part of a compound.
 fn push(token: &Token<'_>, texts: &mut TermTexts, parts: &mut Vec<(u32, u32)>) {
     if token.kind == TokenKind::Part {
-        parts.push((token.number, token.position));
-    } else {
-        texts.push(token.term, token.position);
+        let numbers = [Some(token.number), token.plain.map(|plain| plain.number)];
+        parts.extend(numbers.into_iter().flatten().map(|number| (number, token.position)));
+        return;
+    }
+    texts.push(token.term, token.position);
+    if let Some(plain) = token.plain {
+        texts.push(plain.term, token.position);
     }
 }
 
@@ -217,8 +230,11 @@ impl Counts {
         count.is_word |= is_word;
     }
 
-    fn contains(&self, number: u32) -> bool {
-        self.counts.get(number as usize).is_some_and(|count| count.frequency > 0)
+    fn add_token(&mut self, token: &Token<'_>) {
+        self.add(token.number, token.kind == TokenKind::Word);
+        if let Some(plain) = token.plain {
+            self.add(plain.number, false);
+        }
     }
 
     /// The note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
@@ -321,7 +337,7 @@ mod tests {
     fn a_term_list_reads_back_in_order() {
         let note = KeywordDocument {
             title: "fern fernery",
-            body: "the fern of fooBar",
+            body: "the fern of fooBar #Shade #shades",
             tags: vec!["fern", "shade"],
             version: 1,
             aliases: Vec::new(),
@@ -337,12 +353,14 @@ mod tests {
         ))));
         let expected = [
             ("bar", 1, false),
-            ("fern", 2, true),
+            // Its tag counts like any other word of it.
+            ("fern", 3, true),
             ("ferneri", 1, true),
             ("foo", 1, false),
             ("foobar", 1, true),
             ("of", 1, false),
-            ("shade", 1, true),
+            // One of these is the tag.
+            ("shade", 2, true),
             ("the", 1, false),
         ];
         assert_eq!(

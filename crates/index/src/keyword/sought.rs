@@ -45,7 +45,8 @@ impl<'q> Sought<'q> {
         let mut analyze = |stretch: Range<usize>| {
             let offset = stretch.start;
             analyzer.analyze(&text[stretch], language, |token| {
-                if let Some(place) = self.place(token.term) {
+                let place = self.place(token.term);
+                if let Some(place) = place.or_else(|| self.place(token.plain?.term)) {
                     sink(place, token.start + offset..token.end + offset);
                 }
             });

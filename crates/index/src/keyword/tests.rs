@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use unicode_normalization::UnicodeNormalization as _;
 use weft_model::{NoteId, NoteSet};
 
 use super::*;
@@ -235,6 +236,125 @@ fn two_languages_live_in_one_index() {
 }
 
 /// What is a function word in one language tells in another.
+#[test]
+fn a_note_in_a_rare_language_is_found_by_its_own_words() {
+    let english = "The keepers of the lighthouse were writing long letters about storms, and nobody was answering them.";
+    let german = "Die alten Häuser an der Straße wurden im letzten Jahr von den Bürgern renoviert, weil die Leute es wollten.";
+    let mut notes = vec![("letters", english); 150];
+    notes.push(("Häuser", german));
+    let reader = reader(&notes);
+    for query in ["Häuser", "haus", "+Bürgern Jahr", "Strasse"] {
+        assert_eq!(found(&reader, query), [150], "{query}");
+    }
+    assert_eq!(found(&reader, "renoviert Jahr -Häuser"), [0; 0]);
+}
+
+/// What a keyboard without diacritics types finds what was written with them, and the other way round.
+#[test]
+fn diacritics_make_no_difference() {
+    let pairs = [
+        (
+            Language::English,
+            "Schrödinger résumé cliché Brontë soufflé Hermès élites touché pâtés Straße",
+        ),
+        (Language::German, "José René Citroën crème Müller Häuser Maßnahmen größer"),
+        (Language::French, "élevée aimées préférés théâtre garçons déjà naïve cœurs"),
+        (Language::Spanish, "educación acción corazón niños canciones públicas jamás"),
+        (Language::Portuguese, "informações coração católica avó pães"),
+        (Language::Italian, "città perché caffè libertà"),
+        (Language::Turkish, "çocuklar güneş ışık"),
+        (Language::OtherLatin, "żółty łódź"),
+    ];
+    for (language, words) in pairs {
+        let settings = KeywordSettings {
+            language: LanguageChoice::Fixed(language),
+            ..KeywordSettings::default()
+        };
+        for word in words.split(' ') {
+            let plain: String = word
+                .nfd()
+                .filter(|c| !unicode_normalization::char::is_combining_mark(*c))
+                .flat_map(|c| match c {
+                    'ß' => vec!['s', 's'],
+                    'œ' => vec!['o', 'e'],
+                    'ı' => vec!['i'],
+                    'ł' => vec!['l'],
+                    _ => vec![c],
+                })
+                .collect();
+            for (written, asked) in [(word, &*plain), (&plain, word)] {
+                let title = "zz";
+                let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+                take_in(&mut writer, [document(title, written), document(written, "qq")]);
+                let reader = writer.commit(1).unwrap();
+                for asked in [asked.to_owned(), asked.to_uppercase(), format!("+{asked}")] {
+                    assert_eq!(
+                        found_set(&reader, &asked),
+                        [0, 1],
+                        "{asked} in {written}, {language:?}"
+                    );
+                }
+                let query = reader.parse(asked, &QueryOptions::default()).unwrap();
+                let named = reader.mentions(&query).unwrap();
+                assert_eq!(named.len(), 1, "{asked} names {written}, {language:?}");
+            }
+        }
+    }
+    let signs = reader(&[
+        ("a", "5 \u{b5}m"),
+        ("b", "5 \u{3bc}m"),
+        ("c", "qzx\u{212a}vwk"),
+        ("d", "qzxKvwk"),
+    ]);
+    for (query, expected) in
+        [("\u{b5}m", [0, 1]), ("\u{3bc}m", [0, 1]), ("\u{39c}M", [0, 1]), ("qzxkvwk", [2, 3])]
+    {
+        assert_eq!(found_set(&signs, query), expected, "{query}");
+    }
+}
+
+#[test]
+fn a_tag_counts_as_often_as_it_says_and_the_text_beside_it() {
+    let scoring = Scoring { b: 0.0, ..Scoring::default() };
+    for (tags, expected) in [(1.5, [2.5, 1.5, 1.0, 1.5]), (0.0, [1.0, 0.0, 1.0, 0.0])] {
+        let settings =
+            KeywordSettings { scoring: Scoring { tags, ..scoring }, ..KeywordSettings::default() };
+        let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
+        let tagged = |title, body| KeywordDocument { tags: vec!["bakop"], ..document(title, body) };
+        take_in(
+            &mut writer,
+            [
+                tagged("one", "bakop here is some text"),
+                tagged("two", "nothing here is some text"),
+                document("three", "bakop here is some text"),
+                tagged("four", "#bakop here is some text"),
+            ],
+        );
+        let reader = writer.commit(1).unwrap();
+        let query = reader.parse("bakop", &QueryOptions::default()).unwrap();
+        let mut counts = [0.0; 4];
+        for hit in reader.search(&query, 10, &NoteSet::All).unwrap() {
+            // `score = idf · f · (k1 + 1) / (f + k1)` for notes of one length, over what it is at most.
+            let share = hit.score / query.attainable();
+            counts[hit.note.get() as usize] = scoring.k1 * share / (1.0 - share);
+        }
+        for (count, expected) in counts.into_iter().zip(expected) {
+            assert!((count - expected).abs() < 1e-6, "{tags}: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_long_phrase_is_read_to_its_end() {
+    let words: Vec<String> = (0..100).map(|at| format!("w{at}x")).collect();
+    let body: &'static str = words.join(" ").leak();
+    let reader = reader(&[("a", body)]);
+    let wrong = format!("{} wrong words here", words[..64].join(" "));
+    assert_eq!(found(&reader, &format!("+\"{wrong}\"")), [0; 0]);
+    assert_eq!(found(&reader, &format!("w1x -\"{wrong}\"")), [0]);
+    assert_eq!(found(&reader, &format!("+\"{body}\"")), [0]);
+}
+
 #[test]
 fn function_words_are_those_of_the_querys_language() {
     let english = "The house was insured in the spring, and they have not paid for a long time";
