@@ -139,11 +139,13 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
         .filter(|(start, end)| start < end)
         .map(|(start, end)| {
             let span = counter.span(start..end);
-            let inside = found.iter().filter(|found| start <= found.start && found.end <= end);
-            let matches = inside
-                .map(|found| counter.span(found.start..found.end))
-                .map(|at| (at.start, at.end))
-                .collect();
+            // Of a match that a snippet has no room for, its part is one.
+            let inside = found
+                .iter()
+                .map(|found| found.start.max(start)..found.end.min(end))
+                .filter(|inside| inside.start < inside.end);
+            let matches =
+                inside.map(|inside| counter.span(inside)).map(|at| (at.start, at.end)).collect();
             Snippet {
                 text: body[start..end].to_owned(),
                 start: span.start,
@@ -162,7 +164,7 @@ struct Windows<'b> {
     found: &'b [Match],
     /// What each word is worth.
     worths: &'b [f64],
-    /// Characters of a window at most, unless its match is longer.
+    /// Characters of a window at most.
     chars: usize,
     /// The best chunk.
     best: &'b Range<usize>,
@@ -200,10 +202,16 @@ impl Windows<'_> {
     /// The window of the match `first`, and what it is worth.
     fn cut(&self, first: usize) -> Candidate {
         let at = &self.found[first];
-        let start = start_before(self.body, at.start, self.chars / 4);
-        let end = end_after(self.body, start, self.chars).max(at.end);
+        let mut start = start_before(self.body, at.start, self.chars / 4);
+        let mut end = end_after(self.body, start, self.chars);
+        if end < at.end {
+            // It has more room without what stands before it, if not enough.
+            start = at.start;
+            end = end_after(self.body, start, self.chars);
+        }
         let mut counts = vec![0; self.worths.len()];
-        for inside in self.found[first..].iter().take_while(|other| other.end <= end) {
+        counts[at.term] = 1;
+        for inside in self.found[first..].iter().skip(1).take_while(|other| other.end <= end) {
             counts[inside.term] += 1;
         }
         Candidate { worth: self.worth(first, &counts), first, window: Some((start, end)) }
@@ -403,16 +411,19 @@ mod tests {
             found.sort_by_key(|found| found.start);
             let best = 0..best.index(body.len() + 1);
             let windows = Windows { body: &body, found: &found, worths: &[1.0, 1.0, 2.5], chars, best: &best };
-            let mut all: Vec<_> = (0..found.len())
+            let all: Result<Vec<_>, TestCaseError> = (0..found.len())
                 .map(|first| {
                     let (start, end) = windows.cut(first).window.expect("it is cut");
-                    let inside = |term| found[first..].iter().any(|at| at.end <= end && at.term == term);
+                    prop_assert!(body[start..end].chars().count() <= chars);
+                    let own = found[first].start;
+                    let inside = |term| found[first..].iter().any(|at| (at.end <= end || at.start == own) && at.term == term);
                     let worth = [1.0, 1.0, 2.5].iter().zip(0..).filter(|(_, term)| inside(*term));
                     let worth: f64 = worth.map(|(worth, _)| worth).sum();
                     let is_best = best.contains(&found[first].start);
-                    ((worth, is_best, Reverse(first)), (start, end))
+                    Ok(((worth, is_best, Reverse(first)), (start, end)))
                 })
                 .collect();
+            let mut all = all?;
             all.sort_by(|left, right| right.partial_cmp(left).expect("all are numbers"));
             let mut expected: Vec<(usize, usize)> = Vec::new();
             for (_, (start, end)) in all {

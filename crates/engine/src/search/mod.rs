@@ -19,7 +19,7 @@ use weft_index::keyword::{
     Language, MAX_MISTYPED, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
 };
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteId, NoteMap, Span};
+use weft_model::{NoteId, NoteMap, NoteSet, Span};
 
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile};
@@ -247,8 +247,13 @@ impl Engine {
         let passing = filtered.notes.clone().intersection(words.admitted().clone());
         let wanted = plain_words(query);
         if wanted.trim().is_empty() && !query.trim().is_empty() {
-            degraded
-                .push("query: it names nothing to look for; add words that need no `-`".to_owned());
+            let excludes = !matches!(words.admitted(), NoteSet::All);
+            let what = if excludes {
+                "it names nothing to look for; add words that need no `-`"
+            } else {
+                "it holds no word to look for"
+            };
+            degraded.push(format!("query: {what}"));
         }
         let unread_words = words.unread().words && *mode != SearchMode::Vector;
         let what = Unread { words: unread_words, ..words.unread() };
