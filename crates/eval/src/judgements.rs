@@ -54,7 +54,7 @@ pub enum ReadError {
     },
     /// A line that is no judgement.
     #[error(
-        "line {line}: it is neither `query <tab> document <tab> grade` nor TREC's `query 0 document grade`"
+        "line {line}: it is neither `query <tab> document <tab> grade` nor TREC's `query 0 document grade`, with a whole number up to {MAX_GRADE}"
     )]
     Judgement {
         /// Which line, from 1.
@@ -147,10 +147,13 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty())
 }
 
+/// The highest grade: a gain of 2^grade must stay a number, of which others tell something beside it.
+const MAX_GRADE: u32 = 30;
+
 fn judgement(line: &str) -> Option<(&str, &str, u32)> {
     let grade = |text: &str| text.trim().parse::<i64>().ok();
     // TREC knows grades below 0 for spam; they are as wrong as 0.
-    let sound = |grade: i64| u32::try_from(grade.max(0)).ok();
+    let sound = |grade: i64| u32::try_from(grade.max(0)).ok().filter(|grade| *grade <= MAX_GRADE);
     let mut columns: Vec<&str> = line.split('\t').collect();
     if columns.len() == 1 {
         columns = line.split_whitespace().collect();

@@ -76,7 +76,10 @@ impl Measures {
 
 fn gain(grades: &[u32]) -> f64 {
     let gains = grades.iter().take(NDCG_CUT).zip(2_u32..);
-    gains.map(|(grade, rank)| (f64::from(*grade).exp2() - 1.0) / f64::from(rank).log2()).sum()
+    let gain =
+        |(grade, rank): (&u32, u32)| (f64::from(*grade).exp2() - 1.0) / f64::from(rank).log2();
+    // Not a sum, which is -0 of nothing.
+    gains.map(gain).fold(0.0, |sum, gain| sum + gain)
 }
 
 #[cfg(test)]

@@ -5,11 +5,17 @@ use std::fmt::Write as _;
 use crate::column;
 
 /// The lines of one query in TREC's form: `query Q0 document rank score tag`, with each name as a [`column()`].
+///
+/// Other tools order by score, some in 32 bits, and put equals in an order of their own: so a score that does not fall there is put as little below the one above it as does.
 #[must_use]
+#[expect(clippy::cast_possible_truncation, reason = "it is what others do to it")]
 pub fn run_lines(query: &str, ranking: &[(String, f64)], tag: &str) -> String {
     let (query, tag) = (column(query), column(tag));
     let mut lines = String::new();
+    let mut above = f32::INFINITY;
     for (rank, (document, score)) in (1..).zip(ranking) {
+        let score = if (*score as f32) < above { *score } else { f64::from(above.next_down()) };
+        above = score as f32;
         let _ = writeln!(lines, "{query} Q0 {} {rank} {score} {tag}", column(document));
     }
     lines
@@ -28,6 +34,20 @@ mod tests {
         assert_eq!(
             run_lines("q 1", &ranking, "full"),
             "q%201 Q0 a%20b 1 0.5 full\nq%201 Q0 c 2 0.25 full\n"
+        );
+    }
+
+    #[test]
+    fn equals_keep_their_order_by_score_alone() {
+        let scores = [0.5, 0.5, 0.5 - 1e-12, 0.25, 0.25, 0.0, 0.0, -1.0];
+        let ranking: Vec<(String, f64)> = ('a'..).map(String::from).zip(scores).collect();
+        let lines = run_lines("q", &ranking, "full");
+        let told: Vec<f32> =
+            lines.lines().map(|line| line.split(' ').nth(4).unwrap().parse().unwrap()).collect();
+        assert_eq!(told.len(), scores.len());
+        assert!(told.is_sorted_by(|above, below| above > below), "{told:?}");
+        assert!(
+            told.iter().zip(scores).all(|(told, score)| (f64::from(*told) - score).abs() < 1e-6)
         );
     }
 
