@@ -107,7 +107,8 @@ impl Class {
         {
             return Self::Extend;
         }
-        if matches!(c, '\u{1f300}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}') {
+        if matches!(c, '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f300}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}')
+        {
             return Self::Pictograph;
         }
         if !c.is_alphanumeric() {
