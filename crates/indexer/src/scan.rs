@@ -31,7 +31,7 @@ use weft_model::text::nfc;
 
 pub use area::Area;
 use area::{Part, spelled};
-pub use place::{Refusal, note_path, place};
+pub use place::{Placed, Refusal, note_path, place};
 
 use crate::files::is_beside;
 use crate::in_order::in_order;
@@ -150,8 +150,8 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, Sca
         let mut inner = Vec::new();
         for folders in level.chunks(FOLDERS_AT_ONCE) {
             for (folder, listing) in folders.iter().zip(list(folders)) {
-                match listing {
-                    Ok(listing) => inner.extend(walk.folder(folder, listing)),
+                match listing.and_then(|listing| walk.folder(folder, listing)) {
+                    Ok(folders) => inner.extend(folders),
                     Err(source) if folder.path == walk.root => {
                         return Err(ScanError::Read { path: walk.root, source });
                     }
@@ -413,9 +413,9 @@ impl Walk {
         &mut self,
         folder: &Folder,
         (listing, seen): (Listing, Vec<std::io::Result<Seen>>),
-    ) -> Vec<Folder> {
+    ) -> std::io::Result<Vec<Folder>> {
         self.entangled |= listing.entangled;
-        let rules = self.rules(folder, listing.rules);
+        let rules = self.rules(folder, listing.rules)?;
         let mut inner = Vec::new();
         for (named, seen) in listing.names.into_iter().zip(seen) {
             let (path, is_link) = (&named.path, named.is_link());
@@ -447,7 +447,7 @@ impl Walk {
                 Ok(Seen::Other) | Err(_) => {}
             }
         }
-        inner
+        Ok(inner)
     }
 
     /// The folder `named`, unless it is kept out.
@@ -532,23 +532,37 @@ impl Walk {
         self.skip(&loser.file, false, reason, true);
     }
 
-    /// The rules that hold within `folder`.
-    fn rules(&mut self, folder: &Folder, listed: RulesListed) -> Option<Arc<Rules>> {
+    /// The rules that hold within `folder`; fails where some are there that cannot be read, since what they keep out must stay out.
+    fn rules(
+        &mut self,
+        folder: &Folder,
+        listed: RulesListed,
+    ) -> std::io::Result<Option<Arc<Rules>>> {
         let mut any = false;
-        let files = std::array::from_fn(|kind| {
-            let path = folder.path.join(RULE_FILES[kind]);
-            if !listed[kind] || !path.is_file() {
-                return Gitignore::empty();
+        let mut files = [const { Gitignore::empty }; RULE_FILES.len()].map(|empty| empty());
+        for ((rules, name), _) in
+            files.iter_mut().zip(RULE_FILES).zip(listed).filter(|(_, is_listed)| *is_listed)
+        {
+            let path = folder.path.join(name);
+            if !path.is_file() {
+                continue;
             }
+            // The library passes over what it cannot read.
+            std::fs::read(&path).map_err(|error| {
+                let reason = format!("its rules in `{name}` cannot be read: {error}");
+                std::io::Error::new(error.kind(), reason)
+            })?;
             any = true;
-            let (rules, error) = Gitignore::new(&path);
+            // A change of what it leads to is announced under another path.
+            self.entangled |= path.is_symlink();
+            let (found, error) = Gitignore::new(&path);
             if let Some(error) = error {
                 self.skip(&path, false, format!("not all of its rules can be used: {error}"), true);
             }
-            rules
-        });
+            *rules = found;
+        }
         let above = folder.rules.clone();
-        if any { Some(Arc::new(Rules { above, files })) } else { above }
+        Ok(if any { Some(Arc::new(Rules { above, files })) } else { above })
     }
 
     /// The rule that keeps `path` out, as a reason.

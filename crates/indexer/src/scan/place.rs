@@ -12,6 +12,15 @@ use super::{Folder, NOT_LISTED, Rules, ScanError, ScanOptions, Walk, hidden, is_
 /// Why a note cannot be written at a path: one sentence for a person.
 pub type Refusal = String;
 
+/// Where the file of a path lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// As it is named, which may be a link.
+    pub named: PathBuf,
+    /// Behind all links.
+    pub real: PathBuf,
+}
+
 /// Reads `path` as a note's path in a vault: `/` between segments, NFC, a Markdown extension.
 pub fn note_path(path: &str) -> Result<NotePath, Refusal> {
     let path = nfc(path);
@@ -48,20 +57,21 @@ pub fn place(
     root: &Path,
     options: &ScanOptions,
     path: &NotePath,
-) -> Result<Result<PathBuf, Refusal>, ScanError> {
+) -> Result<Result<Placed, Refusal>, ScanError> {
     let mut walk = Walk::new(root, options)?;
+    let unreadable = |source| ScanError::Read { path: root.to_owned(), source };
     let mut folder = Folder::top(walk.root.clone(), Part::All);
     let names: Vec<&str> = path.as_str().split('/').collect();
     let (name, folders) = names.split_last().map_or(("", &[][..]), |(name, rest)| (*name, rest));
     for name in folders {
-        let rules = walk.rules(&folder, NOT_LISTED);
+        let rules = walk.rules(&folder, NOT_LISTED).map_err(unreadable)?;
         let inner = spelled_as(&folder.path, name);
         if let Some(rule) = walk.kept_out(&inner, true, rules.as_deref()) {
             return Ok(Err(format!("`{path}` would not be read: {rule}")));
         }
         folder = Folder { path: inner, rules, ..folder };
     }
-    let rules = walk.rules(&folder, NOT_LISTED);
+    let rules = walk.rules(&folder, NOT_LISTED).map_err(unreadable)?;
     let file = spelled_as(&folder.path, name);
     if let Some(rule) = not_read(&walk, &file, rules.as_deref()) {
         return Ok(Err(format!("`{path}` would not be read: {rule}")));
@@ -71,7 +81,7 @@ pub fn place(
         Err(_) if file.is_symlink() => {
             return Ok(Err(format!("`{path}` is a symbolic link that leads nowhere")));
         }
-        Err(_) => file,
+        Err(_) => file.clone(),
     };
     let nearest = real.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     let Some((nearest, _)) = nearest.filter(|(_, above)| above.starts_with(&walk.root)) else {
@@ -82,7 +92,7 @@ pub fn place(
     }
     Ok(match impossible(nearest, &real) {
         Some(reason) => Err(format!("`{path}` {reason}")),
-        None => Ok(real),
+        None => Ok(Placed { named: file, real }),
     })
 }
 

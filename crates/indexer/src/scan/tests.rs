@@ -165,6 +165,45 @@ mod unix {
     }
 
     #[test]
+    fn what_rules_keep_out_stays_out_while_they_cannot_be_read() {
+        let root = vault(&[
+            ("a.md", ""),
+            ("in/secret.md", ""),
+            ("in/.weftignore", "secret.md\n"),
+            ("in/deep/b.md", ""),
+        ]);
+        assert_eq!(look(&root, &ScanOptions::default()).0, ["a.md", "in/deep/b.md"]);
+        let rules = root.path().join("in/.weftignore");
+        std::fs::remove_file(&rules).expect("it is there");
+        // A file that opens and cannot be read, not by root either.
+        if !Path::new("/proc/self/mem").is_file() {
+            return;
+        }
+        symlink("/proc/self/mem", &rules).expect("a link");
+        let all = scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("a scan");
+        let paths: Vec<&str> = all.found.iter().map(|found| found.path.as_str()).collect();
+        assert_eq!(paths, ["a.md"]);
+        let [skipped] = &all.skipped[..] else { panic!("{:?}", all.skipped) };
+        assert!(skipped.failed && skipped.path == "in/");
+        let begins = "it cannot be read: its rules in `.weftignore` cannot be read: ";
+        assert!(skipped.reason.starts_with(begins), "{}", skipped.reason);
+        symlink("/proc/self/mem", root.path().join(".gitignore")).expect("a link");
+        let error = scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect_err("no scan");
+        assert!(error.to_string().contains("its rules in `.gitignore`"), "{error}");
+    }
+
+    #[test]
+    fn rules_behind_a_link_may_change_under_another_path() {
+        let root = vault(&[("a.md", ""), ("rules/shared.txt", "a.md\n"), ("b.md", "")]);
+        let entangled =
+            || scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("a scan").entangled;
+        assert!(!entangled());
+        symlink("rules/shared.txt", root.path().join(".weftignore")).expect("a link");
+        assert!(entangled());
+        assert_eq!(look(&root, &ScanOptions::default()).0, ["b.md"]);
+    }
+
+    #[test]
     fn a_root_may_be_a_link() {
         let root = vault(&[("a/x.md", "text")]);
         let other = vault(&[]);
@@ -394,7 +433,7 @@ fn a_note_may_be_written_where_a_scan_reads_it() {
         let outcome = note_path(path)
             .and_then(|path| place(root.path(), &options, &path).expect("the root can be read"));
         match (outcome, refused) {
-            (Ok(file), None) => assert!(file.ends_with(path), "{path}: {}", file.display()),
+            (Ok(at), None) => assert!(at.named == at.real && at.real.ends_with(path), "{at:?}"),
             (Err(reason), Some(part)) => assert!(reason.contains(part), "{path}: {reason}"),
             (outcome, _) => panic!("{path}: {outcome:?}"),
         }
@@ -420,5 +459,6 @@ fn a_note_is_not_written_through_a_link_that_leaves_the_vault() {
         assert!(at(path).is_err(), "{path}");
     }
     let real = root.path().canonicalize().expect("it is there");
-    assert_eq!(at("in/x.md"), Ok(real.join("a/x.md")));
+    let (named, real) = (real.join("in/x.md"), real.join("a/x.md"));
+    assert_eq!(at("in/x.md"), Ok(Placed { named, real }));
 }

@@ -36,6 +36,8 @@ struct Spot {
     path: NotePath,
     /// Where it really lies.
     file: PathBuf,
+    /// As it is named, which may be a link.
+    named: PathBuf,
 }
 
 /// A file whose links are to be rewritten.
@@ -137,7 +139,12 @@ impl Prospect {
         });
         let is_there = is_dotted(name) || files.any(|file| file.exists());
         let now = relative(folders[1], &target);
-        let now = if name.starts_with("./") { dotted(now) } else { now };
+        // What led nowhere must not lead to a note of that name.
+        let means_note = || {
+            let target = Target { name: now.clone(), syntax: *syntax };
+            self.after.target_from(&target, id).note.is_some_and(|note| self.after.is_note(note))
+        };
+        let now = if name.starts_with("./") || means_note() { dotted(now) } else { now };
         (is_there && !target.is_empty() && segments(folders[1], name).join("/") != target)
             .then_some(now)
     }
@@ -299,8 +306,8 @@ impl Writer {
     fn delete(&mut self, name: &str, expected: Expected) -> Result<Wrote, WriteError> {
         let spot = self.spot_of_note(name)?;
         check(&spot.path, bytes_at(&spot.path, &spot.file)?.as_deref(), expected)?;
-        // One that went by itself is no error: the look will see that.
-        self.files.remove(&spot.file).map_err(|error| refused(&spot, error))?;
+        // One that went by itself is no error: the look will see that. Of a link, what it leads to stays.
+        self.files.remove(&spot.named).map_err(|error| refused(&spot, error))?;
         self.wrote(&spot, std::slice::from_ref(&spot.path), false, Vec::new())
     }
 
@@ -316,6 +323,15 @@ impl Writer {
             self.rescan(Rescan::default())?;
         }
         let from = self.spot_of_note(name)?;
+        if from.named.is_symlink() {
+            let root = &self.vaults[from.at].root;
+            let target = from.file.strip_prefix(root).unwrap_or(&from.file).display();
+            let reason = format!(
+                "`{}` is a symbolic link to `{target}`; move that note, or the link by hand",
+                from.path
+            );
+            return Err(WriteError::Invalid { field: "name", reason });
+        }
         let to = self.spot(from.at, "to", self.within(from.at, "to", to)?)?;
         let bytes = bytes_at(&from.path, &from.file)?;
         check(&from.path, bytes.as_deref(), expected)?;
@@ -346,7 +362,8 @@ impl Writer {
         };
         self.intend(Some(&moving))?;
         if let Err(error) = self.files.rename(&from.file, &to.file) {
-            let is_untouched = from.file.is_file() && matches!(to.file.try_exists(), Ok(false));
+            // Where nobody can see it, nobody can have put it.
+            let is_untouched = from.file.is_file() && !matches!(to.file.try_exists(), Ok(true));
             // What is half done is finished before the next move, or at the next start.
             if is_untouched || error.kind() == ErrorKind::AlreadyExists {
                 self.intend(None)?;
@@ -453,6 +470,7 @@ impl Writer {
             let path = entry.note.path.clone();
             let placed = scan::place(&root, &self.settings.scan, &path);
             let file = placed.map_err(|error| self.unreadable(from.at, &error))?.ok();
+            let file = file.map(|placed| placed.real);
             let bytes = file.as_ref().map(|file| bytes_at(&path, file)).transpose()?.flatten();
             let (Some(file), Some(bytes)) = (file, bytes) else {
                 left.extend(prospect.losing(id));
@@ -570,7 +588,8 @@ impl Writer {
         let path = scan::note_path(path).map_err(invalid)?;
         let placed = scan::place(&vault.root, &self.settings.scan, &path);
         let file = placed.map_err(|error| self.unreadable(at, &error))?.map_err(invalid)?;
-        Ok(Spot { at, vault: vault.id, path, file })
+        let scan::Placed { named, real: file } = file;
+        Ok(Spot { at, vault: vault.id, path, file, named })
     }
 
     /// The name of a vault and the path in it, where several are served and `path` begins with that name.

@@ -186,6 +186,27 @@ fn a_move_to_where_no_file_can_be_is_refused_and_stands_before_no_other() {
     move_to(&indexer, "moss", "bog/moss.md").expect("a move");
 }
 
+#[cfg(unix)]
+#[test]
+fn what_a_link_leads_to_is_neither_deleted_nor_moved_with_it() {
+    let place = Place::new(&[("sub/real.md", b"real amber\n"), ("ref.md", b"[[sub/real]]\n")]);
+    let at = |path: &str| place.vault().join(path);
+    std::os::unix::fs::symlink("sub/real.md", at("alias.md")).expect("a link");
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let error = move_to(&indexer, "alias.md", "moved.md").expect_err("a link");
+    assert_eq!(
+        error.to_string(),
+        "`name`: `alias.md` is a symbolic link to `sub/real.md`; move that note, or the link by hand"
+    );
+    assert!(at("alias.md").is_symlink() && at("sub/real.md").is_file() && !at("moved.md").exists());
+    let (name, expected) = ("alias.md".to_owned(), Expected::Anything);
+    indexer.write(Write::Delete { name, expected }).expect("deleted");
+    assert!(!at("alias.md").is_symlink() && at("sub/real.md").is_file());
+    let notes = indexer.reader().snapshot().notes.clone();
+    assert!(notes.find("alias.md").note.is_none() && notes.find("sub/real").note.is_some());
+}
+
 #[test]
 fn notes_are_named_by_what_their_files_are_called() {
     let names = [" lead.md", "trail .md", "back\\slash.md", "plain.md"];
@@ -403,6 +424,20 @@ fn links_lead_after_a_move_where_they_led() {
                 ("dir/Old.md", 1, 0),
                 ("s.md", 3, 0),
             ],
+        },
+        Moved {
+            name: "links that led nowhere, and would lead to a note of that name",
+            from: "d1/note.md",
+            to: "Dir/sub/note.md",
+            files: &[
+                (
+                    "Dir/sub/note.md",
+                    "[later](../Dir/sub/index.md) [[../Dir/sub/index]]",
+                    "[later](./index.md) [[./index]]",
+                ),
+                ("index.md", "", ""),
+            ],
+            links: &[("Dir/sub/note.md", 2, 0)],
         },
         Moved {
             name: "names that the moved note would take",
