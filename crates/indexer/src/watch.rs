@@ -116,7 +116,6 @@ impl Watch {
             Ok(watcher) => (Self { state: WatchState::Announced, _watcher: Some(watcher) }, None),
             Err(error) => {
                 let root = root.display();
-                tracing::warn!(%error, %root, "changes are not announced");
                 let (state, then) = match mode {
                     WatchMode::Auto => (WatchState::Polled, "its files are looked at instead"),
                     WatchMode::Native | WatchMode::Poll => (

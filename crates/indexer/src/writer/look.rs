@@ -23,6 +23,9 @@ use crate::{IndexError, Rescan, VaultSettings};
 /// Changes that are published before a look is over, at least.
 const CHANGES_PER_BATCH: usize = 8192;
 
+/// How long after a vault could not be watched that is tried again.
+const REWATCH: Duration = Duration::from_secs(60);
+
 /// A burst of changes is read after this many times the quiet that ends one, even if it goes on.
 const MAX_BURST: u32 = 4;
 
@@ -64,6 +67,8 @@ pub(super) struct Watched {
     identity: Option<(u64, u64)>,
     /// Whether it may not be watched any more, or not all of it.
     unwatched: bool,
+    /// When to try anew to watch it, after that failed.
+    rewatch_at: Option<Instant>,
     /// When to see whether it is still there, or to look at all files where nothing is announced.
     poll_at: Option<Instant>,
     /// When to look at all files although changes are announced.
@@ -86,6 +91,7 @@ impl Watched {
             entangled: false,
             identity: None,
             unwatched: false,
+            rewatch_at: None,
             poll_at: None,
             sweep_at: None,
             retry_at: None,
@@ -198,6 +204,8 @@ impl Writer {
 
     /// Sees whether a vault is where it was; true where all its files are to be looked at.
     fn poll(&mut self, at: usize) -> bool {
+        let vault = &mut self.vaults[at];
+        vault.unwatched |= vault.rewatch_at.is_some_and(|due| due <= Instant::now());
         let is_other = self.find(at);
         let vault = &mut self.vaults[at];
         vault.poll_at = Some(Instant::now() + self.settings.watch.poll());
@@ -518,7 +526,14 @@ impl Writer {
             }
             WatchState::Off => None,
         };
-        self.board.lock().watching.insert(vault.id, Watching { state: watch.state, notice });
+        vault.rewatch_at = notice.as_ref().map(|_| Instant::now() + REWATCH);
+        let watching = Watching { state: watch.state, notice: notice.clone() };
+        let before = self.board.lock().watching.insert(vault.id, watching);
+        if let Some(notice) =
+            notice.filter(|new| before.is_none_or(|it| it.notice.as_ref() != Some(new)))
+        {
+            tracing::warn!("{notice}");
+        }
         vault.watch = watch;
     }
 }
