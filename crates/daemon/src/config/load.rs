@@ -533,6 +533,9 @@ mod tests {
             assert_eq!(Vault { name: None, root: root.clone() }.name(), expected, "{root:?}");
         }
         assert_eq!(Vault { name: Some("mine".into()), root: at("notes") }.name(), "mine");
+        for name in ["\u{fc}notes", "u\u{308}notes"] {
+            assert_eq!(Vault { name: None, root: at(name) }.name(), "\u{fc}notes", "as links are");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use weft_indexer::embed::{EmbeddingSettings, RemoteSettings};
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::ScanOptions;
 use weft_indexer::{FuseOptions, IndexSettings, WatchOptions};
+use weft_model::text::nfc;
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
 use super::Problem;
@@ -212,7 +213,8 @@ impl Vault {
         let of = |folder: &Path| Some(folder.file_name()?.to_str()?.to_owned());
         let real = || of(&self.root.canonicalize().ok()?);
         let name = self.name.clone().or_else(|| of(&self.root)).or_else(real);
-        name.unwrap_or_else(|| "vault".to_owned())
+        // As links and paths are compared.
+        name.map_or_else(|| "vault".to_owned(), |name| nfc(&name))
     }
 }
 

@@ -25,12 +25,16 @@ enum Place {
 }
 
 impl PathMatch {
-    /// A name that a note or folder has is that, whatever it would be as a glob or with a vault in front. Cost: `O(notes)` for one that might be either.
+    /// A name that a note or folder has is that, whatever it would be as a glob or with a vault in front; `vault:` is all of a vault. Cost: `O(notes)` for one that might be either.
     ///
     /// Fails on a glob that is none.
     pub(super) fn new(path: &str, snapshot: &Snapshot) -> Result<Self, EngineError> {
         let literally = |vault, path| Self { vault, place: Place::Under(bare(path)) };
-        let abroad = snapshot.notes.abroad(path);
+        let abroad = snapshot.notes.abroad(path).or_else(|| {
+            let name = path.strip_suffix(':')?;
+            let (vault, _) = snapshot.notes.vaults().find(|(_, info)| info.name == name)?;
+            Some((vault, ""))
+        });
         if !path.contains(GLOB_SIGNS) && abroad.is_none() {
             return Ok(literally(None, path));
         }

@@ -134,6 +134,8 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
         ("proj/b", &[], 1),
         ("*.txt", &[], 1),
         ("vault:proj", &["proj/a"], 0),
+        ("vault:", &["proj/a", "vault:x/b", "what?", "x [old]/gamma", "x o/gamma"], 0),
+        ("other:", &[], 1),
         ("vault:*o*/*.md", &["proj/a", "x [old]/gamma", "x o/gamma"], 0),
         ("vault:x [old]/", &["x [old]/gamma"], 0),
         ("vault:x", &["vault:x/b"], 0),
