@@ -36,7 +36,9 @@ class Weft:
             credentials = grpc.ssl_channel_credentials()
             channel = grpc.secure_channel(address.removeprefix("https://"), credentials)
         else:
-            channel = grpc.insecure_channel(address.removeprefix("http://"))
+            # Over a socket gRPC would name the path as the host, which HTTP/2 does not allow.
+            options = [("grpc.default_authority", "localhost")] if address.startswith("unix:") else []
+            channel = grpc.insecure_channel(address.removeprefix("http://"), options)
         self.channel = channel
         if token:
             channel = grpc.intercept_channel(channel, _Token(token))
