@@ -72,7 +72,9 @@ pub const MODEL: &str = "model.json";
 pub struct Store {
     root: PathBuf,
     disk: Disk,
-    _lock: std::fs::File,
+    lock: std::fs::File,
+    /// Where this process can be asked; empty where it cannot.
+    address: String,
     /// Generations below this one may have been published; nothing where that cannot be told.
     issued: Option<u64>,
 }
@@ -221,6 +223,54 @@ fn clear(disk: &Disk, root: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Locks the store at `root`, and writes into the lock where its holder can be asked.
+fn locked(root: &Path, address: &str) -> Result<std::fs::File, StoreError> {
+    let path = root.join(LOCK);
+    let mut options = std::fs::File::options();
+    let mut lock = options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(StoreError::io("open", &path))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = lock.read_to_string(&mut holder);
+            let holder = Some(holder.trim().to_owned()).filter(|holder| !holder.is_empty());
+            return Err(StoreError::Locked { store: root.to_owned(), holder });
+        }
+        Err(std::fs::TryLockError::Error(source)) => {
+            return Err(StoreError::Io { action: "lock", path, source });
+        }
+    }
+    let write = |lock: &mut std::fs::File| {
+        lock.set_len(0)?;
+        lock.rewind()?;
+        lock.write_all(address.as_bytes())
+    };
+    write(&mut lock).map_err(StoreError::io("write", &path))?;
+    Ok(lock)
+}
+
+/// Whether the lock in its place is this one: nobody took the store away, or put another there.
+fn is_in_place(lock: &std::fs::File, root: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let number = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
+        let placed = std::fs::metadata(root.join(LOCK)).map(number);
+        placed.is_ok_and(|placed| lock.metadata().is_ok_and(|own| number(own) == placed))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = lock;
+        root.join(LOCK).exists()
+    }
+}
+
 impl Store {
     /// Opens or creates the folder `root` on `disk` and locks it; `address` tells others where this process can be asked.
     ///
@@ -231,40 +281,15 @@ impl Store {
             return Err(StoreError::NoStore { folder: root.to_owned() });
         }
         disk.create_private_folder(root).map_err(StoreError::io("create", root))?;
-        let path = root.join(LOCK);
-        let mut options = std::fs::File::options();
-        let mut lock = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(StoreError::io("open", &path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = lock.read_to_string(&mut holder);
-                let holder = Some(holder.trim().to_owned()).filter(|holder| !holder.is_empty());
-                return Err(StoreError::Locked { store: root.to_owned(), holder });
-            }
-            Err(std::fs::TryLockError::Error(source)) => {
-                return Err(StoreError::Io { action: "lock", path, source });
-            }
-        }
-        let write = |lock: &mut std::fs::File| {
-            lock.set_len(0)?;
-            lock.rewind()?;
-            lock.write_all(address.unwrap_or_default().as_bytes())
-        };
-        write(&mut lock).map_err(StoreError::io("write", &path))?;
+        let address = address.unwrap_or_default().to_owned();
+        let lock = locked(root, &address)?;
         clear(disk, root)?;
         let issued = match number::read(&root.join(ISSUED)) {
             Ok(issued) => issued,
             Err(StoreError::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
-        let store = Self { root: root.to_owned(), disk: disk.clone(), _lock: lock, issued };
+        let store = Self { root: root.to_owned(), disk: disk.clone(), lock, address, issued };
         // What cannot be removed takes room and does no harm.
         let folders = [root.to_owned(), store.keyword_folder()].into_iter();
         let _ = store.sweep(folders.chain(shelf::folders(root)));
@@ -359,8 +384,25 @@ impl Store {
         Spill::new(self.disk.clone(), self.root.clone())
     }
 
+    /// Makes sure that the folder is still this process's own: locks it again where it was deleted.
+    ///
+    /// Fails with [`StoreError::Locked`] where another process has taken the place meanwhile; nothing may be written then.
+    pub fn hold(&mut self) -> Result<(), StoreError> {
+        if !is_in_place(&self.lock, &self.root) {
+            let root = &self.root;
+            self.disk.create_private_folder(root).map_err(StoreError::io("create", root))?;
+            self.lock = locked(root, &self.address)?;
+            // What it said of earlier generations went as well.
+            self.issued = None;
+        }
+        Ok(())
+    }
+
     /// Makes sure that `generation` was never published by an earlier run and will not be by a later one.
+    ///
+    /// Fails where another process [holds](Self::hold) the folder.
     pub fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
+        self.hold()?;
         if self.issued.is_some_and(|issued| generation < issued) {
             return Ok(());
         }

@@ -39,6 +39,11 @@ impl Writer {
 
     /// Sees whether another program touched the files that answers are read from, and makes anew what is damaged.
     pub(super) fn tend_store(&mut self) {
+        let held = self.store.as_mut().map_or(Ok(()), |store| store.hold());
+        if let Err(error) = held {
+            // Another process writes there now.
+            return self.note(Err(error.into()));
+        }
         let notes = self.check_notes(false);
         let words = self.check_words(false);
         let vectors = self.check_vectors(false);

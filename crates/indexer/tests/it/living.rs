@@ -126,6 +126,35 @@ fn a_second_writer_is_refused_and_told_whom_to_ask() {
 }
 
 #[test]
+fn a_store_that_was_deleted_under_its_writer_has_one_writer_again() {
+    let place = Place::new(FILES);
+    let open = |address| Indexer::open(place.settings(), None, Some(address));
+    let first = open("first").expect("an index");
+    first.flush().expect("a generation");
+    let holder = |outcome: Result<u64, IndexError>| match outcome {
+        Err(IndexError::Store(StoreError::Locked { holder, .. })) => holder.unwrap_or_default(),
+        other => panic!("{other:?}"),
+    };
+    // What is being written down may come in between.
+    let remove = || while std::fs::remove_dir_all(place.store()).is_err() {};
+    // Whoever comes first has it: the one that was there, with its next edit.
+    remove();
+    place.write("lichen.md", b"# Lichen\ncrusty\n");
+    first.rescan(Rescan::default()).expect("a generation");
+    assert_eq!(holder(open("second").map(|_| 0)), "first");
+    // Or another: then the first writes no more, and says why.
+    remove();
+    let second = open("second").expect("an index");
+    second.flush().expect("a generation");
+    place.write("moss.md", b"# Moss\nwet\n");
+    assert_eq!(holder(first.rescan(Rescan::default())), "second");
+    assert_eq!(uris(&search(&second, "crusty", SearchMode::Keyword)), ["lichen"]);
+    second.stop();
+    first.rescan(Rescan::default()).expect("the lock went with its holder");
+    assert_eq!(uris(&search(&first, "wet", SearchMode::Keyword)), ["moss"]);
+}
+
+#[test]
 fn damage_to_any_file_of_the_store_is_healed_from_the_vault() {
     let place = Place::new(FILES);
     let embedder = FakeEmbedder::new();
