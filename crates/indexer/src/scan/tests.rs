@@ -174,7 +174,7 @@ mod unix {
         ]);
         assert_eq!(look(&root, &ScanOptions::default()).0, ["a.md", "in/deep/b.md"]);
         let rules = root.path().join("in/.weftignore");
-        std::fs::remove_file(&rules).expect("it is there");
+        fs::remove_file(&rules).expect("it is there");
         // A file that opens and cannot be read, not by root either.
         if !Path::new("/proc/self/mem").is_file() {
             return;
