@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use unicode_normalization::UnicodeNormalization as _;
 use weft_model::{NoteId, NoteSet};
 
 use super::*;
 use crate::disk::{self, Disk, Gate};
+
+mod languages;
 
 /// A note of a test: title and body.
 type Text = (&'static str, &'static str);
@@ -179,140 +180,6 @@ fn requirements_and_exclusions_admit_notes() {
     assert!(reader.scores(&lone, &notes).unwrap()[0] > 0.0, "let in for once");
 }
 
-/// A query is read in the endings of the languages that are there, and of no others.
-#[test]
-fn a_language_goes_with_its_last_note() {
-    let settings =
-        KeywordSettings { merge_factor: 9, max_deleted_share: 1.0, ..KeywordSettings::default() };
-    let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
-    let english = "The ferns were growing in the shade of the old houses for a long time";
-    let russian = "Папоротники росли в тени старых домов, и они давно не были политы водой";
-    take_in(&mut writer, [english, russian, russian].map(|body| document("", body)));
-    let languages = writer.commit(1).unwrap().languages().to_vec();
-    assert_eq!(languages, [Language::Russian, Language::English]);
-    for (generation, note, expected) in
-        [(2, 1, &[Language::English, Language::Russian][..]), (3, 2, &[Language::English])]
-    {
-        writer.delete(NoteId::new(note)).unwrap();
-        let reader = writer.commit(generation).unwrap();
-        assert_eq!(reader.languages(), expected);
-        assert_eq!(
-            reader.mean_length().to_bits(),
-            indexed(settings, &[("", english), ("", russian)][..expected.len()])
-                .mean_length()
-                .to_bits()
-        );
-    }
-}
-
-#[test]
-fn two_languages_live_in_one_index() {
-    let reader = reader(&[
-        (
-            "Farne",
-            "Die Farne wachsen im Schatten der alten Häuser, und sie sind schon lange nicht mehr gegossen worden",
-        ),
-        (
-            "Ferns",
-            "The ferns were growing in the shade of the old houses, and they have not been watered for a long time",
-        ),
-        (
-            "Папоротники",
-            "Папоротники росли в тени старых домов, и они давно не были политы водой, но это не беда",
-        ),
-    ]);
-    assert_eq!(reader.languages(), [Language::English, Language::German, Language::Russian]);
-    for (query, expected) in
-        [("Haus", 0), ("Häuser", 0), ("house", 1), ("grow", 1), ("gewachsen", 0), ("папоротник", 2)]
-    {
-        let expected: &[u32] = if query == "gewachsen" { &[] } else { &[expected] };
-        assert_eq!(found(&reader, query), expected, "{query}");
-    }
-    let fixed = KeywordSettings {
-        language: LanguageChoice::Fixed(Language::OtherLatin),
-        ..KeywordSettings::default()
-    };
-    assert!(found(&indexed(fixed, &[("", "houses")]), "house").is_empty(), "no stems");
-}
-
-/// What is a function word in one language tells in another.
-#[test]
-fn a_note_in_a_rare_language_is_found_by_its_own_words() {
-    let english = "The keepers of the lighthouse were writing long letters about storms, and nobody was answering them.";
-    let german = "Die alten Häuser an der Straße wurden im letzten Jahr von den Bürgern renoviert, weil die Leute es wollten.";
-    let mut notes = vec![("letters", english); 150];
-    notes.push(("Häuser", german));
-    let reader = reader(&notes);
-    for query in ["Häuser", "haus", "+Bürgern Jahr", "Strasse"] {
-        assert_eq!(found(&reader, query), [150], "{query}");
-    }
-    assert_eq!(found(&reader, "renoviert Jahr -Häuser"), [0; 0]);
-}
-
-/// What a keyboard without diacritics types finds what was written with them, and the other way round.
-#[test]
-fn diacritics_make_no_difference() {
-    let pairs = [
-        (
-            Language::English,
-            "Schrödinger résumé cliché Brontë soufflé Hermès élites touché pâtés Straße",
-        ),
-        (Language::German, "José René Citroën crème Müller Häuser Maßnahmen größer"),
-        (Language::French, "élevée aimées préférés théâtre garçons déjà naïve cœurs"),
-        (Language::Spanish, "educación acción corazón niños canciones públicas jamás"),
-        (Language::Portuguese, "informações coração católica avó pães"),
-        (Language::Italian, "città perché caffè libertà"),
-        (Language::Turkish, "çocuklar güneş ışık"),
-        (Language::OtherLatin, "żółty łódź"),
-    ];
-    for (language, words) in pairs {
-        let settings = KeywordSettings {
-            language: LanguageChoice::Fixed(language),
-            ..KeywordSettings::default()
-        };
-        for word in words.split(' ') {
-            let plain: String = word
-                .nfd()
-                .filter(|c| !unicode_normalization::char::is_combining_mark(*c))
-                .flat_map(|c| match c {
-                    'ß' => vec!['s', 's'],
-                    'œ' => vec!['o', 'e'],
-                    'ı' => vec!['i'],
-                    'ł' => vec!['l'],
-                    _ => vec![c],
-                })
-                .collect();
-            for (written, asked) in [(word, &*plain), (&plain, word)] {
-                let title = "zz";
-                let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
-                take_in(&mut writer, [document(title, written), document(written, "qq")]);
-                let reader = writer.commit(1).unwrap();
-                for asked in [asked.to_owned(), asked.to_uppercase(), format!("+{asked}")] {
-                    assert_eq!(
-                        found_set(&reader, &asked),
-                        [0, 1],
-                        "{asked} in {written}, {language:?}"
-                    );
-                }
-                let query = reader.parse(asked, &QueryOptions::default()).unwrap();
-                let named = reader.mentions(&query).unwrap();
-                assert_eq!(named.len(), 1, "{asked} names {written}, {language:?}");
-            }
-        }
-    }
-    let signs = reader(&[
-        ("a", "5 \u{b5}m"),
-        ("b", "5 \u{3bc}m"),
-        ("c", "qzx\u{212a}vwk"),
-        ("d", "qzxKvwk"),
-    ]);
-    for (query, expected) in
-        [("\u{b5}m", [0, 1]), ("\u{3bc}m", [0, 1]), ("\u{39c}M", [0, 1]), ("qzxkvwk", [2, 3])]
-    {
-        assert_eq!(found_set(&signs, query), expected, "{query}");
-    }
-}
-
 #[test]
 fn a_tag_counts_as_often_as_it_says_and_the_text_beside_it() {
     let scoring = Scoring { b: 0.0, ..Scoring::default() };
@@ -353,29 +220,6 @@ fn a_long_phrase_is_read_to_its_end() {
     assert_eq!(found(&reader, &format!("+\"{wrong}\"")), [0; 0]);
     assert_eq!(found(&reader, &format!("w1x -\"{wrong}\"")), [0]);
     assert_eq!(found(&reader, &format!("+\"{body}\"")), [0]);
-}
-
-#[test]
-fn function_words_are_those_of_the_querys_language() {
-    let english = "The house was insured in the spring, and they have not paid for a long time";
-    let french = "Les chats dorment dans la maison, car ils sont fatigués et il ne fait pas beau";
-    let notes = [english, english, english, french].map(|body| ("", body));
-    let reader = reader(&notes);
-    assert_eq!(reader.languages(), [Language::English, Language::French]);
-    for (query, expected) in [
-        ("car insurance", "car insurance"),
-        ("what does the car insurance cover", "car insurance cover"),
-        ("the car and the son", "car son"),
-        ("pourquoi les chats dorment car ils sont fatigués", "chats dorment fatigués"),
-        ("dans les maisons", "maisons"),
-        ("the les", "les"),
-        ("car", "car"),
-        ("the", "the"),
-    ] {
-        let query = reader.parse(query, &QueryOptions::default()).unwrap();
-        let words: Vec<&str> = query.terms().iter().map(|term| &*term.surface).collect();
-        assert_eq!(words.join(" "), expected);
-    }
 }
 
 #[test]
