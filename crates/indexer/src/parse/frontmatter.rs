@@ -1,5 +1,7 @@
 //! Frontmatter to entries: whole YAML at once, broken YAML key by key.
 
+use std::borrow::Cow;
+
 use weft_model::{Diagnostic, Value};
 
 use super::yaml::{self, Entry, Root, Scalar};
@@ -51,6 +53,9 @@ fn without_repeats(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Ve
     kept
 }
 
+/// Lines of a top-level key that are left out, one after the other, until the others can be read.
+const MAX_MENDED: usize = 16;
+
 /// A top-level key with its lines.
 struct Group<'y> {
     key: &'y str,
@@ -86,13 +91,14 @@ fn groups(yaml: &str) -> Vec<Group<'_>> {
 fn recover(yaml: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     for Group { key, value, line, start, below, end } in groups(yaml) {
-        match yaml::read(&yaml[start..end]) {
-            Ok(Root::Mapping(group)) => {
+        let mended = mended(&yaml[start..end]);
+        match mended.as_deref().map(yaml::read) {
+            Some(Ok(Root::Mapping(group))) => {
                 entries.extend(
                     group.into_iter().map(|entry| Entry { line: entry.line + line - 1, ..entry }),
                 );
             }
-            Ok(Root::Value(_)) | Err(_) => entries.push(Entry {
+            Some(Ok(Root::Value(_)) | Err(_)) | None => entries.push(Entry {
                 key: unquoted(key).to_owned(),
                 value: raw_value(value, &yaml[below..end]),
                 line,
@@ -102,11 +108,48 @@ fn recover(yaml: &str) -> Vec<Entry> {
     entries
 }
 
+/// The lines of a top-level key with those blank that break them, as long as before; nothing where that does not help.
+///
+/// What stands below the key without being indented is no part of it: a line of a template, a mark of a merge. Of the rest those go at which reading ends.
+/// A list of words is left to [`raw_value`], which keeps those that are no YAML.
+fn mended(group: &str) -> Option<Cow<'_, str>> {
+    if yaml::read(group).is_ok() {
+        return Some(group.into());
+    }
+    let blank = |line: &str| {
+        " ".repeat(line.trim_end_matches('\n').len()) + &line[line.trim_end_matches('\n').len()..]
+    };
+    let is_word = |line: &str| match line.trim_start().strip_prefix('-') {
+        Some(item) => {
+            !item.trim_start().starts_with('{')
+                && !matches!(yaml::read(item.trim()), Ok(Root::Mapping(_)))
+        }
+        None => line.trim().is_empty(),
+    };
+    if group.split_inclusive('\n').skip(1).all(is_word) {
+        return None;
+    }
+    let is_part = |line: &str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#']);
+    let mut lines: Vec<String> = (0..)
+        .zip(group.split_inclusive('\n'))
+        .map(|(at, line)| if at == 0 || is_part(line) { line.to_owned() } else { blank(line) })
+        .collect();
+    for _ in 0..MAX_MENDED {
+        let Err(broken) = yaml::read(&lines.concat()) else { return Some(lines.concat().into()) };
+        let at = (broken.line as usize).checked_sub(1).filter(|at| *at > 0)?;
+        let line = lines.get_mut(at).filter(|line| !line.trim().is_empty())?;
+        *line = blank(line);
+    }
+    None
+}
+
 /// The values that are scalars, in text order; those of broken YAML where the lines of a key can be read for themselves.
 pub(super) fn scalars(yaml: &str) -> Vec<Scalar> {
     yaml::scalars(yaml).unwrap_or_else(|_| {
         let of_group = |Group { start, end, .. }: Group<'_>| {
-            let scalars = yaml::scalars(&yaml[start..end]).unwrap_or_default().into_iter();
+            let mended = mended(&yaml[start..end]);
+            let scalars = mended.and_then(|group| yaml::scalars(&group).ok()).unwrap_or_default();
+            let scalars = scalars.into_iter();
             scalars.map(move |Scalar { bytes, text, style }| Scalar {
                 bytes: bytes.start + start..bytes.end + start,
                 text,
@@ -249,6 +292,43 @@ mod tests {
             assert_eq!(found.len(), 3, "{name}: {found:?}");
             assert_eq!(found[1], (key.to_owned(), value), "{name}");
             assert_eq!(found[2], ("after".to_owned(), text("yes")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_breaks_a_map_costs_no_other() {
+        let supports = |key: &str| {
+            let pairs = [("type", "supports"), ("id", "x")];
+            let map = pairs.map(|(key, value)| (key.to_owned(), text(value))).into_iter().collect();
+            (key.to_owned(), Value::List(vec![Value::Map(map)]))
+        };
+        let y = |key: &str| {
+            let map = [("k".to_owned(), text("[[y]]"))].into_iter().collect();
+            (key.to_owned(), Value::Map(map))
+        };
+        for (yaml, expected) in [
+            (
+                "links:\n  - type: supports\n    id: x\n    note: because: of this\n",
+                supports("links"),
+            ),
+            ("links: [{type: supports, id: x}]\n{{cursor}}\n", supports("links")),
+            ("links: [{type: supports, id: x}]\njust text\n==bad==\n", supports("links")),
+            ("links:\n  - type: supports\n    id: x\n<<<<<<< HEAD\n=======\n", supports("links")),
+            ("m:\n  k: \"[[y]]\"\n  j: a: b\n", y("m")),
+            ("m:\n  k: \"[[y]]\"\nstray\n", y("m")),
+            ("m:\n  k: \"[[y]]\"\n\tj: tab\n", y("m")),
+            ("c: v # comment\njust text\n", ("c".to_owned(), text("v"))),
+            ("q: 'it''s'\njust text\n", ("q".to_owned(), text("it's"))),
+        ] {
+            let whole = format!("before: 1\n{yaml}after: yes\n");
+            let found = recovered(&whole);
+            assert_eq!(found.len(), 3, "{yaml}: {found:?}");
+            assert_eq!(found[1], expected, "{yaml}");
+            // What a link is rewritten by is read from the same lines.
+            let texts: Vec<String> =
+                scalars(&whole).into_iter().map(|scalar| whole[scalar.bytes].to_owned()).collect();
+            let last = texts.last().map(String::as_str);
+            assert!(texts.len() >= 3 && last == Some("yes"), "{yaml}: {texts:?}");
         }
     }
 

@@ -334,7 +334,8 @@ fn aliases(
         let digits = stem.len() - stem.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         aliases.extend((digits >= MIN_ZETTEL_DIGITS).then(|| stem[..digits].to_owned()));
     }
-    without_repeats(aliases)
+    // Links are compared in NFC.
+    without_repeats(aliases.iter().map(|alias| nfc(alias)).collect())
 }
 
 fn without_repeats(names: Vec<String>) -> Vec<String> {

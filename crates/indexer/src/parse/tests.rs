@@ -336,7 +336,11 @@ fn names_tags_and_order_come_from_the_frontmatter() {
     let inner =
         read_as("Sky/Moon/__index.md", "---\nalias: Luna\n---\n", &ParseOptions::default()).0;
     assert_eq!(inner.aliases, ["Luna", "Moon"]);
-    for (yaml, aliases) in [("aliases: Smith, John", "Smith, John"), ("alias: [[X|Y]]", "Y")] {
+    for (yaml, aliases) in [
+        ("aliases: Smith, John", "Smith, John"),
+        ("alias: [[X|Y]]", "Y"),
+        ("alias: E\u{301}x", "\u{c9}x"),
+    ] {
         assert_eq!(read(&format!("---\n{yaml}\n---\n")).aliases, [aliases]);
     }
     for (yaml, tags) in [("[#proj, #idea]", ["proj", "idea"]), ("[to do, #b]", ["to do", "b"])] {
