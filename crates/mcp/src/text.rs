@@ -36,6 +36,11 @@ pub(crate) fn fenced(text: &str) -> String {
     format!("{fence}markdown\n{text}{end}{fence}\n")
 }
 
+/// So many of `what`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
 /// What was left out of an answer for want of time, of a model or of vectors; empty for a whole one.
 pub(crate) fn degraded(reasons: &[String]) -> String {
     match reasons {

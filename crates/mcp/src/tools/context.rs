@@ -60,8 +60,12 @@ pub(super) struct Packed {
     notes: Vec<Taken>,
     /// Notes that were wanted and stayed out, best first, the first of them: for want of room, or because the filter excludes them or no note has the name.
     left_out: Vec<Left>,
-    /// How many stayed out, those that answer less well included.
+    /// The others that stayed out, counted by the reason.
+    others_left_out: Vec<Others>,
+    /// How many stayed out in all.
     n_left_out: usize,
+    /// The arguments that brought more notes than were considered: `around`, `query`. Of those, no more is told.
+    cut_by: Vec<String>,
     /// Tokens that the text takes.
     used: u64,
     /// Tokens that it might have taken.
@@ -90,6 +94,15 @@ struct Left {
     note: String,
     /// Why it stayed out.
     reason: String,
+}
+
+/// Notes that stayed out for one reason.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+struct Others {
+    /// Why they stayed out.
+    reason: String,
+    /// How many they are.
+    n_notes: usize,
 }
 
 impl Question for Context {
@@ -150,7 +163,7 @@ impl From<AssembleResponse> for Packed {
             remaining: _,
             unit: _,
             generation,
-            truncated_by: _,
+            truncated_by,
             degraded,
             ledger_unit: _,
             estimator: _,
@@ -160,18 +173,26 @@ impl From<AssembleResponse> for Packed {
             cut: item.truncated,
             name: Note::new(item.uri, &item.title),
         });
-        // The same note twice is no other note.
-        let n_left_out =
-            left_out.iter().filter(|left| left.reason() != LeftOutReason::Duplicate).count();
-        let left = left_out.into_iter().filter_map(|left: LeftOut| {
-            let reason = wanted(left.reason())?.to_owned();
-            Some(Left { note: text::line(&left.uri), reason })
-        });
+        let (mut left, mut others, mut n_left_out) = (Vec::new(), Vec::<Others>::new(), 0);
+        for LeftOut { uri, reason, .. } in &left_out {
+            let Ok(why) = LeftOutReason::try_from(*reason) else { continue };
+            let Some((reason, is_wanted)) = reason_of(why) else { continue };
+            n_left_out += 1;
+            if is_wanted && left.len() < NAMED {
+                left.push(Left { note: text::line(uri), reason: reason.to_owned() });
+            } else if let Some(same) = others.iter_mut().find(|others| others.reason == reason) {
+                same.n_notes += 1;
+            } else {
+                others.push(Others { reason: reason.to_owned(), n_notes: 1 });
+            }
+        }
         Self {
             text: rendered.unwrap_or_default(),
             notes: taken.collect(),
-            left_out: left.take(NAMED).collect(),
+            left_out: left,
+            others_left_out: others,
             n_left_out,
+            cut_by: truncated_by.into_iter().map(argument).collect(),
             used,
             budget,
             degraded,
@@ -180,23 +201,39 @@ impl From<AssembleResponse> for Packed {
     }
 }
 
-/// Why a note that was wanted stayed out; nothing for one that answers too little.
-const fn wanted(reason: LeftOutReason) -> Option<&'static str> {
+/// Why a note stayed out, and whether it is one that was wanted and is named; nothing for one that is no other note.
+const fn reason_of(reason: LeftOutReason) -> Option<(&'static str, bool)> {
     match reason {
-        LeftOutReason::Missing => Some(MISSING),
-        LeftOutReason::Budget => Some(NO_ROOM),
-        LeftOutReason::Filter => Some("the filter excludes it"),
-        LeftOutReason::Unspecified
-        | LeftOutReason::BelowThreshold
-        | LeftOutReason::StructuralCap
-        | LeftOutReason::Duplicate => None,
+        LeftOutReason::Missing => Some((MISSING, true)),
+        LeftOutReason::Budget => Some((NO_ROOM, true)),
+        LeftOutReason::Filter => Some(("the filter excludes it", true)),
+        LeftOutReason::BelowThreshold => Some(("too low a rank beside the best", false)),
+        LeftOutReason::StructuralCap => {
+            Some(("enough notes are given by their headings already", false))
+        }
+        LeftOutReason::Unspecified | LeftOutReason::Duplicate => None,
     }
+}
+
+/// The argument that is this source of a context.
+fn argument(source: String) -> String {
+    if source == "focus" { "around".to_owned() } else { source }
 }
 
 impl Display for Packed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { text, notes, left_out, n_left_out, used, budget, degraded, generation: _ } =
-            self;
+        let Self {
+            text,
+            notes,
+            left_out,
+            others_left_out,
+            n_left_out: _,
+            cut_by,
+            used,
+            budget,
+            degraded,
+            generation: _,
+        } = self;
         f.write_str(&text::degraded(degraded))?;
         if notes.is_empty() {
             f.write_str("No note went into the text.\n")?;
@@ -205,17 +242,67 @@ impl Display for Packed {
         if !text.is_empty() && !text.ends_with('\n') {
             writeln!(f)?;
         }
-        writeln!(f, "\n{used} of {budget} tokens, {} notes.", notes.len())?;
+        writeln!(f, "\n{used} of {budget} tokens, {}.", text::counted(notes.len(), "note"))?;
         for Left { note, reason } in left_out {
             writeln!(f, "Left out: `{note}` ({reason}).")?;
         }
-        match n_left_out.saturating_sub(left_out.len()) {
-            0 => {}
-            others => writeln!(f, "{others} notes that answer less well stayed out, too.")?,
+        for Others { reason, n_notes } in others_left_out {
+            let besides = if left_out.is_empty() { "" } else { " besides" };
+            writeln!(f, "Left out{besides}: {} ({reason}).", text::counted(*n_notes, "note"))?;
         }
-        if left_out.iter().any(|left| left.reason == NO_ROOM) {
+        if !cut_by.is_empty() {
+            writeln!(
+                f,
+                "Not all notes of `{}` were considered; a `filter`, or `notes`, brings in others.",
+                cut_by.join("` and `")
+            )?;
+        }
+        let mut reasons = left_out.iter().map(|left| &left.reason);
+        let mut others = others_left_out.iter().map(|others| &others.reason);
+        if reasons.any(|reason| reason == NO_ROOM) || others.any(|reason| reason == NO_ROOM) {
             writeln!(f, "A larger `budget` takes in more.")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stayed_out_is_counted_by_its_reason_and_sources_that_were_cut_are_named() {
+        let left = |n: usize, reason: LeftOutReason| {
+            (0..n).map(move |at| LeftOut {
+                uri: format!("{reason:?}-{at}"),
+                reason: reason.into(),
+                ..LeftOut::default()
+            })
+        };
+        let left_out = left(NAMED + 1, LeftOutReason::Budget)
+            .chain(left(3, LeftOutReason::StructuralCap))
+            .chain(left(1, LeftOutReason::BelowThreshold))
+            .chain(left(5, LeftOutReason::Duplicate));
+        let packed = Packed::from(AssembleResponse {
+            left_out: left_out.collect(),
+            truncated_by: vec!["focus".into(), "query".into()],
+            ..AssembleResponse::default()
+        });
+        assert_eq!((packed.left_out.len(), packed.n_left_out), (NAMED, NAMED + 5));
+        let counts: Vec<usize> = packed.others_left_out.iter().map(|it| it.n_notes).collect();
+        assert_eq!(counts, [1, 3, 1]);
+        assert_eq!(packed.cut_by, ["around", "query"]);
+        let said = packed.to_string();
+        for part in [
+            "Left out besides: 1 note (no room).",
+            "Left out besides: 3 notes (enough notes are given by their headings already).",
+            "Left out besides: 1 note (too low a rank beside the best).",
+            "Not all notes of `around` and `query` were considered",
+            "A larger `budget`",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        let whole = Packed::from(AssembleResponse::default()).to_string();
+        assert!(!whole.contains("Left out") && !whole.contains("Not all"), "{whole}");
     }
 }

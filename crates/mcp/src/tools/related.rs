@@ -187,7 +187,11 @@ impl Display for Surroundings {
             writeln!(f, "\n## {name}: {relation}")?;
             passage(f, text, *cut, name)?;
         }
-        writeln!(f, "\n{used} of {budget} tokens, {} notes around it.", notes.len())?;
+        writeln!(
+            f,
+            "\n{used} of {budget} tokens, {} around it.",
+            text::counted(notes.len(), "note")
+        )?;
         if notes.is_empty() && *n_too_large == 0 {
             f.write_str("No note that the filter lets through stands above, below or beside it, nor states something about it. `body_links` counts notes that link to it in their text, and `tree` walks all links.\n")?;
         }

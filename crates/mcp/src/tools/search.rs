@@ -188,7 +188,8 @@ impl Display for Found {
         if *n_passages_left_out > 0 {
             writeln!(
                 f,
-                "{n_passages_left_out} passages did not fit; a larger `budget` shows them."
+                "{} did not fit; a larger `budget` shows more.",
+                text::counted(*n_passages_left_out, "passage")
             )?;
         }
         if *more {

@@ -224,14 +224,14 @@ impl Display for Reached {
         if *n_links > links.len() {
             writeln!(f, "and {} more", n_links - links.len())?;
         }
-        let n = notes.len();
+        let n = text::counted(notes.len(), "note");
         match &**cut_by {
             [] => writeln!(
                 f,
-                "\n{n} notes; that is all that `links`, `direction` and `filter` let through."
+                "\n{n}; that is all that `links`, `direction` and `filter` let through."
             ),
             limits => {
-                writeln!(f, "\n{n} notes; there are more, kept back by `{}`.", limits.join("`, `"))
+                writeln!(f, "\n{n}; there are more, kept back by `{}`.", limits.join("`, `"))
             }
         }
     }
