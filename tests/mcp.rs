@@ -169,6 +169,12 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         ("path", json!({"from": "a", "to": "b", "filter": {"paths": ["no/**"]}}), "`no/**`"),
         ("path", json!({"from": "a", "to": "b", "links": {"types": ["suports"]}}), "`links`"),
         (
+            "tree",
+            json!({"notes": ["a"], "links": {"types": ["suports"]}}),
+            "no link is of type `suports`; near it are `supports`",
+        ),
+        ("path", json!({"from": "a", "to": "b", "links": {"types": ["x"]}}), "of type `x`"),
+        (
             "related",
             json!({"note": "a", "filter": {"tags": null, "types": ["none"]}}),
             "type `none`",

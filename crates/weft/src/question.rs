@@ -61,20 +61,20 @@ questions! {
         names.extend(it.walk.iter_mut().flat_map(Question::names));
         names
     };
-    CyclesRequest: |it| of_filter(&mut it.filter), silent in filter;
+    CyclesRequest: |it| of_filter(&mut it.filter);
     DiffRequest: |_| Vec::new();
     ExportRequest: |it| of_filter(&mut it.filter), silent in filter;
     GetNoteRequest: |it| vec![&mut it.name];
     ListNotesRequest: |it| of_filter(&mut it.filter);
-    NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
+    NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]);
     OrphansRequest: |it| of_filter(&mut it.filter);
-    PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]), silent in filter;
+    PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]);
     RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]), silent in filter;
     ResolveLinkRequest: |it| it.from.iter_mut().collect();
     SearchRequest: |it| of_filter(&mut it.filter);
-    SubgraphRequest: |it| with(&mut it.filter, &mut it.notes), silent in filter;
+    SubgraphRequest: |it| with(&mut it.filter, &mut it.notes);
     TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
-    TreeRequest: |it| with(&mut it.filter, &mut it.roots), silent in filter;
+    TreeRequest: |it| with(&mut it.filter, &mut it.roots);
     UnresolvedRequest: |it| of_filter(&mut it.filter), silent in filter;
 }
 

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::asker::Asker;
 use crate::cli::{FilterArgs, Format, Global};
-use crate::commands::render;
+use crate::commands::{aside, render};
 use crate::failure::Failure;
 use crate::print;
 use crate::records::{path_fields, path_records, tree_fields, tree_records};
@@ -167,16 +167,16 @@ impl From<Direction> for WireDirection {
 #[command(next_help_heading = "Links")]
 pub(crate) struct EdgeArgs {
     /// Only links of this type; may be given several times. Those in a text are `related`.
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = link_type)]
     include: Vec<String>,
     /// Only links of these types.
-    #[arg(long = "types", value_name = "TYPE,…", value_delimiter = ',')]
+    #[arg(long = "types", value_name = "TYPE,…", value_delimiter = ',', value_parser = link_type)]
     includes: Vec<String>,
     /// No links of this type; may be given several times.
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = link_type)]
     exclude_type: Vec<String>,
     /// No links of these types.
-    #[arg(long, value_name = "TYPE,…", value_delimiter = ',')]
+    #[arg(long, value_name = "TYPE,…", value_delimiter = ',', value_parser = link_type)]
     exclude_types: Vec<String>,
     /// Only links of the frontmatter.
     #[arg(long, conflicts_with = "inline_only")]
@@ -187,6 +187,14 @@ pub(crate) struct EdgeArgs {
     /// Also go from notes to those above and below them.
     #[arg(long)]
     hierarchy: bool,
+}
+
+/// A type of links, without blanks around it.
+fn link_type(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("an empty name is no type of links".to_owned()),
+        kind => Ok(kind.to_owned()),
+    }
 }
 
 impl From<EdgeArgs> for EdgeFilter {
@@ -335,6 +343,7 @@ pub(crate) async fn ask(
             let request = TreeRequest { inverse_names, summaries, ..tree.request(roots, filter) };
             let asked = tree_fields(&request);
             let answer = graph.tree(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             if format == Format::Records {
                 return Ok(tree_records(asked, &answer, max_chars));
             }
@@ -345,6 +354,7 @@ pub(crate) async fn ask(
             let request = path_request(from, to, path, filter, view);
             let asked = path_fields(&request);
             let answer = graph.path(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             if format == Format::Records {
                 return Ok(path_records(asked, &answer, max_chars));
             }
@@ -361,6 +371,7 @@ pub(crate) async fn ask(
                 ..NeighborsRequest::default()
             };
             let answer = graph.neighbors(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             render(format, &answer, |answer| print::neighbors(answer, hint))
         }
         WalkCommand::Siblings { note, direction, limit, filter } => {
@@ -385,6 +396,7 @@ pub(crate) async fn ask(
                 ..SubgraphRequest::default()
             };
             let answer = graph.subgraph(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             render(format, &answer, print::subgraph)
         }
         WalkCommand::Cycles { max_length, max_cycles, edges, filter } => {
@@ -396,6 +408,7 @@ pub(crate) async fn ask(
                 ..CyclesRequest::default()
             };
             let answer = graph.cycles(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             render(format, &answer, print::cycles)
         }
         WalkCommand::Orphans { direction, page: PageArgs { limit, page_token }, filter } => {

@@ -46,10 +46,24 @@ fn follow(
         edges.unwrap_or_default();
     Ok(walk::Follow {
         direction: direction(way)?,
-        edges: walk::EdgeFilter { types, exclude_types, typed_only, inline_only },
+        edges: walk::EdgeFilter {
+            types: link_types("edges.types", types)?,
+            exclude_types: link_types("edges.exclude_types", exclude_types)?,
+            typed_only,
+            inline_only,
+        },
         hierarchy,
         filter: filter(restriction)?,
     })
+}
+
+/// Types of links, without blanks around them.
+fn link_types(field: &str, types: Vec<String>) -> Result<Vec<String>, Status> {
+    let named = |kind: String| match kind.trim() {
+        "" => Err(invalid(field, "an empty name is no type of links")),
+        kind => Ok(kind.to_owned()),
+    };
+    types.into_iter().map(named).collect()
 }
 
 fn page_size(asked: Option<u32>) -> Result<usize, Status> {
@@ -99,6 +113,7 @@ pub(crate) fn tree_response(answer: walk::TreeAnswer) -> wire::TreeResponse {
         unresolved,
         more_unresolved,
         inverse_names,
+        degraded,
         generation,
     } = answer;
     let spanning_tree = spanning_tree.into_iter().map(|walk::TreeEdge { from, to, hop }| {
@@ -118,6 +133,7 @@ pub(crate) fn tree_response(answer: walk::TreeAnswer) -> wire::TreeResponse {
         more_unresolved,
         inverse_names,
         generation,
+        degraded,
     }
 }
 
@@ -168,6 +184,7 @@ pub(crate) fn path_response(answer: walk::PathAnswer) -> wire::PathResponse {
         edges,
         truncated,
         inverse_names,
+        degraded,
         generation,
     } = answer;
     wire::PathResponse {
@@ -183,6 +200,7 @@ pub(crate) fn path_response(answer: walk::PathAnswer) -> wire::PathResponse {
         truncated,
         inverse_names,
         generation,
+        degraded,
     }
 }
 
@@ -215,6 +233,7 @@ pub(crate) fn neighbors_response(answer: walk::NeighborsAnswer) -> wire::Neighbo
         nodes,
         truncated,
         inverse_names,
+        degraded,
         generation,
     } = answer;
     let nodes = nodes.into_iter().map(|walk::Neighbor { note, degrees: own, edges }| {
@@ -238,6 +257,7 @@ pub(crate) fn neighbors_response(answer: walk::NeighborsAnswer) -> wire::Neighbo
         truncated,
         inverse_names,
         generation,
+        degraded,
     }
 }
 
@@ -266,13 +286,14 @@ pub(crate) fn subgraph_request(
 }
 
 pub(crate) fn subgraph_response(answer: walk::SubgraphAnswer) -> wire::SubgraphResponse {
-    let walk::SubgraphAnswer { nodes, edges, truncated_by, generation } = answer;
+    let walk::SubgraphAnswer { nodes, edges, truncated_by, degraded, generation } = answer;
     wire::SubgraphResponse {
         nodes: nodes.into_iter().map(node).collect(),
         edges: edges.into_iter().map(edge).collect(),
         truncated: !truncated_by.is_empty(),
         truncated_by: limits(truncated_by),
         generation,
+        degraded,
     }
 }
 
@@ -287,12 +308,12 @@ pub(crate) fn cycles_request(request: wire::CyclesRequest) -> Result<walk::Cycle
 }
 
 pub(crate) fn cycles_response(answer: walk::CyclesAnswer) -> wire::CyclesResponse {
-    let walk::CyclesAnswer { cycles, truncated, generation } = answer;
+    let walk::CyclesAnswer { cycles, truncated, degraded, generation } = answer;
     let cycles = cycles.into_iter().map(|walk::Cycle { nodes, edges }| wire::Cycle {
         nodes: nodes.into_iter().map(reference).collect(),
         edges: edges.into_iter().map(edge).collect(),
     });
-    wire::CyclesResponse { cycles: cycles.collect(), truncated, generation }
+    wire::CyclesResponse { cycles: cycles.collect(), truncated, generation, degraded }
 }
 
 pub(crate) fn orphans_request(

@@ -1,6 +1,7 @@
 //! GraphService.
 
 use tonic::{Request, Response, Status};
+use weft_engine::walk::{CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer};
 use weft_engine::{Engine, ListAnswer};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::graph_service_server::GraphService;
@@ -8,6 +9,18 @@ use weft_proto::noteweft::v1::graph_service_server::GraphService;
 use super::when::Timed as _;
 use super::{Pieces, Services, pieces};
 use crate::convert::{self, related, siblings, walk};
+
+/// An answer as a message, with `unread` added to what it says of itself.
+fn told_with<A, M>(
+    unread: Option<String>,
+    degraded: fn(&mut A) -> &mut Vec<String>,
+    message: fn(A) -> M,
+) -> impl FnOnce(A) -> M {
+    move |mut answer| {
+        degraded(&mut answer).extend(unread);
+        message(answer)
+    }
+}
 
 #[tonic::async_trait]
 impl GraphService for Services {
@@ -82,14 +95,18 @@ impl GraphService for Services {
         &self,
         request: Request<wire::TreeRequest>,
     ) -> Result<Response<wire::TreeResponse>, Status> {
-        self.answer(request, walk::tree_request, Engine::tree, walk::tree_response).await
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told = told_with(unread, |it: &mut TreeAnswer| &mut it.degraded, walk::tree_response);
+        self.answer(request, walk::tree_request, Engine::tree, told).await
     }
 
     async fn path(
         &self,
         request: Request<wire::PathRequest>,
     ) -> Result<Response<wire::PathResponse>, Status> {
-        self.answer(request, walk::path_request, Engine::path, walk::path_response).await
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told = told_with(unread, |it: &mut PathAnswer| &mut it.degraded, walk::path_response);
+        self.answer(request, walk::path_request, Engine::path, told).await
     }
 
     async fn topic_siblings(
@@ -109,23 +126,33 @@ impl GraphService for Services {
         &self,
         request: Request<wire::NeighborsRequest>,
     ) -> Result<Response<wire::NeighborsResponse>, Status> {
-        self.answer(request, walk::neighbors_request, Engine::neighbors, walk::neighbors_response)
-            .await
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told = told_with(
+            unread,
+            |it: &mut NeighborsAnswer| &mut it.degraded,
+            walk::neighbors_response,
+        );
+        self.answer(request, walk::neighbors_request, Engine::neighbors, told).await
     }
 
     async fn subgraph(
         &self,
         request: Request<wire::SubgraphRequest>,
     ) -> Result<Response<wire::SubgraphResponse>, Status> {
-        self.answer(request, walk::subgraph_request, Engine::subgraph, walk::subgraph_response)
-            .await
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told =
+            told_with(unread, |it: &mut SubgraphAnswer| &mut it.degraded, walk::subgraph_response);
+        self.answer(request, walk::subgraph_request, Engine::subgraph, told).await
     }
 
     async fn cycles(
         &self,
         request: Request<wire::CyclesRequest>,
     ) -> Result<Response<wire::CyclesResponse>, Status> {
-        self.answer(request, walk::cycles_request, Engine::cycles, walk::cycles_response).await
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told =
+            told_with(unread, |it: &mut CyclesAnswer| &mut it.degraded, walk::cycles_response);
+        self.answer(request, walk::cycles_request, Engine::cycles, told).await
     }
 
     async fn orphans(
@@ -133,10 +160,8 @@ impl GraphService for Services {
         request: Request<wire::OrphansRequest>,
     ) -> Result<Response<wire::OrphansResponse>, Status> {
         let unread = self.files_unread_now(request.get_ref().when());
-        let told = |mut answer: ListAnswer| {
-            answer.degraded.extend(unread);
-            walk::orphans_response(answer)
-        };
+        let told =
+            told_with(unread, |it: &mut ListAnswer| &mut it.degraded, walk::orphans_response);
         self.answer(request, walk::orphans_request, Engine::orphans, told).await
     }
 

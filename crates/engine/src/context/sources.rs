@@ -91,12 +91,17 @@ impl Engine {
         if let Some(focus) = focus {
             self.relate(snapshot, focus, &passing.notes, limit, &mut gathered)?;
         }
+        let mut unmet = Vec::new();
         if let Some(walk) = walk {
             self.follow(snapshot, walk, &passing.notes, &mut gathered)?;
+            unmet = self.unmet_of_tree(snapshot, walk)?;
         }
         if searches {
             self.find(snapshot, &search, &mut gathered)?;
         }
+        // The walk's filter may be the context's own.
+        unmet.retain(|line| !gathered.degraded.contains(line));
+        gathered.degraded.extend(unmet);
         Ok(gathered)
     }
 

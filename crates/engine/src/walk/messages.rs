@@ -57,6 +57,8 @@ pub struct TreeAnswer {
     pub more_unresolved: bool,
     /// How types of `edges` read from their targets; empty unless asked for.
     pub inverse_names: BTreeMap<String, String>,
+    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -183,6 +185,8 @@ pub struct PathAnswer {
     pub truncated: bool,
     /// How types of `edges` read from their targets; empty unless asked for.
     pub inverse_names: BTreeMap<String, String>,
+    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -215,6 +219,8 @@ pub struct NeighborsAnswer {
     pub truncated: bool,
     /// How types of the edges read from their targets; empty unless asked for.
     pub inverse_names: BTreeMap<String, String>,
+    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -256,6 +262,8 @@ pub struct SubgraphAnswer {
     pub edges: Vec<WalkEdge>,
     /// The limits that kept something back.
     pub truncated_by: Vec<Limit>,
+    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -278,6 +286,8 @@ pub struct CyclesAnswer {
     pub cycles: Vec<Cycle>,
     /// Whether there are or may be more.
     pub truncated: bool,
+    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }

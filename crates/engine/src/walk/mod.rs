@@ -6,6 +6,7 @@ mod lists;
 mod messages;
 mod price;
 mod telling;
+mod types;
 
 use std::collections::BTreeMap;
 
@@ -87,6 +88,31 @@ impl Follow {
     }
 }
 
+impl Engine {
+    /// What of the filter no note has, and which types of links no link.
+    fn unmet(
+        &self,
+        snapshot: &Snapshot,
+        filter: &Filter,
+        edges: &EdgeFilter,
+    ) -> Result<Vec<String>, EngineError> {
+        let mut unmet = self.passing(snapshot, filter)?.unmet(snapshot, &self.stop)?.to_vec();
+        let inverse_names = &self.walk.inverse_names;
+        unmet.extend(types::unmet(snapshot.notes.graph(), edges, inverse_names, &self.stop)?);
+        Ok(unmet)
+    }
+
+    /// The same of what a tree follows.
+    pub(crate) fn unmet_of_tree(
+        &self,
+        snapshot: &Snapshot,
+        request: &TreeRequest,
+    ) -> Result<Vec<String>, EngineError> {
+        let Follow { filter, edges, direction: _, hierarchy: _ } = &request.follow;
+        self.unmet(snapshot, filter, edges)
+    }
+}
+
 /// The greatest length of a cycle that can be asked for.
 const MAX_CYCLE_LENGTH: u32 = 100;
 
@@ -100,6 +126,7 @@ impl Engine {
     pub fn tree(&self, request: &TreeRequest) -> Result<TreeAnswer, EngineError> {
         let snapshot = self.snapshot();
         let tree = self.tree_on(&snapshot, request)?;
+        let degraded = self.unmet_of_tree(&snapshot, request)?;
         let TreeRequest { roots: _, follow, limits, view } = request;
         let telling = Telling { snapshot: &snapshot, view: *view };
         Ok(TreeAnswer {
@@ -137,6 +164,7 @@ impl Engine {
                 .collect(),
             more_unresolved: tree.more_unresolved,
             truncated_by: tree.truncated_by,
+            degraded,
             generation: snapshot.generation,
         })
     }
@@ -198,6 +226,7 @@ impl Engine {
             edges: telling.edges(&found.edges),
             truncated: found.truncated,
             inverse_names: telling.inverse_names(&self.walk.inverse_names, &found.edges),
+            degraded: self.unmet(&snapshot, &follow.filter, &follow.edges)?,
             generation: snapshot.generation,
         })
     }
@@ -236,6 +265,7 @@ impl Engine {
                 })
                 .collect(),
             truncated,
+            degraded: self.unmet(&snapshot, &follow.filter, &follow.edges)?,
             generation: snapshot.generation,
         })
     }
@@ -264,6 +294,7 @@ impl Engine {
             truncated_by.push(Limit::MaxNodes);
             wanted.truncate(max_nodes);
         }
+        let degraded = self.unmet(&snapshot, filter, edges)?;
         let follow = walk::Follow {
             edges: edges.clone(),
             hierarchy: *hierarchy,
@@ -280,6 +311,7 @@ impl Engine {
             nodes: nodes.into_iter().map(|id| telling.node(id, None)).collect(),
             edges: telling.edges(&edges),
             truncated_by,
+            degraded,
             generation: snapshot.generation,
         })
     }
@@ -312,7 +344,12 @@ impl Engine {
             nodes: nodes.into_iter().map(|id| notes::reference(&snapshot, id)).collect(),
             edges: telling.edges(&edges),
         });
-        Ok(CyclesAnswer { cycles: cycles.collect(), truncated, generation: snapshot.generation })
+        Ok(CyclesAnswer {
+            cycles: cycles.collect(),
+            truncated,
+            degraded: self.unmet(&snapshot, &follow.filter, &follow.edges)?,
+            generation: snapshot.generation,
+        })
     }
 }
 

@@ -426,3 +426,44 @@ fn every_source_has_its_name() {
     let sources: Vec<_> = answer.edges.iter().map(|edge| edge.source).collect();
     assert_eq!(sources, [EdgeSource::Typed, EdgeSource::Typed, EdgeSource::Inline]);
 }
+
+#[test]
+fn a_type_that_no_link_has_is_told_by_every_walk() {
+    let garden = Vault::new(GARDEN);
+    let said = |types: &[&str]| {
+        let types: Vec<String> = types.iter().map(|kind| (*kind).to_owned()).collect();
+        let edges = EdgeFilter { types, ..EdgeFilter::default() };
+        let follow = Follow { edges: edges.clone(), ..Follow::default() };
+        let engine = garden.new_engine();
+        let tree = TreeRequest { follow: follow.clone(), ..tree(&["moss"]) };
+        let path = PathRequest { follow: follow.clone(), ..path("moss", "fern") };
+        let note = "moss".to_owned();
+        let near = NeighborsRequest { note, follow: follow.clone(), ..NeighborsRequest::default() };
+        let notes = vec!["moss".to_owned()];
+        let among = SubgraphRequest { notes, edges, ..SubgraphRequest::default() };
+        let circles = CyclesRequest { follow, ..CyclesRequest::default() };
+        let all = [
+            engine.tree(&tree).unwrap().degraded,
+            engine.path(&path).unwrap().degraded,
+            engine.neighbors(&near).unwrap().degraded,
+            engine.subgraph(&among).unwrap().degraded,
+            engine.cycles(&circles).unwrap().degraded,
+        ];
+        assert!(all.iter().all(|said| *said == all[0]), "{all:?}");
+        all[0].clone()
+    };
+    assert_eq!(said(&["nosuch"]), ["links: no link is of type `nosuch`"]);
+    assert_eq!(said(&["Suports"]), ["links: no link is of type `Suports`; near it are `supports`"]);
+    // In any case; those of texts and of the hierarchy; what the settings name, and how it reads backwards.
+    for kind in ["SUPPORTS", "related", "parent", "part-of", "has-part"] {
+        assert_eq!(said(&[kind]), [""; 0], "{kind}");
+    }
+    // One that links had once is remembered by the graph, and not by an index made anew.
+    garden.put("plants/moss.md", "Soft.\n");
+    assert_eq!(said(&["supports", "extends"]), [""; 0], "the settings know both");
+    garden.put("plants/moss.md", "---\nfed by: [[soil]]\n---\n");
+    assert_eq!(said(&["fed by"]), [""; 0]);
+    assert_eq!(said(&["fed_by"]), ["links: no link is of type `fed_by`; near it are `fed by`"]);
+    garden.put("plants/moss.md", "Soft.\n");
+    assert_eq!(said(&["fed by"]), ["links: no link is of type `fed by`"]);
+}

@@ -46,7 +46,7 @@ pub(super) struct Way {
     links: Vec<Link>,
     /// Whether a longer way was kept back by `max_hops`.
     cut: bool,
-    /// What of the filter no note has.
+    /// What of the filter no note has, and which types of `links` no link has.
     degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,
@@ -78,22 +78,20 @@ impl Question for Path {
             max_hops: Some(max_hops),
             ..PathRequest::default()
         };
-        let filter = request.filter.clone().unwrap_or_default();
         let answer = clients.graph().path(request).await?.into_inner();
-        let degraded = Filter::unmet(&filter, &clients).await;
-        Ok(Way { degraded, ..answer.into() })
+        Ok(answer.into())
     }
 }
 
 impl From<PathResponse> for Way {
     fn from(answer: PathResponse) -> Self {
-        let PathResponse { found, nodes, edges, truncated, generation, .. } = answer;
+        let PathResponse { found, nodes, edges, truncated, degraded, generation, .. } = answer;
         Self {
             found,
             notes: nodes.into_iter().map(|node| Note::new(node.id, &node.title)).collect(),
             links: edges.iter().map(Link::from).collect(),
             cut: truncated,
-            degraded: Vec::new(),
+            degraded,
             generation,
         }
     }

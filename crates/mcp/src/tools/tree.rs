@@ -57,7 +57,7 @@ pub(super) struct Reached {
     n_links: usize,
     /// The arguments that kept notes or links back: `max_hops`, `max_notes`, or `links` where there were too many of these.
     cut_by: Vec<String>,
-    /// What of the filter no note has.
+    /// What of the filter no note has, and which types of `links` no link has.
     degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,
@@ -119,10 +119,8 @@ impl Question for Tree {
             summaries,
             ..TreeRequest::default()
         };
-        let filter = request.filter.clone().unwrap_or_default();
         let answer = clients.graph().tree(request).await?.into_inner();
-        let degraded = Filter::unmet(&filter, &clients).await;
-        Ok(Reached { degraded, ..answer.into() })
+        Ok(answer.into())
     }
 }
 
@@ -139,7 +137,7 @@ fn argument(limit: Limit) -> String {
 impl From<TreeResponse> for Reached {
     fn from(answer: TreeResponse) -> Self {
         let cut_by = answer.truncated_by().map(argument).collect();
-        let TreeResponse { nodes, edges, spanning_tree, generation, .. } = answer;
+        let TreeResponse { nodes, edges, spanning_tree, degraded, generation, .. } = answer;
         // Several links may connect two notes; the walk came over the first.
         let mut links: HashMap<(&str, &str), (&WalkEdge, bool)> = HashMap::new();
         for edge in &edges {
@@ -171,7 +169,7 @@ impl From<TreeResponse> for Reached {
             name: Note::new(node.id, &node.title),
         });
         let notes = notes.collect();
-        Self { notes, links, n_links, cut_by, degraded: Vec::new(), generation }
+        Self { notes, links, n_links, cut_by, degraded, generation }
     }
 }
 

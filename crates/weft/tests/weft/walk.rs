@@ -46,7 +46,7 @@ fn answers_have_the_shapes_of_the_design() {
     assert_eq!(
         keys,
         "root roots direction max_hops truncated truncated_by nodes edges spanning_tree \
-         unresolved more_unresolved inverse_names generation"
+         unresolved more_unresolved inverse_names generation degraded"
     );
     assert_eq!(tree["root"], "Agreed Time/Leap second");
     assert_eq!((&tree["direction"], &tree["max_hops"]), (&"both".into(), &1.into()));
@@ -67,7 +67,7 @@ fn answers_have_the_shapes_of_the_design() {
     let (path, keys) = prompt.object(&["path", "Leap second", "Pendulum", "--direction", "out"]);
     assert_eq!(
         keys,
-        "from to direction max_hops found length cost nodes edges truncated inverse_names generation"
+        "from to direction max_hops found length cost nodes edges truncated inverse_names generation degraded"
     );
     let length = path["length"].as_u64().unwrap();
     assert_eq!(path["found"], true);
@@ -75,7 +75,10 @@ fn answers_have_the_shapes_of_the_design() {
     assert_eq!((&path["nodes"][0]["hop"], &path["cost"]), (&0.into(), &Value::Null));
 
     let (around, keys) = prompt.object(&["neighbors", "Leap second", "--typed-only"]);
-    assert_eq!(keys, "root title direction degrees nodes truncated inverse_names generation");
+    assert_eq!(
+        keys,
+        "root title direction degrees nodes truncated inverse_names generation degraded"
+    );
     let edges = around["nodes"]
         .as_array()
         .unwrap()
@@ -84,10 +87,10 @@ fn answers_have_the_shapes_of_the_design() {
     assert!(edges.into_iter().all(|edge| edge["source"] == "typed"));
 
     let (among, keys) = prompt.object(&["subgraph", "Leap second", "Second", "--tag", "units"]);
-    assert_eq!(keys, "nodes edges truncated truncated_by generation");
+    assert_eq!(keys, "nodes edges truncated truncated_by generation degraded");
     assert_eq!(among["nodes"][0]["hop"], Value::Null);
     let (circles, keys) = prompt.object(&["cycles", "--max-length", "2", "--max-cycles", "3"]);
-    assert_eq!(keys, "cycles truncated generation");
+    assert_eq!(keys, "cycles truncated generation degraded");
     assert!(
         circles["cycles"].as_array().unwrap().iter().all(|circle| circle["nodes"]
             .as_array()
@@ -165,6 +168,8 @@ fn what_cannot_be_walked_is_refused() {
         (&["tree", "Leap second", "--max-hops=-1"], 2, "--max-hops"),
         (&["tree", "Leap second", "--direction", "up"], 2, "out"),
         (&["tree", "Leap second", "--max-chars", "9"], 2, "--format records"),
+        (&["tree", "Leap second", "--types", ""], 2, "--types"),
+        (&["tree", "Leap second", "--exclude-types", "related, "], 2, "no type of links"),
         (&["tree", "Leap secnd"], 3, "did you mean"),
         (&["path", "Leap second", "Leap secnd"], 3, "did you mean"),
         (&["path", "Leap second", "Second", "--inline-cost", "1"], 2, "--cheapest"),
@@ -207,6 +212,22 @@ fn what_no_note_has_of_a_filter_is_said_by_every_command() {
         let told = [output.stdout, output.stderr].concat();
         let told = String::from_utf8(told).unwrap();
         assert_eq!(told.matches(slip).count(), 1, "{args:?}: {told}");
+    }
+    for args in [
+        &["context", "--walk", "Pendulum"][..],
+        &["context", "clock", "--walk", "Pendulum"],
+        &["tree", "Pendulum"],
+        &["tree", "Pendulum", "--format", "records"],
+        &["path", "Pendulum", "Sundial"],
+        &["neighbors", "Pendulum"],
+        &["subgraph", "Pendulum"],
+        &["cycles"],
+    ] {
+        let output = prompt.run(&[args, &["--types", "related, suports"]].concat());
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        let slip = "degraded: links: no link is of type `suports`";
+        assert_eq!(told.matches(slip).count(), 1, "{args:?}: {told}");
+        assert!(!told.contains("` related`") && !told.contains("`related`"), "{args:?}: {told}");
     }
     let output = prompt.run(&["tree", "Pendulum", "--path", "Instruments"]);
     assert!(!String::from_utf8_lossy(&output.stderr).contains("degraded"));
