@@ -28,7 +28,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::reach::{Credentials, usual};
+use crate::reach::{Credentials, is_of_the_way, usual};
 
 /// What answers are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,13 +64,13 @@ pub(crate) struct Asker {
 }
 
 /// The flag that gives a setting.
-const SET: &str = "--set";
+pub(crate) const SET: &str = "--set";
 
-/// The settings that `--set` gave.
-fn set_by_hand(config: &Config) -> Vec<String> {
+/// The settings that `--set` gave and a daemon that is asked would not heed.
+fn unheeded(config: &Config) -> Vec<String> {
     let entries = config.entries().into_iter();
     let set = entries.filter(|(_, _, origin)| matches!(origin, Origin::Flag(flag) if flag == SET));
-    set.map(|(key, _, _)| key).collect()
+    set.map(|(key, _, _)| key).filter(|key| !is_of_the_way(key)).collect()
 }
 
 impl Asker {
@@ -90,7 +90,13 @@ impl Asker {
             let address =
                 global.addr.clone().unwrap_or_else(|| usual(&config, &paths, &credentials));
             let hint = Hint::daemon(global.addr.as_deref());
-            return Self::connect(&address, &credentials, purpose, hint).await;
+            let asker = Self::connect(&address, &credentials, purpose, hint).await?;
+            return match &*unheeded(&config) {
+                [] => Ok(asker),
+                set => Err(Failure::overruled(&address, set).hint(
+                    "leave out --set, or answer from a folder by settings of your own with --vault DIR",
+                )),
+            };
         }
         let hint = Hint::vaults(&global.vault, global.store.as_deref());
         Self::in_process(config, paths, &credentials, purpose, hint).await
@@ -105,7 +111,7 @@ impl Asker {
         hint: Hint,
     ) -> Result<Self, Failure> {
         let limits = Limits::from(&config.settings.server);
-        let set = set_by_hand(&config);
+        let set = unheeded(&config);
         let opening =
             tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, purpose.stay()));
         let opened = opening.await.map_err(|_| Failure::other("opening came to a sudden end"))?;
@@ -117,7 +123,9 @@ impl Asker {
             }))) => {
                 // It answers by its own settings: what was asked for would not be what is told.
                 if !set.is_empty() {
-                    return Err(Failure::overruled(&address, &set));
+                    return Err(Failure::overruled(&address, &set).hint(format!(
+                        "leave out --set, or end the daemon first: weft stop --addr {address}"
+                    )));
                 }
                 let hint = Hint::daemon(Some(&address));
                 return Self::connect(&address, credentials, purpose, hint).await;

@@ -59,11 +59,10 @@ impl Failure {
     /// A daemon would answer, and not by the settings `set`.
     pub(crate) fn overruled(address: &str, set: &[String]) -> Self {
         let message = format!(
-            "the daemon at {address} serves these folders and answers by its own settings, not by {}",
+            "the daemon at {address} answers by its own settings, not by {}",
             set.join(", ")
         );
         Self::new(REFUSED, message)
-            .hint(format!("leave out --set, or end the daemon first: weft stop --addr {address}"))
     }
 
     /// A daemon in the background ended with `code` before it served; `said` is the end of its log.

@@ -2,11 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::asker::SET;
+use crate::reach::is_of_the_way;
+
 /// How this process was called, and how a next one asks the same place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hint {
     program: String,
     place: String,
+    /// Whether a daemon is asked, which answers by its own settings.
+    asks_daemon: bool,
     /// What followed the program's name this time.
     words: Vec<String>,
 }
@@ -14,7 +19,7 @@ pub(crate) struct Hint {
 /// Flags without which a next command would ask something else: by which settings, as whom, and when.
 const KEPT: [&str; 8] = [
     "--config",
-    "--set",
+    SET,
     "--as-of",
     "--token-file",
     "--tls-ca",
@@ -24,22 +29,23 @@ const KEPT: [&str; 8] = [
 ];
 
 impl Hint {
-    fn new(place: String) -> Self {
+    fn new(place: String, asks_daemon: bool) -> Self {
         let mut words = std::env::args();
         let program = words.next().unwrap_or_else(|| "weft".to_owned());
-        Self { program: quoted(&program), place, words: words.collect() }
+        Self { program: quoted(&program), place, asks_daemon, words: words.collect() }
     }
 
     /// Asks the daemon at `address`, or the usual one.
     pub(crate) fn daemon(address: Option<&str>) -> Self {
-        Self::new(address.map(|address| format!(" --addr {}", quoted(address))).unwrap_or_default())
+        let place = address.map(|address| format!(" --addr {}", quoted(address)));
+        Self::new(place.unwrap_or_default(), true)
     }
 
     /// Answers from these folders, with the index in `store` where it is not in the usual place.
     pub(crate) fn vaults(vaults: &[PathBuf], store: Option<&Path>) -> Self {
         let flag = |flag: &str, path: &Path| format!(" {flag} {}", quoted(&path.to_string_lossy()));
         let vaults = vaults.iter().map(|path| flag("--vault", path));
-        Self::new(vaults.chain(store.map(|path| flag("--store", path))).collect())
+        Self::new(vaults.chain(store.map(|path| flag("--store", path))).collect(), false)
     }
 
     /// The command with these words, quoted for a shell.
@@ -50,7 +56,7 @@ impl Hint {
         format!("{} {}{}{kept}", self.program, words.join(" "), self.place)
     }
 
-    /// The flags of [`KEPT`] that were given, with their values.
+    /// The flags of [`KEPT`] that were given, with their values; not the settings that a daemon would not heed.
     fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
         let flags = self.words.iter().take_while(|word| *word != "--").enumerate();
         flags.filter_map(|(at, word)| {
@@ -58,7 +64,9 @@ impl Hint {
                 Some((flag, value)) => (flag, Some(value)),
                 None => (word.as_str(), self.words.get(at + 1).map(String::as_str)),
             };
-            KEPT.contains(&flag).then_some(()).and(value).map(|value| (flag, value))
+            let value = value.filter(|_| KEPT.contains(&flag))?;
+            let key = value.split_once('=').map_or(value, |(key, _)| key);
+            (flag != SET || !self.asks_daemon || is_of_the_way(key)).then_some((flag, value))
         })
     }
 }
@@ -110,6 +118,7 @@ mod tests {
         let hint = Hint {
             program: "weft".into(),
             place: " --vault 'my notes'".into(),
+            asks_daemon: false,
             words: words.map(String::from).to_vec(),
         };
         assert_eq!(hint.command(&["get", "a b"]), "weft get 'a b' --vault 'my notes'");
@@ -121,5 +130,9 @@ mod tests {
             hint.command(&["list"]),
             "weft list --vault 'my notes' --as-of 3 --set embedding.model=none"
         );
+        let words = ["serve", "--set=search.snippets=0", "--set", "server.address=127.0.0.1:7"];
+        let hint = Hint { asks_daemon: true, words: words.map(String::from).to_vec(), ..hint };
+        let asked = hint.command(&["list"]);
+        assert_eq!(asked, "weft list --vault 'my notes' --set server.address=127.0.0.1:7");
     }
 }

@@ -17,6 +17,17 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often to ask a daemon that works on an answer whether it is still there, and how long it may take to say so.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
+/// Settings by which a daemon is found and asked, and what is logged of that; all others are its own.
+const OF_THE_WAY: [&str; 6] =
+    ["server.address", "server.socket", "store.path", "tls", "access", "log"];
+
+/// Whether who asks a daemon goes by this setting himself.
+pub(crate) fn is_of_the_way(key: &str) -> bool {
+    OF_THE_WAY.iter().any(|of_the_way| {
+        key.strip_prefix(of_the_way).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
 /// What to show to a daemon, and whom to trust.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credentials {

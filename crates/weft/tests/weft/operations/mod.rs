@@ -50,11 +50,18 @@ fn a_detached_daemon_answers_and_stops() {
     let beside = ["search", "leap second", "--vault", vault];
     let answer = run(home.path(), &beside);
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
-    let overruled = [&beside[..], &["--set", "search.snippets=0"]].concat();
-    let overruled = run(home.path(), &overruled);
-    let said = text(&overruled.stderr);
-    assert_eq!(overruled.status.code(), Some(4), "{said}");
-    assert!(said.contains("not by search.snippets") && said.contains(&address), "{said}");
+    let there = ["search", "leap second", "--addr", &address];
+    let (set, way) = ("search.snippets=0", format!("server.address='{address}'"));
+    for asked in [&beside[..], &there] {
+        let overruled = run(home.path(), &[asked, &["--set", set]].concat());
+        let said = text(&overruled.stderr);
+        assert_eq!(overruled.status.code(), Some(4), "{said}");
+        assert!(said.contains("not by search.snippets") && said.contains(&address), "{said}");
+        let answer = run(home.path(), &[asked, &["--set", &way]].concat());
+        assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
+    }
+    let answer = run(home.path(), &["search", "leap second", "--set", &way]);
+    assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
 
     // A second one says why it does not start, with its own exit code.
     let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
