@@ -38,7 +38,7 @@ async fn tools_answer_in_text_and_in_structure() -> Result<(), Failure> {
     let (daemon, _) = serving(NO_MODEL).await?;
     let client = connect(&daemon).await?;
     let tools = client.list_all_tools().await?;
-    assert_eq!(tools.len(), 6);
+    assert_eq!(tools.len(), 7);
     for (tool, arguments, said, structured) in [
         (
             "search",
@@ -58,6 +58,12 @@ async fn tools_answer_in_text_and_in_structure() -> Result<(), Failure> {
             json!({"note": "Leap second"}),
             "Path: Agreed Time/Leap second.md",
             "/backlinks/0/note",
+        ),
+        (
+            "list_notes",
+            json!({"filter": {"paths": ["Agreed Time"]}, "limit": 2}),
+            "`page` = `",
+            "/notes/1/path",
         ),
         (
             "related",
@@ -118,6 +124,13 @@ async fn problems_say_what_to_do() -> Result<(), Failure> {
         ("tree", json!({"notes": []}), "`notes`: 0 items are fewer than 1"),
         ("tree", json!({"notes": ["Sundial", "Sundail"]}), "Call again with one of these"),
         ("related", json!({"note": "Sundial", "resume": "x"}), "`resume`:"),
+        ("list_notes", json!({"page": "x"}), "`page`:"),
+        (
+            "list_notes",
+            json!({"filter": {"within": [{"note": "Leap second", "hops": 0}]}}),
+            "`filter.within[0].hops`: 0 is no whole number from 1 to 20",
+        ),
+        ("list_notes", json!({"filter": {"linked_to": ["Leap secnd"]}}), "one of these"),
         ("context", json!({}), "call again"),
     ] {
         let result = call(&client, tool, arguments.clone()).await?;
@@ -179,6 +192,18 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
             json!({"note": "a", "filter": {"tags": null, "types": ["none"]}}),
             "type `none`",
         ),
+        ("list_notes", json!({"filter": {"linked_to": ["a"]}}), "- b (`b`), b.md\n1 note in all."),
+        (
+            "list_notes",
+            json!({"filter": {"linked_from": ["a"], "tags": ["none"]}}),
+            "no note has the tag",
+        ),
+        ("list_notes", json!({"filter": {"paths": ["x", "y"]}}), "2 notes in all."),
+        (
+            "search",
+            json!({"query": "word", "filter": {"within": [{"note": "a"}]}}),
+            "No note was found",
+        ),
         ("context", json!({"notes": ["b", "sama"]}), "no note has this name; near it are `x/same`"),
         ("context", json!({"notes": ["long"], "budget": 1000.0}), "word \n"),
         ("context", json!({"query": "word", "budget": 100}), "A larger `budget`"),
@@ -191,6 +216,19 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
     let whole = call(&client, "context", json!({"notes": ["long"], "budget": 1000})).await?;
     let whole = whole.structured_content.ok_or("no structured content")?;
     assert_eq!(whole["notes"][0]["cut"], false, "one named note has the whole budget");
+    let (mut listed, mut page) = (Vec::new(), Value::Null);
+    loop {
+        let answer = call(&client, "list_notes", json!({"limit": 2, "page": page})).await?;
+        let answer = answer.structured_content.ok_or("no structured content")?;
+        assert_eq!(answer["total"], 5, "{answer}");
+        listed.extend(answer["notes"].as_array().into_iter().flatten().cloned());
+        page = answer["next"].clone();
+        if page.is_null() {
+            break;
+        }
+    }
+    let uris: Vec<&str> = listed.iter().filter_map(|note| note["note"].as_str()).collect();
+    assert_eq!(uris, ["a", "b", "long", "x/same", "y/same"]);
     let tree = call(&client, "tree", json!({"notes": ["a"]})).await?;
     let tree = tree.structured_content.ok_or("no structured content")?;
     assert_eq!((&tree["n_links"], tree["links"].as_array().map(Vec::len)), (&2.into(), Some(2)));

@@ -15,7 +15,7 @@ use crate::tools::{self, TOOLS};
 
 /// What a model is told of these tools as a whole.
 const INSTRUCTIONS: &str = "These tools read a folder of Markdown notes that link to each other. They change nothing.\n\
-- To answer a question from the notes, call `context`: it returns the best notes as one text within a budget of tokens. To see what there is, call `search`.\n\
+- To answer a question from the notes, call `context`: it returns the best notes as one text within a budget of tokens. To see what there is on a matter, call `search`; to count notes or see all of a folder, tag or type, `list_notes`.\n\
 - A note is named by its uri, as the tools print it between backticks; its path, its title and an alias work, too.\n\
 - From a note, go on with `get_note` (its text, a piece at a time), `related` (what surrounds it), `tree` (what its links lead to) and `path` (how two notes are connected).\n\
 - Answers say what was cut and how to get the rest. Cite notes by their title or path.\n\

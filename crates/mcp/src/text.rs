@@ -6,6 +6,9 @@ use weft_model::{Chars, Tokens};
 /// Characters of a title, a name or a summary that are shown.
 pub(crate) const LINE: usize = 200;
 
+/// What is said where there is no note at all.
+pub(crate) const NO_NOTES: &str = "There are no notes at all: nothing is indexed yet, or the folder holds no Markdown files. `weft status` tells the person which.\n";
+
 /// `text` on one line, cut where it is longer than [`LINE`].
 pub(crate) fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();

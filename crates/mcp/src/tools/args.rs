@@ -43,6 +43,33 @@ pub(super) struct Filter {
     #[serde(default)]
     #[schemars(with = "Text<40>")]
     before: Option<Text<40>>,
+    /// Notes; passes what links to each of them.
+    #[serde(default)]
+    linked_to: List<Name, 0, 20>,
+    /// Notes; passes what each of them links to.
+    #[serde(default)]
+    linked_from: List<Name, 0, 20>,
+    /// Passes what lies near each of these notes.
+    #[serde(default)]
+    within: List<Within, 0, 20>,
+}
+
+/// The notes near one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Within {
+    /// The note in the middle, which passes, too.
+    note: Name,
+    /// Links from there at most, in either direction.
+    #[serde(default)]
+    hops: Number<1, 20, 1>,
+}
+
+impl From<Within> for wire::Within {
+    fn from(within: Within) -> Self {
+        let Within { note: Text(note), hops: Number(hops) } = within;
+        Self { note, hops }
+    }
 }
 
 impl Filter {
@@ -64,7 +91,17 @@ impl Filter {
 
 impl From<Filter> for wire::Filter {
     fn from(filter: Filter) -> Self {
-        let Filter { paths, tags, types, properties, after, before } = filter;
+        let Filter {
+            paths,
+            tags,
+            types,
+            properties,
+            after,
+            before,
+            linked_to,
+            linked_from,
+            within,
+        } = filter;
         Self {
             paths: paths.into(),
             tags: tags.into(),
@@ -72,6 +109,9 @@ impl From<Filter> for wire::Filter {
             properties: properties.0.into_iter().map(|Property(wanted)| wanted).collect(),
             after: after.map(|Text(date)| date),
             before: before.map(|Text(date)| date),
+            linked_to: linked_to.into(),
+            linked_from: linked_from.into(),
+            within: within.0.into_iter().map(wire::Within::from).collect(),
             ..Self::default()
         }
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod context;
+mod list;
 mod note;
 mod path;
 mod related;
@@ -36,10 +37,11 @@ pub(crate) struct Row {
 }
 
 /// The tools, in the order in which a model should think of them.
-pub(crate) const TOOLS: [Row; 6] = [
+pub(crate) const TOOLS: [Row; 7] = [
     row::<search::Search>(),
     row::<context::Context>(),
     row::<note::GetNote>(),
+    row::<list::ListNotes>(),
     row::<related::Related>(),
     row::<tree::Tree>(),
     row::<path::Path>(),

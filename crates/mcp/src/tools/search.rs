@@ -162,7 +162,7 @@ impl Display for Found {
         } = self;
         f.write_str(&text::degraded(degraded))?;
         if *is_vault_empty {
-            return f.write_str("There are no notes at all: nothing is indexed yet, or the folder holds no Markdown files. `weft status` tells the person which.\n");
+            return f.write_str(text::NO_NOTES);
         }
         if notes.is_empty() {
             return f.write_str(
