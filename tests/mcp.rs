@@ -252,9 +252,43 @@ async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> R
             format!("# {}\n[[long]] {body}", "title ".repeat(500)),
         )?;
     }
+    let names =
+        |what: &str, n: usize| -> String { (0..n).map(|at| format!("  - {what}{at}\n")).collect() };
+    let front = format!("---\ntags:\n{}aliases:\n{}", names("t", 60), names("a", 70));
+    let filling = "filling ".repeat(1500);
+    std::fs::write(vault.path().join("front.md"), format!("{front}x: {filling}\n---\n"))?;
+    std::fs::write(vault.path().join("huge.md"), format!("---\nx: {}\n---\n", filling.repeat(7)))?;
     let daemon = Running::start(vault.path(), NO_MODEL).await?;
     weft_tests::served(&daemon.socket_channel().await?).await?;
     let client = connect(&daemon).await?;
+    let cut = call(&client, "get_note", json!({"note": "front"})).await?;
+    let said = text(&cut);
+    for part in [
+        "t49 and 10 more\n",
+        "a49 and 20 more\n",
+        "Frontmatter: left out, 1",
+        "`limit` = 70",
+        "characters as JSON; `budget` = ",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let cut = cut.structured_content.ok_or("no structured content")?;
+    assert_eq!((&cut["n_tags"], &cut["n_aliases"]), (&60.into(), &70.into()));
+    assert!(cut["properties"].is_null() && cut["properties_length"].as_u64() > Some(12_000));
+    let budget = said.split("`budget` = ").nth(1).and_then(|rest| rest.split(' ').next());
+    let budget: u32 = budget.ok_or("no budget is told")?.parse()?;
+    let asked = json!({"note": "front", "budget": budget, "limit": 70});
+    let whole = call(&client, "get_note", asked).await?;
+    assert!(!text(&whole).contains(" more") && !text(&whole).contains("left out"));
+    let whole = whole.structured_content.ok_or("no structured content")?;
+    assert_eq!(whole["properties"]["aliases"].as_array().map(Vec::len), Some(70));
+    let huge = text(&call(&client, "get_note", json!({"note": "huge"})).await?);
+    assert!(huge.contains("more than the largest `budget` shows"), "{huge}");
+    let linked = text(&call(&client, "get_note", json!({"note": "long"})).await?);
+    assert!(
+        linked.contains("`limit` = 120") && linked.contains("{\"linked_to\": [\"long\"]}"),
+        "{linked}"
+    );
     let (mut read, mut start) = (String::new(), 0);
     loop {
         let answer =

@@ -13,8 +13,11 @@ use crate::clients::Clients;
 /// A note's uri, path, title or alias.
 pub(super) type Name = Text<500>;
 
+/// The least and the most that a budget can be.
+pub(super) const BUDGETS: [u32; 2] = [100, 20_000];
+
 /// Tokens that the text of an answer may take.
-pub(super) type Budget = Number<100, 20_000, 2000>;
+pub(super) type Budget = Number<{ BUDGETS[0] }, { BUDGETS[1] }, 2000>;
 
 /// A word of a filter.
 type Word = Text<500>;

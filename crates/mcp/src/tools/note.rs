@@ -12,7 +12,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::Question;
-use super::args::{Budget, Name, Note};
+use super::args::{BUDGETS, Budget, Name, Note};
 use crate::bounds::{Number, Text};
 use crate::clients::Clients;
 use crate::text;
@@ -20,11 +20,8 @@ use crate::text;
 /// Links that are counted, as many as a daemon tells.
 const MAX_LINKS: u32 = 100_000;
 
-/// Headings, links, backlinks and notes below that are named; the others are counted.
-const NAMED: usize = 50;
-
-/// Characters of the frontmatter, as JSON, beyond which it is left out.
-const PROPERTIES: usize = 4000;
+/// Headings, links, backlinks, notes below, tags and other names that can be asked for, of each; the others are counted.
+const MAX_NAMED: u32 = 1000;
 
 /// Which note, and which piece of it.
 #[derive(Deserialize, JsonSchema)]
@@ -35,9 +32,12 @@ pub(super) struct GetNote {
     /// Where to begin, in characters of its text: the `next` of the answer before, or the start of a heading or passage.
     #[serde(default)]
     start: Number<0, { u32::MAX }, 0>,
-    /// Tokens that its text may take, about.
+    /// Tokens that its text may take, about, and its frontmatter besides; frontmatter that is longer is left out.
     #[serde(default)]
     budget: Budget,
+    /// Headings, links, backlinks, notes below, tags and other names at most, of each.
+    #[serde(default)]
+    limit: Number<1, MAX_NAMED, 50>,
 }
 
 /// A note.
@@ -45,20 +45,28 @@ pub(super) struct GetNote {
 pub(super) struct Read {
     #[serde(flatten)]
     name: Note,
-    /// Other notes that answer to the name asked for as well.
+    /// The first other notes that answer to the name asked for as well.
     same_name: Vec<Note>,
+    /// How many there are.
+    n_same_name: usize,
     /// Its path in the folder of notes.
     path: String,
     /// Its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
-    /// Its tags.
+    /// Its first tags.
     tags: Vec<String>,
-    /// Its other names.
+    /// How many there are.
+    n_tags: usize,
+    /// Its first other names.
     aliases: Vec<String>,
-    /// Its frontmatter; absent where it is very long.
+    /// How many there are.
+    n_aliases: usize,
+    /// Its frontmatter; absent where it is longer than `budget`.
     #[serde(skip_serializing_if = "Option::is_none")]
     properties: Option<Value>,
+    /// The characters that its frontmatter takes, as JSON.
+    properties_length: usize,
     /// The notes above it, the outermost first.
     above: Vec<Note>,
     /// What it points at, if it states a relation.
@@ -132,7 +140,13 @@ impl Question for GetNote {
     type Answer = Read;
 
     async fn ask(self, clients: Clients) -> Result<Read, Status> {
-        let Self { note: Text(name), start: Number(start), budget: Number(budget) } = self;
+        let Self {
+            note: Text(name),
+            start: Number(start),
+            budget: Number(budget),
+            limit: Number(limit),
+        } = self;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let max_links = Some(MAX_LINKS);
         let request = GetNoteRequest { name: name.clone(), max_links, ..GetNoteRequest::default() };
         let answer = clients.notes().get_note(request).await?.into_inner();
@@ -141,13 +155,14 @@ impl Question for GetNote {
             Some(_) | None => start,
         };
         let start = usize::try_from(start).unwrap_or(usize::MAX);
-        let mut read = Read::new(answer, start, text::characters(budget));
+        let mut read = Read::new(answer, start, text::characters(budget), limit);
         let request = ResolveLinkRequest { target: name, ..ResolveLinkRequest::default() };
         // Without it the note is read all the same.
         if let Ok(found) = clients.notes().resolve_link(request).await {
             let others = found.into_inner().candidates.into_iter().map(Note::from);
             read.same_name = others.filter(|note| note.note != read.name.note).collect();
-            read.same_name.truncate(NAMED);
+            read.n_same_name = read.same_name.len();
+            read.same_name.truncate(limit);
         }
         Ok(read)
     }
@@ -173,8 +188,8 @@ fn section(note: &GetNoteResponse, name: &str) -> Option<Result<u32, Status>> {
 }
 
 impl Read {
-    /// The piece of the note that begins at `start` and takes `room` characters at most.
-    fn new(answer: GetNoteResponse, start: usize, room: usize) -> Self {
+    /// The piece of the note that begins at `start` and takes `room` characters at most, with `limit` names of each kind.
+    fn new(answer: GetNoteResponse, start: usize, room: usize, limit: usize) -> Self {
         let GetNoteResponse {
             uri,
             vault: _,
@@ -214,24 +229,33 @@ impl Read {
             text: text::line(&text),
             start,
         };
+        let properties = plain(properties);
+        let properties_length = properties
+            .as_ref()
+            .filter(|it| !is_empty(it))
+            .map_or(0, |it| it.to_string().chars().count());
         Self {
             name: Note::new(uri, &title),
             same_name: Vec::new(),
+            n_same_name: 0,
             path,
             kind: r#type,
-            tags: tags.into_iter().take(NAMED).collect(),
-            aliases: aliases.iter().take(NAMED).map(|alias| text::line(alias)).collect(),
-            properties: plain(properties),
+            n_tags: tags.len(),
+            tags: tags.into_iter().take(limit).collect(),
+            n_aliases: aliases.len(),
+            aliases: aliases.iter().take(limit).map(|alias| text::line(alias)).collect(),
+            properties: properties.filter(|_| properties_length <= room),
+            properties_length,
             above: contextual_path.into_iter().map(Note::from).collect(),
             object: object.map(Note::from),
             n_below: children.len(),
-            below: children.into_iter().take(NAMED).map(Note::from).collect(),
+            below: children.into_iter().take(limit).map(Note::from).collect(),
             n_headings: headings.len(),
-            headings: headings.into_iter().take(NAMED).map(heading).collect(),
+            headings: headings.into_iter().take(limit).map(heading).collect(),
             n_links: links.len(),
-            links: links.into_iter().take(NAMED).collect(),
+            links: links.into_iter().take(limit).collect(),
             n_backlinks: backlinks.len(),
-            backlinks: backlinks.into_iter().take(NAMED).collect(),
+            backlinks: backlinks.into_iter().take(limit).collect(),
             text: text.to_owned(),
             start,
             length,
@@ -248,12 +272,11 @@ fn distinct(links: Vec<LinkView>) -> Vec<Link> {
     links.filter(|link| seen.insert((link.link.clone(), link.note.clone()))).collect()
 }
 
-/// Frontmatter as the contract writes it, unless it is very long.
+/// Frontmatter as the contract writes it.
 fn plain(properties: Option<prost_types::Struct>) -> Option<Value> {
     let note = GetNoteResponse { properties, ..GetNoteResponse::default() };
     let mut note = serde_json::to_value(note).ok()?;
-    let properties = note.get_mut("properties")?.take();
-    (properties.to_string().len() <= PROPERTIES).then_some(properties)
+    Some(note.get_mut("properties")?.take())
 }
 
 impl Display for Read {
@@ -261,11 +284,15 @@ impl Display for Read {
         let Self {
             name,
             same_name,
+            n_same_name,
             path,
             kind,
             tags,
+            n_tags,
             aliases,
+            n_aliases,
             properties,
+            properties_length,
             above,
             object,
             below,
@@ -285,16 +312,18 @@ impl Display for Read {
         writeln!(f, "# {name}")?;
         writeln!(f, "Path: {path}")?;
         let notes = |notes: &[Note]| notes.iter().map(Note::to_string).collect::<Vec<_>>();
-        listed(f, "This name has also", &notes(same_name), same_name.len())?;
+        listed(f, "This name has also", &notes(same_name), *n_same_name)?;
         if let Some(kind) = kind {
             writeln!(f, "Type: {}", text::line(kind))?;
         }
-        let is_empty = |it: &Value| it.as_object().is_none_or(serde_json::Map::is_empty);
-        if let Some(properties) = properties.as_ref().filter(|it| *start == 0 && !is_empty(it)) {
-            writeln!(f, "Frontmatter: {properties}")?;
+        match properties {
+            _ if *start > 0 => {}
+            Some(properties) if is_empty(properties) => {}
+            Some(properties) => writeln!(f, "Frontmatter: {properties}")?,
+            None => frontmatter_left_out(f, *properties_length)?,
         }
-        listed(f, "Tags", tags, tags.len())?;
-        listed(f, "Also called", aliases, aliases.len())?;
+        listed(f, "Tags", tags, *n_tags)?;
+        listed(f, "Also called", aliases, *n_aliases)?;
         if !above.is_empty() {
             writeln!(f, "Below: {}", notes(above).join(" > "))?;
         }
@@ -308,10 +337,25 @@ impl Display for Read {
             let named = |links: &[Link]| links.iter().map(Link::to_string).collect::<Vec<_>>();
             listed(f, "Links to", &named(links), *n_links)?;
             listed(f, "Linked from", &named(backlinks), *n_backlinks)?;
-            if *n_links > NAMED || *n_backlinks > NAMED {
+            let kinds = [
+                (same_name.len(), *n_same_name),
+                (tags.len(), *n_tags),
+                (aliases.len(), *n_aliases),
+                (below.len(), *n_below),
+                (headings.len(), *n_headings),
+                (links.len(), *n_links),
+                (backlinks.len(), *n_backlinks),
+            ];
+            let max = usize::try_from(MAX_NAMED).unwrap_or(usize::MAX);
+            let cut = kinds.into_iter().filter(|(told, all)| told < all && *told < max);
+            if let Some(most) = cut.map(|(_, all)| all.min(max)).max() {
+                writeln!(f, "More of what was cut: call again with `limit` = {most}.")?;
+            }
+            if links.len() < *n_links || backlinks.len() < *n_backlinks {
+                let uri = Value::from(&*name.note);
                 writeln!(
                     f,
-                    "All of them: `tree` with `direction` `out` or `in` and `max_hops` 1."
+                    "All notes it links to, a page at a time: `list_notes` with `filter` {{\"linked_from\": [{uri}]}}; all that link to it: {{\"linked_to\": [{uri}]}}."
                 )?;
             }
         }
@@ -329,6 +373,20 @@ impl Display for Read {
             }
             None => Ok(()),
         }
+    }
+}
+
+fn is_empty(properties: &Value) -> bool {
+    properties.as_object().is_none_or(serde_json::Map::is_empty)
+}
+
+/// Says that frontmatter of so many characters is longer than the budget, and which one would do.
+fn frontmatter_left_out(f: &mut Formatter<'_>, length: usize) -> fmt::Result {
+    write!(f, "Frontmatter: left out, {length} characters as JSON; ")?;
+    let [least, most] = BUDGETS;
+    match (least..=most).find(|budget| text::characters(*budget) >= length) {
+        Some(budget) => writeln!(f, "`budget` = {budget} shows it."),
+        None => writeln!(f, "more than the largest `budget` shows."),
     }
 }
 
