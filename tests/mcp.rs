@@ -159,6 +159,8 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         ("b.md", "[[a]] and [[a]] again\n"),
         ("x/same.md", "one\n"),
         ("y/same.md", "other\n"),
+        ("dup1.md", "# Twin\n"),
+        ("dup2.md", "# Twin\n"),
         ("long.md", &*body),
     ] {
         let path = vault.path().join(path);
@@ -172,6 +174,10 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         ("get_note", json!({"note": "a"}), "Frontmatter: {\"contradicts\""),
         ("get_note", json!({"note": "Alpha"}), "`b` (related)\n"),
         ("get_note", json!({"note": "a#two"}), "## Two\nsecond"),
+        ("get_note", json!({"note": "Twin"}), "This name has also: Twin (`dup2`)"),
+        ("tree", json!({"notes": ["Twin"]}), "several notes answer to `Twin`"),
+        ("related", json!({"note": "Twin"}), "several notes answer to `Twin`"),
+        ("context", json!({"around": "Twin"}), "`dup1` is meant, and not `dup2`"),
         ("get_note", json!({"note": "same"}), "This name has also: same (`y/same`)"),
         ("tree", json!({"notes": ["a"]}), "More links among them:"),
         (
@@ -220,7 +226,7 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
     loop {
         let answer = call(&client, "list_notes", json!({"limit": 2, "page": page})).await?;
         let answer = answer.structured_content.ok_or("no structured content")?;
-        assert_eq!(answer["total"], 5, "{answer}");
+        assert_eq!(answer["total"], 7, "{answer}");
         listed.extend(answer["notes"].as_array().into_iter().flatten().cloned());
         page = answer["next"].clone();
         if page.is_null() {
@@ -228,7 +234,7 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         }
     }
     let uris: Vec<&str> = listed.iter().filter_map(|note| note["note"].as_str()).collect();
-    assert_eq!(uris, ["a", "b", "long", "x/same", "y/same"]);
+    assert_eq!(uris, ["a", "b", "dup1", "dup2", "long", "x/same", "y/same"]);
     let tree = call(&client, "tree", json!({"notes": ["a"]})).await?;
     let tree = tree.structured_content.ok_or("no structured content")?;
     assert_eq!((&tree["n_links"], tree["links"].as_array().map(Vec::len)), (&2.into(), Some(2)));

@@ -26,6 +26,7 @@ pub mod walk;
 
 use std::sync::Arc;
 
+use weft_index::notes::Resolution;
 use weft_index::{Reader, Snapshot};
 use weft_model::{NoteId, Stop};
 
@@ -158,10 +159,42 @@ impl Engine {
     }
 }
 
+/// Notes that are named of those that answer to a name and are not meant.
+const OTHERS_NAMED: usize = 5;
+
+/// The note that [`note_named`] finds, with a line for `told` where several notes answer to the name.
+fn note_meant(
+    snapshot: &Snapshot,
+    name: &str,
+    told: &mut Vec<String>,
+) -> Result<NoteId, EngineError> {
+    let found = snapshot.notes.find(name);
+    told.extend(ambiguity(snapshot, name, &found));
+    found.note.ok_or_else(|| unknown(snapshot, name))
+}
+
+/// What is said of a name that several notes answer to.
+fn ambiguity(snapshot: &Snapshot, name: &str, found: &Resolution) -> Option<String> {
+    let (meant, others) = found.candidates.split_first()?;
+    let uri = |id: &NoteId| format!("`{}`", snapshot.notes.graph().uri(*id));
+    let named: Vec<String> = others.iter().take(OTHERS_NAMED).map(uri).collect();
+    let more = match others.len() - named.len() {
+        0 if named.is_empty() => return None,
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "name: several notes answer to `{name}`; {} is meant, and not {}{more}",
+        uri(meant),
+        named.join(", ")
+    ))
+}
+
 /// The note that `name` means: a uri, `vault:uri`, a path, anything a link would resolve to, or a title.
 fn note_named(snapshot: &Snapshot, name: &str) -> Result<NoteId, EngineError> {
-    snapshot.notes.find(name).note.ok_or_else(|| EngineError::UnknownNote {
-        name: name.to_owned(),
-        near: snapshot.notes.near_matches(name),
-    })
+    snapshot.notes.find(name).note.ok_or_else(|| unknown(snapshot, name))
+}
+
+fn unknown(snapshot: &Snapshot, name: &str) -> EngineError {
+    EngineError::UnknownNote { name: name.to_owned(), near: snapshot.notes.near_matches(name) }
 }

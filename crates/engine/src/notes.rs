@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use weft_index::Snapshot;
-use weft_index::notes::NoteTable;
+use weft_index::notes::{NoteTable, Resolution};
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
 use crate::page::Pages;
-use crate::{Engine, EngineError, Filter, note_named};
+use crate::{Engine, EngineError, Filter, note_named, unknown};
 
 /// A note by its two names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,8 @@ pub struct NoteAnswer {
     pub fresh: bool,
     /// Hash of its file's bytes.
     pub hash: TextHash,
+    /// Other notes that answer to the name asked for as well, the first by vault and path.
+    pub same_name: Vec<NoteRef>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -221,9 +223,8 @@ impl Engine {
     pub fn note(&self, request: &NoteRequest) -> Result<NoteAnswer, EngineError> {
         let (name, max_links) = (&request.name, request.max_links()?);
         let snapshot = self.snapshot();
-        let id = note_named(&snapshot, name)?;
-        told(&snapshot, id, max_links)
-            .ok_or_else(|| EngineError::UnknownNote { name: name.clone(), near: Vec::new() })
+        let found = snapshot.notes.find(name);
+        told(&snapshot, &found, max_links).ok_or_else(|| unknown(&snapshot, name))
     }
 
     /// The same where it is soon told: its name is its uri or path as it stands, the note and those that link it were read before and are small, and what they link and what lies around it is little.
@@ -238,7 +239,8 @@ impl Engine {
         if name.len() > MAX_NAME_AT_HAND {
             return None;
         }
-        let id = notes.find_exact(name)?.note?;
+        let found = notes.find_exact(name)?;
+        let id = found.note?;
         let n_above = graph.ancestors(id).take(MAX_NOTES_AT_HAND + 1).count();
         let (linking, n_below) = (graph.inbound(id), graph.children(id).len());
         if linking.len().max(n_below).max(n_above) > MAX_NOTES_AT_HAND {
@@ -249,7 +251,7 @@ impl Engine {
             let small = notes.at_hand(id).filter(|entry| entry.file.size <= MAX_BYTES_AT_HAND);
             n_links += small?.note.links.len();
         }
-        if n_links <= MAX_LINKS_AT_HAND { told(&snapshot, id, max_links) } else { None }
+        if n_links <= MAX_LINKS_AT_HAND { told(&snapshot, &found, max_links) } else { None }
     }
 
     /// A page of the notes that pass the filter, by uri.
@@ -340,8 +342,9 @@ pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
     })
 }
 
-/// All there is to say of a note, with at most `max_links` of each kind; nothing where the slot holds none.
-fn told(snapshot: &Snapshot, id: NoteId, max_links: usize) -> Option<NoteAnswer> {
+/// All there is to say of the note that was found, with at most `max_links` of each kind; nothing where its slot holds none.
+fn told(snapshot: &Snapshot, found: &Resolution, max_links: usize) -> Option<NoteAnswer> {
+    let id = found.note?;
     let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
     let (entry, resolved) = (notes.entry(id)?, notes.resolved(id)?);
     let note = &entry.note;
@@ -399,6 +402,14 @@ fn told(snapshot: &Snapshot, id: NoteId, max_links: usize) -> Option<NoteAnswer>
         links: links.take(max_links).map(|(link, target)| view(link, *target, *target)).collect(),
         backlinks,
         n_backlinks,
+        same_name: found
+            .candidates
+            .iter()
+            .filter(|other| **other != id)
+            .take(max_links)
+            .copied()
+            .map(reference)
+            .collect(),
         body: entry.body.to_string(),
         fresh: snapshot.is_fresh(id),
         hash: entry.file.hash,

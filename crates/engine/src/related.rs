@@ -12,7 +12,7 @@ use weft_index::Snapshot;
 use weft_model::{Stop, Tokens};
 
 use crate::resume::{ResumeToken, question};
-use crate::{Engine, EngineError, Filter, note_named};
+use crate::{Engine, EngineError, Filter, note_meant};
 
 /// The most tokens of one page; a resume token goes on from there.
 pub(crate) const MAX_BUDGET: Tokens = Tokens::new(1_000_000);
@@ -67,6 +67,8 @@ pub struct RelatedAnswer {
     pub resume_token: Option<String>,
     /// The answer as one text, if one was asked for.
     pub rendered: Option<String>,
+    /// That several notes answer to the name, and parts of the filter that no note has.
+    pub degraded: Vec<String>,
 }
 
 impl RelatedAnswer {
@@ -104,8 +106,10 @@ impl Engine {
         };
         let estimator_name = self.estimators.name(estimator_name.as_deref());
         let estimator = self.estimators.find(Some(estimator_name))?;
-        let focus = note_named(&snapshot, name)?;
+        let mut degraded = Vec::new();
+        let focus = note_meant(&snapshot, name, &mut degraded)?;
         let passing = self.passing(&snapshot, filter)?;
+        degraded.extend_from_slice(passing.unmet(&snapshot, &self.stop)?);
         let options = Options {
             max_skips: self.related.max_skips,
             body_links: *body_links,
@@ -132,7 +136,7 @@ impl Engine {
             ResumeToken::new(generation, question, resume).to_string()
         });
         let rendered = rendered(*rendering, &view(&found, &snapshot));
-        Ok(RelatedAnswer { found, snapshot, resume_token, rendered })
+        Ok(RelatedAnswer { found, snapshot, resume_token, rendered, degraded })
     }
 
     /// The snapshot of a generation, if it is the newest or held for runs like this.

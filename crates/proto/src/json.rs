@@ -189,7 +189,7 @@ mod tests {
                 r#""parent":null,"object":null,"relation":"PriorSibling","#,
                 r#""also_relations":["NoteInContextualPath",null],"tokens":0}],"#,
                 r#""budget":0,"used":0,"remaining":0,"focus_tokens":0,"skipped":[],"skipped_more":false,"#,
-                r#""resume_token":null,"generation":0}"#
+                r#""resume_token":null,"generation":0,"degraded":[]}"#
             ),
             "the text of an answer is written only where there is one"
         );

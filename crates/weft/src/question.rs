@@ -69,7 +69,7 @@ questions! {
     NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]);
     OrphansRequest: |it| of_filter(&mut it.filter);
     PathRequest: |it| with(&mut it.filter, [&mut it.from, &mut it.to]);
-    RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]), silent in filter;
+    RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]);
     ResolveLinkRequest: |it| it.from.iter_mut().collect();
     SearchRequest: |it| of_filter(&mut it.filter);
     SubgraphRequest: |it| with(&mut it.filter, &mut it.notes);

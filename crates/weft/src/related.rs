@@ -79,6 +79,7 @@ pub(crate) async fn ask(
     let body_links = args.body_links;
     let request = asker.ready(RelatedRequest::from(args), global).await?;
     let answer = asker.graph().related(request).await?.into_inner();
+    aside(&print::degraded(&answer.degraded));
     if global.format != Format::Human {
         return json(&answer);
     }

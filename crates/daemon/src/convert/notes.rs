@@ -89,6 +89,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         fresh,
         hash,
         generation,
+        same_name,
     } = answer;
     let headings = headings.into_iter().map(|heading| {
         let weft_model::Heading { level, text, span: Span { start, end } } = heading;
@@ -120,6 +121,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         fresh,
         hash: format!("{hash:?}"),
         generation,
+        same_name: same_name.into_iter().map(reference).collect(),
         n_children: count(n_children),
         n_links: count(n_links),
         n_backlinks: count(n_backlinks),

@@ -68,7 +68,7 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         skipped,
         skipped_more,
     } = answer.view();
-    let engine::RelatedAnswer { found: _, snapshot, resume_token, rendered } = answer;
+    let engine::RelatedAnswer { found: _, snapshot, resume_token, rendered, degraded } = answer;
     wire::RelatedResponse {
         focus_note: Some(focus_note(focus)),
         related_notes: related_notes.into_iter().map(related_note).collect(),
@@ -81,6 +81,7 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         resume_token: resume_token.clone(),
         generation: snapshot.generation,
         rendered: rendered.clone(),
+        degraded: degraded.clone(),
     }
 }
 

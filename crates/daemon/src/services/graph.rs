@@ -2,7 +2,7 @@
 
 use tonic::{Request, Response, Status};
 use weft_engine::walk::{CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer};
-use weft_engine::{Engine, ListAnswer};
+use weft_engine::{Engine, ListAnswer, RelatedAnswer};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::graph_service_server::GraphService;
 
@@ -28,7 +28,12 @@ impl GraphService for Services {
         &self,
         request: Request<wire::RelatedRequest>,
     ) -> Result<Response<wire::RelatedResponse>, Status> {
-        let told = |answer| related::related_response(&answer);
+        let unread = self.files_unread_now(request.get_ref().when());
+        let told = told_with(
+            unread,
+            |it: &mut RelatedAnswer| &mut it.degraded,
+            |answer| related::related_response(&answer),
+        );
         self.answer(request, related::related_request, Engine::related, told).await
     }
 

@@ -14,7 +14,7 @@ use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 use super::{ContextRequest, FocusSource, NamedNote, Source};
 use crate::related::refused;
 use crate::walk::TreeRequest;
-use crate::{Engine, EngineError, SearchRequest, note_named};
+use crate::{Engine, EngineError, SearchRequest, ambiguity, note_meant};
 
 /// The least score of a best hit that counts as a named note: what scores less is hardly about the query.
 ///
@@ -31,6 +31,15 @@ pub(super) struct Gathered<'s> {
     pub(super) candidates: Vec<Candidate<Text<'s>>>,
     pub(super) truncated_by: Vec<Source>,
     pub(super) degraded: Vec<String>,
+}
+
+impl Gathered<'_> {
+    /// Adds what is not said yet: the filter of a walk may be the context's own.
+    fn tell(&mut self, lines: &[String]) {
+        let new: Vec<String> =
+            lines.iter().filter(|line| !self.degraded.contains(line)).cloned().collect();
+        self.degraded.extend(new);
+    }
 }
 
 /// The text of a note in a snapshot.
@@ -85,23 +94,19 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
         let passing = self.passing(snapshot, &request.filter)?;
-        let degraded = passing.unmet(snapshot, &self.stop)?.to_vec();
-        let mut gathered = Gathered { degraded, ..Gathered::default() };
+        let mut gathered = Gathered::default();
         self.name(snapshot, notes, &passing.notes, &mut gathered)?;
         if let Some(focus) = focus {
             self.relate(snapshot, focus, &passing.notes, limit, &mut gathered)?;
         }
-        let mut unmet = Vec::new();
         if let Some(walk) = walk {
             self.follow(snapshot, walk, &passing.notes, &mut gathered)?;
-            unmet = self.unmet_of_tree(snapshot, walk)?;
         }
         if searches {
             self.find(snapshot, &search, &mut gathered)?;
+        } else {
+            gathered.tell(passing.unmet(snapshot, &self.stop)?);
         }
-        // The walk's filter may be the context's own.
-        unmet.retain(|line| !gathered.degraded.contains(line));
-        gathered.degraded.extend(unmet);
         Ok(gathered)
     }
 
@@ -122,7 +127,9 @@ impl Engine {
             let NamedNote { name, score, distance, relation, via } = note;
             let by_distance = || distance.map_or(scores.named, |distance| scores.at_hop(distance));
             let score = score.unwrap_or_else(by_distance);
-            let id = snapshot.notes.find(name).note;
+            let found = snapshot.notes.find(name);
+            gathered.degraded.extend(ambiguity(snapshot, name, &found));
+            let id = found.note;
             let mut named = match id {
                 Some(id) => candidate(snapshot, id, score),
                 None => missing(Uri::new(name.as_str()), score),
@@ -147,7 +154,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let FocusSource { name, body_links, sibling_of_target } = focus;
         let scores = &self.contexts.scores;
-        let id = note_named(snapshot, name)?;
+        let id = note_meant(snapshot, name, &mut gathered.degraded)?;
         let options = Options {
             body_links: *body_links,
             sibling_of_target: *sibling_of_target,
@@ -190,7 +197,7 @@ impl Engine {
         gathered: &mut Gathered<'s>,
     ) -> Result<(), EngineError> {
         let graph = snapshot.notes.graph();
-        let tree = self.tree_on(snapshot, walk).map_err(of_walk)?;
+        let tree = self.tree_on(snapshot, walk, &mut gathered.degraded).map_err(of_walk)?;
         let steps: NoteMap<&TreeEdge> =
             tree.spanning_tree.iter().map(|step| (step.to, step)).collect();
         let above = |note| steps.get(&note).map(|step| step.from);
@@ -239,7 +246,7 @@ impl Engine {
             }
         }
         gathered.truncated_by.extend(found.truncated.then_some(Source::Query));
-        gathered.degraded = found.degraded;
+        gathered.tell(&found.degraded);
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ pub struct TreeAnswer {
     pub more_unresolved: bool,
     /// How types of `edges` read from their targets; empty unless asked for.
     pub inverse_names: BTreeMap<String, String>,
-    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
     pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
@@ -185,7 +185,7 @@ pub struct PathAnswer {
     pub truncated: bool,
     /// How types of `edges` read from their targets; empty unless asked for.
     pub inverse_names: BTreeMap<String, String>,
-    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
     pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
@@ -219,7 +219,7 @@ pub struct NeighborsAnswer {
     pub truncated: bool,
     /// How types of the edges read from their targets; empty unless asked for.
     pub inverse_names: BTreeMap<String, String>,
-    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
     pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
@@ -262,7 +262,7 @@ pub struct SubgraphAnswer {
     pub edges: Vec<WalkEdge>,
     /// The limits that kept something back.
     pub truncated_by: Vec<Limit>,
-    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
     pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
@@ -286,7 +286,7 @@ pub struct CyclesAnswer {
     pub cycles: Vec<Cycle>,
     /// Whether there are or may be more.
     pub truncated: bool,
-    /// Parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
+    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
     pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,

@@ -25,7 +25,7 @@ pub use messages::{
 };
 pub use price::MOST_WORTH;
 
-use crate::{Engine, EngineError, Filter, note_named, notes};
+use crate::{Engine, EngineError, Filter, note_meant, notes};
 use price::price;
 use telling::Telling;
 
@@ -101,16 +101,6 @@ impl Engine {
         unmet.extend(types::unmet(snapshot.notes.graph(), edges, inverse_names, &self.stop)?);
         Ok(unmet)
     }
-
-    /// The same of what a tree follows.
-    pub(crate) fn unmet_of_tree(
-        &self,
-        snapshot: &Snapshot,
-        request: &TreeRequest,
-    ) -> Result<Vec<String>, EngineError> {
-        let Follow { filter, edges, direction: _, hierarchy: _ } = &request.follow;
-        self.unmet(snapshot, filter, edges)
-    }
 }
 
 /// The greatest length of a cycle that can be asked for.
@@ -125,8 +115,8 @@ impl Engine {
     /// Fails on an unknown root, on none at all, on `max_nodes` of 0, and on filters that exclude each other.
     pub fn tree(&self, request: &TreeRequest) -> Result<TreeAnswer, EngineError> {
         let snapshot = self.snapshot();
-        let tree = self.tree_on(&snapshot, request)?;
-        let degraded = self.unmet_of_tree(&snapshot, request)?;
+        let mut degraded = Vec::new();
+        let tree = self.tree_on(&snapshot, request, &mut degraded)?;
         let TreeRequest { roots: _, follow, limits, view } = request;
         let telling = Telling { snapshot: &snapshot, view: *view };
         Ok(TreeAnswer {
@@ -169,20 +159,22 @@ impl Engine {
         })
     }
 
-    /// The same in ids of `snapshot`.
+    /// The same in ids of `snapshot`; what an answer says of itself goes to `degraded`.
     pub(crate) fn tree_on(
         &self,
         snapshot: &Snapshot,
         request: &TreeRequest,
+        degraded: &mut Vec<String>,
     ) -> Result<walk::Tree, EngineError> {
         let TreeRequest { roots, follow, limits, view: _ } = request;
         let WalkSettings { max_nodes, max_edges, .. } = self.walk;
         let asked = walk::TreeRequest {
-            roots: ids(snapshot, roots)?,
+            roots: ids(snapshot, roots, degraded)?,
             follow: follow.on(snapshot, self)?,
             limits: *limits,
             ceiling: Ceiling { max_nodes, max_edges },
         };
+        degraded.extend(self.unmet(snapshot, &follow.filter, &follow.edges)?);
         walk::tree(snapshot.notes.graph(), &asked).map_err(|error| refused(snapshot, &error))
     }
 
@@ -193,12 +185,14 @@ impl Engine {
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
         let PathRequest { from, to, follow, max_hops, costs, view } = request;
+        let mut degraded = Vec::new();
         let between = walk::PathRequest {
-            from: note_named(&snapshot, from)?,
-            to: note_named(&snapshot, to)?,
+            from: note_meant(&snapshot, from, &mut degraded)?,
+            to: note_meant(&snapshot, to, &mut degraded)?,
             follow: follow.on(&snapshot, self)?,
             max_hops: *max_hops,
         };
+        degraded.extend(self.unmet(&snapshot, &follow.filter, &follow.edges)?);
         let price = costs.as_ref().map(|costs| price(&snapshot, costs));
         let found = match &price {
             None => walk::path(graph, &between),
@@ -226,7 +220,7 @@ impl Engine {
             edges: telling.edges(&found.edges),
             truncated: found.truncated,
             inverse_names: telling.inverse_names(&self.walk.inverse_names, &found.edges),
-            degraded: self.unmet(&snapshot, &follow.filter, &follow.edges)?,
+            degraded,
             generation: snapshot.generation,
         })
     }
@@ -237,7 +231,9 @@ impl Engine {
     pub fn neighbors(&self, request: &NeighborsRequest) -> Result<NeighborsAnswer, EngineError> {
         let snapshot = self.snapshot();
         let NeighborsRequest { note, follow, max_nodes, view } = request;
-        let middle = note_named(&snapshot, note)?;
+        let mut degraded = Vec::new();
+        let middle = note_meant(&snapshot, note, &mut degraded)?;
+        degraded.extend(self.unmet(&snapshot, &follow.filter, &follow.edges)?);
         let max_nodes =
             max_nodes.map_or(self.walk.max_nodes, |limit| limit.min(self.walk.max_nodes));
         let found = walk::neighbours(
@@ -265,7 +261,7 @@ impl Engine {
                 })
                 .collect(),
             truncated,
-            degraded: self.unmet(&snapshot, &follow.filter, &follow.edges)?,
+            degraded,
             generation: snapshot.generation,
         })
     }
@@ -280,7 +276,8 @@ impl Engine {
             let reason = "name at least one note, or say by `filter` which".to_owned();
             return Err(EngineError::InvalidArgument { field: "notes", reason });
         }
-        let mut wanted = ids(&snapshot, notes)?;
+        let mut degraded = Vec::new();
+        let mut wanted = ids(&snapshot, notes, &mut degraded)?;
         if !filter.is_empty() {
             let passing = self.passing(&snapshot, filter)?;
             let by_uri = snapshot.notes.by_uri_after(None).map(|(_, id)| id);
@@ -294,7 +291,7 @@ impl Engine {
             truncated_by.push(Limit::MaxNodes);
             wanted.truncate(max_nodes);
         }
-        let degraded = self.unmet(&snapshot, filter, edges)?;
+        degraded.extend(self.unmet(&snapshot, filter, edges)?);
         let follow = walk::Follow {
             edges: edges.clone(),
             hierarchy: *hierarchy,
@@ -353,9 +350,13 @@ impl Engine {
     }
 }
 
-/// The notes of these names, in the same order.
-fn ids(snapshot: &Snapshot, names: &[String]) -> Result<Vec<NoteId>, EngineError> {
-    names.iter().map(|name| note_named(snapshot, name)).collect()
+/// The notes of these names, in the same order; what is to be said of a name goes to `told`.
+fn ids(
+    snapshot: &Snapshot,
+    names: &[String],
+    told: &mut Vec<String>,
+) -> Result<Vec<NoteId>, EngineError> {
+    names.iter().map(|name| note_meant(snapshot, name, told)).collect()
 }
 
 /// Drops all but the first of each.

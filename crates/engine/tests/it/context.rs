@@ -589,3 +589,20 @@ fn settings_out_of_range_are_all_named() {
     assert_eq!(keys, ["candidates", "scores.named", "limits.bands.full", "limits.block_chars"]);
     assert_eq!(ContextSettings::default().problems(), []);
 }
+
+#[test]
+fn a_name_that_several_notes_answer_to_is_told_of_each_source() {
+    let vault = Vault::new("=== dup1.md\n# Dup\nshade\n=== dup2.md\n# Dup\n");
+    let line = "name: several notes answer to `Dup`; `dup1` is meant, and not `dup2`";
+    let focus = FocusSource { name: "Dup".into(), body_links: false, sibling_of_target: false };
+    let walk = TreeRequest { roots: vec!["Dup".into()], ..TreeRequest::default() };
+    let notes = vec![named("Dup", None)];
+    for request in [
+        ContextRequest { focus: Some(focus), ..request() },
+        ContextRequest { walk: Some(walk.clone()), ..request() },
+        ContextRequest { walk: Some(walk), query: "shade".into(), ..request() },
+        ContextRequest { notes, ..request() },
+    ] {
+        assert_eq!(vault.engine.context(&request).unwrap().summary.degraded, [line]);
+    }
+}

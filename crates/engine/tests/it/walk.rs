@@ -5,7 +5,7 @@ use weft_engine::walk::{
     OrphansRequest, PathCosts, PathRequest, SubgraphRequest, TreeRequest, UnresolvedRequest, View,
     WalkEdge, WalkNode, WalkSettings,
 };
-use weft_engine::{Engine, EngineError, Filter, ListRequest};
+use weft_engine::{Engine, EngineError, Filter, ListRequest, NoteRequest};
 
 use super::Vault;
 
@@ -466,4 +466,29 @@ fn a_type_that_no_link_has_is_told_by_every_walk() {
     assert_eq!(said(&["fed_by"]), ["links: no link is of type `fed_by`; near it are `fed by`"]);
     garden.put("plants/moss.md", "Soft.\n");
     assert_eq!(said(&["fed by"]), ["links: no link is of type `fed by`"]);
+}
+
+#[test]
+fn a_name_that_several_notes_answer_to_is_told() {
+    let titled = |n: usize| format!("=== dup{n}.md\n# Dup\n[[moss]]\n");
+    let files: String = (1..=2).map(titled).collect();
+    let vault = Vault::new(&format!("{files}=== moss.md\n=== a/same.md\n=== b/same.md\n"));
+    let engine = &vault.engine;
+    let line = "name: several notes answer to `Dup`; `dup1` is meant, and not `dup2`";
+    let files = "name: several notes answer to `same`; `a/same` is meant, and not `b/same`";
+    assert_eq!(engine.tree(&tree(&["Dup", "moss", "same"])).unwrap().degraded, [line, files]);
+    assert_eq!(engine.path(&path("moss", "Dup")).unwrap().degraded, [line]);
+    let near = NeighborsRequest { note: "Dup".into(), ..NeighborsRequest::default() };
+    assert_eq!(engine.neighbors(&near).unwrap().degraded, [line]);
+    let among = SubgraphRequest { notes: vec!["Dup".into()], ..SubgraphRequest::default() };
+    assert_eq!(engine.subgraph(&among).unwrap().degraded, [line]);
+    let note = |name: &str| NoteRequest { name: name.into(), ..NoteRequest::default() };
+    for (name, expected) in [("Dup", &["dup2"][..]), ("same", &["b/same"]), ("dup1", &[])] {
+        let answer = engine.note(&note(name)).unwrap();
+        let others: Vec<&str> = answer.same_name.iter().map(|other| other.uri.as_str()).collect();
+        assert_eq!(others, expected, "{name}");
+    }
+    let many = (1..=9).map(titled).collect::<String>();
+    let said = Vault::new(&many).engine.tree(&tree(&["Dup"])).unwrap().degraded;
+    assert!(said[0].ends_with("`dup6` and 3 more"), "{said:?}");
 }

@@ -8,7 +8,6 @@ use weft_proto::NoComparison;
 use weft_proto::noteweft::v1 as wire;
 
 use crate::bounds::{List, Number, Text};
-use crate::clients::Clients;
 
 /// A note's uri, path, title or alias.
 pub(super) type Name = Text<500>;
@@ -72,23 +71,6 @@ impl From<Within> for wire::Within {
     fn from(within: Within) -> Self {
         let Within { note: Text(note), hops: Number(hops) } = within;
         Self { note, hops }
-    }
-}
-
-impl Filter {
-    /// What of it no note has, for a question whose answer does not say so.
-    pub(super) async fn unmet(filter: &wire::Filter, clients: &Clients) -> Vec<String> {
-        if *filter == wire::Filter::default() {
-            return Vec::new();
-        }
-        let request = wire::ListNotesRequest {
-            filter: Some(filter.clone()),
-            page_size: Some(1),
-            ..wire::ListNotesRequest::default()
-        };
-        // What is wrong with the filter is said by the question itself.
-        let answer = clients.notes().list_notes(request).await;
-        answer.map(|answer| answer.into_inner().degraded).unwrap_or_default()
     }
 }
 

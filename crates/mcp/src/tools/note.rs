@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tonic::Status;
-use weft_proto::noteweft::v1::{
-    GetNoteRequest, GetNoteResponse, Heading, LinkView, ResolveLinkRequest,
-};
+use weft_proto::noteweft::v1::{GetNoteRequest, GetNoteResponse, Heading, LinkView};
 
 use super::Question;
 use super::args::{BUDGETS, Budget, Name, Note};
@@ -155,16 +153,7 @@ impl Question for GetNote {
             Some(_) | None => start,
         };
         let start = usize::try_from(start).unwrap_or(usize::MAX);
-        let mut read = Read::new(answer, start, text::characters(budget), limit);
-        let request = ResolveLinkRequest { target: name, ..ResolveLinkRequest::default() };
-        // Without it the note is read all the same.
-        if let Ok(found) = clients.notes().resolve_link(request).await {
-            let others = found.into_inner().candidates.into_iter().map(Note::from);
-            read.same_name = others.filter(|note| note.note != read.name.note).collect();
-            read.n_same_name = read.same_name.len();
-            read.same_name.truncate(limit);
-        }
-        Ok(read)
+        Ok(Read::new(answer, start, text::characters(budget), limit))
     }
 }
 
@@ -217,6 +206,7 @@ impl Read {
             n_links: _,
             n_backlinks: _,
             truncated: _,
+            same_name,
         } = answer;
         let (links, backlinks) = (distinct(links), distinct(backlinks));
         let length = body.chars().count();
@@ -236,8 +226,8 @@ impl Read {
             .map_or(0, |it| it.to_string().chars().count());
         Self {
             name: Note::new(uri, &title),
-            same_name: Vec::new(),
-            n_same_name: 0,
+            n_same_name: same_name.len(),
+            same_name: same_name.into_iter().take(limit).map(Note::from).collect(),
             path,
             kind: r#type,
             n_tags: tags.len(),

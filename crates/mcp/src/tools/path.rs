@@ -46,7 +46,7 @@ pub(super) struct Way {
     links: Vec<Link>,
     /// Whether a longer way was kept back by `max_hops`.
     cut: bool,
-    /// What of the filter no note has, and which types of `links` no link has.
+    /// What of the filter no note has, which types of `links` no link has, and names that other notes answer to as well.
     degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,

@@ -69,7 +69,7 @@ pub(super) struct Surroundings {
     /// Give it as `resume` to get the next notes; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     resume: Option<String>,
-    /// What of the filter no note has.
+    /// What of the filter no note has, and that other notes answer to the name as well.
     degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,
@@ -107,10 +107,7 @@ impl Question for Related {
             resume_token: resume.map(|Text(token)| token).unwrap_or_default(),
             ..RelatedRequest::default()
         };
-        let filter = request.filter.clone().unwrap_or_default();
-        let answer = clients.graph().related(request).await?.into_inner();
-        let degraded = Filter::unmet(&filter, &clients).await;
-        Ok(Surroundings { degraded, ..answer.into() })
+        Ok(clients.graph().related(request).await?.into_inner().into())
     }
 }
 
@@ -128,6 +125,7 @@ impl From<RelatedResponse> for Surroundings {
             resume_token,
             generation,
             rendered: _,
+            degraded,
         } = answer;
         let FocusNote { uri, title, details, object, contextual_path, .. } =
             focus_note.unwrap_or_default();
@@ -150,7 +148,7 @@ impl From<RelatedResponse> for Surroundings {
             used,
             budget,
             resume: resume_token,
-            degraded: Vec::new(),
+            degraded,
             generation,
         }
     }

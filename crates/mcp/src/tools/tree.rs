@@ -57,7 +57,7 @@ pub(super) struct Reached {
     n_links: usize,
     /// The arguments that kept notes or links back: `max_hops`, `max_notes`, or `links` where there were too many of these.
     cut_by: Vec<String>,
-    /// What of the filter no note has, and which types of `links` no link has.
+    /// What of the filter no note has, which types of `links` no link has, and names that other notes answer to as well.
     degraded: Vec<String>,
     /// The state of the index that answered.
     generation: u64,

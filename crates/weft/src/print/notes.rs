@@ -33,6 +33,16 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
         let aliases = harmless(&note.aliases.join(", "));
         let _ = writeln!(out, "{}", paint(DIM, &format!("also {aliases}")));
     }
+    if !note.same_name.is_empty() {
+        let others = note.same_name.iter().take(SHOWN_LINKS).map(|other| harmless(&other.uri));
+        let mut others: Vec<String> = others.collect();
+        others.extend(match note.same_name.len() - others.len() {
+            0 => None,
+            more => Some(format!("{more} more")),
+        });
+        let line = format!("this name has also {}", others.join(", "));
+        let _ = writeln!(out, "{}", paint(NOTICE, &line));
+    }
     if let Some(NoteRef { title, .. }) = &note.object {
         let _ = writeln!(out, "{}", paint(DIM, &format!("about {}", harmless(title))));
     }
@@ -174,4 +184,22 @@ pub(crate) fn resolved(answer: &ResolveLinkResponse) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_notes_of_the_name_are_told() {
+        let other = |n: usize| NoteRef { uri: format!("dup{n}"), title: "Dup".into() };
+        let shown = |n: usize| {
+            let same_name = (0..n).map(other).collect();
+            let answer = GetNoteResponse { same_name, ..GetNoteResponse::default() };
+            anstream::adapter::strip_str(&note(&answer, &Hint::daemon(None))).to_string()
+        };
+        assert!(!shown(0).contains("this name"));
+        assert!(shown(2).contains("this name has also dup0, dup1\n"), "{}", shown(2));
+        assert!(shown(SHOWN_LINKS + 3).contains("dup11, 3 more\n"), "{}", shown(SHOWN_LINKS + 3));
+    }
 }

@@ -120,6 +120,7 @@ pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -
         resume_token,
         generation: _,
         rendered: _,
+        degraded: _,
     } = answer;
     let share = if *budget == 0 { 0.0 } else { *used as f64 / *budget as f64 };
     let notes = counted(related_notes.len() as u64, "related note", "related notes");

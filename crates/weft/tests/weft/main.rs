@@ -280,7 +280,7 @@ fn what_surrounds_a_note_has_the_shape_of_its_design() {
     let fields = [
         (
             &answer,
-            "budget,focus_note,focus_tokens,generation,related_notes,remaining,resume_token,skipped,skipped_more,used",
+            "budget,degraded,focus_note,focus_tokens,generation,related_notes,remaining,resume_token,skipped,skipped_more,used",
         ),
         (
             &answer["focus_note"],
