@@ -21,7 +21,7 @@ pub(crate) fn of_status(status: &Status, renamed: &[(&str, &str)]) -> String {
         Code::InvalidArgument => format!("{said}. Correct this argument and call again."),
         Code::Unavailable if status.source().is_some() => format!(
             "The notes cannot be reached: no daemon answers ({}). Tell the person to start one with `weft serve DIR`, then call again.",
-            root(status)
+            unreached(status)
         ),
         Code::Unavailable | Code::ResourceExhausted | Code::Aborted => {
             format!("{said}. Call again in a moment.")
@@ -57,15 +57,18 @@ fn in_their_words<'a>(said: &'a str, renamed: &[(&str, &str)]) -> Cow<'a, str> {
     renamed.iter().find_map(rest).map_or(said.into(), Cow::Owned)
 }
 
-/// What lies at the bottom of an error.
-fn root(status: &Status) -> String {
+/// What the transport said first, which names the place, and what lies at the bottom of that.
+fn unreached(status: &Status) -> String {
+    let mut said = Vec::new();
     let mut cause = status.source();
-    let mut said = String::new();
     while let Some(error) = cause {
-        said = error.to_string();
+        said.push(error.to_string());
         cause = error.source();
     }
-    said
+    match &*said {
+        [first, .., root] if root != first => format!("{first}: {root}"),
+        said => said.join(": "),
+    }
 }
 
 #[cfg(test)]

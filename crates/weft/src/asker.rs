@@ -1,5 +1,7 @@
 //! Where answers come from: a daemon, or the same services in this process.
 
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +28,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::handover::Handover;
 use crate::hint::Hint;
 use crate::progress::Progress;
 use crate::reach::{Credentials, is_of_the_way, usual};
@@ -110,37 +113,29 @@ impl Asker {
         purpose: Purpose,
         hint: Hint,
     ) -> Result<Self, Failure> {
-        let limits = Limits::from(&config.settings.server);
         let set = unheeded(&config);
-        let opening =
-            tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, purpose.stay()));
-        let opened = opening.await.map_err(|_| Failure::other("opening came to a sudden end"))?;
-        let vaults = match opened {
-            Ok(vaults) => Arc::new(vaults),
-            Err(OpenError::Index(IndexError::Store(StoreError::Locked {
-                holder: Some(address),
-                ..
-            }))) => {
-                // It answers by its own settings: what was asked for would not be what is told.
-                if !set.is_empty() {
-                    return Err(Failure::overruled(&address, &set).hint(format!(
-                        "leave out --set, or end the daemon first: weft stop --addr {address}"
-                    )));
-                }
-                let hint = Hint::daemon(Some(&address));
-                return Self::connect(&address, credentials, purpose, hint).await;
+        let address = match open(config.clone(), paths.clone(), purpose).await? {
+            Opened::Here(services) => {
+                let transport = Transport::Here(services.routes());
+                return Ok(Self { transport, services: Some(services), hint });
             }
-            Err(error) => return Err(error.into()),
+            Opened::Served(address) => address,
         };
-        let services = Services::new(limits);
-        services.fill(Arc::clone(&vaults));
-        let asker =
-            Self { transport: Transport::Here(services.routes()), services: Some(services), hint };
-        if let Err(failure) = bring_up_to_date(vaults, purpose.waits()).await {
-            asker.close().await;
-            return Err(failure);
+        // It answers by its own settings: what was asked for would not be what is told.
+        if !set.is_empty() {
+            return Err(Failure::overruled(&address, &set).hint(format!(
+                "leave out --set, or end the daemon first: weft stop --addr {address}"
+            )));
         }
-        Ok(asker)
+        let hint = Hint::daemon(Some(&address));
+        match purpose {
+            Purpose::Question { .. } => Self::connect(&address, credentials, purpose, hint).await,
+            Purpose::Conversation => {
+                let handover = Handover::new(config, paths, credentials.clone(), address)?;
+                let transport = Transport::Handover(Arc::new(handover));
+                Ok(Self { transport, services: None, hint })
+            }
+        }
     }
 
     /// Asks `daemon`, which runs in this process, without a socket.
@@ -160,7 +155,7 @@ impl Asker {
             Purpose::Question { .. } => credentials.connect(address).await?,
             Purpose::Conversation => credentials.connect_later(address)?,
         };
-        let transport = Transport::Channel(channel, credentials.authorization());
+        let transport = Transport::Channel(channel, credentials.authorization(), address.into());
         Ok(Self { transport, services: None, hint })
     }
 
@@ -172,8 +167,8 @@ impl Asker {
     /// The channel to the daemon; nothing where the process answers itself.
     pub(crate) fn channel(&self) -> Option<Channel> {
         match &self.transport {
-            Transport::Channel(channel, _) => Some(channel.clone()),
-            Transport::Here(_) => None,
+            Transport::Channel(channel, ..) => Some(channel.clone()),
+            Transport::Here(_) | Transport::Handover(_) => None,
         }
     }
 
@@ -235,11 +230,55 @@ impl Asker {
     /// Lets the writer of this process publish what it holds, and waits for it.
     pub(crate) async fn close(self) {
         let Self { transport, services, hint: _ } = self;
+        let services = match &transport {
+            Transport::Handover(handover) => handover.services().await,
+            Transport::Channel(..) | Transport::Here(_) => services,
+        };
         drop(transport);
         if let Some(services) = services {
-            drop(tokio::task::spawn_blocking(move || services.clear()).await);
+            clear(services).await;
         }
     }
+}
+
+/// What became of opening folders.
+pub(crate) enum Opened {
+    /// They are open in this process, and up to date.
+    Here(Services),
+    /// The daemon at this address holds their store.
+    Served(String),
+}
+
+/// Opens the vaults of `config` in this process and brings them up to date, unless a daemon holds their store.
+pub(crate) async fn open(
+    config: Config,
+    paths: Paths,
+    purpose: Purpose,
+) -> Result<Opened, Failure> {
+    let limits = Limits::from(&config.settings.server);
+    let opening =
+        tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, purpose.stay()));
+    let opened = opening.await.map_err(|_| Failure::other("opening came to a sudden end"))?;
+    let vaults = match opened {
+        Ok(vaults) => Arc::new(vaults),
+        Err(OpenError::Index(IndexError::Store(StoreError::Locked {
+            holder: Some(address),
+            ..
+        }))) => return Ok(Opened::Served(address)),
+        Err(error) => return Err(error.into()),
+    };
+    let services = Services::new(limits);
+    services.fill(Arc::clone(&vaults));
+    if let Err(failure) = bring_up_to_date(vaults, purpose.waits()).await {
+        clear(services).await;
+        return Err(failure);
+    }
+    Ok(Opened::Here(services))
+}
+
+/// Lets the writer behind `services` publish what it holds, and waits for it.
+async fn clear(services: Services) {
+    drop(tokio::task::spawn_blocking(move || services.clear()).await);
 }
 
 /// The settings under the flags, with the folders to serve.
@@ -322,13 +361,41 @@ async fn bring_up_to_date(vaults: Arc<Vaults>, wait: bool) -> Result<(), Failure
     }
 }
 
+/// Why nothing came from a daemon, and where it was asked.
+#[derive(Debug)]
+struct Lost {
+    address: Arc<str>,
+    source: tonic::transport::Error,
+}
+
+impl Lost {
+    fn to(address: &Arc<str>, source: tonic::transport::Error) -> StdError {
+        Box::new(Self { address: Arc::clone(address), source })
+    }
+}
+
+impl Display for Lost {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { address, source } = self;
+        write!(f, "{address}: {source}")
+    }
+}
+
+impl Error for Lost {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
 /// Carries questions to where they are answered.
 #[derive(Clone)]
 pub(crate) enum Transport {
-    /// To a daemon, with an `authorization` to show there.
-    Channel(Channel, Option<HeaderValue>),
+    /// To the daemon at an address, with an `authorization` to show there.
+    Channel(Channel, Option<HeaderValue>, Arc<str>),
     /// To the services of this process.
     Here(Routes),
+    /// To a daemon, and to the services of this process once it has ended.
+    Handover(Arc<Handover>),
 }
 
 impl Service<http::Request<Body>> for Transport {
@@ -341,26 +408,38 @@ impl Service<http::Request<Body>> for Transport {
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Result<(), Self::Error>> {
         match self {
-            Self::Channel(channel, _) => channel.poll_ready(context).map_err(Into::into),
+            Self::Channel(channel, _, address) => {
+                channel.poll_ready(context).map_err(|error| Lost::to(address, error))
+            }
             Self::Here(routes) => {
                 Service::<http::Request<Body>>::poll_ready(routes, context).map_err(Into::into)
             }
+            // Who answers is found out with the question.
+            Self::Handover(_) => std::task::Poll::Ready(Ok(())),
         }
     }
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         match self {
-            Self::Channel(channel, authorization) => {
+            Self::Channel(channel, authorization, address) => {
                 if let Some(authorization) = authorization {
                     let headers = request.headers_mut();
                     headers.insert(http::header::AUTHORIZATION, authorization.clone());
                 }
-                let answer = channel.call(request);
-                Box::pin(async move { answer.await.map_err(Into::into) })
+                let (answer, address) = (channel.call(request), Arc::clone(address));
+                Box::pin(async move { answer.await.map_err(|error| Lost::to(&address, error)) })
             }
             Self::Here(routes) => {
                 let answer = routes.call(request);
                 Box::pin(async move { answer.await.map_err(Into::into) })
+            }
+            Self::Handover(handover) => {
+                let handover = Arc::clone(handover);
+                Box::pin(async move {
+                    let mut transport = handover.transport().await?;
+                    std::future::poll_fn(|context| transport.poll_ready(context)).await?;
+                    transport.call(request).await
+                })
             }
         }
     }

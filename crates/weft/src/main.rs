@@ -13,6 +13,7 @@ mod doctor;
 mod eval;
 mod export;
 mod failure;
+mod handover;
 mod hint;
 mod manual;
 mod notify;

@@ -155,8 +155,12 @@ fn place(address: &str) -> &str {
     address.split_once("://").map_or(address, |(_, place)| place).trim_end_matches('/')
 }
 
-/// Whether anybody listens at `HOST:PORT`, with or without a scheme.
+/// Whether anybody listens at `HOST:PORT`, with or without a scheme, or at `unix:PATH`.
 pub(crate) async fn is_heard(address: &str) -> bool {
+    #[cfg(unix)]
+    if let Some(path) = address.strip_prefix("unix:") {
+        return tokio::net::UnixStream::connect(path).await.is_ok();
+    }
     let connecting = tokio::net::TcpStream::connect(place(address));
     tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.is_ok_and(|outcome| outcome.is_ok())
 }

@@ -78,10 +78,45 @@ async fn a_folder_is_watched_while_the_agent_goes_on() {
     assert_eq!(result.await.unwrap().structured_content.unwrap()["notes"][0]["note"], "late");
 }
 
+/// It asked the daemon that was there when it began for ever after.
+#[tokio::test]
+async fn a_folder_is_opened_when_the_daemon_that_served_it_has_ended() {
+    let home = TempDir::new().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let example = example();
+    let vault = example.to_str().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weft"));
+        command.args(args).args(["--addr", &address]).env_clear().env("HOME", home.path());
+        command.env("WEFT__EMBEDDING__MODEL", "none").output().unwrap()
+    };
+    for way_it_ends in ["it is stopped", "it comes again and is stopped again"] {
+        let started = run(&["serve", vault, "--detach"]);
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        let mut weft = start(home.path(), &["--vault", vault]);
+        let streams = weft.stdout.take().zip(weft.stdin.take()).unwrap();
+        let client = ClientConfig::default().serve(streams).await.unwrap();
+        for stopped in [false, true] {
+            if stopped {
+                assert!(run(&["stop"]).status.success());
+            }
+            let mut asked = CallToolRequestParams::new("search");
+            asked.arguments = json!({"query": "leap second"}).as_object().cloned();
+            let result = client.call_tool(asked).await.unwrap();
+            let text = &result.content[0].as_text().unwrap().text;
+            assert!(text.contains("Leap second"), "{way_it_ends}, {stopped}: {text}");
+        }
+        client.cancel().await.unwrap();
+        assert!(weft.wait().await.unwrap().success());
+    }
+}
+
 #[tokio::test]
 async fn without_a_daemon_the_agent_learns_what_to_tell() {
     let result = search(&[], |_| true).await.unwrap();
     let text = result.content[0].as_text().unwrap().text.clone();
     assert_eq!(result.is_error, Some(true));
-    assert!(text.contains("weft serve"), "{text}");
+    assert!(text.contains("weft serve") && text.contains("127.0.0.1:1:"), "{text}");
 }
