@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
@@ -33,7 +34,9 @@ pub(crate) struct Cli {
 impl Cli {
     /// What the process was called with; ends it where that cannot be understood.
     pub(crate) fn read() -> Self {
-        let matches = Self::command().get_matches_from(gathered(std::env::args_os()));
+        let words = gathered(std::env::args_os());
+        let matches = Self::command().try_get_matches_from(words);
+        let matches = matches.unwrap_or_else(|error| about_quotes(error).exit());
         let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A variable that is set to nothing says nothing.
         cli.global.addr = cli.global.addr.filter(|address| !address.is_empty());
@@ -41,6 +44,21 @@ impl Cli {
         cli
     }
 }
+
+/// The same error, with what to do where a word is left over that is no flag.
+fn about_quotes(mut error: clap::Error) -> clap::Error {
+    let is_word = |value: &ContextValue| matches!(value, ContextValue::String(word) if !word.starts_with('-'));
+    let is_left_over = error.kind() == ErrorKind::UnknownArgument
+        && error.get(ContextKind::InvalidArg).is_some_and(is_word);
+    if is_left_over {
+        let tip = ContextValue::StyledStrs(vec![QUOTES.into()]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+    error
+}
+
+/// What is said of names where each word stands for one.
+pub(crate) const QUOTES: &str = "a name of several words stands in quotes, such as 'Leap second'";
 
 /// Flags of every command that count each time they are given.
 const REPEATED: [&str; 2] = ["--set", "--vault"];
@@ -265,8 +283,9 @@ pub(crate) enum Command {
     },
     /// Read a note, with its links and backlinks.
     Get {
-        /// A uri, a path, anything a link would resolve to, or a title.
-        note: String,
+        /// A uri, a path, anything a link would resolve to, or a title, in one or several words.
+        #[arg(required = true)]
+        note: Vec<String>,
         /// Links, backlinks and notes below it at most, of each; up to 100,000.
         #[arg(long, value_name = "N", default_value_t = 1000)]
         max_links: u32,
@@ -284,8 +303,9 @@ pub(crate) enum Command {
     },
     /// Say what a link would find.
     Resolve {
-        /// The target, as between `[[` and `]]`.
-        target: String,
+        /// The target, as between `[[` and `]]`, in one or several words.
+        #[arg(required = true)]
+        target: Vec<String>,
         /// The note that holds the link.
         #[arg(long, value_name = "NOTE")]
         from: Option<String>,

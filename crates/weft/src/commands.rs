@@ -10,7 +10,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use crate::asker::{Asker, Purpose, config};
-use crate::cli::{Cli, Command, ConfigCommand, Format, Global};
+use crate::cli::{Cli, Command, ConfigCommand, Format, Global, QUOTES};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
@@ -52,12 +52,22 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
             answer.and_then(|text| write_as(global.format, &text))
         }
         Some(question) => {
+            let names_several = names_several(&question);
             let asker = Asker::open(&global).await?;
             let answer = ask(&asker, question, &global).await;
             asker.close().await;
+            let answer = answer.map_err(|failure| {
+                if names_several && failure.is_missing() { failure.hint(QUOTES) } else { failure }
+            });
             answer.and_then(|text| write_as(global.format, &text))
         }
     }
+}
+
+/// Whether words that follow each other are names of several notes, or a name and something else.
+fn names_several(question: &Command) -> bool {
+    matches!(question, Command::WhyNot { .. })
+        || matches!(question, Command::Walk(walk) if walk.names_several())
 }
 
 /// Asks and gives the answer as text.
@@ -95,7 +105,8 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         Command::Related(args) => related::ask(asker, args, global).await,
         Command::Get { note, max_links } => {
             let max_links = Some(max_links);
-            let request = GetNoteRequest { name: note, max_links, ..GetNoteRequest::default() };
+            let request =
+                GetNoteRequest { name: note.join(" "), max_links, ..GetNoteRequest::default() };
             let answer =
                 asker.notes().get_note(asker.ready(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::note(answer, hint))
@@ -112,6 +123,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
             render(format, &answer, |answer| print::list(answer, hint))
         }
         Command::Resolve { target, from } => {
+            let target = target.join(" ");
             let request = ResolveLinkRequest { target, from, ..ResolveLinkRequest::default() };
             let answer =
                 asker.notes().resolve_link(asker.ready(request, global).await?).await?.into_inner();

@@ -25,9 +25,9 @@ use crate::walk::TreeArgs;
 /// What a context is made of, and how.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ContextArgs {
-    /// What to ask; finds notes unless --note or --from names them, and chooses the passages.
+    /// What to ask, in one or several words; finds notes unless --note or --from names them, and chooses the passages.
     #[arg(value_name = "QUERY")]
-    query: Option<String>,
+    query: Vec<String>,
     /// Tokens the context may take, titles and fences included; 2000 unless the settings say otherwise.
     #[arg(
         long,
@@ -169,7 +169,7 @@ impl ContextArgs {
             filter,
         } = self;
         let filter = Filter::from(filter);
-        let query = query.unwrap_or_default();
+        let query = query.join(" ");
         let ranking = ranking_of(ranking, &query, !notes.is_empty() || from.is_some())?;
         let walk = walk_of(walk, tree, &filter)?;
         if let Some(path) = from {

@@ -42,6 +42,11 @@ impl Failure {
         Self::new(NOT_FOUND, message)
     }
 
+    /// Whether what was named does not exist.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.code == NOT_FOUND
+    }
+
     pub(crate) fn other(message: impl Into<String>) -> Self {
         Self::new(OTHER, message)
     }

@@ -14,9 +14,9 @@ use crate::print;
 /// Around which note, and how much.
 #[derive(Debug, Args)]
 pub(crate) struct RelatedArgs {
-    /// A uri, a path, anything a link would resolve to, or a title.
-    #[arg(value_name = "NOTE")]
-    focus: String,
+    /// A uri, a path, anything a link would resolve to, or a title, in one or several words.
+    #[arg(required = true, value_name = "NOTE")]
+    focus: Vec<String>,
     /// Tokens that related notes may cost; the note itself comes on top.
     #[arg(long, value_name = "TOKENS", default_value_t = 2000, allow_negative_numbers = true)]
     budget: i64,
@@ -56,7 +56,7 @@ impl From<RelatedArgs> for RelatedRequest {
             filter,
         } = args;
         Self {
-            focus,
+            focus: focus.join(" "),
             budget: window.is_none().then_some(budget),
             window,
             estimator,

@@ -48,8 +48,9 @@ pub(crate) enum WalkCommand {
     },
     /// Show the notes one link away, and how connected each is.
     Neighbors {
-        /// The note in the middle.
-        note: String,
+        /// The note in the middle, in one or several words.
+        #[arg(required = true)]
+        note: Vec<String>,
         /// Which links count.
         #[arg(long, value_enum, default_value_t, help_heading = "Walk")]
         direction: Direction,
@@ -66,8 +67,9 @@ pub(crate) enum WalkCommand {
     },
     /// Show the notes that share a topic with a note, beside those it is linked with.
     Siblings {
-        /// The note.
-        note: String,
+        /// The note, in one or several words.
+        #[arg(required = true)]
+        note: Vec<String>,
         /// Which of its links lead to topics.
         #[arg(long, value_enum, default_value_t, help_heading = "Walk")]
         direction: Direction,
@@ -126,6 +128,19 @@ pub(crate) enum WalkCommand {
 }
 
 impl WalkCommand {
+    /// Whether it names more notes than one.
+    pub(crate) fn names_several(&self) -> bool {
+        match self {
+            Self::Tree { roots: notes, .. } | Self::Subgraph { notes, .. } => notes.len() > 1,
+            Self::Path { .. } => true,
+            Self::Neighbors { .. }
+            | Self::Siblings { .. }
+            | Self::Cycles { .. }
+            | Self::Orphans { .. }
+            | Self::Unresolved { .. } => false,
+        }
+    }
+
     /// Whether the answer can be written as line records.
     pub(crate) const fn writes_records(&self) -> bool {
         match self {
@@ -362,7 +377,7 @@ pub(crate) async fn ask(
         }
         WalkCommand::Neighbors { note, direction, max_nodes, edges, filter, inverse_names } => {
             let request = NeighborsRequest {
-                note,
+                note: note.join(" "),
                 direction: WireDirection::from(direction).into(),
                 edges: Some(edges.into()),
                 filter: Some(filter.into()),
@@ -376,7 +391,7 @@ pub(crate) async fn ask(
         }
         WalkCommand::Siblings { note, direction, limit, filter } => {
             let request = TopicSiblingsRequest {
-                note,
+                note: note.join(" "),
                 direction: WireDirection::from(direction).into(),
                 filter: Some(filter.into()),
                 limit: Some(limit),

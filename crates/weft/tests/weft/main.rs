@@ -636,3 +636,33 @@ fn data_is_printed_to_the_byte() {
     let twice = on_example(&home, &["context", "x", "--with", "soft_ratio=0.2,soft_ratio=0.3"]);
     assert_eq!(twice.status.code(), Some(2));
 }
+
+#[test]
+fn several_words_are_one_name_where_one_is_meant() {
+    let home = tempfile::tempdir().unwrap();
+    let said = |args: &[&str]| {
+        let output = on_example(&home, args);
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    for command in ["get", "related", "resolve", "neighbors", "siblings", "context"] {
+        let (apart, together) =
+            (said(&[command, "Leap", "second"]), said(&[command, "Leap second"]));
+        assert_eq!(apart.0, Some(0), "{command}: {}", apart.1);
+        assert_eq!(apart, together, "{command}");
+    }
+    let quotes = "a name of several words stands in quotes";
+    for (args, code) in [
+        (&["path", "Leap", "second", "Sundial"][..], 2),
+        (&["path", "Leap", "second"], 3),
+        (&["tree", "Leap", "secnd"], 3),
+        (&["why-not", "Leap", "second", "clock"], 3),
+        (&["delete", "Leap", "second"], 2),
+    ] {
+        let (exit, text) = said(args);
+        assert_eq!(exit, Some(code), "{args:?}: {text}");
+        assert!(text.contains(quotes), "{args:?}: {text}");
+    }
+    let (_, text) = said(&["tree", "secnd"]);
+    assert!(!text.contains(quotes), "{text}");
+}
