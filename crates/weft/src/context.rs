@@ -172,6 +172,8 @@ impl ContextArgs {
         let query = query.join(" ");
         let ranking = ranking_of(ranking, &query, !notes.is_empty() || from.is_some())?;
         let walk = walk_of(walk, tree, &filter)?;
+        // That nothing was found is an answer, too: the query does not look among all notes for it.
+        let notes_only = from.is_some();
         if let Some(path) = from {
             let found = notes_of(&answer_at(&path)?).ok_or_else(|| {
                 Failure::usage(format!(
@@ -179,17 +181,13 @@ impl ContextArgs {
                     path.display()
                 ))
             })?;
-            // Without a note to go by the query would look among all.
-            if found.is_empty() {
-                let path = path.display();
-                return Err(Failure::missing(format!("the answer in {path} holds no note")));
-            }
             notes.extend(found);
         }
         let SearchRequest { profile, weights, no_graph, without, typos, .. } = ranking;
         Ok(AssembleRequest {
             query,
             notes,
+            notes_only,
             filter: Some(filter),
             mode: weft_proto::noteweft::v1::SearchMode::from(mode).into(),
             limit,

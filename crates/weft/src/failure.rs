@@ -38,10 +38,6 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
-    pub(crate) fn missing(message: impl Into<String>) -> Self {
-        Self::new(NOT_FOUND, message)
-    }
-
     /// Whether what was named does not exist.
     pub(crate) fn is_missing(&self) -> bool {
         self.code == NOT_FOUND

@@ -34,6 +34,7 @@ pub(crate) fn assemble_request(
         no_graph,
         without,
         typos,
+        notes_only,
         min_generation: _,
         as_of: _,
     } = request;
@@ -67,6 +68,7 @@ pub(crate) fn assemble_request(
         focus,
         walk: walk.map(walk_request).transpose()?,
         notes: notes.into_iter().map(named_note).collect(),
+        notes_only,
         filter: filter(restriction)?,
         mode: search_mode(mode)?,
         profile: own_profile(profile)?,

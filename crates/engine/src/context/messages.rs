@@ -34,6 +34,8 @@ pub struct ContextRequest {
     pub walk: Option<TreeRequest>,
     /// Notes that the caller names.
     pub notes: Vec<NamedNote>,
+    /// Whether the query finds no notes of its own also where none is named.
+    pub notes_only: bool,
     /// Which notes a source may bring. The focus note and the roots of a walk are exempt; a named or walked note that does not pass is left out.
     pub filter: Filter,
     /// Notes that the query, and the focus note, bring at most.
@@ -53,7 +55,7 @@ pub struct ContextRequest {
 impl ContextRequest {
     /// Whether notes are looked for by the query.
     pub(super) fn searches(&self) -> bool {
-        self.notes.is_empty() && !self.query.trim().is_empty()
+        self.notes.is_empty() && !self.notes_only && !self.query.trim().is_empty()
     }
 
     /// Whether they are also looked for by meaning.

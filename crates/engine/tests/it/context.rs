@@ -38,6 +38,7 @@ pub(crate) fn request() -> ContextRequest {
         focus: None,
         walk: None,
         notes: vec![],
+        notes_only: false,
         filter: Filter::default(),
         mode: SearchMode::Hybrid,
         profile: None,

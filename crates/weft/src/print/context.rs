@@ -67,7 +67,10 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
     let mut out = String::new();
     out.push_str(&super::degraded(degraded));
     if items.is_empty() && left_out.is_empty() {
-        let _ = writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query)));
+        let _ = match query.trim() {
+            "" => writeln!(out, "No note was given."),
+            query => writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query))),
+        };
         return out;
     }
     let room = columns().saturating_sub(FIGURES).max(BAR);
@@ -276,5 +279,6 @@ mod tests {
         let text = context(false, &answer, "", &Hint::daemon(None));
         assert!(text.trim_end().ends_with("get plants/fern"), "{text}");
         assert!(ledger("x", None, &AssembleResponse::default()).contains("Nothing answers"));
+        assert!(ledger(" ", None, &AssembleResponse::default()).contains("No note was given"));
     }
 }

@@ -14,7 +14,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn example() -> PathBuf {
@@ -399,6 +399,33 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     let item = &answer["items"][0];
     assert_eq!((&item["uri"], &item["score"]), (&best["uri"], &best["score"]));
     assert_eq!(answer["rendered"], Value::Null);
+
+    // That nothing was found is an answer, for which the query does not look.
+    let found = on_example(&home, &["search", "qqqqq", "--mode", "keyword"]).stdout;
+    std::fs::write(&from, &found).unwrap();
+    let from = from.to_str().unwrap();
+    for asked in [&["--from", from][..], &["leap second", "--from", from]] {
+        let (json, _) = run(&[asked, &["--format", "json"]].concat());
+        let answer: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&answer["items"], &answer["left_out"]), (&json!([]), &json!([])), "{json}");
+    }
+    let (text, ledger) = run(&["--from", from, "--rendering", "markdown"]);
+    assert!(text.is_empty() && ledger.contains("No note was given"), "{text}{ledger}");
+    let (beside, _) =
+        run(&["leap second", "--from", from, "--note", "Sundial", "--format", "json"]);
+    let beside: Value = serde_json::from_str(&beside).unwrap();
+    assert_eq!(beside["items"].as_array().unwrap().len(), 1, "{beside}");
+
+    // One of the notes named is enough; none is not there, as a focus that is none.
+    let (some, _) = run(&["--note", "nope", "--note", "Sundial", "--format", "json"]);
+    let some: Value = serde_json::from_str(&some).unwrap();
+    assert_eq!(some["left_out"][0]["reason"], "missing");
+    for asked in [&["--note", "Sundail"][..], &["noon", "--note", "Sundail", "--note", "nope"]] {
+        let output = on_example(&home, &[&["context"], asked].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        assert!(error.contains("did you mean `sundial`"), "{error}");
+    }
 }
 
 #[test]
