@@ -11,7 +11,7 @@ use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, BudgetUnit, ContextBands, ContextLimits, ContextNote,
-    ContextOrder, Profile, Rendering, SearchRequest, TreeRequest, Weights, Without,
+    ContextOrder, FocusSource, Profile, Rendering, SearchRequest, TreeRequest, Weights, Without,
 };
 use weft_tests::{Failure, Running, example, served};
 
@@ -180,6 +180,12 @@ async fn odd_requests_are_refused_with_details() -> Result<(), Failure> {
         (AssembleRequest { weights: Some(Weights::default()), ..asked("x") }, "weights"),
         (AssembleRequest { limit: Some(0), ..asked("x") }, "limit"),
         (walked(TreeRequest::default()), "walk.roots"),
+        (walked(TreeRequest { roots: vec![String::new()], ..sundial() }), "walk.roots"),
+        (AssembleRequest { focus: Some(FocusSource::default()), ..asked("x") }, "focus.note"),
+        (
+            AssembleRequest { notes: vec![note("Sundial", 1.0), note(" ", 1.0)], ..asked("x") },
+            "notes.name",
+        ),
         (walked(TreeRequest { max_nodes: Some(0), ..sundial() }), "walk.max_nodes"),
         (walked(TreeRequest { direction: 9, ..sundial() }), "walk.direction"),
         (walked(TreeRequest { as_of: Some(1), ..sundial() }), "walk.as_of"),

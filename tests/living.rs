@@ -11,9 +11,10 @@ use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
-    ConfirmRequest, DeleteNoteRequest, DiffRequest, FlushRequest, GetNoteRequest, LinkChangeKind,
-    ListNotesRequest, MoveNoteRequest, NoteChangeKind, PutNoteRequest, SearchMode, SearchRequest,
-    SearchResponse, SettingsRequest, StatusRequest, WatchGenerationsRequest, WatchQueryRequest,
+    ConfirmRequest, DeleteNoteRequest, DiffRequest, Filter, FlushRequest, GetNoteRequest,
+    LinkChangeKind, ListNotesRequest, MoveNoteRequest, NoteChangeKind, PutNoteRequest, SearchMode,
+    SearchRequest, SearchResponse, SettingsRequest, StatusRequest, WatchGenerationsRequest,
+    WatchQueryRequest, Weights,
 };
 use weft_tests::{Failure, Running, served};
 
@@ -150,6 +151,36 @@ async fn stored_generations_can_be_asked() -> Result<(), Failure> {
     assert_eq!(status.code(), Code::NotFound);
     let info = status.get_details_error_info().ok_or("no details")?;
     assert!(info.metadata["stored"].split(',').any(|stored| stored == first.to_string()));
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_followed_query_is_refused_by_the_whole_path_of_its_field() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    let (daemon, channel) = serving(vault.path(), SETTINGS).await?;
+    let mut search = SearchServiceClient::new(channel);
+    for (asked, field) in [
+        (SearchRequest { limit: Some(0), ..words("soft") }, "search.limit"),
+        (SearchRequest { snippets: Some(101), ..words("soft") }, "search.snippets"),
+        (SearchRequest { weights: Some(Weights::default()), ..words("soft") }, "search.weights"),
+        (
+            SearchRequest {
+                filter: Some(Filter { after: Some("x".into()), ..Filter::default() }),
+                ..words("soft")
+            },
+            "search.filter.after",
+        ),
+    ] {
+        let asked = WatchQueryRequest { search: Some(asked), min_interval_ms: None };
+        let refused = match search.watch_query(asked).await {
+            Ok(stream) => stream.into_inner().message().await.err().ok_or(field)?,
+            Err(status) => status,
+        };
+        let bad = refused.get_details_bad_request().ok_or("no details")?;
+        assert_eq!(bad.field_violations[0].field, field);
+        assert!(refused.message().starts_with(&format!("`{field}`: ")), "{refused}");
+    }
     daemon.stop().await?;
     Ok(())
 }

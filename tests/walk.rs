@@ -4,8 +4,8 @@ use tonic::Code;
 use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
 use weft_proto::noteweft::v1::{
-    CyclesRequest, Limit, NeighborsRequest, OrphansRequest, PathRequest, SubgraphRequest,
-    TreeRequest, UnresolvedRequest,
+    CyclesRequest, EdgeFilter, Filter, Limit, NeighborsRequest, OrphansRequest, PathRequest,
+    SubgraphRequest, TreeRequest, UnresolvedRequest, Within,
 };
 use weft_tests::{Failure, example, served};
 
@@ -39,6 +39,28 @@ async fn links_are_walked() -> Result<(), Failure> {
     let aimless = TreeRequest { direction: 99, ..asked(None, None) };
     let aimless = graph.tree(aimless).await.expect_err("there is no such direction");
     assert_eq!(aimless.code(), Code::InvalidArgument);
+
+    let nameless = |filter| TreeRequest { filter: Some(filter), ..asked(None, None) };
+    let (none, no_place) = (vec![String::new()], Within { note: " ".into(), hops: 1 });
+    for (request, field) in [
+        (
+            TreeRequest { roots: vec!["Sundial".into(), String::new()], ..asked(None, None) },
+            "roots",
+        ),
+        (nameless(Filter { linked_to: none.clone(), ..Filter::default() }), "filter.linked_to"),
+        (nameless(Filter { linked_from: none.clone(), ..Filter::default() }), "filter.linked_from"),
+        (nameless(Filter { within: vec![no_place], ..Filter::default() }), "filter.within.note"),
+        (nameless(Filter { excluded: none.clone(), ..Filter::default() }), "filter.excluded"),
+    ] {
+        let refused = graph.tree(request).await.err().ok_or(field)?;
+        let fields = refused.get_details_bad_request().ok_or("no details")?.field_violations;
+        assert_eq!((refused.code(), &*fields[0].field), (Code::InvalidArgument, field));
+    }
+    let refused = graph.subgraph(SubgraphRequest { notes: none, ..SubgraphRequest::default() });
+    assert!(refused.await.is_err_and(|status| status.message().starts_with("`notes`: ")));
+    let types = EdgeFilter { types: vec![" ".into()], ..EdgeFilter::default() };
+    let refused = graph.tree(TreeRequest { edges: Some(types), ..asked(None, None) }).await;
+    assert!(refused.is_err_and(|status| status.message().starts_with("`edges.types`: ")));
 
     let to = tree.nodes.last().ok_or("no node")?;
     let asked_path =

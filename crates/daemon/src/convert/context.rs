@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1 as wire;
 use super::notes::object_of;
 use super::search::{own_profile, own_weights, own_without, search_mode};
 use super::walk::tree_request;
-use super::{filter, not_negative, rendering, size};
+use super::{filter, named, not_negative, rendering, size};
 use crate::status::{invalid, within};
 
 pub(crate) fn assemble_request(
@@ -26,7 +26,7 @@ pub(crate) fn assemble_request(
         estimator,
         rendering: form,
         order,
-        focus,
+        focus: focus_source,
         walk,
         limits,
         profile,
@@ -59,15 +59,16 @@ pub(crate) fn assemble_request(
         Ok(wire::ContextOrder::BothEnds) => context::Order::BestAtBothEnds,
         Err(_) => return Err(invalid("order", &format!("{order} is no order"))),
     };
-    let focus = focus.map(|focus| {
-        let wire::FocusSource { note: name, body_links, sibling_of_target } = focus;
-        context::FocusSource { name, body_links, sibling_of_target }
-    });
+    let focus = |focus| {
+        let wire::FocusSource { note, body_links, sibling_of_target } = focus;
+        let name = named("focus.note", note)?;
+        Ok::<_, Status>(context::FocusSource { name, body_links, sibling_of_target })
+    };
     Ok(context::ContextRequest {
         query,
-        focus,
+        focus: focus_source.map(focus).transpose()?,
         walk: walk.map(walk_request).transpose()?,
-        notes: notes.into_iter().map(named_note).collect(),
+        notes: notes.into_iter().map(named_note).collect::<Result<_, _>>()?,
         notes_only,
         filter: filter(restriction)?,
         mode: search_mode(mode)?,
@@ -103,9 +104,10 @@ fn own_limits(limits: wire::ContextLimits) -> Result<context::OwnLimits, Status>
     })
 }
 
-fn named_note(note: wire::ContextNote) -> context::NamedNote {
+fn named_note(note: wire::ContextNote) -> Result<context::NamedNote, Status> {
     let wire::ContextNote { name, score, distance, relation, via } = note;
-    context::NamedNote { name, score, distance: distance.map(size), relation, via }
+    let (name, distance) = (named("notes.name", name)?, distance.map(size));
+    Ok(context::NamedNote { name, score, distance, relation, via })
 }
 
 /// The whole answer.

@@ -20,6 +20,22 @@ use weft_proto::noteweft::v1 as wire;
 
 use crate::status::invalid;
 
+/// The name of a note, where there is one.
+pub(crate) fn named(field: &str, name: String) -> Result<String, Status> {
+    if name.trim().is_empty() {
+        return Err(invalid(
+            field,
+            "say which note: a uri, a path, anything a link would find, or a title",
+        ));
+    }
+    Ok(name)
+}
+
+/// Names of notes, each of which is one.
+fn all_named(field: &str, names: Vec<String>) -> Result<Vec<String>, Status> {
+    names.into_iter().map(|name| named(field, name)).collect()
+}
+
 pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Status> {
     let wire::Filter {
         vaults,
@@ -46,10 +62,13 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         properties: properties.into_iter().map(property).collect::<Result<_, _>>()?,
         after,
         before,
-        linked_to,
-        linked_from,
-        within: within.into_iter().map(|wire::Within { note, hops }| (note, hops)).collect(),
-        excluded,
+        linked_to: all_named("filter.linked_to", linked_to)?,
+        linked_from: all_named("filter.linked_from", linked_from)?,
+        within: within
+            .into_iter()
+            .map(|wire::Within { note, hops }| Ok((named("filter.within.note", note)?, hops)))
+            .collect::<Result<_, Status>>()?,
+        excluded: all_named("filter.excluded", excluded)?,
     })
 }
 

@@ -6,7 +6,7 @@ use weft_engine::doughnut::{Budget, FocusView, LinkView, NoteView, Relation, Ski
 use weft_model::Tokens;
 use weft_proto::noteweft::v1 as wire;
 
-use super::{filter, rendering};
+use super::{filter, named, rendering};
 use crate::status::invalid;
 
 /// Tokens for related notes where the request does not say.
@@ -28,11 +28,6 @@ pub(crate) fn related_request(
         min_generation: _,
         as_of: _,
     } = request;
-    if focus.trim().is_empty() {
-        let reason =
-            "say around which note: a uri, a path, anything a link would resolve to, or a title";
-        return Err(invalid("focus", reason));
-    }
     let budget = match (budget, window) {
         (None, None) => Budget::Related(BUDGET),
         (Some(budget), None) => Budget::Related(tokens("budget", budget)?),
@@ -42,7 +37,7 @@ pub(crate) fn related_request(
         }
     };
     Ok(engine::RelatedRequest {
-        focus,
+        focus: named("focus", focus)?,
         budget,
         estimator,
         filter: filter(restriction)?,

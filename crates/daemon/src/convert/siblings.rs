@@ -4,8 +4,8 @@ use tonic::Status;
 use weft_engine as engine;
 use weft_proto::noteweft::v1 as wire;
 
-use super::walk::{direction, named};
-use super::{filter, size};
+use super::walk::direction;
+use super::{filter, named, size};
 
 /// Notes where the request does not say.
 const LIMIT: u32 = 100;

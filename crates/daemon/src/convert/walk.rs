@@ -6,7 +6,7 @@ use weft_engine::walk;
 use weft_proto::noteweft::v1 as wire;
 
 use super::notes::{reference, summary};
-use super::{count, filter, size};
+use super::{all_named, count, filter, named, size};
 use crate::status::invalid;
 
 /// Hops of a tree where the request does not say.
@@ -89,7 +89,7 @@ pub(crate) fn tree_request(request: wire::TreeRequest) -> Result<walk::TreeReque
         as_of: _,
     } = request;
     Ok(walk::TreeRequest {
-        roots,
+        roots: all_named("roots", roots)?,
         follow: follow(direction, edges, filter)?,
         limits: walk::Limits {
             max_hops: Some(max_hops.unwrap_or(TREE_HOPS)),
@@ -276,7 +276,7 @@ pub(crate) fn subgraph_request(
     let walk::Follow { direction: _, edges, hierarchy, filter } =
         follow(wire::Direction::Both.into(), edges, filter)?;
     Ok(walk::SubgraphRequest {
-        notes,
+        notes: all_named("notes", notes)?,
         filter,
         edges,
         hierarchy,
@@ -373,16 +373,6 @@ pub(crate) fn unresolved_response(answer: walk::UnresolvedAnswer) -> wire::Unres
         n_targets: count(n_targets),
         generation,
     }
-}
-
-pub(super) fn named(field: &str, name: String) -> Result<String, Status> {
-    if name.trim().is_empty() {
-        return Err(invalid(
-            field,
-            "say which note: a uri, a path, anything a link would find, or a title",
-        ));
-    }
-    Ok(name)
 }
 
 fn limits(limits: Vec<walk::Limit>) -> Vec<i32> {

@@ -53,6 +53,7 @@ impl NoteService for Services {
     ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
         let read = |request| {
             let wire::ResolveLinkRequest { target, from, min_generation: _, as_of: _ } = request;
+            let from = from.map(|from| convert::named("from", from)).transpose()?;
             Ok(ResolveRequest { target, from })
         };
         self.answer(request, read, Engine::resolve, convert::notes::resolve_response).await

@@ -133,6 +133,7 @@ impl Services {
                 let answer = match services.search_again(&search).await {
                     Ok(answer) => answer,
                     Err(status) => {
+                        let status = status::within("search", status);
                         drop(follower.messages.send(Err(status)).await);
                         break;
                     }
