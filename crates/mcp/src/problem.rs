@@ -1,14 +1,14 @@
 //! Why a tool has no answer, said so that a model knows what to do next.
 
-use std::borrow::Cow;
 use std::error::Error as _;
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
+use weft_proto::with_own_names;
 
 /// What went wrong, and what to try; a field that the sentence begins with has the name that `renamed` gives it.
 pub(crate) fn of_status(status: &Status, renamed: &[(&str, &str)]) -> String {
-    let said = &*in_their_words(status.message(), renamed);
+    let said = &*with_own_names(status.message(), renamed);
     let info = status.get_details_error_info();
     let reason = info.as_ref().map_or("", |info| info.reason.as_str());
     match status.code() {
@@ -45,16 +45,6 @@ pub(crate) fn of_status(status: &Status, renamed: &[(&str, &str)]) -> String {
         | Code::Internal
         | Code::DataLoss => format!("{said}. Tell the person; `weft doctor` says more."),
     }
-}
-
-/// `said`, with the argument's name for a field of the contract, or for what it is a part of, at its beginning.
-fn in_their_words<'a>(said: &'a str, renamed: &[(&str, &str)]) -> Cow<'a, str> {
-    let Some(field) = said.strip_prefix('`') else { return said.into() };
-    let rest = |(theirs, own): &(&str, &str)| {
-        let rest = field.strip_prefix(theirs)?;
-        rest.starts_with(['`', '.', '[']).then(|| format!("`{own}{rest}"))
-    };
-    renamed.iter().find_map(rest).map_or(said.into(), Cow::Owned)
 }
 
 /// What the transport said first, which names the place, and what lies at the bottom of that.
@@ -100,19 +90,6 @@ mod tests {
             let said = of_status(&status, &[]);
             assert!(said.contains(expected), "{said}");
             assert!(said.contains(status.message()), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_field_has_the_name_of_its_argument() {
-        let renamed = [("resume_token", "resume"), ("focus", "around")];
-        for (said, expected) in [
-            ("`resume_token`: it is none", "`resume`: it is none"),
-            ("`focus.note`: it is empty", "`around.note`: it is empty"),
-            ("`focussed`: it is none", "`focussed`: it is none"),
-            ("no note is named `focus`", "no note is named `focus`"),
-        ] {
-            assert_eq!(in_their_words(said, &renamed), expected);
         }
     }
 }

@@ -3,9 +3,11 @@
 //! It uses nothing else of Noteweft, so other programs can depend on it alone.
 #![forbid(unsafe_code)]
 
+mod field;
 mod json;
 mod property;
 
+pub use field::with_own_names;
 pub use property::NoComparison;
 
 /// The package names of the contract.

@@ -7,6 +7,8 @@ use tonic_types::StatusExt as _;
 use weft_daemon::config::{ConfigError, Origin, Problem};
 use weft_daemon::{IndexError, OpenError, ServeError, StoreError, is_full};
 
+use crate::flags::in_flags;
+
 /// The command line, the configuration or a request cannot be used.
 const USAGE: u8 = 2;
 /// What was named does not exist.
@@ -113,7 +115,7 @@ impl From<Status> for Failure {
                 format!("nothing answered in time, or the connection broke ({})", status.message()),
             )
         } else {
-            Self::new(code, status.message())
+            Self::new(code, in_flags(status.message()))
         };
         match status.get_details_error_info() {
             Some(info) if info.reason == "UNKNOWN_NOTE" => match info.metadata.get("near_1") {

@@ -13,6 +13,7 @@ mod doctor;
 mod eval;
 mod export;
 mod failure;
+mod flags;
 mod handover;
 mod hint;
 mod manual;

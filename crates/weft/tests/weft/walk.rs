@@ -164,7 +164,7 @@ fn what_cannot_be_walked_is_refused() {
     for (args, code, reason) in [
         (&["tree"][..], 2, "NOTE"),
         (&["tree", "Leap second", "--typed-only", "--inline-only"], 2, "--inline-only"),
-        (&["tree", "Leap second", "--max-nodes", "0"], 2, "max_nodes"),
+        (&["tree", "Leap second", "--max-nodes", "0"], 2, "`--max-nodes`: "),
         (&["tree", "Leap second", "--max-hops=-1"], 2, "--max-hops"),
         (&["tree", "Leap second", "--direction", "up"], 2, "out"),
         (&["tree", "Leap second", "--max-chars", "9"], 2, "--format records"),
@@ -176,10 +176,13 @@ fn what_cannot_be_walked_is_refused() {
         (&["neighbors", "Leap second", "--format", "records"], 2, "tree"),
         (&["list", "--format", "records"], 2, "tree"),
         (&["tree", "Leap second", "--format", "dot"], 2, "export"),
-        (&["subgraph"], 2, "notes"),
-        (&["cycles", "--max-length", "0"], 2, "max_length"),
-        (&["unresolved", "--page-token", "x"], 2, "page_token"),
-        (&["orphans", "--limit", "0"], 2, "page_size"),
+        (&["subgraph"], 2, "`NOTE`: "),
+        (&["cycles", "--max-length", "0"], 2, "`--max-length`: "),
+        (&["unresolved", "--page-token", "x"], 2, "`--page-token`: "),
+        (&["orphans", "--limit", "0"], 2, "`--limit`: "),
+        (&["list", "--after", "yesterday"], 2, "`--after`: `yesterday` is no date"),
+        (&["context", "--walk", "Second", "--max-nodes", "0"], 2, "`--max-nodes`: "),
+        (&["why-not", "Second", "time", "--limit", "0"], 2, "`--limit`: "),
     ] {
         let output = prompt.run(args);
         let error = String::from_utf8_lossy(&output.stderr);
