@@ -22,6 +22,9 @@ const FIGURES: usize = "  1.00  structural  10,000  10,000  10,000 ".len() + BAR
 /// Columns of a reason.
 const REASON: usize = "enough headings already".len();
 
+/// The least columns for a title beside its figures; where there are fewer, each has lines of its own.
+const TITLE: usize = 16;
+
 /// Columns of a bar.
 const BAR: usize = 10;
 
@@ -50,6 +53,16 @@ pub(crate) fn context(
 ///
 /// `soft_ratio` is the share of the budget that the caller gave each note.
 pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResponse) -> String {
+    ledger_within(columns(), query, soft_ratio, answer)
+}
+
+/// The same in so many columns.
+fn ledger_within(
+    columns: usize,
+    query: &str,
+    soft_ratio: Option<f64>,
+    answer: &AssembleResponse,
+) -> String {
     let AssembleResponse {
         items,
         left_out,
@@ -73,34 +86,44 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
         };
         return out;
     }
-    let room = columns().saturating_sub(FIGURES).max(BAR);
-    if !items.is_empty() {
+    let room = columns.checked_sub(FIGURES).filter(|room| *room >= TITLE);
+    if let Some(room) = room.filter(|_| !items.is_empty()) {
         let head = padded("note", room);
         let head = format!("{head}  score mode          cost    room   carry");
         let _ = writeln!(out, "{}", paint(FAINT_TITLE, &head));
     }
     let most = items.iter().map(|item| item.cost).max().unwrap_or_default();
     for item in items {
-        out.push_str(&taken(item, most, room));
+        match room {
+            Some(room) => out.push_str(&taken(item, most, room, columns)),
+            None => out.push_str(&taken_in_lines(item, columns)),
+        }
     }
     if !left_out.is_empty() {
-        let head = format!("score  {} tokens  note", padded("left out", REASON));
+        let head = match room {
+            Some(_) => format!("score  {} tokens  note", padded("left out", REASON)),
+            None => "left out".to_owned(),
+        };
         let _ = writeln!(out, "\n{}", paint(FAINT_TITLE, &head));
     }
     for candidate in left_out.iter().take(SHOWN_LEFT_OUT) {
-        out.push_str(&stayed_out(candidate));
+        out.push_str(&stayed_out(candidate, columns, room.is_none()));
     }
     if let Some(more @ 1..) = left_out.len().checked_sub(SHOWN_LEFT_OUT) {
         let _ = writeln!(out, "{}", paint(DIM, &format!("and {more} more")));
     }
-    let _ = writeln!(
-        out,
-        "\n{} {} of {} used, {} left",
-        paint(FAINT_TITLE, &bar(share(*used, *budget))),
+    let amounts = format!(
+        "{} of {} used, {} left",
         grouped(*used),
         amount(*budget, answer.unit()),
         grouped(*remaining)
     );
+    let _ = match room {
+        Some(_) => {
+            writeln!(out, "\n{} {amounts}", paint(FAINT_TITLE, &bar(share(*used, *budget))))
+        }
+        None => writeln!(out, "\n{}", in_lines(&amounts, columns, "").trim_end()),
+    };
     if items.is_empty() && left_out.iter().any(|one| one.reason() == LeftOutReason::Budget) {
         let why = match soft_ratio {
             Some(1.0..) => "No note fits into the budget: give more",
@@ -108,8 +131,7 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
                 "No note fits into the share of the budget that each may take, a tenth unless the settings say otherwise: give more, or a larger share, such as --with soft_ratio=1"
             }
         };
-        let why: Vec<(char, bool)> = why.chars().map(|c| (c, false)).collect();
-        let _ = writeln!(out, "{}", paint(NOTICE, wrap(&why, columns(), "").trim_end()));
+        let _ = writeln!(out, "{}", paint(NOTICE, in_lines(why, columns, "").trim_end()));
     }
     let mut asides = vec![];
     if answer.unit() == BudgetUnit::Tokens {
@@ -118,7 +140,8 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
     if !items.is_empty() {
         if answer.ledger_unit() != answer.unit() {
             let (_, characters) = words(answer.ledger_unit());
-            asides.push(format!("cost, room and carry count {characters}"));
+            let figures = if room.is_some() { "cost, room and carry" } else { "cost and room" };
+            asides.push(format!("{figures} count {characters}"));
         }
         asides.push("room is for the text, cost is with titles and fences".to_owned());
     }
@@ -126,8 +149,7 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
         let sources = truncated_by.join(" and the ");
         asides.push(format!("not all notes of the {sources} were considered"));
     }
-    let asides: Vec<(char, bool)> = asides.join("; ").chars().map(|c| (c, false)).collect();
-    let asides = wrap(&asides, columns(), "");
+    let asides = in_lines(&asides.join("; "), columns, "");
     if !asides.is_empty() {
         let _ = writeln!(out, "{}", paint(DIM, asides.trim_end()));
     }
@@ -135,13 +157,8 @@ pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResp
 }
 
 /// A row for a note that is in the context, and one for where in it the text stands.
-fn taken(item: &ContextItem, most: u64, room: usize) -> String {
-    let mode = match item.mode() {
-        ContextMode::Full => "full",
-        ContextMode::Snippet => "snippet",
-        ContextMode::Structural => "structural",
-        ContextMode::Unspecified => "",
-    };
+fn taken(item: &ContextItem, most: u64, room: usize, columns: usize) -> String {
+    let mode = mode(item);
     let title = paint(STRONG, &padded(&shortened(&harmless(&item.title), room), room));
     let mut out = format!(
         "{title}  {:.2}  {mode:<10}  {:>6}  {:>6}  {:>6} {}\n",
@@ -151,17 +168,61 @@ fn taken(item: &ContextItem, most: u64, room: usize) -> String {
         grouped(item.carry_out),
         paint(FAINT_TITLE, bar(share(item.cost, most)).trim_end())
     );
-    let mut about = vec![harmless(&item.uri)];
-    about.extend(item.relation.iter().map(|relation| harmless(relation)));
-    about.extend(item.via.iter().map(|via| format!("via {}", harmless(via))));
-    about.extend(item.truncated.then(|| "cut".to_owned()));
-    let about = shortened(&about.join(" · "), columns().saturating_sub(2));
+    let about = shortened(&about(item), columns.saturating_sub(2));
     let _ = writeln!(out, "  {}", paint(DIM, &about));
     out
 }
 
+/// The same in lines, where columns are few.
+fn taken_in_lines(item: &ContextItem, columns: usize) -> String {
+    let title = shortened(&harmless(&item.title), columns);
+    let figures = format!(
+        "{:.2} {}, cost {}, room {}",
+        item.score,
+        mode(item),
+        grouped(item.cost),
+        grouped(item.allowance)
+    );
+    format!(
+        "{}\n{}{}",
+        paint(STRONG, &title),
+        dim_lines(&about(item), columns),
+        dim_lines(&figures, columns)
+    )
+}
+
+/// Where in the context a note's text stands, and how it came there.
+fn about(item: &ContextItem) -> String {
+    let mut about = vec![harmless(&item.uri)];
+    about.extend(item.relation.iter().map(|relation| harmless(relation)));
+    about.extend(item.via.iter().map(|via| format!("via {}", harmless(via))));
+    about.extend(item.truncated.then(|| "cut".to_owned()));
+    about.join(" · ")
+}
+
+fn mode(item: &ContextItem) -> &'static str {
+    match item.mode() {
+        ContextMode::Full => "full",
+        ContextMode::Snippet => "snippet",
+        ContextMode::Structural => "structural",
+        ContextMode::Unspecified => "",
+    }
+}
+
+/// `text` in as many lines as it takes.
+fn in_lines(text: &str, columns: usize, indent: &str) -> String {
+    let plain: Vec<(char, bool)> = text.chars().map(|c| (c, false)).collect();
+    wrap(&plain, columns, indent)
+}
+
+/// The same for what is beside the matter.
+fn dim_lines(text: &str, columns: usize) -> String {
+    let lines = in_lines(text, columns, "  ");
+    lines.lines().map(|line| format!("{}\n", paint(DIM, line))).collect()
+}
+
 /// A row for a note that is not.
-fn stayed_out(candidate: &LeftOut) -> String {
+fn stayed_out(candidate: &LeftOut, columns: usize, in_lines: bool) -> String {
     let LeftOut { uri, score, tokens, reason: _ } = candidate;
     let reason = match candidate.reason() {
         LeftOutReason::Missing => "no such note",
@@ -172,8 +233,13 @@ fn stayed_out(candidate: &LeftOut) -> String {
         LeftOutReason::Duplicate => "is there already",
         LeftOutReason::Unspecified => "",
     };
+    if in_lines {
+        let figures = format!("{score:.2} {reason}, {}", counted(*tokens, "token", "tokens"));
+        let uri = shortened(&harmless(uri), columns);
+        return format!("{uri}\n{}", dim_lines(&figures, columns));
+    }
     let figures = format!(" {score:.2}  {} {:>6}  ", padded(reason, REASON), grouped(*tokens));
-    let uri = shortened(&harmless(uri), columns().saturating_sub(width(&figures)));
+    let uri = shortened(&harmless(uri), columns.saturating_sub(width(&figures)));
     format!("{}{uri}\n", paint(DIM, &figures))
 }
 
@@ -267,6 +333,33 @@ mod tests {
              not all notes of the focus and the query were considered"
         );
         assert!(plain.lines().all(|line| line.chars().count() <= columns()), "{plain}");
+    }
+
+    #[test]
+    fn in_few_columns_names_have_lines_of_their_own() {
+        let mut answer = answer();
+        answer.left_out[1].uri = "ground/a stone with a name".into();
+        answer.left_out[1].reason = LeftOutReason::StructuralCap.into();
+        let text = ledger_within(40, "fern", None, &answer);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert!(plain.lines().all(|line| width(line) <= 40), "{plain}");
+        let rows: Vec<&str> = plain.lines().take(11).collect();
+        assert_eq!(
+            rows,
+            [
+                "plants/fern",
+                "  plants/fern · via moss · cut",
+                "  0.50 full, cost 1,400, room 700",
+                "moss",
+                "  moss",
+                "  0.50 snippet, cost 700, room 700",
+                "",
+                "left out",
+                "gone",
+                "  0.25 no such note, 0 tokens",
+                "ground/a stone with a name",
+            ]
+        );
     }
 
     #[test]
