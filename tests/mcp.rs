@@ -126,6 +126,26 @@ async fn problems_say_what_to_do() -> Result<(), Failure> {
         ("related", json!({"note": "Sundial", "resume": "x"}), "`resume`:"),
         ("list_notes", json!({"page": "x"}), "`page`:"),
         (
+            "search",
+            json!({"query": "x", "filter": "idea"}),
+            "`filter`: invalid type: string \"idea\", expected an object, such as {\"tags\"",
+        ),
+        (
+            "search",
+            json!({"query": "x", "filter": {"tags": "idea"}}),
+            "`filter.tags`: invalid type: string \"idea\", expected an array, such as [\"a\", \"b\"]",
+        ),
+        (
+            "search",
+            json!({"query": "x", "filter": {"within": ["a"]}}),
+            "expected an object, such as {\"note\"",
+        ),
+        (
+            "tree",
+            json!({"notes": ["Sundial"], "links": ["related"]}),
+            "expected an object, such as {\"types\"",
+        ),
+        (
             "list_notes",
             json!({"filter": {"within": [{"note": "Leap second", "hops": 0}]}}),
             "`filter.within[0].hops`: 0 is no whole number from 1 to 20",
@@ -213,6 +233,11 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         ("context", json!({"notes": ["b", "sama"]}), "no note has this name; near it are `x/same`"),
         ("context", json!({"notes": ["long"], "budget": 1000.0}), "word \n"),
         ("context", json!({"query": "word", "budget": 100}), "A larger `budget`"),
+        (
+            "context",
+            json!({"query": "word", "filter": {"within": [{"note": "a"}]}}),
+            "No note was found. Use other words",
+        ),
     ] {
         let result = call(&client, tool, arguments.clone()).await?;
         let text = text(&result);

@@ -1,10 +1,12 @@
 //! Arguments with bounds: what the published schema says of them is what reading them enforces.
 
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
+use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error as _;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A whole number from `MIN` to `MAX`; `DEFAULT` where none is given.
@@ -125,6 +127,33 @@ impl<const LONG: usize, const MIN: usize, const MAX: usize> From<List<Text<LONG>
 {
     fn from(list: List<Text<LONG>, MIN, MAX>) -> Self {
         list.0.into_iter().map(|Text(text)| text).collect()
+    }
+}
+
+/// An argument that is an object.
+pub(crate) trait Shaped {
+    /// One as it may be sent.
+    const EXAMPLE: &'static str;
+}
+
+/// Reads an object, and nothing else: what is derived would take the fields of an array in their order, too.
+pub(crate) fn object<'de, T: Deserialize<'de> + Shaped, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_map(Object(PhantomData))
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Shaped> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "an object, such as {}", T::EXAMPLE)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
     }
 }
 

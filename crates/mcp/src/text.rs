@@ -9,6 +9,10 @@ pub(crate) const LINE: usize = 200;
 /// What is said where there is no note at all.
 pub(crate) const NO_NOTES: &str = "There are no notes at all: nothing is indexed yet, or the folder holds no Markdown files. `weft status` tells the person which.\n";
 
+/// What is said where a question finds no note.
+pub(crate) const NOTHING_FOUND: &str =
+    "No note was found. Use other words, or fewer of them, or a wider filter.\n";
+
 /// `text` on one line, cut where it is longer than [`LINE`].
 pub(crate) fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();

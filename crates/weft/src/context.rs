@@ -176,10 +176,9 @@ impl ContextArgs {
         let notes_only = from.is_some();
         if let Some(path) = from {
             let found = notes_of(&answer_at(&path)?).ok_or_else(|| {
-                Failure::usage(format!(
-                    "{} is no answer of search, tree or related; write one with --format json",
-                    path.display()
-                ))
+                let name = source_of(&path);
+                Failure::usage(format!("{name} is no answer of search, tree or related"))
+                    .hint(WRITE_ONE)
             })?;
             notes.extend(found);
         }
@@ -293,10 +292,22 @@ fn answer_at(path: &Path) -> Result<Value, Failure> {
     } else {
         std::fs::read_to_string(path).map(|read| text = read)
     };
-    read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("{} is no JSON: {error}", path.display())))
+    let name = source_of(path);
+    read.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{name} is no JSON ({error}), and so no answer of another command");
+        Failure::usage(message).hint(WRITE_ONE)
+    })
 }
+
+/// What an answer is read from, in words.
+fn source_of(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// How an answer is written that can be read.
+const WRITE_ONE: &str =
+    "write one with --format json: weft search … --format json | weft context --from -";
 
 /// The notes of another command's answer; nothing where it is no such answer.
 fn notes_of(answer: &Value) -> Option<Vec<ContextNote>> {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use weft_proto::NoComparison;
 use weft_proto::noteweft::v1 as wire;
 
-use crate::bounds::{List, Number, Text};
+use crate::bounds::{List, Number, Shaped, Text};
+use crate::clients::Clients;
 
 /// A note's uri, path, title or alias.
 pub(super) type Name = Text<500>;
@@ -58,7 +59,7 @@ pub(super) struct Filter {
 
 /// The notes near one.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = r#"an object, such as {"note": "Moss", "hops": 1}"#)]
 struct Within {
     /// The note in the middle, which passes, too.
     note: Name,
@@ -72,6 +73,16 @@ impl From<Within> for wire::Within {
         let Within { note: Text(note), hops: Number(hops) } = within;
         Self { note, hops }
     }
+}
+
+impl Shaped for Filter {
+    const EXAMPLE: &'static str = r#"{"tags": ["idea"], "paths": ["journal"]}"#;
+}
+
+/// Whether there is no note at all.
+pub(super) async fn are_there_none(clients: &Clients) -> bool {
+    let any = wire::ListNotesRequest { page_size: Some(1), ..wire::ListNotesRequest::default() };
+    clients.notes().list_notes(any).await.is_ok_and(|any| any.into_inner().total == 0)
 }
 
 impl From<Filter> for wire::Filter {
@@ -169,6 +180,10 @@ pub(super) struct Links {
     /// Also go from notes to those above and below them.
     #[serde(default)]
     hierarchy: bool,
+}
+
+impl Shaped for Links {
+    const EXAMPLE: &'static str = r#"{"types": ["related"]}"#;
 }
 
 impl From<Links> for wire::EdgeFilter {

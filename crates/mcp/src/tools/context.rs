@@ -11,8 +11,8 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::Question;
-use super::args::{Budget, Filter, Name, Note, words};
-use crate::bounds::{List, Number, Text};
+use super::args::{Budget, Filter, Name, Note, are_there_none, words};
+use crate::bounds::{List, Number, Text, object};
 use crate::clients::Clients;
 use crate::text;
 
@@ -47,7 +47,7 @@ pub(super) struct Context {
     #[serde(default)]
     budget: Budget,
     /// Only some notes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: Filter,
 }
 
@@ -70,6 +70,12 @@ pub(super) struct Packed {
     used: u64,
     /// Tokens that it might have taken.
     budget: u64,
+    /// Whether nothing was found, so that other words may do.
+    #[serde(skip)]
+    is_nothing_found: bool,
+    /// Whether there is no note at all.
+    #[serde(skip)]
+    is_vault_empty: bool,
     /// What was left out for want of time, of a model or of vectors; empty for a whole answer.
     degraded: Vec<String>,
     /// The state of the index that answered.
@@ -138,6 +144,8 @@ impl Question for Context {
         };
         let answer = clients.contexts().assemble(request).await?.into_inner();
         let mut packed = Packed::from(answer);
+        packed.is_nothing_found = packed.notes.is_empty() && packed.n_left_out == 0;
+        packed.is_vault_empty = packed.is_nothing_found && are_there_none(&clients).await;
         for left in packed.left_out.iter_mut().filter(|left| left.reason == MISSING).take(ASKED) {
             let request =
                 ResolveLinkRequest { target: left.note.clone(), ..ResolveLinkRequest::default() };
@@ -193,6 +201,8 @@ impl From<AssembleResponse> for Packed {
             others_left_out: others,
             n_left_out,
             cut_by: truncated_by.into_iter().map(argument).collect(),
+            is_nothing_found: false,
+            is_vault_empty: false,
             used,
             budget,
             degraded,
@@ -229,12 +239,20 @@ impl Display for Packed {
             others_left_out,
             n_left_out: _,
             cut_by,
+            is_nothing_found,
+            is_vault_empty,
             used,
             budget,
             degraded,
             generation: _,
         } = self;
         f.write_str(&text::degraded(degraded))?;
+        if *is_vault_empty {
+            return f.write_str(text::NO_NOTES);
+        }
+        if *is_nothing_found {
+            return f.write_str(text::NOTHING_FOUND);
+        }
         if notes.is_empty() {
             f.write_str("No note went into the text.\n")?;
         }

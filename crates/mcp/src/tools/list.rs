@@ -11,7 +11,7 @@ use weft_proto::noteweft::v1::{
 
 use super::Question;
 use super::args::{Filter, Note};
-use crate::bounds::{Number, Text};
+use crate::bounds::{Number, Text, object};
 use crate::clients::Clients;
 use crate::text;
 
@@ -23,7 +23,7 @@ const NAMED_TAGS: usize = 20;
 #[serde(deny_unknown_fields)]
 pub(super) struct ListNotes {
     /// Only some notes; all without it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: Filter,
     /// Notes of a page at most.
     #[serde(default)]

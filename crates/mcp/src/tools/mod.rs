@@ -116,7 +116,12 @@ async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outco
         serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
             let path = error.path().to_string();
             let at = if path == "." { String::new() } else { format!("`{path}`: ") };
-            format!("{at}{}. Correct this argument and call again.", error.into_inner())
+            let said = error.into_inner().to_string();
+            let said = match said.strip_suffix("expected a sequence") {
+                Some(rest) => format!("{rest}expected an array, such as [\"a\", \"b\"]"),
+                None => said,
+            };
+            format!("{at}{said}. Correct this argument and call again.")
         })?;
     let answer =
         question.ask(clients).await.map_err(|status| problem::of_status(&status, Q::RENAMED))?;

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1::{PathRequest, PathResponse};
 
 use super::Question;
 use super::args::{Direction, Filter, Link, Links, Name, Note};
-use crate::bounds::{Number, Text};
+use crate::bounds::{Number, Text, object};
 use crate::clients::Clients;
 use crate::text;
 
@@ -28,10 +28,10 @@ pub(super) struct Path {
     #[serde(default)]
     max_hops: Number<0, 20, 10>,
     /// Only some links.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     links: Links,
     /// Only some notes between the two.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: Filter,
 }
 

@@ -11,7 +11,7 @@ use weft_proto::noteweft::v1::{
 
 use super::Question;
 use super::args::{Budget, Filter, Name, Note, words};
-use crate::bounds::{Number, Text};
+use crate::bounds::{Number, Text, object};
 use crate::clients::Clients;
 use crate::text;
 
@@ -38,7 +38,7 @@ pub(super) struct Related {
     #[schemars(with = "Text<2000>")]
     resume: Option<Text<2000>>,
     /// Only some notes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: Filter,
 }
 

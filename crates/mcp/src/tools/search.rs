@@ -5,11 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
-use weft_proto::noteweft::v1::{ListNotesRequest, SearchRequest, SearchResponse, Snippet};
+use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Snippet};
 
 use super::Question;
-use super::args::{Budget, Filter, Note};
-use crate::bounds::{Number, Text};
+use super::args::{Budget, Filter, Note, are_there_none};
+use crate::bounds::{Number, Text, object};
 use crate::clients::Clients;
 use crate::text;
 
@@ -29,7 +29,7 @@ pub(super) struct Search {
     #[serde(default)]
     budget: Budget,
     /// Only some notes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: Filter,
 }
 
@@ -101,11 +101,7 @@ impl Question for Search {
         let answer = clients.search().search(request).await?.into_inner();
         let mut found = Found::new(answer, text::characters(budget));
         found.has_larger_limit = limit < MAX_NOTES;
-        if found.notes.is_empty() {
-            let any = ListNotesRequest { page_size: Some(1), ..ListNotesRequest::default() };
-            let any = clients.notes().list_notes(any).await;
-            found.is_vault_empty = any.is_ok_and(|any| any.into_inner().total == 0);
-        }
+        found.is_vault_empty = found.notes.is_empty() && are_there_none(&clients).await;
         Ok(found)
     }
 }
@@ -165,9 +161,7 @@ impl Display for Found {
             return f.write_str(text::NO_NOTES);
         }
         if notes.is_empty() {
-            return f.write_str(
-                "No note was found. Use other words, or fewer of them, or a wider filter.\n",
-            );
+            return f.write_str(text::NOTHING_FOUND);
         }
         for (at, Hit { name, path, score, via, passages }) in (1..).zip(notes) {
             write!(f, "{at}. {name}, {path}, score {score:.2}")?;

@@ -10,7 +10,7 @@ use weft_proto::noteweft::v1::{Limit, TreeEdge, TreeRequest, TreeResponse, WalkE
 
 use super::Question;
 use super::args::{Direction, Filter, Link, Links, Name, Note};
-use crate::bounds::{List, Number};
+use crate::bounds::{List, Number, object};
 use crate::clients::Clients;
 use crate::text;
 
@@ -39,10 +39,10 @@ pub(super) struct Tree {
     #[serde(default)]
     summaries: bool,
     /// Only some links.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     links: Links,
     /// Only some notes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: Filter,
 }
 

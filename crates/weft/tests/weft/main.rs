@@ -416,6 +416,16 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     let beside: Value = serde_json::from_str(&beside).unwrap();
     assert_eq!(beside["items"].as_array().unwrap().len(), 1, "{beside}");
 
+    std::fs::write(from, "Leap second\n").unwrap();
+    let output = on_example(&home, &["context", "--from", from]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains(&format!("{from} is no JSON")) && error.contains("--format json"));
+    // Nobody writes to it: it is empty.
+    let output = on_example(&home, &["context", "--from", "-"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("standard input is no JSON"), "{error}");
+
     // One of the notes named is enough; none is not there, as a focus that is none.
     let (some, _) = run(&["--note", "nope", "--note", "Sundial", "--format", "json"]);
     let some: Value = serde_json::from_str(&some).unwrap();
