@@ -11,7 +11,8 @@ use weft_graph::doughnut::{Priority, STRATEGIES};
 use weft_graph::walk::way;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, ContextBands, ContextLimits, ContextNote, ContextOrder,
-    Filter, FocusSource, Rendering, SearchRequest, TreeRequest,
+    Filter, FocusSource, GetNoteRequest, LeftOut, LeftOutReason, Rendering, SearchRequest,
+    TreeRequest,
 };
 
 use crate::asker::Asker;
@@ -143,7 +144,16 @@ async fn ask(
     global: &Global,
 ) -> Result<AssembleResponse, Failure> {
     let request = asker.ready(request, global).await?;
-    Ok(asker.contexts().assemble(request).await?.into_inner())
+    let first = request.notes.first().map(|note| note.name.clone());
+    let answer = asker.contexts().assemble(request).await?.into_inner();
+    let is_missing = |left: &LeftOut| left.reason() == LeftOutReason::Missing;
+    if let Some(name) = first.filter(|_| answer.items.is_empty())
+        && answer.left_out.iter().all(is_missing)
+    {
+        // None of the notes is there, as any other command says it.
+        asker.notes().get_note(GetNoteRequest { name, ..GetNoteRequest::default() }).await?;
+    }
+    Ok(answer)
 }
 
 impl ContextArgs {

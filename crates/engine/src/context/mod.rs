@@ -76,7 +76,7 @@ impl Engine {
     /// Packs notes into a context.
     ///
     /// Deterministic: equal questions on one generation give equal answers.
-    /// Fails where there is nothing to make a context of, on an unknown focus note or root, where notes alone are asked for and none of them exists, on what [`Engine::search`] fails on, on an unknown estimator, and on a score that is no finite number.
+    /// Fails where there is nothing to make a context of, on an unknown focus note or root, on what [`Engine::search`] fails on, on an unknown estimator, and on a score that is no finite number.
     pub fn context(&self, request: &ContextRequest) -> Result<ContextAnswer, EngineError> {
         let (mut items, mut left_out) = (Vec::new(), Vec::new());
         let summary = self.context_in_pieces(request, |piece, _| {

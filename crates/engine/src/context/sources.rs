@@ -14,7 +14,7 @@ use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 use super::{ContextRequest, FocusSource, NamedNote, Source};
 use crate::related::refused;
 use crate::walk::TreeRequest;
-use crate::{Engine, EngineError, SearchRequest, ambiguity, note_meant, unknown};
+use crate::{Engine, EngineError, SearchRequest, ambiguity, note_meant};
 
 /// The least score of a best hit that counts as a named note: what scores less is hardly about the query.
 ///
@@ -89,20 +89,13 @@ impl Engine {
         // Also where nothing is searched and it counts nothing.
         self.ranking_of(&search)?;
         let searches = request.searches();
-        let names_only = focus.is_none() && walk.is_none() && !searches;
-        if notes.is_empty() && names_only && !notes_only {
+        if notes.is_empty() && focus.is_none() && walk.is_none() && !searches && !notes_only {
             let reason = "say what the context is about: a query, a focus note, a walk, or notes";
             return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
         }
         let passing = self.passing(snapshot, &request.filter)?;
         let mut gathered = Gathered::default();
         self.name(snapshot, notes, &passing.notes, &mut gathered)?;
-        let is_missing = |named: &Candidate<Text<'_>>| matches!(named.state, State::Missing);
-        if let Some(first) = notes.first().filter(|_| names_only)
-            && gathered.candidates.iter().all(is_missing)
-        {
-            return Err(unknown(snapshot, &first.name));
-        }
         if let Some(focus) = focus {
             self.relate(snapshot, focus, &passing.notes, limit, &mut gathered)?;
         }
