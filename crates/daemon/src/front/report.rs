@@ -102,6 +102,8 @@ impl Report {
     /// Takes the code from the head of a response, where it stands there.
     pub(super) fn head<B>(&mut self, response: &http::Response<B>) {
         self.code = code_in(response.headers()).or_else(|| of_http(response.status()));
+        // Also those that came under another name, or from another page.
+        self.refused |= matches!(self.code, Some(Code::PermissionDenied | Code::Unauthenticated));
     }
 }
 
@@ -243,6 +245,23 @@ mod tests {
             assert!(made.len() == 16 && made.chars().all(|c| c.is_ascii_hexdigit()), "{made}");
         }
         assert_ne!(request_id(None), request_id(None));
+    }
+
+    #[test]
+    fn whoever_is_turned_away_is_audited_whatever_the_reason() {
+        use http::StatusCode;
+        for (status, is_refused) in [
+            (StatusCode::OK, false),
+            (StatusCode::NOT_FOUND, false),
+            (StatusCode::UNAUTHORIZED, true),
+            (StatusCode::FORBIDDEN, true),
+        ] {
+            let metrics = Arc::<Metrics>::default();
+            let call = "GET /".to_owned();
+            let mut report = Report::new("id".into(), call, Need::Read, &Peer::Unix, metrics);
+            report.head(&http::Response::builder().status(status).body(()).unwrap());
+            assert_eq!(report.refused, is_refused, "{status}");
+        }
     }
 
     #[test]
