@@ -606,6 +606,11 @@ impl Walk {
     }
 }
 
+/// Fails on the first of `globs` that is none.
+pub fn check_globs(globs: &[String]) -> Result<(), ScanError> {
+    self::globs(Path::new("/"), globs).map(drop)
+}
+
 fn globs(root: &Path, globs: &[String]) -> Result<Gitignore, ScanError> {
     let failed = |glob: &str, error: &ignore::Error| ScanError::Glob {
         glob: glob.to_owned(),

@@ -641,6 +641,7 @@ mod tests {
             &[("WEFT__KEYWORD__THREADS", "99"), ("WEFT__NOTHING", "1")],
             &[
                 ("keyword.heap_bytes_per_thread", "5000000000"),
+                ("scan.exclude", "['[']"),
                 ("vector.graph.degree", "100000"),
                 ("vector.graph.ef_construction", "0"),
                 ("vector.graph.m", "2"),
@@ -657,6 +658,7 @@ mod tests {
                 "keyword.heap_bytes_per_thread",
                 "keyword.threads",
                 "nothing",
+                "scan.exclude",
                 "search.snippet_chars",
                 "server.address",
                 "server.adress",

@@ -14,7 +14,7 @@ use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
 use weft_indexer::embed::{EmbeddingSettings, RemoteSettings};
 use weft_indexer::parse::ParseOptions;
-use weft_indexer::scan::ScanOptions;
+use weft_indexer::scan::{ScanOptions, check_globs};
 use weft_indexer::{FuseOptions, IndexSettings, WatchOptions};
 use weft_model::text::nfc;
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
@@ -317,7 +317,7 @@ impl Settings {
             vaults,
             watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms, sweep_ms },
             fuse: FuseOptions { max_share, min_notes: _ },
-            scan: _,
+            scan: ScanOptions { include, exclude, max_file_bytes: _ },
             parse: _,
             chunks,
             keyword,
@@ -405,11 +405,18 @@ impl Settings {
         let reason = "must be 0, for never, or 1000 to 86400000";
         check(*sweep_ms == 0 || sweep.contains(sweep_ms), "watch.sweep_ms", reason);
         check(*debounce_ms <= 60_000, "watch.debounce_ms", "must be 0 to 60000");
+        for (key, globs) in [("scan.include", include), ("scan.exclude", exclude)] {
+            let wrong = check_globs(globs).err().map(|error| error.to_string());
+            check(wrong.is_none(), key, &wrong.unwrap_or_default());
+        }
         check((0.0..=1.0).contains(max_share), "fuse.max_share", "must be 0 to 1");
         let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
-            let reason = format!("two vaults are named `{}`; give one another `name`", pair[0]);
+            let reason = format!(
+                "two vaults are named `{}`; give one another `name` under [[vaults]] in the settings",
+                pair[0]
+            );
             check(false, "vaults", &reason);
         }
         for name in names.iter().filter(|name| name.contains(':') || name.is_empty()) {
