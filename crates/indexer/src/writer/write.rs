@@ -592,9 +592,9 @@ impl Writer {
         Ok(Spot { at, vault: vault.id, path, file, named })
     }
 
-    /// The name of a vault and the path in it, where several are served and `path` begins with that name.
+    /// The name of a vault and the path in it, where `path` begins with that name.
     fn split<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
-        let (vault, rest) = path.split_once(':').filter(|_| self.vaults.len() > 1)?;
+        let (vault, rest) = path.split_once(':')?;
         let is_served = self.vaults.iter().any(|served| served.settings.name == vault);
         is_served.then_some((vault, rest))
     }
