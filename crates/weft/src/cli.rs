@@ -40,7 +40,18 @@ impl Cli {
         let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A variable that is set to nothing says nothing.
         cli.global.addr = cli.global.addr.filter(|address| !address.is_empty());
-        cli.global.addr_by_flag = matches.value_source("addr") == Some(ValueSource::CommandLine);
+        let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        cli.global.addr_by_flag = is_typed("addr");
+        match (is_typed("token"), is_typed("token_file")) {
+            (true, true) => {
+                let message = "--token and --token-file cannot be used together\n";
+                Self::command().error(ErrorKind::ArgumentConflict, message).exit();
+            }
+            // A flag counts more than a variable.
+            (false, true) => cli.global.token = None,
+            (true, false) => cli.global.token_file = None,
+            (false, false) => {}
+        }
         cli
     }
 }
@@ -134,7 +145,6 @@ pub(crate) struct Global {
         env = "WEFT_TOKEN",
         hide_env_values = true,
         value_name = "TOKEN",
-        conflicts_with = "token_file",
         help_heading = "Where to ask"
     )]
     pub(crate) token: Option<String>,

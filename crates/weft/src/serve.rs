@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weft_daemon::config::{Config, ServerSettings};
+use weft_daemon::config::{Config, LogFormat, ServerSettings};
 use weft_daemon::telemetry::{self, Telemetry};
 use weft_daemon::{Control, Daemon, Environment, Reloaded, ServeError};
 use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusResponse};
@@ -48,6 +48,8 @@ pub(crate) async fn run(
         return background::start(&config, &paths, global).await;
     }
     let hangups = Hangups::new();
+    // Where a program reads the log, it holds nothing else.
+    let tells_people = config.settings.log.format != LogFormat::Json;
     let notifier = Notifier::new(&Environment::read());
     let telemetry = telemetry::start(&config)?;
     let daemon = Daemon::bind(config, paths).await?;
@@ -66,7 +68,7 @@ pub(crate) async fn run(
     }));
     tokio::pin!(running);
     let attend = async {
-        let place = Place { address: &address, socket: socket.as_deref() };
+        let place = Place { address: &address, socket: socket.as_deref(), tells_people };
         greet(&asker, serving, &place, question, global.format, &notifier).await?;
         tokio::select! {
             () = keep_telling(&notifier) => {}
@@ -80,7 +82,7 @@ pub(crate) async fn run(
         outcome = attend => outcome,
     };
     notifier.tell(&[Notice::Stopping]);
-    if outcome.is_ok() {
+    if outcome.is_ok() && tells_people {
         say(&print::stopping());
     }
     let _ = stop.send(());
@@ -101,6 +103,17 @@ fn over(ended: Result<Result<(), ServeError>, tokio::task::JoinError>) -> Result
 struct Place<'a> {
     address: &'a str,
     socket: Option<&'a str>,
+    /// Whether people read what it says.
+    tells_people: bool,
+}
+
+impl Place<'_> {
+    /// Tells a person something beside the answer.
+    fn say(&self, text: &str) {
+        if self.tells_people {
+            say(text);
+        }
+    }
 }
 
 /// Waits until the daemon serves, says so, and asks `question`.
@@ -137,16 +150,17 @@ async fn greet(
         Some(_) => until_ready(asker, &mut progress).await?,
     };
     progress.end();
-    say(&print::serving(&status, place.address, place.socket));
+    place.say(&print::serving(&status, place.address, place.socket));
     let Some(question) = question else {
-        say(&print::next(&[&asker.hint.command(&["search", "a question in your own words"])]));
+        place
+            .say(&print::next(&[&asker.hint.command(&["search", "a question in your own words"])]));
         return Ok(());
     };
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };
     let answer = asker.search().search(request).await?.into_inner();
     let text = render(format, &answer, |answer| print::search(question, answer, &asker.hint))?;
     write_as(format, &text)?;
-    say(&print::stays(place.address));
+    place.say(&print::stays(place.address));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Running, command, free_port, run, text};
 
@@ -106,6 +106,10 @@ fn no_text_of_a_note_or_a_question_is_in_a_log_that_says_everything() {
 
         let log = std::fs::read_to_string(&log).unwrap();
         assert!(log.contains("weft_indexer") && log.contains("/mcp"), "it says much: {log}");
+        if format.ends_with("json") {
+            let is_object = |line: &&str| serde_json::from_str::<Map<String, Value>>(line).is_ok();
+            assert_eq!(log.lines().find(|line| !is_object(line)), None, "a line for people");
+        }
         for (name, log) in [("the daemon's", &log), ("that of `weft mcp`", &own)] {
             for word in [NOTE, QUESTION] {
                 let line = log.lines().find(|line| line.contains(word));
