@@ -32,7 +32,7 @@ const NO_ROOM: &str = "no room";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Context {
-    /// The question. It finds notes, unless `notes` are named, and chooses passages.
+    /// The question. It finds notes, unless `notes` are named, and chooses passages of those that are not taken whole.
     #[serde(default)]
     #[schemars(with = "Text<1000>")]
     query: Option<Text<1000>>,
@@ -40,7 +40,7 @@ pub(super) struct Context {
     #[serde(default)]
     #[schemars(with = "Name")]
     around: Option<Name>,
-    /// Notes to take, instead of those that the query finds.
+    /// Notes to take, instead of those that the query finds: each whole, or from its beginning as far as there is room, in the order of their uris. For passages of a long note, `search` with its path in `filter`.
     #[serde(default)]
     notes: List<Name, 0, 50>,
     /// Tokens that the text may take; it never takes more.
