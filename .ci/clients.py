@@ -123,6 +123,7 @@ async def tools(server):
             ("search", {"query": "leap second", "limit": 3}),
             ("context", {"query": "leap second", "budget": 800}),
             ("get_note", {"note": "Leap second"}),
+            ("list_notes", {"filter": {"paths": ["Agreed Time/"]}}),
             ("related", {"note": "Leap second"}),
             ("tree", {"notes": ["Leap second"], "max_hops": 1}),
             ("path", {"from": "Leap second", "to": "Sundial"}),
