@@ -539,12 +539,10 @@ impl Walk {
         listed: RulesListed,
     ) -> std::io::Result<Option<Arc<Rules>>> {
         let mut any = false;
-        let mut files = [const { Gitignore::empty }; RULE_FILES.len()].map(|empty| empty());
-        for ((rules, name), _) in
-            files.iter_mut().zip(RULE_FILES).zip(listed).filter(|(_, is_listed)| *is_listed)
-        {
+        let mut files = RULE_FILES.map(|_| Gitignore::empty());
+        for ((rules, name), is_listed) in files.iter_mut().zip(RULE_FILES).zip(listed) {
             let path = folder.path.join(name);
-            if !path.is_file() {
+            if !is_listed || !path.is_file() {
                 continue;
             }
             // The library passes over what it cannot read.

@@ -117,7 +117,8 @@ fn mended(group: &str) -> Option<Cow<'_, str>> {
         return Some(group.into());
     }
     let blank = |line: &str| {
-        " ".repeat(line.trim_end_matches('\n').len()) + &line[line.trim_end_matches('\n').len()..]
+        let (text, end) = line.split_at(line.trim_end_matches('\n').len());
+        " ".repeat(text.len()) + end
     };
     let is_word = |line: &str| match line.trim_start().strip_prefix('-') {
         Some(item) => {
