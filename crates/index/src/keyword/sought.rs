@@ -219,7 +219,8 @@ mod tests {
             let mut analyzer = Analyzer::new();
             let mut tokens = Vec::new();
             analyzer.analyze(&text, language, |token| {
-                tokens.push((token.term.to_owned(), token.start..token.end));
+                let plain = token.plain.map(|plain| plain.term.to_owned());
+                tokens.push((token.term.to_owned(), plain, token.start..token.end));
             });
             let chosen = chosen.iter().filter(|_| !tokens.is_empty());
             let terms: Vec<&str> = chosen.map(|at| &*at.get(&tokens).0).collect();
@@ -227,7 +228,10 @@ mod tests {
             let place = |term: &str| terms.iter().position(|sought| *sought == term);
             let expected: Vec<_> = tokens
                 .iter()
-                .filter_map(|(term, bytes)| Some((place(term)?, bytes.clone())))
+                .filter_map(|(term, plain, bytes)| {
+                    let place = place(term).or_else(|| place(plain.as_deref()?))?;
+                    Some((place, bytes.clone()))
+                })
                 .collect();
             let mut found = Vec::new();
             sought.find(&mut analyzer, &text, language, |place, bytes| found.push((place, bytes)));
