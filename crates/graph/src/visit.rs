@@ -1,10 +1,12 @@
 //! petgraph's view of the graph, so that its algorithms run on it as it is.
+//!
+//! Ids are slots, and deleted notes leave some of them empty. The algorithms that count on none (`connected_components`, `floyd_warshall`) run on [`Dense`].
 
 use petgraph::Direction;
 use petgraph::visit::{
     Data, EdgeRef, GraphBase, GraphProp, IntoEdgeReferences, IntoEdges, IntoNeighbors,
-    IntoNeighborsDirected, IntoNodeIdentifiers, IntoNodeReferences, NodeCount, NodeIndexable,
-    VisitMap, Visitable,
+    IntoNeighborsDirected, IntoNodeIdentifiers, IntoNodeReferences, NodeCompactIndexable,
+    NodeCount, NodeIndexable, VisitMap, Visitable,
 };
 use weft_model::{NoteBits, NoteId, Uri};
 
@@ -189,5 +191,108 @@ impl Visitable for NoteGraph {
 
     fn reset_map(&self, map: &mut Visited) {
         *map = Visited::default();
+    }
+}
+
+/// A graph whose notes have indices without gaps, in the order of their ids.
+///
+/// ```
+/// use petgraph::algo::connected_components;
+/// use weft_graph::visit::Dense;
+/// use weft_graph::{NodeSpec, NoteGraph};
+/// use weft_model::NoteId;
+///
+/// let graph = NoteGraph::build([2, 5].map(|slot| (NoteId::new(slot), NodeSpec::note("fern"))));
+/// assert_eq!(connected_components(&Dense::new(&graph)), 2);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dense<'g> {
+    graph: &'g NoteGraph,
+    /// By index.
+    ids: Vec<NoteId>,
+}
+
+impl<'g> Dense<'g> {
+    /// Numbers the notes of `graph`. `O(slots)`.
+    #[must_use]
+    pub fn new(graph: &'g NoteGraph) -> Self {
+        Self { graph, ids: graph.ids().collect() }
+    }
+}
+
+impl GraphBase for Dense<'_> {
+    type NodeId = NoteId;
+    type EdgeId = (NoteId, Half);
+}
+
+impl GraphProp for Dense<'_> {
+    type EdgeType = petgraph::Directed;
+}
+
+impl NodeCount for Dense<'_> {
+    fn node_count(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+impl NodeIndexable for Dense<'_> {
+    fn node_bound(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn to_index(&self, id: NoteId) -> usize {
+        self.ids.binary_search(&id).expect("a note of the graph")
+    }
+
+    fn from_index(&self, index: usize) -> NoteId {
+        self.ids[index]
+    }
+}
+
+impl NodeCompactIndexable for Dense<'_> {}
+
+impl Data for Dense<'_> {
+    type NodeWeight = Uri;
+    type EdgeWeight = Half;
+}
+
+impl IntoNodeIdentifiers for &Dense<'_> {
+    type NodeIdentifiers = std::vec::IntoIter<NoteId>;
+
+    fn node_identifiers(self) -> Self::NodeIdentifiers {
+        self.ids.clone().into_iter()
+    }
+}
+
+impl<'g> IntoEdgeReferences for &Dense<'g> {
+    type EdgeRef = Edge<'g>;
+    type EdgeReferences = Edges<'g>;
+
+    fn edge_references(self) -> Edges<'g> {
+        self.graph.edge_references()
+    }
+}
+
+impl<'g> IntoNeighbors for &Dense<'g> {
+    type Neighbors = Neighbours<'g>;
+
+    fn neighbors(self, id: NoteId) -> Neighbours<'g> {
+        self.graph.neighbors(id)
+    }
+}
+
+impl<'g> IntoNeighborsDirected for &Dense<'g> {
+    type NeighborsDirected = Neighbours<'g>;
+
+    fn neighbors_directed(self, id: NoteId, direction: Direction) -> Neighbours<'g> {
+        self.graph.neighbors_directed(id, direction)
+    }
+}
+
+impl<'g> IntoEdges for &Dense<'g> {
+    type Edges = Edges<'g>;
+
+    fn edges(self, source: NoteId) -> Edges<'g> {
+        IntoEdges::edges(self.graph, source)
     }
 }

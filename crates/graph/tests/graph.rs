@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use petgraph::algo::{dijkstra, tarjan_scc};
+use petgraph::algo::{connected_components, dijkstra, floyd_warshall, tarjan_scc};
 use petgraph::dot::{Config, Dot};
-use petgraph::visit::{EdgeRef as _, IntoEdgeReferences as _};
+use petgraph::visit::{EdgeRef as _, IntoEdgeReferences as _, NodeIndexable as _};
 use proptest::prelude::*;
+use weft_graph::visit::Dense;
 use weft_graph::{Degrees, NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 
@@ -245,4 +246,22 @@ fn algorithms_of_petgraph_run_on_it() {
     );
     let dot = format!("{dot:?}");
     assert!(dot.contains("3 [ label = d]") && dot.contains("3 -> 2 [ ]"), "{dot}");
+}
+
+#[test]
+fn algorithms_that_want_no_gaps_run_on_its_dense_view() {
+    let ids = [1, 4, 9, 12].map(NoteId::new);
+    let to = |id: NoteId| vec![(id, "related".into(), LinkSource::Inline)];
+    let graph = NoteGraph::build([
+        (ids[0], NodeSpec { links: to(ids[3]), ..NodeSpec::note("a") }),
+        (ids[1], NodeSpec::note("b")),
+        (ids[2], NodeSpec::note("c")),
+        (ids[3], NodeSpec { links: to(ids[2]), ..NodeSpec::note("d") }),
+    ]);
+    let dense = Dense::new(&graph);
+    assert_eq!(connected_components(&dense), 2);
+    let costs = floyd_warshall(&dense, |_| 1_u32).expect("no negative cycle");
+    assert_eq!(costs[&(ids[0], ids[2])], 2);
+    assert_eq!(costs[&(ids[2], ids[0])], u32::MAX, "no way back");
+    assert_eq!([0, 3].map(|index| dense.from_index(index)), [ids[0], ids[3]]);
 }
