@@ -73,13 +73,16 @@ impl Disk {
         self.0.as_ref().map_or(Ok(()), |gate| gate.pass(step, path))
     }
 
-    /// Makes a folder and those above it, unless they are there.
+    /// Makes a folder and those above it, unless they are there; their names are durable, for without them nothing in them is.
     pub fn create_folder(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
         }
         self.pass(Step::Create, path)?;
-        fs::create_dir_all(path)
+        let above = || path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let n_made = above().take_while(|above| !above.is_dir()).count();
+        fs::create_dir_all(path)?;
+        above().take(n_made + 1).try_for_each(|above| self.sync_folder(above))
     }
 
     /// The same, but that nobody else may look into what is made.

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, FileSum};
 
 /// The newest format of a backup that this release writes and reads.
 const FORMAT_VERSION: u32 = 1;
@@ -38,10 +38,9 @@ pub(crate) struct Held {
 
 impl Held {
     /// Holds the first `n_bytes` of the file at `path`, or all it has.
-    pub(crate) fn open(path: PathBuf, n_bytes: Option<u64>) -> std::io::Result<Self> {
+    pub(crate) fn open(path: PathBuf, n_bytes: Option<u64>) -> io::Result<Self> {
         let file = File::open(&path)?;
-        let n_bytes =
-            n_bytes.map_or_else(|| Ok(file.metadata()?.len()), Ok::<_, std::io::Error>)?;
+        let n_bytes = n_bytes.map_or_else(|| Ok(file.metadata()?.len()), Ok::<_, io::Error>)?;
         Ok(Self { path, file, n_bytes })
     }
 }
@@ -231,14 +230,22 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
         disk.create_private_folder(&unfinished).map_err(StoreError::io("create", &unfinished))?;
         for Listed { path, n_bytes, crc32 } in &list.files {
             let (from, to) = (place(folder, path)?, place(&unfinished, path)?);
-            let bytes = disk::read(&from).map_err(StoreError::io("read", &from))?;
-            let bytes = bytes.ok_or_else(|| damaged(&from, "it is missing"))?;
-            if bytes.len() as u64 != *n_bytes || crc32fast::hash(&bytes) != *crc32 {
+            let mut file = match File::open(&from) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(damaged(&from, "it is missing"));
+                }
+                opened => opened.map_err(StoreError::io("read", &from))?,
+            };
+            let mut write = || {
+                disk.create_folder(to.parent().unwrap_or(&unfinished))?;
+                let mut written = disk.outlet(&to)?;
+                io::copy(&mut file, &mut written)?;
+                written.finish()
+            };
+            let sum = write().map_err(StoreError::io("write", &to))?;
+            if sum != (FileSum { n_bytes: *n_bytes, crc32: *crc32 }) {
                 return Err(damaged(&from, "its checksum differs"));
             }
-            disk.create_folder(to.parent().unwrap_or(&unfinished))
-                .and_then(|()| disk.write(&to, &bytes))
-                .map_err(StoreError::io("write", &to))?;
         }
         sync_names(&disk, &unfinished, &list.files)?;
         // An empty folder stands in the way on some systems.
@@ -289,7 +296,7 @@ fn refuse_unless_empty(folder: &Path) -> Result<(), StoreError> {
             0 => Ok(()),
             _ => Err(StoreError::NotEmpty { folder: folder.to_owned() }),
         },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(StoreError::io("read", folder)(error)),
     }
 }

@@ -130,7 +130,8 @@ impl VectorFile {
     pub(crate) fn room(path: &Path, dimension: usize) -> Result<usize, VectorError> {
         let opened = Self::open(&Disk::default(), path, dimension, 0)?;
         let read = |source| VectorError::Read { path: path.to_owned(), source };
-        let n_bytes = opened.file.metadata().map_err(read)?.len() - HEADER_BYTES as u64;
+        let n_bytes = opened.file.metadata().map_err(read)?.len();
+        let n_bytes = n_bytes.saturating_sub(HEADER_BYTES as u64);
         Ok(usize::try_from(n_bytes / row_bytes(dimension) as u64).unwrap_or(usize::MAX))
     }
 
