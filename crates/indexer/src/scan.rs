@@ -131,6 +131,14 @@ pub enum ScanError {
         /// The path.
         path: PathBuf,
     },
+    /// A file has become too long to be read.
+    #[error("{} has more than {max_bytes} bytes", path.display())]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+        /// Bytes it may have.
+        max_bytes: u64,
+    },
     /// A path leads to something that is no file, such as a pipe.
     #[error("{} is no regular file", path.display())]
     NoFile {
@@ -174,20 +182,24 @@ fn is_gone(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// The bytes of a found file.
+/// The bytes of the file that `path` leads to, if it lies below `root`.
 ///
-/// Fails when it has come to lie outside the vault or is no file any more.
-pub fn read(root: &Path, found: &Found) -> Result<Vec<u8>, ScanError> {
-    let failed = |source| ScanError::Read { path: found.file.clone(), source };
-    let mut file = match open_unlinked(root, &found.file) {
+/// Fails where it lies outside, is no file, or has more than `max_bytes`.
+pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanError> {
+    let failed = |source| ScanError::Read { path: path.to_owned(), source };
+    let file = match open_unlinked(root, path) {
         Some(file) => file,
-        None => open_inside(root, &found.file)?,
+        None => open_inside(root, path)?,
     };
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(ScanError::NoFile { path: found.file.clone() });
+    let facts = file.metadata().map_err(failed)?;
+    if !facts.is_file() {
+        return Err(ScanError::NoFile { path: path.to_owned() });
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(ScanError::TooLong { path: path.to_owned(), max_bytes });
+    }
     Ok(bytes)
 }
 

@@ -136,6 +136,7 @@ impl IndexError {
             ScanError::Read { .. }
             | ScanError::Glob { .. }
             | ScanError::Outside { .. }
+            | ScanError::TooLong { .. }
             | ScanError::NoFile { .. } => error.to_string(),
         };
         Self::Vault { root, reason }

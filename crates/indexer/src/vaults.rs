@@ -5,6 +5,7 @@ use std::path::Path;
 use weft_index::notes::{Change, NoteTable, VaultId, VaultInfo};
 
 use crate::hash::hash_of;
+use crate::scan;
 use crate::settings::VaultSettings;
 
 /// Files compared to tell whether a folder is a vault that moved.
@@ -51,7 +52,7 @@ fn is_moved(notes: &NoteTable, vault: VaultId, root: &Path) -> bool {
     let sample = notes.at_or_below(vault, "").step_by(n_notes.div_ceil(SAMPLE).max(1));
     let (mut n_seen, mut n_same) = (0, 0);
     for (_, card) in sample {
-        let bytes = std::fs::read(root.join(card.path));
+        let bytes = scan::read(root, &root.join(card.path), card.file.size);
         n_seen += 1;
         n_same += usize::from(bytes.is_ok_and(|bytes| hash_of(&bytes) == card.file.hash.0));
     }

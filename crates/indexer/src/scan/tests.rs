@@ -212,9 +212,10 @@ mod unix {
         let scan =
             scan(&linked, &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         assert_eq!(scan.found[0].path.as_str(), "a/x.md");
-        assert_eq!(read(&linked, &scan.found[0]).expect("the file is there"), b"text");
-        read(Path::new(""), &scan.found[0]).expect_err("no root has no files");
-        read(other.path(), &scan.found[0]).expect_err("it lies elsewhere");
+        let file = &scan.found[0].file;
+        assert_eq!(read(&linked, file, 4).expect("the file is there"), b"text");
+        read(Path::new(""), file, 4).expect_err("no root has no files");
+        read(other.path(), file, 4).expect_err("it lies elsewhere");
     }
 
     #[test]
@@ -225,10 +226,8 @@ mod unix {
         let scan =
             scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
         let winner = scan.found.iter().find(|file| file.path.as_str() == "\u{e9}.md");
-        assert_eq!(
-            read(root.path(), winner.expect("one is kept")).expect("it is there"),
-            b"composed"
-        );
+        let winner = read(root.path(), &winner.expect("one is kept").file, 8);
+        assert_eq!(winner.expect("it is there"), b"composed");
         assert_eq!((scan.skipped.len(), scan.skipped[0].failed), (1, true));
     }
 
@@ -260,8 +259,10 @@ mod unix {
             .expect("sockets can be made");
         fs::remove_dir_all(root.path().join("e")).expect("folders can be removed");
         link(&root, "e", outside.path());
-        let errors =
-            scan.found.iter().map(|file| read(root.path(), file).expect_err("it has left"));
+        let errors = scan
+            .found
+            .iter()
+            .map(|found| read(root.path(), &found.file, 8).expect_err("it has left"));
         let errors = errors.collect::<Vec<_>>();
         assert!(matches!(errors[0], ScanError::Outside { .. }), "{:?}", errors[0]);
         assert!(matches!(errors[1], ScanError::NoFile { .. }), "{:?}", errors[1]);
@@ -277,9 +278,12 @@ mod unix {
         link(&root, "folder", "a");
         let root = root.path().canonicalize().expect("it is there");
         let scan = scan(&root, &ScanOptions::default(), &Area::WHOLE).expect("it can be read");
-        let read = |found: &Found| read(&root, found).expect("it can be read");
-        let all: Vec<_> = scan.found.iter().map(read).collect();
-        assert_eq!(all, [b"behind a link"; 3]);
+        for found in &scan.found {
+            assert_eq!(read(&root, &found.file, 13).expect("it can be read"), b"behind a link");
+            let longer = read(&root, &found.file, 12);
+            assert!(matches!(longer, Err(ScanError::TooLong { max_bytes: 12, .. })));
+        }
+        assert_eq!(scan.found.len(), 3);
     }
 
     #[cfg(target_os = "linux")]
@@ -316,9 +320,8 @@ mod unix {
         assert!(open_unlinked(&root.join("a"), &root.join("b.md")).is_none(), "beside the root");
         assert!(open_unlinked(&root.join("folder"), &root.join("folder/x.md")).is_none());
         assert!(open_unlinked(Path::new("a"), Path::new("a/x.md")).is_none());
-        let path = NotePath::new("pipe.md");
-        let pipe = Found { path, file: root.join("pipe.md"), facts: FileFacts::default() };
-        assert!(matches!(read(&root, &pipe), Err(ScanError::NoFile { .. })));
+        let pipe = read(&root, &root.join("pipe.md"), 8);
+        assert!(matches!(pipe, Err(ScanError::NoFile { .. })));
     }
 }
 

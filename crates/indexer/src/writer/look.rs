@@ -42,7 +42,7 @@ pub(super) struct How {
     pub(super) full: bool,
     /// Compares what files say, also where their times have not changed: their change was announced.
     pub(super) announced: bool,
-    /// Lets notes of the area go whose files are gone, however many: somebody said so.
+    /// Lets notes of the area go whose files are gone, however many: somebody said so. Of more that is looked at nothing is said.
     pub(super) lets_go: bool,
 }
 
@@ -327,6 +327,7 @@ impl Writer {
     pub(super) fn look(&mut self, at: usize, area: Area, how: How) -> Result<(), IndexError> {
         self.go_on()?;
         self.check_notes(false)?;
+        let said = if how.lets_go { area.paths() } else { Vec::new() };
         let mut area = if self.find(at) { Area::WHOLE } else { area };
         let vault = &mut self.vaults[at];
         let (id, root) = (vault.id, vault.root.clone());
@@ -347,7 +348,7 @@ impl Writer {
             Ok(seen) => seen,
             Err(source) => {
                 if watch::identity(&root).is_none() {
-                    self.miss_all(at, how)?;
+                    self.miss_all(at, &said)?;
                 }
                 return Err(IndexError::vault(root, &source));
             }
@@ -371,7 +372,7 @@ impl Writer {
             status.n_files_total += found.len();
             status.n_files_done += found.len() - changed.len();
         }
-        self.take_in((id, &root), &notes, &changed, gone, &mut absent, (how, &paths))?;
+        self.take_in((id, &root), &notes, &changed, gone, &mut absent, (how.full, &said))?;
         self.vaults[at].outdated &= !area.is_whole();
         let (before, after) = {
             let mut board = self.board.lock();
@@ -422,7 +423,7 @@ impl Writer {
         changed
     }
 
-    /// Reads changed files of some paths and publishes what they say; notes whose files are gone leave with the last, unless they are kept.
+    /// Reads changed files and publishes what they say; notes whose files are gone leave with the last, unless they are kept, which those at or below the paths `said` are not.
     ///
     /// Files are read ahead on all cores while what they said is taken in and published, and the model has what was published before.
     /// Links of new notes may touch the whole table, so what is published grows with it: all publications together then cost twice the last one.
@@ -434,17 +435,18 @@ impl Writer {
         changed: &[&Found],
         mut gone: Gone,
         absent: &mut BTreeMap<String, Absent>,
-        (how, paths): (How, &[String]),
+        (full, said): (bool, &[String]),
     ) -> Result<(), IndexError> {
         let reader = FileReader {
             vault,
             root,
+            max_bytes: self.settings.scan.max_file_bytes,
             parse: self.settings.parse,
             chunks: self.settings.chunks,
             embedder: self.embedder.clone(),
             spill: self.store.as_ref().map(Store::spill),
             notes,
-            full: how.full,
+            full,
             // Another recipe is to be written down even where it makes the same of every file.
             outdated: self.vaults.iter().any(|known| known.id == vault && known.outdated),
         };
@@ -497,7 +499,7 @@ impl Writer {
         outcome?;
         let n_notes = notes.tally(vault).n_notes;
         let Verdict { kept, dropped } =
-            gone.judge(how, paths, |n_missing| self.settings.fuse.holds(n_missing, n_notes));
+            gone.judge(said, |n_missing| self.settings.fuse.holds(n_missing, n_notes));
         for (path, file) in dropped {
             absent.extend(file.map(|file| (path.as_str().to_owned(), file)));
             self.board.lock().reread.remove(&(vault, path.clone()));

@@ -62,22 +62,19 @@ impl Gone {
 
     /// Decides, once all moves are known; `holds` tells of a number of missing notes whether they are too many to go.
     ///
-    /// Who says that they may go speaks for the notes at or below `paths`.
-    pub(super) fn judge(
-        self,
-        how: How,
-        paths: &[String],
-        holds: impl Fn(usize) -> bool,
-    ) -> Verdict {
+    /// Those at or below the paths `said` go, however many.
+    pub(super) fn judge(self, said: &[String], holds: impl Fn(usize) -> bool) -> Verdict {
         let Self { lost, left_out, mut unreadable } = self;
         let mut missing: BTreeSet<NotePath> = lost.into_values().flatten().collect();
         missing.extend(unreadable.keys().cloned());
-        let is_said = |path: &NotePath| {
-            how.lets_go && paths.iter().any(|area| is_at_or_below(path.as_str(), area))
+        let (mut gone, unsaid): (BTreeSet<_>, BTreeSet<_>) =
+            missing.into_iter().partition(|path| is_said(path, said));
+        let kept = if holds(unsaid.len()) {
+            unsaid
+        } else {
+            gone.extend(unsaid);
+            BTreeSet::new()
         };
-        let (said, unsaid): (BTreeSet<_>, BTreeSet<_>) = missing.into_iter().partition(is_said);
-        let (kept, gone) =
-            if holds(unsaid.len()) { (unsaid, said) } else { (BTreeSet::new(), &said | &unsaid) };
         let dropped = gone.into_iter().chain(left_out).map(|path| {
             let file = unreadable.remove(&path);
             (path, file)
@@ -86,9 +83,12 @@ impl Gone {
     }
 }
 
-fn is_at_or_below(path: &str, area: &str) -> bool {
-    let rest = path.strip_prefix(area);
-    area.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Whether a note lies at or below one of the paths that somebody spoke of; the empty one is everything.
+fn is_said(path: &NotePath, said: &[String]) -> bool {
+    said.iter().any(|area| {
+        let rest = path.as_str().strip_prefix(area.as_str());
+        area.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 impl Writer {
@@ -136,14 +136,12 @@ impl Writer {
         }
     }
 
-    /// The folder of a vault is gone: every note is missing, and kept however few there are, unless somebody said that they may go.
-    pub(super) fn miss_all(&mut self, at: usize, how: How) -> Result<(), IndexError> {
+    /// The folder of a vault is gone: every note is missing, and kept however few there are, but for those at or below the paths `said`.
+    pub(super) fn miss_all(&mut self, at: usize, said: &[String]) -> Result<(), IndexError> {
         let vault = self.vaults[at].id;
         let notes = self.notes();
-        let all: BTreeSet<NotePath> =
-            notes.at_or_below(vault, "").map(|(_, card)| NotePath::new(card.path)).collect();
-        let (kept, dropped) =
-            if how.lets_go { (BTreeSet::new(), all) } else { (all, BTreeSet::new()) };
+        let all = notes.at_or_below(vault, "").map(|(_, card)| NotePath::new(card.path));
+        let (dropped, kept): (BTreeSet<_>, BTreeSet<_>) = all.partition(|path| is_said(path, said));
         let dropped = dropped.into_iter().map(|path| Change::Remove(vault, path));
         let changes: Vec<Change> = dropped.chain(self.missing_now(vault, kept.len())).collect();
         self.publish(&changes)?;

@@ -40,6 +40,8 @@ impl Read {
 pub(super) struct FileReader<'a> {
     pub(super) vault: VaultId,
     pub(super) root: &'a Path,
+    /// Bytes that a file may have.
+    pub(super) max_bytes: u64,
     pub(super) parse: ParseOptions,
     pub(super) chunks: ChunkLimits,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
@@ -57,7 +59,7 @@ impl FileReader<'_> {
     /// Reads and parses a file, and makes its words ready where they are news.
     pub(super) fn read(&self, file: &Found, encoder: &mut KeywordEncoder) -> Read {
         let read_ns = wall_clock_ns();
-        let bytes = match scan::read(self.root, file) {
+        let bytes = match scan::read(self.root, &file.file, self.max_bytes) {
             Ok(bytes) => bytes,
             Err(error) => return Read::absent(file, FileState::Failed, error.to_string()),
         };

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
 use weft_indexer::{
-    Confirmed, Expected, FuseOptions, IndexError, IndexSettings, Indexer, Rescan, VaultSettings,
-    Write,
+    Confirmed, Content, Expected, FuseOptions, IndexError, IndexSettings, Indexer, Rescan,
+    VaultSettings, Write,
 };
 
 use crate::fake::{FakeEmbedder, Place, search, settle, uris};
@@ -218,4 +218,37 @@ fn what_was_asked_for_needs_no_confirmation() {
     };
     assert_eq!(delete("plant27"), (3, 1));
     assert_eq!(delete("plant24"), (2, 0), "also one that is missing");
+}
+
+#[cfg(unix)]
+#[test]
+fn who_writes_one_note_speaks_for_no_other() {
+    let (place, embedder) = (garden(), FakeEmbedder::new());
+    // Where a change under one path may show under another, every look is at all files.
+    std::os::unix::fs::symlink("bed/plant0.md", place.vault().join("alias.md")).expect("a link");
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    let all = indexer.status().n_notes;
+    std::fs::remove_dir_all(place.vault().join("bog")).expect("removed");
+    look(&indexer);
+    let (n_notes, n_missing) = counts(&indexer);
+    assert_eq!((n_notes, n_missing), (all, 20));
+
+    let (path, content) = ("new.md".to_owned(), Content::Whole("# New\n".to_owned()));
+    let expected = Expected::Nothing;
+    indexer.write(Write::Put { vault: None, path, content, expected }).expect("put");
+    assert_eq!(counts(&indexer), (all + 1, n_missing));
+    let (name, expected) = ("new".to_owned(), Expected::Anything);
+    indexer.write(Write::Delete { name, expected }).expect("deleted");
+    assert_eq!(counts(&indexer), (all, n_missing));
+
+    // Nor where the folder itself is gone.
+    let (away, writing) = (place.outside().join("away"), "bed/plant0.md".to_owned());
+    rename(&place.vault(), &away);
+    let (content, expected) = (Content::Whole("# New\n".to_owned()), Expected::Anything);
+    let _ = indexer.write(Write::Put { vault: None, path: writing, content, expected });
+    assert_eq!(counts(&indexer).0, all);
+    rename(&away, &place.vault());
+    let confirmed = indexer.confirm(None).expect("confirmed").0;
+    assert_eq!(confirmed.iter().map(|vault| vault.n_removed).sum::<usize>(), n_missing);
 }
