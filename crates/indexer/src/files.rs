@@ -84,18 +84,24 @@ impl Files {
         self.make_folder(to)?;
         self.claim(from, to)?;
         // A file that was given a second name has still its first; where it cannot lose that, it keeps that alone.
-        self.disk.remove_file(from).inspect_err(|_| {
+        self.lose_name(from, to).inspect_err(|_| {
             if is_one_file(from, to).unwrap_or(false) {
                 let _ = self.disk.remove_file(to);
             }
-        })?;
+        })
+    }
+
+    /// Takes the name `from` of a file away, if it has it still, as soon as its name `to` is durable.
+    pub(crate) fn lose_name(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.sync_folder(to)?;
+        self.disk.remove_file(from)?;
         self.sync_folder(from)
     }
 
     /// Gives a file another name, in place of one that has it.
     pub(crate) fn take_place(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
+        self.disk.rename(from, to)?;
+        self.lose_name(from, to)
     }
 
     /// Removes a file; one that is not there is no error, nor is a folder that went with it.

@@ -49,21 +49,29 @@ impl Edit {
 }
 
 impl Moving {
+    /// The paths of all files that are concerned.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        [&self.from, &self.to]
+            .into_iter()
+            .chain(self.edits.iter().map(|edit| &edit.path))
+            .map(|path| &**path)
+    }
+
     /// Does what is left to do, where the move had begun, and says whether it had; `place` tells where a path really lies, if it may be written.
     ///
-    /// Fails where something could not be done; all else is.
+    /// Fails where something could not be done, or may not be any more; all else is.
     pub(crate) fn finish(
         &self,
         files: &Files,
         place: impl Fn(&str) -> Option<PathBuf>,
     ) -> io::Result<bool> {
         let (Some(from), Some(to)) = (place(&self.from), place(&self.to)) else {
-            return Ok(false);
+            return Err(io::Error::other("what it moves is kept out now"));
         };
         let has_moved = match (files::read(&from)?, files::read(&to)?) {
             // It was given its new name, and has its old one still.
             (Some(_), Some(_)) if is_one_file(&from, &to)? => {
-                files.remove(&from)?;
+                files.lose_name(&from, &to)?;
                 true
             }
             // The new name was held for it, and is not its own yet.
@@ -76,8 +84,12 @@ impl Moving {
         };
         let mut trouble = None;
         let edits = self.edits.iter().filter(|_| has_moved);
-        for (edit, file) in edits.filter_map(|edit| Some((edit, place(&edit.path)?))) {
-            trouble = edit.apply(files, &file).err().or(trouble);
+        for edit in edits {
+            let done = match place(&edit.path) {
+                Some(file) => edit.apply(files, &file).map(drop),
+                None => Err(io::Error::other(format!("`{}` is kept out now", edit.path))),
+            };
+            trouble = done.err().or(trouble);
         }
         trouble.map_or(Ok(has_moved), Err)
     }

@@ -23,6 +23,12 @@ const MAX_BYTES: usize = 1 << 28;
 /// Readings that every text may cost.
 const MIN_READINGS: usize = 16;
 
+/// Bytes in which what names a target ends: a path has 4096 at most, and a Markdown destination three for each.
+const MAX_WRITTEN: usize = 3 << 12;
+
+/// Characters of the label of a link reference definition (CommonMark 0.31.2, section 4.7).
+const MAX_LABEL: usize = 999;
+
 /// A file whose links point elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retargeted {
@@ -326,15 +332,16 @@ impl<'t> Page<'t> {
         let passage = &self.text[range.clone()];
         let begins = memchr::memmem::find_iter(passage.as_bytes(), b"[[");
         let place = |at: usize| {
+            let near = within(&passage[at..], MAX_WRITTEN);
             // Of more brackets the last two count.
-            let inner = at + passage[at..].len() - passage[at..].trim_start_matches('[').len();
-            let end = passage[inner..].find("]]").map_or(passage.len(), |end| inner + end);
-            let label = if self.dendron { dendron::target_start(&passage[inner..end]) } else { 0 };
-            let inner = inner + label;
-            let name = passage[inner..end].split(['|', '#']).next().unwrap_or_default();
+            let inner = near.trim_start_matches('[');
+            let written = &inner[..inner.find("]]").unwrap_or(inner.len())];
+            let label = if self.dendron { dendron::target_start(written) } else { 0 };
+            let name = written[label..].split(['|', '#']).next().unwrap_or_default();
             // In a table the bar is escaped.
             let name = name.strip_suffix('\\').unwrap_or(name);
-            let start = range.start + inner + (name.len() - name.trim_start().len());
+            let inner = range.start + at + (near.len() - inner.len()) + label;
+            let start = inner + (name.len() - name.trim_start().len());
             let bytes = start..start + name.trim().len();
             Place { bytes, form: Form::Wikilink, style: None }
         };
@@ -452,8 +459,13 @@ fn definitions(text: &str, body_start: usize) -> Vec<(String, Place)> {
     let marks = text[body_start..].match_indices("]:");
     let definition = |(at, mark): (usize, &str)| {
         let at = body_start + at;
-        let (_, label) = text[body_start..at].rsplit_once('[')?;
-        Some((folded_label(label), destination(text, at + mark.len())?))
+        let near = text.floor_char_boundary(at.saturating_sub(4 * MAX_LABEL + 1)).max(body_start);
+        let (_, label) = text[near..at].rsplit_once('[')?;
+        // Nor does one end before its end.
+        let is_label =
+            label.chars().nth(MAX_LABEL).is_none() && !label.replace("\\]", "").contains(']');
+        let place = is_label.then(|| destination(text, at + mark.len())).flatten()?;
+        Some((folded_label(label), place))
     };
     marks.filter_map(definition).collect()
 }
@@ -469,11 +481,17 @@ fn folded_label(label: &str) -> String {
     label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
+/// The beginning of `text`, of at most so many bytes.
+fn within(text: &str, n_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(n_bytes)]
+}
+
 /// A Markdown destination that begins at `start` or after spaces, without its fragment.
 fn destination(text: &str, start: usize) -> Option<Place> {
     let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
-    let start = text.len() - text[start..].trim_start_matches(is_space).len();
-    let rest = &text[start..];
+    let near = within(&text[start..], MAX_WRITTEN);
+    let rest = near.trim_start_matches(is_space);
+    let start = start + near.len() - rest.len();
     let (start, rest, in_angles, end) = match rest.strip_prefix('<') {
         Some(inner) => (start + 1, inner, true, inner.find('>')?),
         None => {
@@ -740,6 +758,28 @@ mod tests {
     fn letters_are_encoded_where_they_were() {
         let case = moved("[a](%C3%A9.md) [b](é.md)", "é", "ü");
         assert_eq!(case, ("[a](%C3%BC.md) [b](ü.md)".to_owned(), 2, 0));
+    }
+
+    #[test]
+    fn what_is_long_and_means_nothing_takes_no_memory_and_little_time() {
+        let inner = 1 << 17;
+        for (name, front, noise) in [
+            ("marks of definitions", "", format!("\n[{}", "]:".repeat(inner))),
+            ("beginnings of links", "", format!("\n{}", "](".repeat(inner))),
+            ("a link around them", "", format!("\n[`{}`](moss.md)", "](".repeat(1 << 13))),
+            ("brackets", "", format!("\n{}", "[[".repeat(inner))),
+            ("brackets of the frontmatter", "---\nx: '", format!("{}'\n---\n", "[[".repeat(inner))),
+        ] {
+            let text = match front {
+                "" => format!("[x](moss.md){noise}"),
+                front => format!("{front}{noise}[x](moss.md)"),
+            };
+            let (edited, n_links, n_left) = moved(&text, "moss", "fern");
+            assert_eq!((edited, n_left), (text.replace("moss", "fern"), 0), "{name}");
+            assert_eq!(n_links, text.matches("moss").count(), "{name}");
+        }
+        let escaped = "[a][b\\]c]\n\n[b\\]c]: moss.md\n";
+        assert_eq!(moved(escaped, "moss", "fern").0, escaped.replace("moss", "fern"));
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(crate) mod yaml;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 use weft_model::id::FOLDER_NOTES;
@@ -129,13 +130,20 @@ pub struct ParseOptions {
     pub admonitions: bool,
 }
 
+/// What comes of reading files; nothing where a defect of the reader stops it, which must end no thread that does more.
+pub(crate) fn unless_stopped<T>(reading: impl FnOnce() -> T) -> Option<T> {
+    // Nothing is shared that could be left half done.
+    catch_unwind(AssertUnwindSafe(reading)).ok()
+}
+
 /// The byte at which the body of a file begins: what stands before is its frontmatter. Nothing where the file is no UTF-8.
 #[must_use]
-pub(crate) fn body_start(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Option<usize> {
+pub(crate) fn body_start(bytes: &[u8]) -> Option<usize> {
+    let text = str::from_utf8(bytes).ok()?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // A body is the end of the text, byte for byte.
-    let body = parse(path, bytes, options).0.body;
-    let is_text = str::from_utf8(bytes).is_ok() && bytes.ends_with(body.as_bytes());
-    is_text.then(|| bytes.len() - body.len())
+    let (_, body) = frontmatter_and_body(text, &mut Vec::new());
+    Some(bytes.len() - body.len())
 }
 
 /// Reads one file.

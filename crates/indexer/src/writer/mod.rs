@@ -285,7 +285,7 @@ impl Writer {
 
     /// Begins to watch, and looks at every file.
     fn first_look(&mut self) {
-        if let Err(error) = self.finish_move() {
+        if let Err(error) = self.finish_move(false) {
             self.report(&error);
         }
         for at in 0..self.vaults.len() {

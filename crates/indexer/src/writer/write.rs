@@ -16,7 +16,7 @@ use super::look::How;
 use super::{Event, Writer};
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
-use crate::parse::{ParseOptions, Reading, body_start, read};
+use crate::parse::{Reading, body_start, read, unless_stopped};
 use crate::retarget::{Fate, Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
@@ -247,21 +247,26 @@ impl Writer {
         }
     }
 
-    /// Brings the index in line with what was put, and tells the callers.
+    /// Brings the index in line with what was put, by one look for each vault, and tells the callers.
     fn take_in_puts(&mut self, puts: &mut Vec<Put>) {
+        let mut looked = BTreeSet::new();
         if puts.len() > 1 {
-            let vaults: BTreeSet<usize> = puts.iter().map(|put| put.spot.at).collect();
-            for at in vaults {
+            for at in puts.iter().map(|put| put.spot.at).collect::<BTreeSet<usize>>() {
                 let here = puts.iter().filter(|put| put.spot.at == at);
                 let paths: Vec<NotePath> = here.map(|put| put.spot.path.clone()).collect();
-                let how = How { lets_go: true, ..How::default() };
-                // Where this fails, so does the look of each caller, who is told.
-                let _ = self.look(at, self.area(at, &paths), how);
+                // Where this fails, each caller's own look tells why.
+                if self.look_at(at, &paths).is_ok() {
+                    looked.insert(at);
+                }
             }
         }
         for Put { spot, created, reply } in puts.drain(..) {
-            let path = std::slice::from_ref(&spot.path);
-            let _ = reply.send(self.wrote(&spot, path, created, Vec::new()));
+            let answer = if looked.contains(&spot.at) {
+                Ok(self.told(&spot, created, Vec::new()))
+            } else {
+                self.wrote(&spot, std::slice::from_ref(&spot.path), created, Vec::new())
+            };
+            let _ = reply.send(answer);
         }
     }
 
@@ -285,7 +290,11 @@ impl Writer {
             (Content::Whole(text), _) => text.into_bytes(),
             (Content::Body(body), old) => {
                 let old = old.as_deref().unwrap_or_default();
-                below_frontmatter(&spot.path, old, &body, &self.settings.parse)?
+                let defect = || WriteError::Invalid {
+                    field: "body",
+                    reason: "reading it stopped the reader; this is a defect".to_owned(),
+                };
+                unless_stopped(|| below_frontmatter(old, &body)).unwrap_or_else(|| Err(defect()))?
             }
         };
         let max_bytes = self.settings.scan.max_file_bytes;
@@ -319,7 +328,7 @@ impl Writer {
         rewrite_links: bool,
     ) -> Result<Wrote, WriteError> {
         // What an error has left half done would be forgotten with the next.
-        if self.finish_move()? {
+        if self.finish_move(true)? {
             self.rescan(Rescan::default())?;
         }
         let from = self.spot_of_note(name)?;
@@ -412,37 +421,62 @@ impl Writer {
     /// Finishes the move that the last run, or an error, left half done, and says whether files may have changed.
     ///
     /// One that cannot be finished is given up, for it would stand before every later one; nothing is lost by that, and a person is told what to look at.
-    /// Fails where the disk has no room for it, which it may have again.
-    pub(super) fn finish_move(&mut self) -> Result<bool, IndexError> {
+    /// So is one of a vault that is not served, where another move is to begin; else it waits for its vault.
+    /// Fails where its vault cannot be read, or the disk has no room for it: that may change.
+    pub(super) fn finish_move(&mut self, another_begins: bool) -> Result<bool, IndexError> {
         let intended = self.store.as_ref().map(Store::intended).transpose()?.flatten();
         let moving = intended.and_then(|bytes| serde_json::from_slice::<Moving>(&bytes).ok());
         let mut changed = false;
         if let Some(moving) = moving {
             let at = self.vaults.iter().position(|vault| vault.settings.name == moving.vault);
-            let Some(at) = at else { return Ok(false) };
-            let place = |path: &str| self.spot(at, "path", path).ok().map(|spot| spot.file);
-            let Moving { vault, from, to, .. } = &moving;
-            match moving.finish(&self.files, place) {
-                Ok(false) => {}
-                Ok(true) => {
-                    changed = true;
-                    tracing::info!(from, to, "a move that was left half done is finished");
-                }
-                Err(source) if NO_ROOM.contains(&source.kind()) => {
-                    let (action, path) = ("finish a move in", self.vaults[at].root.clone());
-                    return Err(StoreError::Io { action, path, source }.into());
-                }
-                Err(error) => {
-                    changed = true;
-                    tracing::warn!(vault, from, to, %error, "a move that was left half done is given up");
-                    self.board.notice(format!(
-                        "the move of `{from}` to `{to}` in the vault `{vault}` was left half done and cannot be finished ({error}): see under which name the note is, and which links still lead to the other"
-                    ));
-                }
+            match at {
+                None if !another_begins => return Ok(false),
+                None => self.give_up(&moving, "its vault is not served"),
+                Some(at) => changed = self.finish_in(at, &moving)?,
             }
         }
         self.intend(None)?;
         Ok(changed)
+    }
+
+    /// Finishes a move in the vault at `at`, or gives it up; says whether files may have changed.
+    fn finish_in(&self, at: usize, moving: &Moving) -> Result<bool, IndexError> {
+        let mut places = BTreeMap::new();
+        for path in moving.paths() {
+            let file = match self.spot(at, "path", path) {
+                Ok(spot) => Some(spot.file),
+                Err(WriteError::Index(away)) => return Err(away),
+                Err(_) => None,
+            };
+            places.insert(path, file);
+        }
+        let place = |path: &str| places.get(path).cloned().flatten();
+        match moving.finish(&self.files, place) {
+            Ok(is_finished) => {
+                if is_finished {
+                    let Moving { from, to, .. } = moving;
+                    tracing::info!(from, to, "a move that was left half done is finished");
+                }
+                Ok(is_finished)
+            }
+            Err(source) if NO_ROOM.contains(&source.kind()) => {
+                let (action, path) = ("finish a move in", self.vaults[at].root.clone());
+                Err(StoreError::Io { action, path, source }.into())
+            }
+            Err(error) => {
+                self.give_up(moving, &error.to_string());
+                Ok(true)
+            }
+        }
+    }
+
+    /// Tells a person of a move that stays half done.
+    fn give_up(&self, moving: &Moving, reason: &str) {
+        let Moving { vault, from, to, .. } = moving;
+        tracing::warn!(vault, from, to, reason, "a move that was left half done is given up");
+        self.board.notice(format!(
+            "the move of `{from}` to `{to}` in the vault `{vault}` was left half done and cannot be finished ({reason}): see under which name the note is, and which links still lead to the other"
+        ));
     }
 
     /// The files whose links must change so that each means what it meant, when the note moves; and those of which none can be changed.
@@ -481,22 +515,21 @@ impl Writer {
                 Ok(text) if hash == entry.file.hash => {
                     let fate = |at: usize, link: &Link| prospect.fate(id, at, link);
                     let go_on = || self.go_on().is_ok();
-                    retarget(&path, &text, &self.settings.parse, fate, go_on)
+                    let parse = &self.settings.parse;
+                    unless_stopped(|| retarget(&path, &text, parse, fate, go_on))
                 }
                 // It is in another encoding, or was saved this instant.
-                Ok(_) | Err(_) => {
-                    left.extend(prospect.losing(id));
-                    continue;
-                }
+                Ok(_) | Err(_) => None,
             };
             match links {
-                Some(links) if links.n_links > 0 => {
+                Some(Some(links)) if links.n_links > 0 => {
                     rewrites.push(Rewrite { path, file, before: hash, links });
                 }
-                Some(Retargeted { n_links, n_left, .. }) => {
+                Some(Some(Retargeted { n_links, n_left, .. })) => {
                     left.push(RewrittenLinks { path: prospect.path_of(id), n_links, n_left });
                 }
-                None => {}
+                Some(None) => {}
+                None => left.extend(prospect.losing(id)),
             }
         }
         Ok((rewrites, left))
@@ -516,7 +549,7 @@ impl Writer {
         let before = self.publisher.newest().notes.clone();
         let moved = before.at(from.vault, &from.path)?;
         let entry = before.entry(moved)?;
-        let Reading { note, files, .. } = read(to, bytes, &self.settings.parse);
+        let Reading { note, files, .. } = unless_stopped(|| read(to, bytes, &self.settings.parse))?;
         let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
         let change = Change::Move(from.path.clone(), Arc::new(entry));
         let after = before.edited(&[change]).0;
@@ -532,18 +565,27 @@ impl Writer {
         created: bool,
         links: Vec<RewrittenLinks>,
     ) -> Result<Wrote, WriteError> {
-        let area = self.area(spot.at, touched);
-        if let Err(source) = self.look(spot.at, area, How { lets_go: true, ..How::default() }) {
+        if let Err(source) = self.look_at(spot.at, touched) {
             self.vaults[spot.at].retry();
             return Err(WriteError::NotIndexed { path: spot.path.to_string(), source });
         }
+        Ok(self.told(spot, created, links))
+    }
+
+    /// Looks at what was written, and lets go what was removed.
+    fn look_at(&mut self, at: usize, paths: &[NotePath]) -> Result<(), IndexError> {
+        self.look(at, self.area(at, paths), How { lets_go: true, ..How::default() })
+    }
+
+    /// What is at a place that was written to and looked at.
+    fn told(&self, spot: &Spot, created: bool, links: Vec<RewrittenLinks>) -> Wrote {
         let snapshot = self.publisher.newest();
         let notes = &snapshot.notes;
         let note = notes.at(spot.vault, &spot.path);
         let board = self.board.lock();
         let absent = board.absent.get(&spot.vault).and_then(|all| all.get(spot.path.as_str()));
         let hash = note.and_then(|id| notes.card(id)).map(|card| card.file.hash);
-        Ok(Wrote {
+        Wrote {
             generation: snapshot.generation,
             vault: notes.vault(spot.vault).map_or_else(String::new, |info| info.name.clone()),
             path: spot.path.to_string(),
@@ -552,7 +594,7 @@ impl Writer {
             created,
             not_indexed: absent.map(|file| file.reason.clone()),
             links,
-        })
+        }
     }
 
     fn area(&self, at: usize, paths: &[NotePath]) -> Area {
@@ -647,20 +689,15 @@ impl Writer {
 }
 
 /// The bytes of `old` with `body` below its frontmatter, from which a reader takes that same body.
-fn below_frontmatter(
-    path: &NotePath,
-    old: &[u8],
-    body: &str,
-    options: &ParseOptions,
-) -> Result<Vec<u8>, WriteError> {
+fn below_frontmatter(old: &[u8], body: &str) -> Result<Vec<u8>, WriteError> {
     let invalid = |reason: &str| WriteError::Invalid { field: "body", reason: reason.to_owned() };
-    let start = body_start(path, old, options)
+    let start = body_start(old)
         .ok_or_else(|| invalid("the file there is no UTF-8; put its whole text instead"))?;
     // A file may end with the line that closes its frontmatter.
     for between in ["", "\n"] {
         let front = [&old[..start], between.as_bytes()].concat();
         let bytes = [&*front, body.as_bytes()].concat();
-        if body_start(path, &bytes, options) == Some(front.len()) {
+        if body_start(&bytes) == Some(front.len()) {
             return Ok(bytes);
         }
     }

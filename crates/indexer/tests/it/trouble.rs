@@ -11,7 +11,8 @@ use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordError;
 use weft_index::{Disk, Gate, Step};
 use weft_indexer::{
-    Content, Expected, FuseOptions, IndexError, IndexSettings, Indexer, Rescan, Write, WriteError,
+    Content, Expected, FuseOptions, IndexError, IndexSettings, Indexer, Rescan, VaultSettings,
+    Write, WriteError,
 };
 use weft_testkit::FailingDisk;
 
@@ -271,6 +272,54 @@ fn a_move_without_room_for_its_links_is_told_and_finished_with_the_next() {
     disk.1.store(false, Ordering::SeqCst);
     move_to("stone", "rock.md").expect("there is room again");
     assert_eq!(text(), "[[moor/peat]]");
+}
+
+#[test]
+fn a_move_left_half_done_waits_for_its_vault_until_another_begins() {
+    let place = Place::new(&[("full/fern.md", b"[[bog/moss]]"), ("bog/moss.md", b"soft")]);
+    let other = VaultSettings { name: "other".into(), root: place.outside().join("other") };
+    std::fs::create_dir(&other.root).expect("a folder");
+    std::fs::write(other.root.join("stone.md"), "hard").expect("a file");
+    let disk = Arc::new(NoRoomFor(&["full"], AtomicBool::new(true)));
+    let open = |vaults: &[VaultSettings], disk: Disk| {
+        let settings = IndexSettings { vaults: vaults.to_vec(), disk, ..place.settings() };
+        let indexer = Indexer::open(settings, None, None).expect("an index");
+        let _ = indexer.flush();
+        indexer
+    };
+    let served = [place.settings().vaults, vec![other.clone()]].concat();
+    let move_to = |indexer: &Indexer, name: &str, to: &str| {
+        let (name, to, expected) = (name.to_owned(), to.to_owned(), Expected::Anything);
+        indexer.write(Write::Move { name, to, expected, rewrite_links: true })
+    };
+    let half = |name: &str, to: &str| {
+        let full = Disk::behind(Arc::clone(&disk) as Arc<dyn Gate>);
+        let error = move_to(&open(&served, full), name, to).expect_err("no room for the link");
+        assert!(matches!(error, WriteError::HalfMoved { .. }), "{error}");
+    };
+    let text = || std::fs::read_to_string(place.vault().join("full/fern.md")).expect("a file");
+
+    half("bog/moss", "moor/peat.md");
+    let away = place.outside().join("away");
+    std::fs::rename(place.vault(), &away).expect("a disk is taken out");
+    let indexer = open(&served, Disk::default());
+    let error = move_to(&indexer, "stone", "rock.md").expect_err("the other is not done");
+    assert!(error.to_string().contains("vault"), "{error}");
+    indexer.stop();
+    std::fs::rename(&away, place.vault()).expect("it is put in again");
+    assert_eq!(text(), "[[bog/moss]]");
+    open(&served, Disk::default()).stop();
+    assert_eq!(text(), "[[moor/peat]]");
+
+    half("moor/peat", "bog/moss.md");
+    let indexer = open(std::slice::from_ref(&other), Disk::default());
+    assert_eq!(indexer.status().notices, [""; 0], "it may be served again");
+    move_to(&indexer, "stone", "rock.md").expect("moved");
+    let notices = indexer.status().notices;
+    assert!(notices[0].contains("`moor/peat.md` to `bog/moss.md`"), "{notices:?}");
+    indexer.stop();
+    open(&served, Disk::default()).stop();
+    assert_eq!(text(), "[[moor/peat]]", "it was given up");
 }
 
 #[test]
