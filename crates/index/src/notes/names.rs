@@ -97,7 +97,9 @@ fn abroad(vault: &str, text: &str) -> Vec<u8> {
 /// The keys under which a link of `entry` looks for `target`.
 pub(super) fn asked(entry: &NoteEntry, target: &Target) -> impl Iterator<Item = Asked> {
     let vault = entry.vault;
-    let here = lookups(entry.note.path.folder(), name_here(target)).into_iter();
+    let (folder, name) = (entry.note.path.folder(), name_here(target));
+    let less = less(name).into_iter().flat_map(move |name| lookups(folder, name));
+    let here = lookups(folder, name).into_iter().chain(less);
     let abroad = split_vault(&target.name).into_iter().flat_map(|(vault, name)| {
         lookups("", name).into_iter().map(|key| Asked::Abroad(vault.to_owned(), key))
     });
@@ -120,6 +122,17 @@ fn lookups(folder: &str, target: &str) -> SmallVec<[String; 3]> {
         }
     }
     keys
+}
+
+/// What `name` means where nothing answers to all of it: without a `#` at its end, at which a heading was to follow, or the time alone at its front, to the minute at least, by which notes are numbered (`202401021200 Title`).
+pub(super) fn less(name: &str) -> Option<&str> {
+    const MINUTE: usize = "202401021200".len();
+    if let Some(bare) = name.strip_suffix('#') {
+        return Some(bare.trim_end()).filter(|bare| !bare.is_empty());
+    }
+    let (number, title) = name.split_once(' ')?;
+    let is_number = number.len() >= MINUTE && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && !title.trim().is_empty()).then_some(number)
 }
 
 /// The name that `target` has in the vault of the linking note.

@@ -7,7 +7,7 @@ use weft_model::id::{folder_of, segments};
 use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
-use super::names::{key, last_segment, name_here, split_vault};
+use super::names::{key, last_segment, less, name_here, split_vault};
 use super::{Card, NoteTable, VaultId};
 
 /// What a target means.
@@ -151,6 +151,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
     /// At every step an exact spelling wins, only then the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
     /// A Markdown link may mean a folder last: the note that stands for it.
+    /// Where nothing answers to a name that ends with `#`, or begins with a time to the minute, it is looked up without what is more.
     /// `./x` and `../x` are relative only.
     /// Cost: the notes that share the target's last segment; looking at them comes once for each name.
     pub(super) fn resolution(&mut self, target: &'n Target, from: &[From<'_>]) -> Resolution {
@@ -164,7 +165,10 @@ impl<'t, 'n> Resolver<'t, 'n> {
         };
         let there = abroad.and_then(|(vault, name)| named(name, &[From { vault, folder: "" }]));
         let only_there = abroad.is_some() && target.syntax == TargetSyntax::WikilinkInVault;
-        let here = || if only_there { None } else { named(name_here(target), from) };
+        let here = || {
+            let name = Some(name_here(target)).filter(|_| !only_there)?;
+            named(name, from).or_else(|| named(less(name)?, from))
+        };
         there.or_else(here).unwrap_or_default()
     }
 

@@ -286,6 +286,33 @@ fn a_link_to_a_folder_follows_its_note() {
 }
 
 #[test]
+fn what_a_name_says_more_counts_where_a_note_says_so_too() {
+    let to = |name: &str| link(INLINE_TYPE, name, TargetSyntax::Wikilink);
+    for (name, less, whole) in [
+        ("C#", "a/C.md", "C#.md"),
+        ("202401021200 Title", "202401021200.md", "a/202401021200 title.md"),
+        ("20240102120030 On", "20240102120030 Of.md", "20240102120030 On.md"),
+    ] {
+        let from = || Note { links: vec![to(name)], ..note("q.md") };
+        let mut named = note(less);
+        named.aliases = vec!["20240102120030".to_owned()];
+        let short = built([from(), named.clone()]);
+        let uri = |path: &str| NotePath::new(path).without_extension().to_owned();
+        assert_eq!(meanings(&short, "q.md"), [uri(less)], "{name}");
+        let both = short.edited(&[upsert(note(whole))]).0;
+        assert_eq!(meanings(&both, "q.md"), [uri(whole)], "{name}");
+        let gone = both.edited(&[remove(whole)]).0;
+        assert_eq!(dump(&gone), dump(&short), "{name}: taken away");
+        let none = gone.edited(&[remove(less)]).0;
+        assert_eq!(dump(&none), dump(&built([from()])), "{name}: both");
+    }
+    // A day is the name of many a note.
+    let day =
+        built([Note { links: vec![to("20240102 Tea")], ..note("q.md") }, note("20240102.md")]);
+    assert_eq!(meanings(&day, "q.md"), ["?20240102 Tea"]);
+}
+
+#[test]
 fn the_lowest_path_wins_a_uri_and_the_loser_takes_its_path() {
     let table = built([
         claiming("b.md", "u"),
