@@ -12,9 +12,10 @@ use weft_model::id::without_markdown_extension;
 use weft_model::{Link, LinkSource, Note, NotePath, TargetSyntax};
 
 use crate::offsets::Offsets;
+use crate::parse::body::folded_label;
 use crate::parse::target::{self, Destination, Plain};
 use crate::parse::yaml::{Scalar, Style, is_plain, quoted, within_quotes};
-use crate::parse::{ParseOptions, Reading, dendron, read, scalars};
+use crate::parse::{Dialect, ParseOptions, Reading, dendron, logseq, read, scalars};
 
 /// How often a text is read again at most, and how many bytes are read in all: the thread that writes does nothing else meanwhile.
 const MAX_READINGS: usize = 1000;
@@ -86,7 +87,7 @@ pub(crate) fn retarget(
         }
         // A definition or a property that several links share is changed with another of them.
         let batch: Vec<usize> = batch.into_iter().filter(|at| !is_met(&now.1, *at)).collect();
-        let page = Page::new(&now.0, &now.1, options.dendron);
+        let page = Page::new(&now.0, &now.1, options.dialect());
         let choices = batch.iter().map(|at| (*at, page.splices(*at, &wishes[at])));
         let choices: Vec<_> = choices.filter(|(_, splices)| !splices.is_empty()).collect();
         let attempts: Vec<Vec<Splice>> = match &*choices {
@@ -136,14 +137,14 @@ impl Known {
     /// Whether `after` is the same but for links that have the names they were to have, and what is made of them.
     fn becomes(&self, after: &Self, wishes: &BTreeMap<usize, String>) -> bool {
         let unmoved = |link: &Link| Link { span: None, ..link.clone() };
-        let mut renamed: Vec<&Link> = Vec::new();
+        let mut renamed: Vec<(&Link, &String)> = Vec::new();
         let mut pairs = self.links.iter().zip(&after.links).enumerate();
         let are_meant = self.links.len() == after.links.len()
             && pairs.all(|(at, (old, new))| {
                 if old.target == new.target {
                     return unmoved(old) == unmoved(new);
                 }
-                renamed.push(old);
+                renamed.push((old, &new.target.name));
                 let mut meant = unmoved(old);
                 wishes.get(&at).is_some_and(|name| {
                     name.clone_into(&mut meant.target.name);
@@ -152,8 +153,21 @@ impl Known {
             });
         let (old, new) = (&self.note, &after.note);
         let is_linking = |key: &str| {
-            let kinds = renamed.iter().filter(|link| link.source == LinkSource::Typed);
-            key.eq_ignore_ascii_case("links") || kinds.into_iter().any(|link| link.kind == *key)
+            let mut typed = renamed.iter().filter(|(link, _)| link.source == LinkSource::Typed);
+            key.eq_ignore_ascii_case("links") || typed.any(|(link, _)| link.kind == *key)
+        };
+        // In Logseq a link may be a tag, too.
+        let has_tag = |note: &Note, tag: &String| note.tags.contains(tag);
+        let tags_follow = || {
+            let is_in_new = |tag: &String| {
+                let mut names = renamed.iter().filter(|(link, _)| link.target.name == *tag);
+                has_tag(new, tag) || names.any(|(_, name)| has_tag(new, name))
+            };
+            let is_of_old = |tag: &String| {
+                let mut olds = renamed.iter().filter(|(_, name)| *name == tag);
+                has_tag(old, tag) || olds.any(|(link, _)| has_tag(old, &link.target.name))
+            };
+            old.tags.iter().all(is_in_new) && new.tags.iter().all(is_of_old)
         };
         let pairs = old.properties.iter().zip(&new.properties);
         let is_same = old.properties == new.properties;
@@ -163,7 +177,7 @@ impl Known {
             && pairs.into_iter().all(|((key, old), (new_key, new))| {
                 key == new_key && (old == new || is_linking(key))
             })
-            && (!is_same || old.tags == new.tags)
+            && (!is_same || old.tags == new.tags || tags_follow())
             && old.blocks.iter().map(|block| &block.id).eq(new.blocks.iter().map(|block| &block.id))
             && old.headings.iter().map(|it| it.level).eq(new.headings.iter().map(|it| it.level))
     }
@@ -215,9 +229,11 @@ struct Place {
 struct Page<'t> {
     text: &'t str,
     links: &'t [Link],
-    /// Whether wikilinks are written as in Dendron.
-    dendron: bool,
+    /// How wikilinks are written.
+    dialect: Dialect,
     body_start: usize,
+    /// Where what tells of the whole page ends: the frontmatter, in Logseq the properties below it.
+    front_end: usize,
     offsets: Offsets<'t>,
     scalars: Vec<Scalar>,
     /// Those of typed links, in text order.
@@ -227,13 +243,18 @@ struct Page<'t> {
 }
 
 impl<'t> Page<'t> {
-    fn new(text: &'t str, known: &'t Known, dendron: bool) -> Self {
+    fn new(text: &'t str, known: &'t Known, dialect: Dialect) -> Self {
         let body = &known.note.body;
         let (front, definitions) = (OnceCell::new(), OnceCell::new());
         let (body_start, offsets) = (text.len() - body.len(), Offsets::new(body));
         let scalars = scalars(text);
         let links = &known.links;
-        Self { text, links, dendron, body_start, offsets, scalars, front, definitions }
+        let properties = match dialect {
+            Dialect::Logseq => logseq::page_lines(body).end,
+            Dialect::Common | Dialect::Dendron => 0,
+        };
+        let front_end = body_start + properties;
+        Self { text, links, dialect, body_start, front_end, offsets, scalars, front, definitions }
     }
 
     /// The ways to give the link at `at` the name, the likeliest first.
@@ -309,7 +330,7 @@ impl<'t> Page<'t> {
 
     /// Where typed links may stand, in text order.
     fn front(&self) -> Vec<Place> {
-        let front = 0..self.body_start;
+        let front = 0..self.front_end;
         let mut places = self.wikilinks(front.clone());
         places.extend(destinations(self.text, front));
         for place in &mut places {
@@ -336,8 +357,15 @@ impl<'t> Page<'t> {
             // Of more brackets the last two count.
             let inner = near.trim_start_matches('[');
             let written = &inner[..inner.find("]]").unwrap_or(inner.len())];
-            let label = if self.dendron { dendron::target_start(written) } else { 0 };
-            let name = written[label..].split(['|', '#']).next().unwrap_or_default();
+            let label = match self.dialect {
+                Dialect::Dendron => dendron::target_start(written),
+                Dialect::Common | Dialect::Logseq => 0,
+            };
+            let name = written[label..].split('|').next().unwrap_or_default();
+            // A name may end with it.
+            let hash = name.find('#').filter(|at| at + 1 < name.trim_end().len());
+            let hash = hash.filter(|_| self.dialect != Dialect::Logseq);
+            let name = &name[..hash.unwrap_or(name.len())];
             // In a table the bar is escaped.
             let name = name.strip_suffix('\\').unwrap_or(name);
             let inner = range.start + at + (near.len() - inner.len()) + label;
@@ -350,7 +378,11 @@ impl<'t> Page<'t> {
 
     /// The destination of the wikilink `[[written]]`.
     fn wikilink(&self, written: &str) -> Option<Destination> {
-        if self.dendron { dendron::destination(written) } else { target::wikilink(written) }
+        match self.dialect {
+            Dialect::Common => target::wikilink(written),
+            Dialect::Dendron => dendron::destination(written),
+            Dialect::Logseq => target::page(written),
+        }
     }
 
     fn scalar(&self, place: &Place) -> Option<&Scalar> {
@@ -382,9 +414,12 @@ impl<'t> Page<'t> {
         let named = |found: Option<Destination>| found.is_some_and(|found| found.name == name);
         let written = match form {
             Form::Wikilink => {
-                let name = if self.dendron { dendron::rewritten(old, name)? } else { name.into() };
+                let name = match self.dialect {
+                    Dialect::Dendron => dendron::rewritten(old, name)?,
+                    Dialect::Common | Dialect::Logseq => name.to_owned(),
+                };
                 let written = format!("{name}{}", tail(old));
-                if written.contains(['|', '#']) || !named(self.wikilink(&written)) {
+                if written.contains('|') || !named(self.wikilink(&written)) {
                     return None;
                 }
                 if let Some(Style::Plain { .. }) = style {
@@ -393,7 +428,12 @@ impl<'t> Page<'t> {
                 written
             }
             Form::Destination { in_angles } => {
-                let written = format!("{}{}", encoded(name, old, in_angles), tail(old));
+                // `[text]([[page]])`
+                let written = if old.starts_with("[[") {
+                    format!("[[{name}]]")
+                } else {
+                    format!("{}{}", encoded(name, old, in_angles), tail(old))
+                };
                 if !named(target::markdown(&written)) {
                     return None;
                 }
@@ -474,11 +514,10 @@ fn definitions(text: &str, body_start: usize) -> Vec<(String, Place)> {
 fn label_of(link: &str) -> String {
     let inner = link.trim_start_matches('!').strip_prefix('[').unwrap_or(link);
     let inner = inner.strip_suffix("][]").or_else(|| inner.strip_suffix(']')).unwrap_or(inner);
-    folded_label(inner.rsplit_once("][").map_or(inner, |(_, label)| label))
-}
-
-fn folded_label(label: &str) -> String {
-    label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    let label = inner.rsplit_once("][").map_or(inner, |(_, label)| label);
+    // A wikilink is its own label.
+    let wikilink = label.strip_prefix('[').and_then(|label| label.strip_suffix(']'));
+    folded_label(wikilink.unwrap_or(label))
 }
 
 /// The beginning of `text`, of at most so many bytes.
@@ -758,6 +797,27 @@ mod tests {
     fn letters_are_encoded_where_they_were() {
         let case = moved("[a](%C3%A9.md) [b](é.md)", "é", "ü");
         assert_eq!(case, ("[a](%C3%BC.md) [b](ü.md)".to_owned(), 2, 0));
+    }
+
+    #[test]
+    fn a_definition_is_rewritten_for_its_wikilinks() {
+        let text = "[[moss]] ![[Moss|m]] [[stone]]\n\n[moss]: a/moss.md \"Moss\"\n[moss|m]: <a/moss.md#x>\n";
+        let (edited, n_links, n_left) = moved(text, "a/moss", "b/fern");
+        assert_eq!(edited, text.replace("a/moss.md", "b/fern.md"));
+        assert_eq!((n_links, n_left), (2, 0));
+        assert_eq!(moved("[[C#]] [[C#|c]]", "C#", "F#").0, "[[F#]] [[F#|c]]");
+    }
+
+    #[test]
+    fn in_logseq_pages_keep_the_form_of_their_links() {
+        let options = ParseOptions { logseq: true, ..ParseOptions::default() };
+        let text = "type:: [[a/moss]]\ntags:: [[A/Moss]], [[wet]]\n\n- [[a/moss]] #[[a/moss]] [m]([[a/moss]])\n  about:: [[a/moss]]\n";
+        let (edited, _, n_left) = moved_as(text, "a/moss", "a/fern b", &options);
+        assert_eq!(n_left, 1, "spaces end the destination of a Markdown link");
+        let rest = text.replace("[[a/moss]]", "[[a/fern b]]");
+        assert_eq!(edited, rest.replace("[m]([[a/fern b]])", "[m]([[a/moss]])"));
+        let (edited, _, n_left) = moved_as(text, "a/moss", "a/C#", &options);
+        assert_eq!((edited, n_left), (text.replace("[[a/moss]]", "[[a/C#]]"), 0));
     }
 
     #[test]

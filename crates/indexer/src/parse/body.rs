@@ -5,18 +5,19 @@
 //! Nor is `<code>` within a line, of which it knows the tags alone.
 //! Their marks are gathered on the way, and what lies between them is dropped at the end.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use memchr::memchr2_iter;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 use weft_model::link::INLINE_TYPE;
-use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax};
+use weft_model::text::nfc;
+use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax, fold};
 
 use super::hidden::{self, Mark};
 use super::target::{self, Destination, Look};
-use super::{dendron, masks};
+use super::{Dialect, dendron, masks};
 use crate::depth;
 use crate::offsets::Offsets;
 
@@ -48,11 +49,15 @@ pub(super) struct Body {
     pub(super) open_comment: Option<usize>,
 }
 
-/// Reads `body`, with wikilinks as Dendron writes them or as all others do. `O(bytes)`; no nesting is too deep.
-pub(super) fn read(body: &str, dendron: bool) -> Body {
+/// Reads `body`, with wikilinks and tags of that dialect. `O(bytes)`; no nesting is too deep.
+pub(super) fn read(body: &str, dialect: Dialect) -> Body {
     let body = &*depth::bounded(body);
-    let mut walk = Walk::new(body, dendron);
-    for (event, range) in Parser::new_ext(body, OPTIONS).into_offset_iter() {
+    let parser = Parser::new_ext(body, OPTIONS);
+    let defined = parser.reference_definitions().iter();
+    let definitions: Definitions =
+        defined.map(|(label, to)| (folded_label(label), to.dest.to_string())).collect();
+    let mut walk = Walk::new(body, dialect, &definitions);
+    for (event, range) in parser.into_offset_iter() {
         walk.take(event, range);
     }
     for passage in std::mem::take(&mut walk.passed_over) {
@@ -64,13 +69,14 @@ pub(super) fn read(body: &str, dendron: bool) -> Body {
 /// The links of `text` if it consists of nothing else: one link, or several with commas or spaces between.
 ///
 /// Links that point at no note of ours are left out, so `Some` may be empty.
-pub(super) fn links_only(text: &str, dendron: bool) -> Option<Vec<Link>> {
+pub(super) fn links_only(text: &str, dialect: Dialect) -> Option<Vec<Link>> {
     let text = text.trim();
     if !text.starts_with(['[', '!']) || !text.ends_with([']', ')']) {
         return None;
     }
     let text = &*depth::bounded(text);
-    let mut walk = Walk::new(text, dendron);
+    let definitions = Definitions::new();
+    let mut walk = Walk::new(text, dialect, &definitions);
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let separates = |words: &str| words.chars().all(|c| c.is_whitespace() || c == ',');
         let is_other = matches!(&event, Event::Text(words) if !separates(words))
@@ -113,9 +119,13 @@ struct OpenLink<'b> {
     has_label: bool,
 }
 
+/// The destinations of link reference definitions, by their folded labels.
+type Definitions = HashMap<String, String>;
+
 struct Walk<'b> {
     body: &'b str,
-    dendron: bool,
+    definitions: &'b Definitions,
+    dialect: Dialect,
     headings: Vec<Found<(u8, Vec<Piece>)>>,
     /// Each with where its `id` stands.
     blocks: Vec<Found<Range<usize>>>,
@@ -151,10 +161,11 @@ struct Walk<'b> {
 }
 
 impl<'b> Walk<'b> {
-    const fn new(body: &'b str, dendron: bool) -> Self {
+    const fn new(body: &'b str, dialect: Dialect, definitions: &'b Definitions) -> Self {
         Self {
             body,
-            dendron,
+            definitions,
+            dialect,
             headings: Vec::new(),
             blocks: Vec::new(),
             links: Vec::new(),
@@ -237,7 +248,7 @@ impl<'b> Walk<'b> {
         let Passage { bytes: passage, mask, in_table } = passage;
         let text = mask(&self.body[passage.clone()]);
         let text = depth::bounded(&text);
-        let mut walk = Walk::new(&text, self.dendron);
+        let mut walk = Walk::new(&text, self.dialect, self.definitions);
         walk.within_table = in_table;
         for (event, range) in Parser::new_ext(&text, OPTIONS).into_offset_iter() {
             walk.take(event, range);
@@ -261,7 +272,7 @@ impl<'b> Walk<'b> {
             Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. } => {
                 self.inline(range.start);
                 let is_piped = link_type == LinkType::WikiLink { has_pothole: true };
-                let has_label = is_piped && self.dendron;
+                let has_label = is_piped && self.dialect == Dialect::Dendron;
                 let mut display = String::new();
                 if has_label {
                     display.push_str(before_bar(&dest_url));
@@ -434,6 +445,10 @@ impl<'b> Walk<'b> {
         {
             let bytes = hash..hash + 1 + tag.len();
             self.tags_end = bytes.end;
+            if self.dialect == Dialect::Logseq {
+                let target = Target { name: nfc(tag), syntax: TargetSyntax::Tentative };
+                self.links.push(Found { bytes: bytes.clone(), item: inline_link(target) });
+            }
             self.tags.push(Found { bytes, item: tag });
         }
     }
@@ -448,10 +463,12 @@ impl<'b> Walk<'b> {
                     (false, true) => before_bar(&destination),
                     (false, false) => &destination,
                 };
-                match self.address_after(range.end) {
-                    Some(address) => (target::markdown(address)?, true),
-                    None if self.dendron => (dendron::destination(inner)?, false),
-                    None => (target::wikilink(inner)?, false),
+                let address = self.address_after(range.end);
+                match (address.or_else(|| self.defined(range)), self.dialect) {
+                    (Some(address), _) => (target::markdown(address)?, true),
+                    (None, Dialect::Dendron) => (dendron::destination(inner)?, false),
+                    (None, Dialect::Logseq) => (target::page(inner)?, false),
+                    (None, Dialect::Common) => (target::wikilink(inner)?, false),
                 }
             }
             LinkType::Inline | LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
@@ -473,15 +490,18 @@ impl<'b> Walk<'b> {
         };
         let shown = is_path || kind != LinkType::WikiLink { has_pothole: false };
         let display = Some(one_line(&display)).filter(|text| shown && !text.is_empty());
-        let link = Link {
-            kind: INLINE_TYPE.to_owned(),
-            source: LinkSource::Inline,
-            target: Target { name, syntax },
-            fragment,
-            display,
-            span: None,
-        };
+        let link = Link { fragment, display, ..inline_link(Target { name, syntax }) };
         Some((link, look == Look::File))
+    }
+
+    /// The destination of the definition whose label is all that a wikilink says: other readers take the two for a reference link, and Foam writes such to say which note is meant.
+    fn defined(&self, range: &Range<usize>) -> Option<&'b str> {
+        if self.definitions.is_empty() || self.dialect == Dialect::Dendron {
+            return None;
+        }
+        let written = self.body[range.clone()].trim_start_matches('!');
+        let label = written.strip_prefix("[[")?.strip_suffix("]]")?;
+        self.definitions.get(&folded_label(label)).map(String::as_str)
     }
 
     /// The destination in `[[1]](destination)`, which other readers take for a Markdown link with brackets in its text.
@@ -555,6 +575,22 @@ impl<'b> Walk<'b> {
             open_comment: hidden.open_comment,
         }
     }
+}
+
+fn inline_link(target: Target) -> Link {
+    Link {
+        kind: INLINE_TYPE.to_owned(),
+        source: LinkSource::Inline,
+        target,
+        fragment: None,
+        display: None,
+        span: None,
+    }
+}
+
+/// The label of a link reference as it is compared.
+pub(crate) fn folded_label(label: &str) -> String {
+    fold(&one_line(label))
 }
 
 /// What stands before the bar of a wikilink; in a table the bar is escaped.

@@ -36,6 +36,11 @@ pub(super) fn page_properties(body: &str) -> (Vec<Entry>, Range<usize>) {
     (entries, 0..end)
 }
 
+/// The bytes of a body that tell of the whole page.
+pub(crate) fn page_lines(body: &str) -> Range<usize> {
+    page_properties(body).1
+}
+
 /// The tags of single blocks: `tags:: a, b` lines anywhere and `#[[several words]]`.
 pub(super) fn block_tags(body: &str) -> Vec<String> {
     let mut tags = Vec::new();
@@ -60,25 +65,41 @@ pub(super) fn page_name(path: &NotePath) -> String {
     percent_decode_str(&name).decode_utf8().map_or_else(|_| name.clone(), Into::into)
 }
 
-/// The name by which pages link to a journal: `Jan 5th, 2023` for `journals/2023_01_05.md`.
-pub(super) fn journal_name(path: &NotePath) -> Option<String> {
+/// The names by which pages link to the file's, the usual one first.
+pub(crate) fn names(path: &NotePath) -> Vec<String> {
+    journal_names(path).map_or_else(|| vec![page_name(path)], Vec::from)
+}
+
+/// The names by which pages link to a journal: `Jan 5th, 2023`, `2023-01-05` and `2023_01_05` for `journals/2023_01_05.md`.
+///
+/// Files are named so, with dashes or without anything between; whatever way a graph writes dates, Logseq knows these.
+pub(super) fn journal_names(path: &NotePath) -> Option<[String; 3]> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let folder = path.folder();
-    if folder.rsplit('/').next() != Some(JOURNALS) {
+    if path.folder().rsplit('/').next() != Some(JOURNALS) {
         return None;
     }
-    let mut parts = path.stem().split(['_', '-']);
-    let year = parts.next().filter(|year| year.len() == 4)?.parse::<u16>().ok()?;
-    let month = MONTHS.get(parts.next()?.parse::<usize>().ok()?.checked_sub(1)?)?;
-    let day = parts.next()?.parse::<u8>().ok().filter(|day| (1..=31).contains(day))?;
+    let parts: Vec<&str> = path.stem().split(['_', '-']).collect();
+    let (year, month, day) = match parts[..] {
+        [year, month, day] => (year, month, day),
+        [all] if all.len() == 8 && all.is_ascii() => (&all[..4], &all[4..6], &all[6..]),
+        _ => return None,
+    };
+    let year = year.parse::<u16>().ok().filter(|_| year.len() == 4)?;
+    let month = month.parse::<usize>().ok()?;
+    let name = MONTHS.get(month.checked_sub(1)?)?;
+    let day = day.parse::<u8>().ok().filter(|day| (1..=31).contains(day))?;
     let ending = match day {
         1 | 21 | 31 => "st",
         2 | 22 => "nd",
         3 | 23 => "rd",
         _ => "th",
     };
-    parts.next().is_none().then(|| format!("{month} {day}{ending}, {year}"))
+    Some([
+        format!("{name} {day}{ending}, {year}"),
+        format!("{year:04}-{month:02}-{day:02}"),
+        format!("{year:04}_{month:02}_{day:02}"),
+    ])
 }
 
 /// The parts of a line `key:: value`.

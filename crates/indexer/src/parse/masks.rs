@@ -1,41 +1,58 @@
 //! Prose that Markdown takes for something else, made readable: every byte keeps its place, so offsets stay true.
 
-/// Spaces that one level of an admonition is indented by.
-const INDENT: usize = 4;
-
 /// HTML elements whose content is code.
 const CODE_ELEMENTS: &[&str] = &["pre", "script", "style", "textarea", "code", "svg"];
 
-/// `body` with the indentation under MkDocs' `!!!`, `???` and `===` markers turned into quotes; Markdown takes it for code.
+/// `body` with MkDocs' `!!!`, `???` and `===` markers turned into those of list items: Markdown reads what is indented under them as theirs, and would take it for code.
 pub(super) fn admonitions(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
-    let mut depth = 0;
     for line in body.split_inclusive('\n') {
-        let blank = line.trim().is_empty();
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        if !blank {
-            depth = depth.min(indent / INDENT);
-        }
-        if blank {
-            text.push_str(line);
-            continue;
-        }
-        for _ in 0..depth {
-            text.push('>');
-            text.extend(std::iter::repeat_n(' ', INDENT - 1));
-        }
-        let rest = &line[depth * INDENT..];
-        text.push_str(rest);
-        if ["!!!", "???", "==="].iter().any(|marker| is_marker(rest, marker)) {
-            depth += 1;
-        }
+        let rest = line.trim_start_matches(' ');
+        let length = ["!!!", "???", "==="].iter().find_map(|marker| marker_length(rest, marker));
+        let length = length.unwrap_or_default();
+        text.push_str(&line[..line.len() - rest.len()]);
+        // Two spaces and a letter's room more: content that is indented by four is the item's.
+        text.extend("-  ".chars().chain(std::iter::repeat('.')).take(length));
+        text.push_str(&rest[length..]);
     }
     text
 }
 
-fn is_marker(line: &str, marker: &str) -> bool {
-    let rest = line.strip_prefix(marker).map(|rest| rest.trim_start_matches(['+', '!']));
-    rest.is_some_and(|rest| rest.starts_with(' ') && !rest.trim().is_empty())
+/// The length of a marker at the front of a line, with what is added to it: `???+`.
+fn marker_length(line: &str, marker: &str) -> Option<usize> {
+    let rest = line.strip_prefix(marker)?.trim_start_matches(['+', '!']);
+    (rest.starts_with(' ') && !rest.trim().is_empty()).then(|| line.len() - rest.len())
+}
+
+/// Org blocks of Logseq that hold no prose.
+const ORG_CODE: &[&str] = &["src", "example", "export", "query", "comment"];
+
+/// `body` with what stands in Org blocks of code (`#+BEGIN_SRC` to `#+END_SRC`) turned into dots; a block that nothing ends hides nothing.
+pub(super) fn org_blocks(body: &str) -> String {
+    let mut text = String::with_capacity(body.len());
+    // Where the open block's lines begin, and what ends it.
+    let mut open: Option<(usize, String)> = None;
+    for line in body.split_inclusive('\n') {
+        let bare = line.trim().trim_start_matches("- ").to_ascii_lowercase();
+        match &open {
+            Some((start, end)) if bare == *end => {
+                let start = *start;
+                let dots = |byte: u8| if byte == b'\n' { '\n' } else { '.' };
+                let hidden: String = text[start..].bytes().map(dots).collect();
+                text.truncate(start);
+                text.push_str(&hidden);
+                open = None;
+            }
+            Some(_) => {}
+            None => {
+                let kind = bare.strip_prefix("#+begin_").and_then(|rest| rest.split(' ').next());
+                let kind = kind.filter(|kind| ORG_CODE.contains(kind));
+                open = kind.map(|kind| (text.len() + line.len(), format!("#+end_{kind}")));
+            }
+        }
+        text.push_str(line);
+    }
+    text
 }
 
 /// Whether an indented block begins with a tab and a bullet: outliners indent so below a heading.
@@ -155,11 +172,21 @@ mod tests {
     }
 
     #[test]
-    fn indentation_becomes_quotes_of_equal_length() {
-        let body = "!!! note \"é\"\n    one\n\n    two\n    === \"Tab\"\n\n        three\n\nend\n    code\n";
-        let quoted = admonitions(body);
-        assert_eq!(quoted.len(), body.len());
-        let expected = "!!! note \"é\"\n>   one\n\n>   two\n>   === \"Tab\"\n\n>   >   three\n\nend\n    code\n";
-        assert_eq!(quoted, expected);
+    fn markers_become_those_of_items_of_equal_length() {
+        let body =
+            "!!! note \"é\"\n    one\n\n    === \"Tab\"\n\n        two\n\n???+ tip\n!!!\n===\n";
+        let listed = admonitions(body);
+        assert_eq!(listed.len(), body.len());
+        let expected =
+            "-   note \"é\"\n    one\n\n    -   \"Tab\"\n\n        two\n\n-  . tip\n!!!\n===\n";
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn code_of_org_becomes_dots() {
+        let body = "- #+BEGIN_SRC rust\n  [[é]]\n  #+END_SRC\n#+begin_quote\n[[b]]\n#+end_quote\n#+BEGIN_SRC\n[[c]]\n";
+        let masked = org_blocks(body);
+        assert_eq!(masked.len(), body.len());
+        assert_eq!(masked, body.replace("  [[é]]", "........"));
     }
 }

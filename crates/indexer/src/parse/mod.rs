@@ -23,12 +23,12 @@
 //! An `__index.md` answers to the name of its folder, too, as nothing else there has the note's name.
 //! `uri` and `id` come before `note_id`, and a written `title` before `relation`.
 
-mod body;
+pub(crate) mod body;
 mod decode;
 pub(crate) mod dendron;
 mod frontmatter;
 mod hidden;
-mod logseq;
+pub(crate) mod logseq;
 mod masks;
 mod properties;
 pub(crate) mod target;
@@ -36,6 +36,7 @@ pub(crate) mod target;
 mod tests;
 pub(crate) mod yaml;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -120,14 +121,36 @@ const MIN_ZETTEL_DIGITS: usize = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParseOptions {
-    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals.
+    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals, tags that are links where a page has their name; no code of Org blocks.
     pub logseq: bool,
     /// Dendron: places by dotted names (`a.b.md` lies below `a.md`), and wikilinks with the label first (`[[label|a.b]]`).
     pub dendron: bool,
-    /// A file name that begins with a number of at least eight digits answers to the number alone.
+    /// A file name that begins with a number of at least eight digits answers to the number alone, in Denote with its time, where no other letter or digit follows.
     pub zettel_ids: bool,
     /// MkDocs: text indented under `!!! note`, `??? note` or `=== "Tab"` is prose and no code.
     pub admonitions: bool,
+}
+
+/// How wikilinks and tags are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// As most programs do.
+    Common,
+    /// The label of a wikilink stands before its target.
+    Dendron,
+    /// A wikilink holds a page's whole name, and a tag leads to the page of that name, too.
+    Logseq,
+}
+
+impl ParseOptions {
+    /// How wikilinks and tags are written.
+    pub(crate) const fn dialect(&self) -> Dialect {
+        match (self.dendron, self.logseq) {
+            (true, _) => Dialect::Dendron,
+            (false, true) => Dialect::Logseq,
+            (false, false) => Dialect::Common,
+        }
+    }
 }
 
 /// What comes of reading files; nothing where a defect of the reader stops it, which must end no thread that does more.
@@ -192,8 +215,15 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         entries.extend(page);
         page_lines = range;
     }
-    let masked = options.admonitions.then(|| masks::admonitions(body));
-    let mut parts = body::read(masked.as_deref().unwrap_or(body), options.dendron);
+    let dialect = options.dialect();
+    let mut masked = Cow::Borrowed(body);
+    if options.admonitions {
+        masked = masks::admonitions(&masked).into();
+    }
+    if options.logseq {
+        masked = masks::org_blocks(&masked).into();
+    }
+    let mut parts = body::read(&masked, dialect);
     if let Some(at) = parts.open_comment {
         let line = front_lines + body[..at].matches('\n').count() + 1;
         let message = "The comment that `%%` begins here is never closed; it was read as text.";
@@ -214,7 +244,7 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         }
     }
 
-    let mut links = properties::links(&entries, options.dendron, &mut diagnostics);
+    let mut links = properties::links(&entries, dialect, &mut diagnostics);
     // A link in a property of the page need not count again.
     let typed = links.iter().map(|link| link.target.clone()).collect::<HashSet<_>>();
     let in_page_lines = body[page_lines].chars().count();
@@ -222,20 +252,24 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         let below = link.span.is_none_or(|span| span.start as usize >= in_page_lines);
         below || !typed.contains(&link.target)
     });
+    if options.logseq {
+        // Other names in brackets are no links.
+        links.retain(|link| !properties::is_one_of(&link.kind, properties::ALIASES));
+    }
     links.extend(parts.links);
 
     let written_title =
         properties::scalar(&entries, &["title"]).map(|title| body::one_line(&title));
     let aliases = aliases(path, &entries, written_title.as_deref(), options);
-    let mut tags = properties::tags(&entries, &["tags", "tag"], options.dendron);
+    let mut tags = properties::tags(&entries, properties::TAGS, dialect);
     tags.extend(parts.tags);
     if options.logseq {
-        let tag = |tag: &String| properties::tag(tag, options.dendron).to_owned();
-        tags.extend(logseq::block_tags(body).iter().map(tag));
+        let tag = |tag: &String| properties::tag(tag, dialect).to_owned();
+        tags.extend(logseq::block_tags(&masked).iter().map(tag));
     }
     let heading =
         || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
-    let note_type = properties::names(&entries, &["type"], options.dendron).into_iter().next();
+    let note_type = properties::names(&entries, &["type"], dialect).into_iter().next();
     let predicate = || {
         let (wanted, relation) = RELATIONSHIP;
         let states = note_type.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
@@ -308,9 +342,7 @@ fn name_of(path: &NotePath, options: &ParseOptions) -> String {
         Some(folder) if FOLDER_NOTES.iter().any(|name| stem.eq_ignore_ascii_case(name)) => {
             folder.to_owned()
         }
-        Some(_) | None if options.logseq => {
-            logseq::journal_name(path).unwrap_or_else(|| logseq::page_name(path))
-        }
+        Some(_) | None if options.logseq => logseq::names(path).swap_remove(0),
         Some(_) | None if options.dendron => dendron::last_name(stem).to_owned(),
         Some(_) | None => stem.to_owned(),
     }
@@ -327,23 +359,31 @@ fn aliases(
     title: Option<&str>,
     options: &ParseOptions,
 ) -> Vec<String> {
-    let mut aliases = properties::names(entries, &["aliases", "alias"], options.dendron);
+    let mut aliases = properties::several(entries, properties::ALIASES, options.dialect());
     if path.stem() == NOTEBOOK_NOTE {
         aliases.extend(folder_name(path).map(str::to_owned));
     }
     if options.logseq {
         // A page is linked by its title, which is another name than its file's.
         let page = Some(logseq::page_name(path)).filter(|name| name != path.stem());
-        let names = [title.map(str::to_owned), logseq::journal_name(path), page];
-        aliases.extend(names.into_iter().flatten());
+        aliases.extend(title.map(str::to_owned));
+        aliases.extend(logseq::journal_names(path).into_iter().flatten());
+        aliases.extend(page);
     }
     if options.zettel_ids {
-        let stem = path.stem();
-        let digits = stem.len() - stem.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        aliases.extend((digits >= MIN_ZETTEL_DIGITS).then(|| stem[..digits].to_owned()));
+        aliases.extend(zettel_id(path.stem()).map(str::to_owned));
     }
     // Links are compared in NFC.
     without_repeats(aliases.iter().map(|alias| nfc(alias)).collect())
+}
+
+/// The number of at least eight digits at the front of a file name, in Denote with a time after it: `20240101T120000`. No letter or digit follows.
+fn zettel_id(stem: &str) -> Option<&str> {
+    let n_digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let date = Some(n_digits(stem)).filter(|n| *n >= MIN_ZETTEL_DIGITS)?;
+    let time = stem[date..].strip_prefix('T').map_or(0, n_digits);
+    let end = if time > 0 { date + 1 + time } else { date };
+    (!stem[end..].starts_with(|c: char| c.is_ascii_alphanumeric())).then(|| &stem[..end])
 }
 
 fn without_repeats(names: Vec<String>) -> Vec<String> {

@@ -5,13 +5,19 @@ use weft_model::{Diagnostic, Link, LinkSource, Target, TargetSyntax, Value};
 use super::body;
 use super::target::{self, Plain};
 use super::yaml::{self, Entry};
-use super::{code, diagnostic};
+use super::{Dialect, code, diagnostic, frontmatter};
 
 /// The property that lists links with their types.
 const LINKS: &str = "links";
 
 /// Properties that say a note's place, in which a plain string is a link if it resolves.
 const PLACES: &[&str] = &["parent", "up", "object", "source", "target"];
+
+/// Other names of the note.
+pub(super) const ALIASES: &[&str] = &["aliases", "alias"];
+
+/// Its tags.
+pub(super) const TAGS: &[&str] = &["tags", "tag"];
 
 /// Where a note says its place among its siblings; the first that is a number counts.
 const ORDER: &[&str] = &["order", "nav_order", "weight", "position"];
@@ -34,19 +40,34 @@ pub(super) fn scalar(entries: &[Entry], keys: &[&str]) -> Option<String> {
 }
 
 /// The names under `keys`: items of lists, single values whole, a link by what it shows.
-pub(super) fn names(entries: &[Entry], keys: &[&str], dendron: bool) -> Vec<String> {
-    scalars(entries, keys).map(|text| shown(text, dendron).to_owned()).collect()
+pub(super) fn names(entries: &[Entry], keys: &[&str], dialect: Dialect) -> Vec<String> {
+    scalars(entries, keys).map(|text| shown(text, dialect).to_owned()).collect()
+}
+
+/// The names under `keys` where several may stand in one value: items of lists; single values, and before them the parts between their commas, as Foam reads them.
+pub(super) fn several(entries: &[Entry], keys: &[&str], dialect: Dialect) -> Vec<String> {
+    let mut names = Vec::new();
+    for value in keys.iter().filter_map(|key| value(entries, key)) {
+        let is_list = matches!(value, Value::List(_));
+        for text in value.items().iter().filter_map(Value::as_written) {
+            let parts = if is_list { Vec::new() } else { frontmatter::items(text) };
+            let parts = parts.into_iter().chain([text]).map(str::trim);
+            let parts = parts.filter(|part| !part.is_empty());
+            names.extend(parts.map(|part| shown(part, dialect).to_owned()));
+        }
+    }
+    names
 }
 
 /// The tags under `keys`: items of lists, single values split at commas and spaces, without `#`.
-pub(super) fn tags(entries: &[Entry], keys: &[&str], dendron: bool) -> Vec<String> {
+pub(super) fn tags(entries: &[Entry], keys: &[&str], dialect: Dialect) -> Vec<String> {
     let mut tags = Vec::new();
     for value in keys.iter().filter_map(|key| value(entries, key)) {
         let is_list = matches!(value, Value::List(_));
         for text in value.items().iter().filter_map(Value::as_written) {
-            let whole = is_list || body::links_only(text, dendron).is_some();
+            let whole = is_list || body::links_only(text, dialect).is_some();
             let parts = text.split(|c: char| !whole && (c == ',' || c.is_whitespace()));
-            let parts = parts.map(|part| tag(part, dendron)).filter(|tag| !tag.is_empty());
+            let parts = parts.map(|part| tag(part, dialect)).filter(|tag| !tag.is_empty());
             tags.extend(parts.map(str::to_owned));
         }
     }
@@ -54,9 +75,9 @@ pub(super) fn tags(entries: &[Entry], keys: &[&str], dendron: bool) -> Vec<Strin
 }
 
 /// A tag as it is kept: what a link shows, without `#` and without `/` at the ends.
-pub(super) fn tag(text: &str, dendron: bool) -> &str {
+pub(super) fn tag(text: &str, dialect: Dialect) -> &str {
     let bare = text.trim().trim_start_matches('#');
-    shown(bare, dendron).trim_start_matches('#').trim_matches('/').trim()
+    shown(bare, dialect).trim_start_matches('#').trim_matches('/').trim()
 }
 
 /// The place among siblings that the entries claim; finite.
@@ -69,12 +90,13 @@ pub(super) fn order(entries: &[Entry]) -> Option<f64> {
 }
 
 /// The text of one wikilink as a reader sees it, in Dendron what stands first; any other text as it is.
-fn shown(text: &str, dendron: bool) -> &str {
+fn shown(text: &str, dialect: Dialect) -> &str {
     let inner = text.trim().strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
     match inner {
         Some(inner) if !inner.contains(['[', ']']) => {
             let parts = inner.split_once('|');
-            parts.map_or(inner, |(first, last)| if dendron { first } else { last }).trim()
+            let label_first = dialect == Dialect::Dendron;
+            parts.map_or(inner, |(first, last)| if label_first { first } else { last }).trim()
         }
         Some(_) | None => text.trim(),
     }
@@ -90,23 +112,26 @@ fn scalars<'e>(entries: &'e [Entry], keys: &[&str]) -> impl Iterator<Item = &'e 
 }
 
 /// The typed links, in the order written, those within a map in the order of its keys.
+///
+/// In Logseq a tag is the page of that name, if there is one.
 pub(super) fn links(
     entries: &[Entry],
-    dendron: bool,
+    dialect: Dialect,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Link> {
     let mut links = Vec::new();
     for Entry { key, value, line } in entries {
         if key.eq_ignore_ascii_case(LINKS) {
             for item in value.items() {
-                listed(key, item, dendron, &mut links).unwrap_or_else(|| {
+                listed(key, item, dialect, &mut links).unwrap_or_else(|| {
                     let message = "An entry of `links` has no `id`, `target` or `to` that can be read; it was left out.";
                     diagnostics.push(diagnostic(code::LINK_ENTRY, message, Some(line + 1)));
                 });
             }
         } else {
+            let tentative = says_place(key) || (dialect == Dialect::Logseq && is_one_of(key, TAGS));
             for item in value.items() {
-                property(key, item, says_place(key), dendron, &mut links);
+                property(key, item, tentative, dialect, &mut links);
             }
         }
     }
@@ -114,15 +139,20 @@ pub(super) fn links(
 }
 
 fn says_place(key: &str) -> bool {
-    PLACES.iter().any(|name| key.eq_ignore_ascii_case(name))
+    is_one_of(key, PLACES)
+}
+
+/// Whether a key is one of `keys`, in any case.
+pub(super) fn is_one_of(key: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
 /// One value of a property: a link, or under some names a plain string, or what holds links, each with the type of the key it stands under.
 ///
 /// A key further in says no place of the note, so there such a name is no type. As deep as YAML may be, so it may recurse.
-fn property(kind: &str, item: &Value, tentative: bool, dendron: bool, links: &mut Vec<Link>) {
+fn property(kind: &str, item: &Value, tentative: bool, dialect: Dialect, links: &mut Vec<Link>) {
     match item {
-        Value::Text(text) => match body::links_only(text, dendron) {
+        Value::Text(text) => match body::links_only(text, dialect) {
             Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
             None if tentative => links.extend(named(kind, text, TargetSyntax::Tentative)),
             None => {}
@@ -131,12 +161,12 @@ fn property(kind: &str, item: &Value, tentative: bool, dendron: bool, links: &mu
             links.extend(named(kind, text, TargetSyntax::Tentative));
         }
         Value::List(items) => {
-            items.iter().for_each(|item| property(kind, item, false, dendron, links));
+            items.iter().for_each(|item| property(kind, item, false, dialect, links));
         }
         Value::Map(map) => {
             for (key, item) in map {
                 let kind = if key.is_empty() || says_place(key) { kind } else { key };
-                property(kind, item, false, dendron, links);
+                property(kind, item, false, dialect, links);
             }
         }
         Value::Null | Value::Bool { .. } | Value::Number { .. } => {}
@@ -144,7 +174,7 @@ fn property(kind: &str, item: &Value, tentative: bool, dendron: bool, links: &mu
 }
 
 /// One entry of `links`: a link, a plain string, or a map with a type. Nothing if it cannot be read.
-fn listed(list: &str, item: &Value, dendron: bool, links: &mut Vec<Link>) -> Option<()> {
+fn listed(list: &str, item: &Value, dialect: Dialect, links: &mut Vec<Link>) -> Option<()> {
     let field = |names: &[&str]| {
         let Value::Map(map) = item else { return None };
         names.iter().find_map(|name| map.get(*name))
@@ -152,7 +182,7 @@ fn listed(list: &str, item: &Value, dendron: bool, links: &mut Vec<Link>) -> Opt
     let (kind, target) = match item {
         Value::Map(_) => {
             let kind = field(&["type"]).and_then(Value::as_written);
-            let kind = kind.map(|kind| shown(kind, dendron));
+            let kind = kind.map(|kind| shown(kind, dialect));
             (kind.filter(|kind| !kind.is_empty()).unwrap_or(list), field(&["id", "target", "to"])?)
         }
         Value::Null
@@ -163,7 +193,7 @@ fn listed(list: &str, item: &Value, dendron: bool, links: &mut Vec<Link>) -> Opt
     };
     for target in target.items() {
         let text = target.as_written()?;
-        match body::links_only(text, dendron) {
+        match body::links_only(text, dialect) {
             Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
             None => links.extend(named(kind, text, TargetSyntax::Listed)),
         }

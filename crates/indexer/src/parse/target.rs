@@ -94,8 +94,15 @@ pub(crate) fn wikilink(inner: &str) -> Option<Destination> {
     if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
         return None;
     }
-    let is_text = |name: &str| has_extension(name, TEXTS);
-    let found = destination(inner.trim(), |text| Cow::Borrowed(text), is_text)?;
+    named(inner.trim())
+}
+
+/// The same in Logseq, where all of it is the name of a page.
+pub(crate) fn page(inner: &str) -> Option<Destination> {
+    if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
+        return None;
+    }
+    let found = located(inner.trim(), "", as_written, is_text)?;
     (!is_walk(&found.name)).then_some(found)
 }
 
@@ -106,12 +113,13 @@ pub(crate) fn markdown(written: &str) -> Option<Destination> {
     let written = written.trim();
     // Logseq: `[text]([[page]])` and `[text](((block)))`.
     if let Some(inner) = written.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
-        return wikilink(inner);
+        return page(inner);
     }
     if has_scheme(written) || written.starts_with("//") || written.starts_with("((") {
         return None;
     }
-    destination(written, percent_decoded, may_be_file)
+    let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
+    located(name, fragment, percent_decoded, may_be_file)
 }
 
 /// What a plain string of the frontmatter may name.
@@ -128,9 +136,16 @@ pub(crate) fn plain(text: &str) -> Option<Plain> {
     if is_address(text) || has_scheme(text) {
         return Some(Plain::Address(nfc(text)));
     }
-    let is_text = |name: &str| has_extension(name, TEXTS);
-    let found = destination(text, |text| Cow::Borrowed(text), is_text)?;
-    (!is_walk(&found.name) && found.look == Look::Note).then_some(Plain::Name(found))
+    let found = named(text)?;
+    (found.look == Look::Note).then_some(Plain::Name(found))
+}
+
+/// What a name and the fragment after it name. A name may end with `#`, as in `C#`.
+fn named(written: &str) -> Option<Destination> {
+    let place = written.split_once('#').filter(|(_, fragment)| !fragment.is_empty());
+    let (name, fragment) = place.unwrap_or((written, ""));
+    let found = located(name, fragment, as_written, is_text)?;
+    (!is_walk(&found.name) && found.name != "#").then_some(found)
 }
 
 /// Whether `text` is an address, also in places where a name with a colon may stand.
@@ -152,12 +167,12 @@ fn is_scheme(scheme: &str) -> bool {
 }
 
 /// A name and a fragment; nothing without a name. `may_be_file` tells by its look what may be no note.
-fn destination(
-    written: &str,
+fn located(
+    name: &str,
+    fragment: &str,
     decoded: fn(&str) -> Cow<'_, str>,
     may_be_file: fn(&str) -> bool,
 ) -> Option<Destination> {
-    let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
     let path = nfc(&decoded(name)).replace('\\', "/");
     let path = path.trim();
     let bare = without_markdown_extension(path);
@@ -204,6 +219,15 @@ fn may_be_file(path: &str) -> bool {
     }
 }
 
+const fn as_written(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+/// Whether a wikilink names a file of text rather than a note.
+fn is_text(name: &str) -> bool {
+    has_extension(name, TEXTS)
+}
+
 /// Undoes percent-encoding; text whose bytes would be no UTF-8 stays as it is.
 fn percent_decoded(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
@@ -246,7 +270,10 @@ mod tests {
             (r"plants\Moss", Some(("plants/Moss", ""))),
             ("Moss#Habitat#Soil", Some(("Moss", "Habitat#Soil"))),
             ("Moss#^b1", Some(("Moss", "^b1"))),
-            ("Moss#", Some(("Moss", ""))),
+            ("Moss#", Some(("Moss#", ""))),
+            ("C#", Some(("C#", ""))),
+            ("C#.md#x", Some(("C", ".md#x"))),
+            ("#", None),
             ("#Habitat", None),
             ("Mo\u{308}ss", Some(("Möss", ""))),
             ("100%25", Some(("100%25", ""))),
@@ -327,7 +354,7 @@ mod tests {
             ("../src/main.rs.md", Some(("../src/main.rs", ""))),
             ("release-v1.2", Some(("release-v1.2", ""))),
             ("note.md?raw=1", Some(("note.md?raw=1", ""))),
-            ("[[Moss#Soil]]", Some(("Moss", "Soil"))),
+            ("[[Moss#Soil]]", Some(("Moss#Soil", ""))),
             ("((634fb3ee-cef0-4081-9085-c002d3be4e75))", None),
         ];
         for (written, expected) in cases {

@@ -129,7 +129,12 @@ fn inline_links_are_found_where_readers_see_them() {
         ),
         ("escaped dollars", r"\$a [[Fern]]\$", &["Fern"]),
         ("a link defined twice", "[[Fern]] [[Fern]]", &["Fern", "Fern"]),
-        ("Foam's definitions", "[[fern]]\n\n[fern]: plants/fern.md \"Fern\"", &["fern"]),
+        (
+            "Foam's definitions",
+            "[[fern]] ![[fern|f]] [[moss#x]]\n\n> [[Fern]]\n\n[fern]: plants/fern.md \"Fern\"\n[fern|f]: fern\n[moss#x]: a/moss.md#x\n",
+            &["plants/fern (fern)", "fern (f)", "a/moss#x (moss#x)", "plants/fern (Fern)"],
+        ),
+        ("a citation defined", "[[1]] [[2]]\n\n[1]: https://a.org\n", &["2"]),
         (
             "a citation",
             "[[1]](https://a.org) [[2]](#n) [[3]](b.md) the [[wolf]](s)",
@@ -337,11 +342,12 @@ fn names_tags_and_order_come_from_the_frontmatter() {
         read_as("Sky/Moon/__index.md", "---\nalias: Luna\n---\n", &ParseOptions::default()).0;
     assert_eq!(inner.aliases, ["Luna", "Moon"]);
     for (yaml, aliases) in [
-        ("aliases: Smith, John", "Smith, John"),
-        ("alias: [[X|Y]]", "Y"),
-        ("alias: E\u{301}x", "\u{c9}x"),
+        ("aliases: Smith, John", &["Smith", "John", "Smith, John"][..]),
+        ("aliases: ['Smith, John']", &["Smith, John"]),
+        ("alias: [[X|Y]]", &["Y"]),
+        ("alias: E\u{301}x", &["\u{c9}x"]),
     ] {
-        assert_eq!(read(&format!("---\n{yaml}\n---\n")).aliases, [aliases]);
+        assert_eq!(read(&format!("---\n{yaml}\n---\n")).aliases, aliases, "{yaml}");
     }
     for (yaml, tags) in [("[#proj, #idea]", ["proj", "idea"]), ("[to do, #b]", ["to do", "b"])] {
         assert_eq!(read(&format!("---\ntags: {yaml}\n---\n")).tags, tags, "{yaml}");
@@ -537,9 +543,9 @@ fn logseq_is_read_when_asked_for() {
     assert_eq!(note.tags, ["plant", "wet", "deep", "two words"]);
     let links = note.links.iter().map(line).collect::<Vec<_>>();
     let expected = [
-        "alias: soft, one",
         "tags: plant",
         "topic: Botany",
+        "related: wet tentative",
         "related: bog",
         "related: Fern",
         "related: two words",
@@ -551,11 +557,22 @@ fn logseq_is_read_when_asked_for() {
     assert_eq!(block.claimed_uri, None, "it names the first block");
     assert_eq!(block.links.len(), 1);
 
-    let (journal, _) = read_as("journals/2023_01_02.md", "- x", &options);
-    assert_eq!(
-        (&*journal.title, &*journal.aliases),
-        ("Jan 2nd, 2023", &["Jan 2nd, 2023".to_owned()][..])
-    );
+    for path in ["journals/2023_01_02.md", "journals/20230102.md", "a/journals/2023-1-2.md"] {
+        let (journal, _) = read_as(path, "- x", &options);
+        assert_eq!(journal.title, "Jan 2nd, 2023", "{path}");
+        assert_eq!(journal.aliases[..3], ["Jan 2nd, 2023", "2023-01-02", "2023_01_02"], "{path}");
+    }
+    for path in ["journals/2023_13_02.md", "journals/2023010.md", "2023_01_02.md"] {
+        assert!(read_as(path, "- x", &options).0.aliases.is_empty(), "{path}");
+    }
+
+    let text = "- [[C#]] [[C# notes]] [a](#x) [t]([[a/b#c]])\n- #+BEGIN_SRC x\n  [[no]] #no\n  #+END_SRC\n- #moss\n";
+    let (note, _) = read_as("pages/l.md", text, &options);
+    let links = note.links.iter().map(line).collect::<Vec<_>>();
+    let expected =
+        ["related: C#", "related: C# notes", "related: a/b#c (t)", "related: moss tentative"];
+    assert_eq!(links, expected);
+    assert_eq!(note.tags, ["moss"]);
 
     let (plain, diagnostics) = read_as("pages/a___b.md", text, &ParseOptions::default());
     assert_eq!((plain.title.as_str(), diagnostics.len()), ("a___b", 0));
@@ -567,7 +584,16 @@ fn other_dialects_are_read_when_asked_for() {
     let zettel = ParseOptions { zettel_ids: true, ..ParseOptions::default() };
     let (note, _) = read_as("202301051230 Moss.md", "", &zettel);
     assert_eq!(note.aliases, ["202301051230"]);
-    assert!(read_as("2023 Budget.md", "", &zettel).0.aliases.is_empty());
+    for (path, id) in [
+        ("20240101T120000--a-title__tag.md", "20240101T120000"),
+        ("20240101-a.md", "20240101"),
+        ("20240101\u{6a19}.md", "20240101"),
+    ] {
+        assert_eq!(read_as(path, "", &zettel).0.aliases, [id], "{path}");
+    }
+    for path in ["2023 Budget.md", "20240101a.md", "20240101Tea.md"] {
+        assert!(read_as(path, "", &zettel).0.aliases.is_empty(), "{path}");
+    }
 
     let text = "!!! note \"é\"\n\n    see [[Fern]] é [[Moss]]\n\n        [[code]]\n";
     assert!(read(text).links.is_empty());
@@ -575,6 +601,16 @@ fn other_dialects_are_read_when_asked_for() {
     let (note, _) = read_as("a.md", text, &admonitions);
     let slices = note.links.iter().filter_map(|link| link.span).map(|span| span.slice(&note.body));
     assert_eq!(slices.collect::<Vec<_>>(), ["[[Fern]]", "[[Moss]]"]);
+    for text in [
+        "!!! note\n\n    - item\n\n        second [[Fern]]\n",
+        "1. step\n\n    !!! note\n\n        text [[Fern]]\n",
+        "1. step\n\n    === \"Tab\"\n\n        - text\n\n            [[Fern]]\n",
+        "??? tip\n    > [[Fern]]\n",
+        "???+ tip \"see [[Fern]]\"\n\n    ```\n    [[code]]\n    ```\n",
+    ] {
+        let (note, _) = read_as("a.md", text, &admonitions);
+        assert_eq!(note.links.iter().map(line).collect::<Vec<_>>(), ["related: Fern"], "{text}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::look::How;
 use super::{Event, Writer};
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
-use crate::parse::{Reading, body_start, read, unless_stopped};
+use crate::parse::{Reading, body_start, logseq, read, unless_stopped};
 use crate::retarget::{Fate, Retargeted, retarget};
 use crate::scan::{self, Area};
 use crate::write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
@@ -59,6 +59,8 @@ struct Prospect {
     vault: VaultId,
     root: PathBuf,
     to: NotePath,
+    /// Whether pages are called as in Logseq.
+    logseq: bool,
 }
 
 /// How a link holds the note it means, from the loosest way to the firmest.
@@ -106,7 +108,10 @@ impl Prospect {
     fn fate(&self, id: NoteId, at: usize, link: &Link) -> Fate {
         let lost = self.lost(id, at, link);
         let renamed = match lost {
-            Some((meant, hold)) => spelling(&self.after, id, meant, &link.target, hold),
+            Some((meant, hold)) => {
+                let page = self.page(meant, &link.target.name);
+                spelling(&self.after, id, meant, (&link.target, page), hold)
+            }
             None => self.refiled(id, at, link),
         };
         match renamed {
@@ -114,6 +119,15 @@ impl Prospect {
             None if lost.is_some() => Fate::Lost,
             None => Fate::Kept,
         }
+    }
+
+    /// The name that Logseq gives the moved page, in the manner of the one it had, where a link called it by that.
+    fn page(&self, meant: NoteId, name: &str) -> Option<String> {
+        let card = self.before.card(meant).filter(|_| self.logseq && meant == self.moved)?;
+        let old = logseq::names(&NotePath::new(card.path));
+        let manner = old.iter().position(|old| folds_to(old, &fold(name)))?;
+        let mut new = logseq::names(&self.to);
+        Some(new.swap_remove(if manner < new.len() { manner } else { 0 }))
     }
 
     /// The path of the file that a link of the moved note leads to, where that is no note and another from there.
@@ -554,7 +568,8 @@ impl Writer {
         let change = Change::Move(from.path.clone(), Arc::new(entry));
         let after = before.edited(&[change]).0;
         let (vault, root, to) = (from.vault, self.vaults[from.at].root.clone(), to.clone());
-        Some(Prospect { before, after, moved, files, vault, root, to })
+        let logseq = self.settings.parse.logseq;
+        Some(Prospect { before, after, moved, files, vault, root, to, logseq })
     }
 
     /// Looks at what was touched, and tells what is there now.
@@ -728,12 +743,12 @@ fn refused(spot: &Spot, source: std::io::Error) -> WriteError {
     }
 }
 
-/// A name by which a link of `from` means `target`, in the manner of the one it had and as firmly, where one does; nothing where none means it.
+/// A name by which a link of `from` means `target`, in the manner of the one it had and as firmly, where one does, else by that of its `page`; nothing where none means it.
 fn spelling(
     notes: &NoteTable,
     from: NoteId,
     target: NoteId,
-    old: &Target,
+    (old, page): (&Target, Option<String>),
     hold: Hold,
 ) -> Option<String> {
     let path = &notes.entry(target)?.note.path;
@@ -766,7 +781,7 @@ fn spelling(
         Some((Hold::of(notes, from, &named, target)?.min(hold), named.name))
     };
     // Of those that hold it equally well the last is the greatest.
-    let names = manners.into_iter().rev().filter_map(held);
+    let names = page.into_iter().chain(manners).rev().filter_map(held);
     names.max_by_key(|(hold, _)| *hold).map(|(_, name)| name)
 }
 

@@ -529,3 +529,28 @@ fn links_lead_after_a_move_where_they_led() {
         assert_eq!(told, links, "{name}");
     }
 }
+
+#[test]
+fn pages_of_logseq_are_called_by_their_names_after_a_move() {
+    let place = Place::new(&[
+        ("pages/Project___Apollo.md", b"- up\n"),
+        ("x.md", b"- [[Project/Apollo]] [ap]([[project/apollo]]) #[[Project/Apollo]] [[Apollo]]\n"),
+        ("y.md", b"type:: [[Project/Apollo]]\n"),
+        ("journals/2024_03_03.md", b"- today\n"),
+        ("z.md", b"- [[Mar 3rd, 2024]] [[2024-03-03]] [[2024_03_03]]\n"),
+    ]);
+    let parse = ParseOptions { logseq: true, ..ParseOptions::default() };
+    let settings = IndexSettings { parse, ..place.settings() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    let text = |path: &str| std::fs::read_to_string(place.vault().join(path)).expect("a file");
+    move_to(&indexer, "Project/Apollo", "pages/Project___Artemis.md").expect("moved");
+    let expected =
+        "- [[Project/Artemis]] [ap]([[Project/Artemis]]) #[[Project/Artemis]] [[Apollo]]\n";
+    assert_eq!(
+        (text("x.md").as_str(), text("y.md").as_str()),
+        (expected, "type:: [[Project/Artemis]]\n")
+    );
+    move_to(&indexer, "2024-03-03", "journals/2024_03_04.md").expect("moved");
+    assert_eq!(text("z.md"), "- [[Mar 4th, 2024]] [[2024-03-04]] [[2024_03_04]]\n");
+}
