@@ -35,14 +35,19 @@ impl Column {
         self.bytes.len()
     }
 
-    /// String `at`; an empty one where there is none.
+    /// String `at`; an empty one where there is none, or where somebody changed the file that says where it ends.
     pub(crate) fn get(&self, at: usize) -> &[u8] {
-        &self.bytes[self.range(at)]
+        self.bytes.get(self.range(at)).unwrap_or_default()
     }
 
     /// The same, to be kept.
     pub(crate) fn share(&self, at: usize) -> Bytes {
-        self.bytes.slice(self.range(at))
+        let Range { start, end } = self.range(at);
+        if start <= end && end <= self.bytes.len() {
+            self.bytes.slice(start..end)
+        } else {
+            Bytes::new()
+        }
     }
 
     /// All, in order.
@@ -209,6 +214,12 @@ mod tests {
         for (column, expected) in columns.iter().zip(COLUMNS) {
             assert_eq!(strings(column), expected);
             assert!(column.get(expected.len()).is_empty() && column.share(99).is_empty());
+        }
+        // Somebody wrote over the file after it was read.
+        for ends in [[7, 9], [u64::MAX, 2]] {
+            let ends = Bytes::from(ends.map(u64::to_le_bytes).concat());
+            let column = Column { bytes: Bytes::from_static(b"fern"), ends };
+            assert!((0..2).all(|at| column.get(at).is_empty() && column.share(at).is_empty()));
         }
         let mut builder = ColumnBuilder::default();
         for item in COLUMNS[0] {

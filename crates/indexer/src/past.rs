@@ -38,8 +38,8 @@ impl Past {
 
     /// The state of a stored generation: whole where this run wrote it down, else its notes and links.
     pub(crate) fn at(&self, generation: u64) -> Result<Arc<Snapshot>, IndexError> {
-        if let Some(kept) = self.kept().iter().find(|kept| kept.generation == generation) {
-            return Ok(Arc::clone(kept));
+        if let Some(kept) = self.whole(generation) {
+            return Ok(kept);
         }
         let stored = self.checkpoints.stored()?;
         if !stored.contains(&generation) {
@@ -49,6 +49,21 @@ impl Past {
         let snapshot = Arc::new(Snapshot::past(checkpoint.generation, checkpoint.notes));
         self.keep(Arc::clone(&snapshot));
         Ok(snapshot)
+    }
+
+    /// The state in memory of a generation, if there is one and its file is what it was; else that is to be read again, which tells what is wrong with it.
+    fn whole(&self, generation: u64) -> Option<Arc<Snapshot>> {
+        let mut all = self.kept();
+        let at = all.iter().position(|kept| kept.generation == generation)?;
+        match all[at].notes.check_touched() {
+            Ok(None) => {}
+            Ok(Some(notes)) => all[at] = Arc::new(Snapshot { notes, ..Snapshot::clone(&all[at]) }),
+            Err(_) => {
+                all.remove(at);
+                return None;
+            }
+        }
+        Some(Arc::clone(&all[at]))
     }
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<Snapshot>>> {

@@ -272,6 +272,27 @@ fn notes_that_another_program_changed_are_made_again_while_the_index_runs() {
 }
 
 #[test]
+fn an_earlier_state_that_another_program_changed_is_told_from_what_it_was() {
+    let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+    let indexer = place.open(&embedder);
+    let first = settle(&indexer);
+    place.write("lichen.md", b"# Lichen\nCrusty, on a [[stone]].\n");
+    let newest = settle(&indexer);
+    // One run writes both down, and holds them; another reads the first.
+    indexer.stop();
+    let indexer = place.open(&embedder);
+    assert_eq!(indexer.at(first).expect("it is stored").notes.n_notes(), FILES.len());
+    let path = place.store().join(format!("gen-{first}/notes.col"));
+    let n_bytes = std::fs::metadata(&path).expect("a file").len();
+    spoil(&path, 0..usize::try_from(n_bytes).expect("it fits"), false);
+    for _ in 0..2 {
+        let error = indexer.at(first).err().expect("it is damaged").to_string();
+        assert!(error.contains("notes.col") && error.contains("checksum"), "{error}");
+    }
+    assert_eq!(indexer.at(newest).expect("the newest").notes.n_notes(), FILES.len() + 1);
+}
+
+#[test]
 fn compaction_that_made_the_notes_anew_leaves_them_written_down() {
     let place = Place::new(FILES);
     let embedder = FakeEmbedder::new();
