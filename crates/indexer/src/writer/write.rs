@@ -12,7 +12,7 @@ use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, segments, without_markdown_
 use weft_model::text::folds_to;
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash, fold};
 
-use super::look::How;
+use super::look::{How, Watched};
 use super::{Event, Writer};
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
@@ -294,6 +294,7 @@ impl Writer {
         puts: &mut Vec<Put>,
     ) -> Result<(Spot, bool), WriteError> {
         let at = self.vault_named(vault.or_else(|| Some(self.split(path)?.0)))?;
+        self.is_there(at)?;
         let spot = self.spot(at, "path", self.within(at, "path", path)?)?;
         if puts.iter().any(|put| put.spot.file == spot.file) {
             self.take_in_puts(puts);
@@ -639,6 +640,20 @@ impl Writer {
         }
     }
 
+    /// Fails where a vault has notes and the file of none: an empty folder lies where its disk is not mounted, and what is written there is lost to it.
+    fn is_there(&self, at: usize) -> Result<(), IndexError> {
+        let Watched { id, root, .. } = &self.vaults[at];
+        let n_notes = self.publisher.newest().notes.tally(*id).n_notes;
+        let n_missing = self.board.lock().missing.get(id).map_or(0, BTreeSet::len);
+        if n_missing == 0 || n_missing < n_notes {
+            return Ok(());
+        }
+        let reason = format!(
+            "none of its {n_notes} notes has a file any more; if its disk is away, bring it back, and if the files are to be gone, confirm that with `weft confirm`"
+        );
+        Err(IndexError::Vault { root: root.clone(), reason })
+    }
+
     fn spot(&self, at: usize, field: &'static str, path: &str) -> Result<Spot, WriteError> {
         let vault = &self.vaults[at];
         let invalid = |reason| WriteError::Invalid { field, reason };
@@ -695,6 +710,7 @@ impl Writer {
         };
         let at = self.vaults.iter().position(|vault| vault.id == entry.vault);
         let at = at.ok_or(IndexError::Stopped)?;
+        self.is_there(at)?;
         self.spot(at, "name", entry.note.path.as_str())
     }
 

@@ -60,6 +60,17 @@ fn an_emptied_folder_is_served_until_its_files_are_back() {
     assert_eq!(counts(&indexer), (N_NOTES, N_NOTES));
     let status = indexer.status();
     assert_eq!((status.digest, status.last_error), (first.digest, None));
+    let (path, content) = ("new.md".to_owned(), Content::Whole("# New\n".to_owned()));
+    let (name, expected) = ("plant7".to_owned(), Expected::Anything);
+    for write in [
+        Write::Put { vault: None, path, content, expected },
+        Write::Delete { name: name.clone(), expected },
+        Write::Move { name, to: "bog/plant77.md".to_owned(), expected, rewrite_links: true },
+    ] {
+        let error = indexer.write(write).expect_err("what is written there is lost").to_string();
+        assert!(error.contains("none of its 30 notes has a file"), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(&disk).expect("a folder").count(), 0);
     assert!(status.notices[0].contains("`weft confirm vault`"), "{:?}", status.notices);
     let answer = search(&indexer, "number7", SearchMode::Keyword);
     assert_eq!(uris(&answer), ["bog/plant7"]);
