@@ -179,10 +179,12 @@ fn open_words(
     board: &Board,
 ) -> Result<KeywordWriter, IndexError> {
     let folder: &Path = &store.keyword_folder();
+    // Where a run ended while it made them anew, they are begun and hold nothing.
+    let is_begun = folder.join("meta.json").exists();
     match KeywordWriter::open_or_create(store.disk(), folder, settings.keyword) {
         Ok((writer, reader)) => {
             // Notes are written down after their words.
-            if reader.generation() == 0 && notes.n_notes() > 0 {
+            if reader.generation() == 0 && notes.n_notes() > 0 && !is_begun {
                 let error = StoreError::Damaged {
                     path: folder.to_owned(),
                     reason: "the word index is missing".into(),
