@@ -125,6 +125,17 @@ async fn a_caller_who_asks_too_often_is_told_when_to_come_back() -> Result<(), F
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_fills_the_port_leaves_the_socket_open() -> Result<(), Failure> {
+    let daemon = Running::start(&example(), &[NO_MODEL, ("server.max_connections", "1")]).await?;
+    let held = daemon.channel().await?;
+    served(&held).await?;
+    served(&daemon.socket_channel().await?).await?;
+    drop(held);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_again_is_compared_with_what_is_in_force() -> Result<(), Failure> {
     let daemon = Running::start(&example(), &[NO_MODEL]).await?;
     served(&daemon.channel().await?).await?;

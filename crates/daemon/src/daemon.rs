@@ -25,7 +25,7 @@ use crate::web::WebLayer;
 pub enum ServeError {
     /// The address is taken.
     #[error(
-        "{address} is in use by {holder}; or choose another port with --addr 127.0.0.1:PORT (port 0 takes a free one)"
+        "{address} is in use by {holder}, or choose another port with --addr 127.0.0.1:PORT (port 0 takes a free one)"
     )]
     AddressInUse {
         /// The address asked for.
@@ -170,7 +170,7 @@ fn holder(address: &str, is_ours: bool) -> String {
             "a weft that runs already: ask it with `weft status --addr {address}`, end it with `weft stop --addr {address}`"
         )
     } else {
-        "another program".to_owned()
+        "another program, or a weft without a socket: end that".to_owned()
     }
 }
 
@@ -309,14 +309,17 @@ impl Daemon {
             .prepare();
 
         let (socket, unix) = socket.unzip();
-        let places = Arc::new(Semaphore::new(max_connections));
-        let connections =
-            Listeners { tcp, unix }.accept(Arc::clone(&places), credentials.subscribe());
+        // Whoever fills the port's places leaves the socket's to the user.
+        let places = [max_connections; 2].map(|n| Arc::new(Semaphore::new(n)));
+        let connections = Listeners { tcp, unix }.accept(places.clone(), credentials.subscribe());
         let metrics = Arc::new(Metrics::default());
         let text = {
             let (services, metrics) = (services.clone(), Arc::clone(&metrics));
             move || {
-                let n_open = max_connections - places.available_permits().min(max_connections);
+                let open = |places: &Arc<Semaphore>| {
+                    max_connections - places.available_permits().min(max_connections)
+                };
+                let n_open = places.iter().map(open).sum();
                 metrics.text(&services.load(), n_open, services.index_status().as_ref())
             }
         };

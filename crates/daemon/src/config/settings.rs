@@ -88,7 +88,7 @@ pub struct ServerSettings {
     pub max_request_bytes: usize,
     /// Bytes of one answer message at most, as it is sent: compressed where the caller takes that.
     pub max_answer_bytes: usize,
-    /// Connections that may be open at the same time.
+    /// Connections that may be open at the same time over TCP, and as many again over the socket.
     pub max_connections: usize,
     /// Calls that may be open at the same time on one connection; more wait.
     pub max_calls_per_connection: NonZeroU32,

@@ -132,6 +132,7 @@ fn of_http(status: http::StatusCode) -> Option<Code> {
         401 => Some(Code::Unauthenticated),
         403 => Some(Code::PermissionDenied),
         404 => Some(Code::NotFound),
+        429 => Some(Code::ResourceExhausted),
         400..=499 => Some(Code::InvalidArgument),
         500.. => Some(Code::Internal),
         _ => None,

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Sleep;
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
@@ -41,8 +43,16 @@ pub(crate) struct Connection {
     peer: Peer,
     /// Where it must not stay open for good: what returns when it is over.
     over: Option<Over>,
+    /// How much is still to come, and when at the latest, before it is known to be no idle place.
+    silence: Option<(usize, Pin<Box<Sleep>>)>,
     _place: OwnedSemaphorePermit,
 }
+
+/// How long a caller over TCP may take to say what it speaks.
+const MAX_SILENCE: Duration = Duration::from_secs(30);
+
+/// The bytes by which it says so: the preface of HTTP/2, which is shorter than any request of HTTP/1.1. What comes after has limits of its own.
+const PREFACE: usize = 24;
 
 /// Returns when a connection is over.
 pub(super) type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -55,13 +65,9 @@ enum Stream {
 }
 
 impl Connection {
-    pub(super) const fn tcp(
-        stream: TcpStream,
-        address: SocketAddr,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(super) fn tcp(stream: TcpStream, address: SocketAddr, place: OwnedSemaphorePermit) -> Self {
         let peer = Peer::Tcp { address, certificate: None };
-        Self { stream: Stream::Tcp(stream), peer, over: None, _place: place }
+        Self { stream: Stream::Tcp(stream), peer, over: None, silence: silence(), _place: place }
     }
 
     pub(super) fn tls(
@@ -73,13 +79,20 @@ impl Connection {
         let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         let certificate = shown.map(|certificate| super::tls::fingerprint(certificate).into());
         let peer = Peer::Tcp { address, certificate };
-        Self { stream: Stream::Tls(Box::new(stream)), peer, over, _place: place }
+        let stream = Stream::Tls(Box::new(stream));
+        Self { stream, peer, over, silence: silence(), _place: place }
     }
 
     #[cfg(unix)]
-    pub(super) const fn unix(stream: tokio::net::UnixStream, place: OwnedSemaphorePermit) -> Self {
-        Self { stream: Stream::Unix(stream), peer: Peer::Unix, over: None, _place: place }
+    pub(super) fn unix(stream: tokio::net::UnixStream, place: OwnedSemaphorePermit) -> Self {
+        let (stream, peer) = (Stream::Unix(stream), Peer::Unix);
+        Self { stream, peer, over: None, silence: None, _place: place }
     }
+}
+
+/// What a connection is given to say what it speaks.
+fn silence() -> Option<(usize, Pin<Box<Sleep>>)> {
+    Some((PREFACE, Box::pin(tokio::time::sleep(MAX_SILENCE))))
 }
 
 impl Connected for Connection {
@@ -123,7 +136,17 @@ impl AsyncRead for Connection {
             self.over = Some(Box::pin(std::future::ready(())));
             return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
         }
-        each!(self, stream => stream.poll_read(context, buffer))
+        let n_before = buffer.filled().len();
+        let read = each!(self.as_mut(), stream => stream.poll_read(context, buffer));
+        if let Some((n_awaited, end)) = &mut self.silence {
+            *n_awaited = n_awaited.saturating_sub(buffer.filled().len() - n_before);
+            if *n_awaited == 0 {
+                self.silence = None;
+            } else if end.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err(std::io::ErrorKind::TimedOut.into()));
+            }
+        }
+        read
     }
 }
 
@@ -159,5 +182,44 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         each!(self, stream => stream.poll_shutdown(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::sync::Semaphore;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_does_not_say_what_he_speaks_is_let_go() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        for (said, is_let_go) in
+            [("", true), ("PRI * HTTP/2.0", true), ("GET / HTTP/1.1\r\nHost:\r\n\r\n", false)]
+        {
+            let mut caller = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let (stream, address) = listener.accept().await.unwrap();
+            let place = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+            let mut connection = Connection::tcp(stream, address, place);
+            let (n_awaited, end) = connection.silence.as_mut().unwrap();
+            assert_eq!(*n_awaited, PREFACE);
+            end.as_mut().reset(Instant::now() + Duration::from_millis(50));
+            caller.write_all(said.as_bytes()).await.unwrap();
+            let mut heard = vec![0; said.len()];
+            connection.read_exact(&mut heard).await.unwrap();
+            assert_eq!(heard, said.as_bytes());
+            if is_let_go {
+                let error = connection.read_u8().await.unwrap_err();
+                assert_eq!(error.kind(), std::io::ErrorKind::TimedOut, "{said}");
+            } else {
+                let more = tokio::time::timeout(Duration::from_millis(100), connection.read_u8());
+                more.await.expect_err("it may be silent now");
+            }
+        }
     }
 }

@@ -27,77 +27,77 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Accepts connections, one for each of `places` at the same time, until the stream is dropped; more wait in the system's queue.
+    /// Accepts connections until the stream is dropped: over TCP one for each of the first `places` at the same time, over the socket for each of the second; more wait in the system's queue.
     ///
     /// Each connection over TCP is greeted by the credentials then in force, so renewed certificates count from the next one on; it ends when those in force trust the certificate no more that its client showed.
     /// Handshakes run beside each other: one that hangs holds up nobody.
     pub(crate) fn accept(
         self,
-        places: Arc<Semaphore>,
+        [tcp, unix]: [Arc<Semaphore>; 2],
         credentials: watch::Receiver<Credentials>,
     ) -> ReceiverStream<std::io::Result<Connection>> {
         let (sender, connections) = mpsc::channel(1);
-        tokio::spawn(async move {
-            loop {
-                let place = tokio::select! {
-                    () = sender.closed() => break,
-                    place = Arc::clone(&places).acquire_owned() => place,
-                };
-                // The semaphore is never closed.
-                let Ok(place) = place else { break };
-                let accepted = tokio::select! {
-                    () = sender.closed() => break,
-                    accepted = self.next() => accepted,
-                };
-                match accepted {
-                    Ok(Accepted::Tcp(stream, address)) => {
-                        let (sender, credentials) = (sender.clone(), credentials.clone());
-                        tokio::spawn(async move {
-                            let connection = greet(stream, address, place, credentials).await;
-                            if let Some(connection) = connection {
-                                // Nobody takes connections any more when the daemon ends.
-                                drop(sender.send(Ok(connection)).await);
-                            }
-                        });
-                    }
-                    #[cfg(unix)]
-                    Ok(Accepted::Unix(stream)) => {
-                        drop(sender.send(Ok(Connection::unix(stream, place))).await);
-                    }
-                    Err(error) => {
-                        tracing::warn!(%error, "a connection was not accepted");
-                        tokio::time::sleep(REST).await;
-                    }
-                }
-            }
-        });
-        ReceiverStream::new(connections)
-    }
-
-    #[cfg(unix)]
-    async fn next(&self) -> std::io::Result<Accepted> {
-        let unix = async {
-            match &self.unix {
-                Some(unix) => unix.accept().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            accepted = self.tcp.accept() => accepted.map(|(stream, from)| Accepted::Tcp(stream, from)),
-            accepted = unix => accepted.map(|(stream, _)| Accepted::Unix(stream)),
+        let listener = Listener::Tcp(self.tcp, credentials);
+        tokio::spawn(listener.accept_all(tcp, sender.clone()));
+        if let Some(socket) = self.unix {
+            tokio::spawn(Listener::Unix(socket).accept_all(unix, sender));
         }
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&self) -> std::io::Result<Accepted> {
-        self.tcp.accept().await.map(|(stream, from)| Accepted::Tcp(stream, from))
+        ReceiverStream::new(connections)
     }
 }
 
-enum Accepted {
-    Tcp(TcpStream, SocketAddr),
-    #[cfg(unix)]
-    Unix(tokio::net::UnixStream),
+enum Listener {
+    Tcp(TcpListener, watch::Receiver<Credentials>),
+    Unix(SocketListener),
+}
+
+/// Where accepted connections go.
+type Sender = mpsc::Sender<std::io::Result<Connection>>;
+
+impl Listener {
+    async fn accept_all(self, places: Arc<Semaphore>, sender: Sender) {
+        loop {
+            let place = tokio::select! {
+                () = sender.closed() => break,
+                place = Arc::clone(&places).acquire_owned() => place,
+            };
+            // The semaphore is never closed.
+            let Ok(place) = place else { break };
+            let accepted = tokio::select! {
+                () = sender.closed() => break,
+                accepted = self.next(place, &sender) => accepted,
+            };
+            if let Err(error) = accepted {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(REST).await;
+            }
+        }
+    }
+
+    /// Accepts a connection, and hands it over when it has been greeted.
+    async fn next(&self, place: OwnedSemaphorePermit, sender: &Sender) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(listener, credentials) => {
+                let (stream, address) = listener.accept().await?;
+                let (sender, credentials) = (sender.clone(), credentials.clone());
+                tokio::spawn(async move {
+                    let connection = greet(stream, address, place, credentials).await;
+                    if let Some(connection) = connection {
+                        // Nobody takes connections any more when the daemon ends.
+                        drop(sender.send(Ok(connection)).await);
+                    }
+                });
+            }
+            #[cfg(unix)]
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                drop(sender.send(Ok(Connection::unix(stream, place))).await);
+            }
+            #[cfg(not(unix))]
+            Self::Unix(listener) => match *listener {},
+        }
+        Ok(())
+    }
 }
 
 /// Shakes hands over TLS where it is asked for; nothing where that fails.
