@@ -43,13 +43,28 @@ use crate::failure::Failure;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// Lets a file that grows beyond the limit of its process (`ulimit -f`) be an error like that of a full disk, and no end without a word.
+fn outlive_limits() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        /// The number of SIGXFSZ on Linux, macOS and the BSDs.
+        const FILE_TOO_LARGE: i32 = 25;
+        // Who listens for a signal once is not ended by it any more.
+        let _ = signal(SignalKind::from_raw(FILE_TOO_LARGE));
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::read();
     let runtime = match weft_daemon::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&Failure::other(format!("cannot start: {error}"))),
     };
-    let outcome = runtime.block_on(commands::run(cli));
+    let outcome = runtime.block_on(async {
+        outlive_limits();
+        commands::run(cli).await
+    });
     // What still blocks has been told to stop; nothing is left to wait for.
     runtime.shutdown_background();
     match outcome {

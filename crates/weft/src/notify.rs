@@ -69,6 +69,14 @@ impl Notifier {
         }
     }
 
+    /// Whether anybody listens.
+    pub(crate) const fn is_heard(&self) -> bool {
+        #[cfg(unix)]
+        return self.socket.is_some();
+        #[cfg(not(unix))]
+        false
+    }
+
     /// Tells all of `notices` at once.
     pub(crate) fn tell(&self, notices: &[Notice]) {
         let mut text = String::new();

@@ -52,7 +52,7 @@ impl Credentials {
             }
             (None, None) => None,
         };
-        let authority = global.tls_ca.as_deref().map(text).transpose()?.map(Certificate::from_pem);
+        let authority = global.tls_ca.as_deref().map(authority).transpose()?;
         let identity = match (&global.tls_cert, &global.tls_key) {
             (Some(certificate), Some(key)) => {
                 Some(Identity::from_pem(text(certificate)?, text(key)?))
@@ -190,6 +190,14 @@ fn header(token: &str, flag: &str) -> Result<HeaderValue, Failure> {
 fn text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+fn authority(path: &Path) -> Result<Certificate, Failure> {
+    let text = text(path)?;
+    if !text.contains("-----BEGIN CERTIFICATE-----") {
+        return Err(Failure::usage(format!("{} holds no certificate in PEM", path.display())));
+    }
+    Ok(Certificate::from_pem(text))
 }
 
 /// What lies at the bottom of an error.

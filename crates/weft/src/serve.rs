@@ -25,6 +25,9 @@ const PULSE: Duration = Duration::from_millis(100);
 
 /// Between two lines to the service manager while the daemon starts, and how long each lets the start go on.
 const TOLD_APART: Duration = Duration::from_secs(1);
+
+/// How often a service manager may hear what is served.
+const STATUS_APART: Duration = Duration::from_secs(10);
 const START_GOES_ON: Duration = Duration::from_secs(60);
 
 /// Serves until a signal comes, and asks `question` on the way.
@@ -72,6 +75,7 @@ pub(crate) async fn run(
         greet(&asker, serving, &place, question, global.format, &notifier).await?;
         tokio::select! {
             () = keep_telling(&notifier) => {}
+            () = keep_told(&asker, &notifier, &address) => {}
             () = reread(hangups, read, &control, &telemetry, &notifier) => {}
         }
         Ok(())
@@ -171,6 +175,24 @@ async fn keep_telling(notifier: &Notifier) {
     loop {
         pulse.tick().await;
         notifier.tell(&[Notice::Alive]);
+    }
+}
+
+/// Tells the service manager what is served, and what is wrong, where that is another than it was told last; never returns.
+async fn keep_told(asker: &Asker, notifier: &Notifier, address: &str) {
+    if !notifier.is_heard() {
+        return std::future::pending().await;
+    }
+    let mut told = String::new();
+    let mut pulse = tokio::time::interval(STATUS_APART);
+    loop {
+        pulse.tick().await;
+        let Ok(status) = asker.admin().status(StatusRequest {}).await else { continue };
+        let line = print::serves(status.get_ref(), address);
+        if line != told {
+            notifier.tell(&[Notice::Status(line.clone())]);
+            told = line;
+        }
     }
 }
 

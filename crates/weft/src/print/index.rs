@@ -168,10 +168,11 @@ pub(crate) fn doing(status: &StatusResponse) -> String {
     state(status)
 }
 
-/// What a daemon serves and where, in one line without style.
+/// What a daemon serves and where, and what is wrong, in one line without style.
 pub(crate) fn serves(status: &StatusResponse, address: &str) -> String {
     let notes = counted(status.n_notes, "note", "notes");
-    format!("weft {} serves {notes} at {address}", status.version)
+    let error = status.last_error.iter().map(|error| format!("; {error}")).collect::<String>();
+    format!("weft {} serves {notes} at {address}{error}", status.version)
 }
 
 /// The line with which a daemon says that it serves.
