@@ -13,6 +13,8 @@ pub struct Export {
     pub nodes: Vec<ExportNode>,
     /// Edges among the nodes, by `from`, `to`, `kind`, `source`.
     pub edges: Vec<ExportEdge>,
+    /// What no note has of that the filter asks for.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -104,6 +106,7 @@ impl Engine {
             });
         }
         nodes.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        Ok(Export { nodes, edges, generation: snapshot.generation })
+        let degraded = passing.unmet(&snapshot, &self.stop)?.to_vec();
+        Ok(Export { nodes, edges, degraded, generation: snapshot.generation })
     }
 }

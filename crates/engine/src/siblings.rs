@@ -6,7 +6,7 @@ use weft_model::Uri;
 
 use crate::search::topics::ontology_around;
 use crate::settings::TopicSettings;
-use crate::{Engine, EngineError, Filter, NoteRef, note_named};
+use crate::{Engine, EngineError, Filter, NoteRef, note_meant};
 
 /// A question for topic siblings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +32,8 @@ pub struct SiblingsAnswer {
     pub truncated: bool,
     /// Whose neighbours the fan-out kept back, by uri: the note, topics, or both.
     pub capped: Vec<Uri>,
+    /// Names that several notes answer to, and parts of the filter that no note has.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -68,8 +70,10 @@ impl Engine {
         }
         let snapshot = self.snapshot();
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
-        let seed = note_named(&snapshot, note)?;
+        let mut degraded = Vec::new();
+        let seed = note_meant(&snapshot, note, &mut degraded)?;
         let passing = self.passing(&snapshot, filter)?;
+        degraded.extend_from_slice(passing.unmet(&snapshot, &self.stop)?);
         let TopicSettings { ontology_path, hub_min_degree, sibling_score, siblings_activate: _ } =
             &self.settings.topics;
         self.stop.check()?;
@@ -103,6 +107,7 @@ impl Engine {
             truncated: found.siblings.len() > *limit,
             siblings: found.siblings.iter().take(*limit).filter_map(view).collect(),
             capped: found.capped.iter().map(|id| graph.uri(*id).clone()).collect(),
+            degraded,
             generation: snapshot.generation,
         })
     }

@@ -207,9 +207,11 @@ impl Asker {
     pub(crate) async fn export(&self, request: ExportRequest) -> Result<ExportResponse, Status> {
         let mut pieces = self.graph().export(request).await?.into_inner();
         let mut whole = ExportResponse::default();
-        while let Some(ExportResponse { nodes, edges, generation }) = pieces.message().await? {
+        while let Some(piece) = pieces.message().await? {
+            let ExportResponse { nodes, edges, generation, degraded } = piece;
             whole.nodes.extend(nodes);
             whole.edges.extend(edges);
+            whole.degraded.extend(degraded);
             whole.generation = generation;
         }
         Ok(whole)

@@ -140,6 +140,7 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
         Command::Export { filter } => {
             let request = ExportRequest { filter: Some(filter.into()), ..ExportRequest::default() };
             let answer = asker.export(asker.ready(request, global).await?).await?;
+            aside(&print::degraded(&answer.degraded));
             match format {
                 Format::Human | Format::Json | Format::Records => json(&answer),
                 Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),

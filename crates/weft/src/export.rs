@@ -10,7 +10,7 @@ use weft_proto::noteweft::v1::{ExportEdge, ExportNode, ExportResponse, LinkSourc
 
 /// `answer` in `format`.
 pub(crate) fn written(answer: &ExportResponse, format: Format) -> String {
-    let ExportResponse { nodes, edges, generation } = answer;
+    let ExportResponse { nodes, edges, generation, degraded: _ } = answer;
     let at: HashMap<&str, NoteId> =
         nodes.iter().map(|node| node.id.as_str()).zip((0..).map(NoteId::new)).collect();
     let mut links: HashMap<&str, Vec<_>> = HashMap::new();
@@ -66,6 +66,7 @@ mod tests {
             nodes: vec![node("a", false), node("b", true)],
             edges: vec![edge],
             generation: 3,
+            degraded: Vec::new(),
         };
         let dot = written(&answer, Format::Dot);
         assert!(

@@ -13,9 +13,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::asker::Asker;
 use crate::cli::Global;
-use crate::commands::aside;
 use crate::failure::Failure;
-use crate::print;
 
 /// A request as the flags make it.
 pub(crate) trait Question: Sized {
@@ -26,16 +24,11 @@ pub(crate) trait Question: Sized {
 
     /// Where it names notes and folders, each of which may say in which vault it is.
     fn names(&mut self) -> Vec<&mut String>;
-
-    /// The filter of which its answer does not say what no note has.
-    fn silent_filter(&self) -> Option<&Filter> {
-        None
-    }
 }
 
 /// Requests that a stored state can answer, each with where it names notes.
 macro_rules! questions {
-    ($($request:ident: |$it:pat_param| $names:expr $(, silent in $filter:ident)?);+ $(;)?) => {$(
+    ($($request:ident: |$it:pat_param| $names:expr);+ $(;)?) => {$(
         impl Question for $request {
             fn when(self, global: &Global) -> Self {
                 Self { min_generation: global.min_generation, as_of: global.as_of, ..self }
@@ -45,10 +38,6 @@ macro_rules! questions {
                 let $it = self;
                 $names
             }
-
-            $(fn silent_filter(&self) -> Option<&Filter> {
-                self.$filter.as_ref()
-            })?
         }
     )+};
 }
@@ -63,7 +52,7 @@ questions! {
     };
     CyclesRequest: |it| of_filter(&mut it.filter);
     DiffRequest: |_| Vec::new();
-    ExportRequest: |it| of_filter(&mut it.filter), silent in filter;
+    ExportRequest: |it| of_filter(&mut it.filter);
     GetNoteRequest: |it| vec![&mut it.name];
     ListNotesRequest: |it| of_filter(&mut it.filter);
     NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]);
@@ -73,9 +62,9 @@ questions! {
     ResolveLinkRequest: |it| it.from.iter_mut().collect();
     SearchRequest: |it| of_filter(&mut it.filter);
     SubgraphRequest: |it| with(&mut it.filter, &mut it.notes);
-    TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]), silent in filter;
+    TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]);
     TreeRequest: |it| with(&mut it.filter, &mut it.roots);
-    UnresolvedRequest: |it| of_filter(&mut it.filter), silent in filter;
+    UnresolvedRequest: |it| of_filter(&mut it.filter);
 }
 
 impl Question for DeleteNoteRequest {
@@ -126,8 +115,6 @@ fn of_filter(filter: &mut Option<Filter>) -> Vec<&mut String> {
 impl Asker {
     /// The question as it is to be asked.
     ///
-    /// Says on standard error which part of its filter no note has, where its answer does not.
-    ///
     /// A file or folder named from here, as the shell completes it, goes by what its vault calls it; not where what was typed is a path in a vault, too.
     pub(crate) async fn ready<Q: Question>(
         &self,
@@ -144,17 +131,6 @@ impl Asker {
                 if let Some((vault, path)) = places.find(name) {
                     *name = if vaults.len() > 1 { format!("{vault}:{path}") } else { path };
                 }
-            }
-        }
-        if let Some(filter) = question.silent_filter().filter(|it| **it != Filter::default()) {
-            let passing = ListNotesRequest {
-                filter: Some(filter.clone()),
-                page_size: Some(1),
-                ..ListNotesRequest::default()
-            };
-            // What is wrong with the filter is said by the question itself.
-            if let Ok(list) = self.notes().list_notes(passing.when(global)).await {
-                aside(&print::degraded(&list.into_inner().degraded));
             }
         }
         Ok(question)

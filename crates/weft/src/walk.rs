@@ -399,6 +399,7 @@ pub(crate) async fn ask(
             };
             let answer =
                 graph.topic_siblings(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             render(format, &answer, |answer| print::siblings(answer, hint))
         }
         WalkCommand::Subgraph { notes, max_nodes, max_edges, edges, filter } => {
@@ -435,6 +436,7 @@ pub(crate) async fn ask(
                 ..OrphansRequest::default()
             };
             let answer = graph.orphans(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             render(format, &answer, |answer| print::orphans(answer, hint))
         }
         WalkCommand::Unresolved { page: PageArgs { limit, page_token }, filter } => {
@@ -445,6 +447,7 @@ pub(crate) async fn ask(
                 ..UnresolvedRequest::default()
             };
             let answer = graph.unresolved(asker.ready(request, global).await?).await?.into_inner();
+            aside(&print::degraded(&answer.degraded));
             render(format, &answer, |answer| print::unresolved(answer, hint))
         }
     }

@@ -35,6 +35,7 @@ pub(crate) fn siblings_response(answer: engine::SiblingsAnswer) -> wire::TopicSi
         siblings,
         truncated,
         capped,
+        degraded,
         generation,
     } = answer;
     wire::TopicSiblingsResponse {
@@ -43,6 +44,7 @@ pub(crate) fn siblings_response(answer: engine::SiblingsAnswer) -> wire::TopicSi
         truncated,
         capped: capped.iter().map(ToString::to_string).collect(),
         generation,
+        degraded,
     }
 }
 

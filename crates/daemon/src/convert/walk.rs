@@ -364,14 +364,21 @@ pub(crate) fn unresolved_request(
 }
 
 pub(crate) fn unresolved_response(answer: walk::UnresolvedAnswer) -> wire::UnresolvedResponse {
-    let walk::UnresolvedAnswer { unresolved, next_page_token, total, n_targets, generation } =
-        answer;
+    let walk::UnresolvedAnswer {
+        unresolved,
+        next_page_token,
+        total,
+        n_targets,
+        degraded,
+        generation,
+    } = answer;
     wire::UnresolvedResponse {
         unresolved: unresolved.into_iter().map(unresolved_link).collect(),
         next_page_token,
         total: count(total),
         n_targets: count(n_targets),
         generation,
+        degraded,
     }
 }
 

@@ -49,16 +49,17 @@ impl GraphService for Services {
         let wire::ExportRequest { filter, min_generation: _, as_of: _ } = request;
         let filter = convert::filter(filter)?;
         let graph = self.compute_when(deadline, when, move |engine| engine.export(&filter)).await?;
-        let weft_engine::Export { nodes, edges, generation } = graph;
+        let weft_engine::Export { nodes, edges, mut degraded, generation } = graph;
         let nodes = pieces(nodes, |nodes| wire::ExportResponse {
             nodes: nodes.into_iter().map(convert::graph::export_node).collect(),
-            edges: Vec::new(),
             generation,
+            degraded: std::mem::take(&mut degraded),
+            ..wire::ExportResponse::default()
         });
         let edges = pieces(edges, |edges| wire::ExportResponse {
-            nodes: Vec::new(),
             edges: edges.into_iter().map(convert::graph::export_edge).collect(),
             generation,
+            ..wire::ExportResponse::default()
         });
         let all: Vec<_> = nodes.into_iter().chain(edges).collect();
         Ok(Response::new(tokio_stream::iter(all)))

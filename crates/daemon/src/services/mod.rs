@@ -319,7 +319,7 @@ fn timeout(text: &str) -> Option<Duration> {
 type Pieces<T> = tokio_stream::Iter<std::vec::IntoIter<Result<T, Status>>>;
 
 /// Cuts `items` into messages; one empty message where there are none, for it still carries the generation.
-fn pieces<I, T>(items: Vec<I>, message: impl Fn(Vec<I>) -> T) -> Vec<Result<T, Status>> {
+fn pieces<I, T>(items: Vec<I>, mut message: impl FnMut(Vec<I>) -> T) -> Vec<Result<T, Status>> {
     let mut pieces = Vec::new();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {

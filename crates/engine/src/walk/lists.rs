@@ -43,6 +43,8 @@ pub struct UnresolvedAnswer {
     pub total: usize,
     /// Names that they ask for.
     pub n_targets: usize,
+    /// What no note has of that the filter asks for.
+    pub degraded: Vec<String>,
     /// The snapshot's generation.
     pub generation: u64,
 }
@@ -86,7 +88,8 @@ impl Engine {
         let after = pages.after(page_token)?.map(link_of_token).transpose()?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let targets = walk::unresolved(graph, &self.passing(&snapshot, filter)?.notes);
+        let passing = self.passing(&snapshot, filter)?;
+        let targets = walk::unresolved(graph, &passing.notes);
         self.stop.check()?;
         let links: Vec<(&Uri, &Uri)> = targets
             .iter()
@@ -113,6 +116,7 @@ impl Engine {
                 .collect(),
             total: links.len(),
             n_targets: targets.len(),
+            degraded: passing.unmet(&snapshot, &self.stop)?.to_vec(),
             generation: snapshot.generation,
         })
     }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use weft_engine::context::ContextRequest;
 use weft_engine::doughnut::Budget;
-use weft_engine::walk::{Follow, NeighborsRequest, SubgraphRequest, TreeRequest, WalkNode};
+use weft_engine::walk::{
+    Follow, NeighborsRequest, OrphansRequest, SubgraphRequest, TreeRequest, UnresolvedRequest,
+    WalkNode,
+};
 use weft_engine::{
     Engine, Filter, ListRequest, Profile, RelatedRequest, Rendering, SearchMode, SearchRequest,
     SiblingsRequest, Without,
@@ -153,6 +156,41 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
         let request = ContextRequest { query: "shade".into(), filter, ..crate::context::request() };
         let context = vault.engine.context(&request).unwrap();
         assert_eq!(context.summary.degraded, answer.degraded, "{path}");
+    }
+    let filter = Filter { paths: vec!["prjo".into()], ..Filter::default() };
+    let lists = [
+        vault
+            .engine
+            .list(&ListRequest { filter: filter.clone(), ..ListRequest::default() })
+            .unwrap()
+            .degraded,
+        vault
+            .engine
+            .orphans(&OrphansRequest { filter: filter.clone(), ..OrphansRequest::default() })
+            .unwrap()
+            .degraded,
+        vault
+            .engine
+            .unresolved(&UnresolvedRequest {
+                filter: filter.clone(),
+                ..UnresolvedRequest::default()
+            })
+            .unwrap()
+            .degraded,
+        vault.engine.export(&filter).unwrap().degraded,
+        vault
+            .engine
+            .siblings(&SiblingsRequest {
+                note: "a".into(),
+                filter,
+                limit: 1,
+                ..SiblingsRequest::default()
+            })
+            .unwrap()
+            .degraded,
+    ];
+    for told in lists {
+        assert_eq!(told, ["filter: no note lies at or under `prjo`"]);
     }
     let two = Filter { paths: vec!["proj".into(), "prjo".into()], ..Filter::default() };
     let answer = vault.engine.search(&shade(two)).unwrap();

@@ -5,7 +5,7 @@ use weft_engine::walk::{
     OrphansRequest, PathCosts, PathRequest, SubgraphRequest, TreeRequest, UnresolvedRequest, View,
     WalkEdge, WalkNode, WalkSettings,
 };
-use weft_engine::{Engine, EngineError, Filter, ListRequest, NoteRequest};
+use weft_engine::{Engine, EngineError, Filter, ListRequest, NoteRequest, SiblingsRequest};
 
 use super::Vault;
 
@@ -482,6 +482,8 @@ fn a_name_that_several_notes_answer_to_is_told() {
     assert_eq!(engine.neighbors(&near).unwrap().degraded, [line]);
     let among = SubgraphRequest { notes: vec!["Dup".into()], ..SubgraphRequest::default() };
     assert_eq!(engine.subgraph(&among).unwrap().degraded, [line]);
+    let siblings = SiblingsRequest { note: "Dup".into(), limit: 1, ..SiblingsRequest::default() };
+    assert_eq!(engine.siblings(&siblings).unwrap().degraded, [line]);
     let note = |name: &str| NoteRequest { name: name.into(), ..NoteRequest::default() };
     for (name, expected) in [("Dup", &["dup2"][..]), ("same", &["b/same"]), ("dup1", &[])] {
         let answer = engine.note(&note(name)).unwrap();

@@ -12,7 +12,8 @@ use crate::hint::Hint;
 
 /// Neighbours and notes that share a topic, best first.
 pub(crate) fn siblings(answer: &TopicSiblingsResponse, hint: &Hint) -> String {
-    let TopicSiblingsResponse { note, siblings, truncated, capped, generation: _ } = answer;
+    let TopicSiblingsResponse { note, siblings, truncated, capped, generation: _, degraded: _ } =
+        answer;
     let NoteRef { uri, title } = note.clone().unwrap_or_default();
     let mut out =
         format!("{}\n{}\n", paint(STRONG, &harmless(&title)), paint(DIM, &harmless(&uri)));

@@ -418,19 +418,23 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
 
 /// A page of notes without connection.
 pub(crate) fn orphans(answer: &OrphansResponse, hint: &Hint) -> String {
-    let OrphansResponse { notes, next_page_token, total, generation: _, degraded } = answer;
-    let list = if *total == 0 {
-        format!("{}\n", paint(DIM, "Every note is linked with another."))
-    } else {
-        page(notes, *total, next_page_token, hint)
-    };
-    super::degraded(degraded) + &list
+    let OrphansResponse { notes, next_page_token, total, generation: _, degraded: _ } = answer;
+    if *total == 0 {
+        return format!("{}\n", paint(DIM, "Every note is linked with another."));
+    }
+    page(notes, *total, next_page_token, hint)
 }
 
 /// A page of links that no note answers to.
 pub(crate) fn unresolved(answer: &UnresolvedResponse, hint: &Hint) -> String {
-    let UnresolvedResponse { unresolved, next_page_token, total, n_targets, generation: _ } =
-        answer;
+    let UnresolvedResponse {
+        unresolved,
+        next_page_token,
+        total,
+        n_targets,
+        generation: _,
+        degraded: _,
+    } = answer;
     let mut out = String::new();
     for (target, from) in by_target(unresolved) {
         let _ = writeln!(out, "{}", paint(STRONG, &one_line(target)));

@@ -252,7 +252,7 @@ fn json_is_one_object_with_every_field() {
     );
 
     let (_, graph) = run(&["export"]);
-    assert_eq!(keys(&graph), ["edges", "generation", "nodes"]);
+    assert_eq!(keys(&graph), ["degraded", "edges", "generation", "nodes"]);
     assert_eq!(keys(&graph["nodes"][0]), ["id", "path", "placeholder", "tags", "title", "type"]);
     assert_eq!(keys(&graph["edges"][0]), ["from", "source", "to", "type"]);
     assert!(["typed", "inline"].contains(&graph["edges"][0]["source"].as_str().unwrap()));

@@ -101,7 +101,7 @@ fn answers_have_the_shapes_of_the_design() {
     let (_, keys) = prompt.object(&["orphans", "--direction", "in"]);
     assert_eq!(keys, "notes next_page_token total generation degraded");
     let (_, keys) = prompt.object(&["unresolved"]);
-    assert_eq!(keys, "unresolved next_page_token total n_targets generation");
+    assert_eq!(keys, "unresolved next_page_token total n_targets generation degraded");
 }
 
 #[test]

@@ -6,7 +6,7 @@ import { Nearness } from "../contract/noteweft/v1/graph_pb";
 import type { GetNoteResponse } from "../contract/noteweft/v1/note_pb";
 import { graph } from "../daemon";
 import { counted, part } from "../text";
-import { Failed } from "./failure";
+import { Failed, Incomplete } from "./failure";
 
 /** Notes asked for, neighbours included. */
 const MOST = 300;
@@ -45,6 +45,7 @@ export function Siblings({ note, asked }: { note: GetNoteResponse; asked: URLSea
         </details>
       ))}
       {answer.truncated && <p class="faint">and more</p>}
+      <Incomplete degraded={answer.degraded} />
       {answer.capped.length > 0 && <p class="faint">Of {answer.capped.map((uri) => titles.get(uri) ?? uri).join(", ")} only some links were followed.</p>}
     </section>
   );
