@@ -25,11 +25,8 @@ impl ContextService for Services {
         if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
-        let unread = self.files_unread_now(when);
-        let mut answer =
-            self.compute_when(deadline, when, move |engine| engine.context(&asked)).await?;
-        answer.summary.degraded.extend(unread);
-        Ok(Response::new(convert::context::assemble_response(answer)))
+        let answer = self.compute_told(deadline, when, move |engine| engine.context(&asked));
+        Ok(Response::new(convert::context::assemble_response(answer.await?)))
     }
 
     type AssembleStreamStream = UnboundedReceiverStream<Result<wire::AssembleResponse, Status>>;
@@ -47,11 +44,10 @@ impl ContextService for Services {
         }
         // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
         let (pieces, messages) = mpsc::unbounded_channel();
-        let unread = self.files_unread_now(when);
         let services = self.clone();
         tokio::spawn(async move {
             let heard = pieces.clone();
-            let work = services.compute_when(deadline, when, move |engine| {
+            let work = services.compute_told(deadline, when, move |engine| {
                 engine.context_in_pieces(&asked, |piece, generation| {
                     match heard.send(Ok(convert::context::piece(piece, generation))) {
                         Ok(()) => ControlFlow::Continue(()),
@@ -62,11 +58,7 @@ impl ContextService for Services {
             tokio::select! {
                 end = work => {
                     // An error means that nobody listens any more.
-                    let end = end.map(|mut summary| {
-                        summary.degraded.extend(unread);
-                        convert::context::end(summary)
-                    });
-                    drop(pieces.send(end));
+                    drop(pieces.send(end.map(convert::context::end)));
                 }
                 // Dropping the work ends it.
                 () = pieces.closed() => {}

@@ -1,8 +1,7 @@
 //! GraphService.
 
 use tonic::{Request, Response, Status};
-use weft_engine::walk::{CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer};
-use weft_engine::{Engine, ListAnswer, RelatedAnswer};
+use weft_engine::Engine;
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::graph_service_server::GraphService;
 
@@ -10,31 +9,16 @@ use super::when::Timed as _;
 use super::{Pieces, Services, pieces};
 use crate::convert::{self, related, siblings, walk};
 
-/// An answer as a message, with `unread` added to what it says of itself.
-fn told_with<A, M>(
-    unread: Option<String>,
-    degraded: fn(&mut A) -> &mut Vec<String>,
-    message: fn(A) -> M,
-) -> impl FnOnce(A) -> M {
-    move |mut answer| {
-        degraded(&mut answer).extend(unread);
-        message(answer)
-    }
-}
-
 #[tonic::async_trait]
 impl GraphService for Services {
     async fn related(
         &self,
         request: Request<wire::RelatedRequest>,
     ) -> Result<Response<wire::RelatedResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told = told_with(
-            unread,
-            |it: &mut RelatedAnswer| &mut it.degraded,
-            |answer| related::related_response(&answer),
-        );
-        self.answer(request, related::related_request, Engine::related, told).await
+        self.answer(request, related::related_request, Engine::related, |it| {
+            related::related_response(&it)
+        })
+        .await
     }
 
     type ExportStream = Pieces<wire::ExportResponse>;
@@ -48,7 +32,7 @@ impl GraphService for Services {
         let when = request.when();
         let wire::ExportRequest { filter, min_generation: _, as_of: _ } = request;
         let filter = convert::filter(filter)?;
-        let graph = self.compute_when(deadline, when, move |engine| engine.export(&filter)).await?;
+        let graph = self.compute_told(deadline, when, move |engine| engine.export(&filter)).await?;
         let weft_engine::Export { nodes, edges, mut degraded, generation } = graph;
         let nodes = pieces(nodes, |nodes| wire::ExportResponse {
             nodes: nodes.into_iter().map(convert::graph::export_node).collect(),
@@ -101,18 +85,14 @@ impl GraphService for Services {
         &self,
         request: Request<wire::TreeRequest>,
     ) -> Result<Response<wire::TreeResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told = told_with(unread, |it: &mut TreeAnswer| &mut it.degraded, walk::tree_response);
-        self.answer(request, walk::tree_request, Engine::tree, told).await
+        self.answer(request, walk::tree_request, Engine::tree, walk::tree_response).await
     }
 
     async fn path(
         &self,
         request: Request<wire::PathRequest>,
     ) -> Result<Response<wire::PathResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told = told_with(unread, |it: &mut PathAnswer| &mut it.degraded, walk::path_response);
-        self.answer(request, walk::path_request, Engine::path, told).await
+        self.answer(request, walk::path_request, Engine::path, walk::path_response).await
     }
 
     async fn topic_siblings(
@@ -132,43 +112,30 @@ impl GraphService for Services {
         &self,
         request: Request<wire::NeighborsRequest>,
     ) -> Result<Response<wire::NeighborsResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told = told_with(
-            unread,
-            |it: &mut NeighborsAnswer| &mut it.degraded,
-            walk::neighbors_response,
-        );
-        self.answer(request, walk::neighbors_request, Engine::neighbors, told).await
+        self.answer(request, walk::neighbors_request, Engine::neighbors, walk::neighbors_response)
+            .await
     }
 
     async fn subgraph(
         &self,
         request: Request<wire::SubgraphRequest>,
     ) -> Result<Response<wire::SubgraphResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told =
-            told_with(unread, |it: &mut SubgraphAnswer| &mut it.degraded, walk::subgraph_response);
-        self.answer(request, walk::subgraph_request, Engine::subgraph, told).await
+        self.answer(request, walk::subgraph_request, Engine::subgraph, walk::subgraph_response)
+            .await
     }
 
     async fn cycles(
         &self,
         request: Request<wire::CyclesRequest>,
     ) -> Result<Response<wire::CyclesResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told =
-            told_with(unread, |it: &mut CyclesAnswer| &mut it.degraded, walk::cycles_response);
-        self.answer(request, walk::cycles_request, Engine::cycles, told).await
+        self.answer(request, walk::cycles_request, Engine::cycles, walk::cycles_response).await
     }
 
     async fn orphans(
         &self,
         request: Request<wire::OrphansRequest>,
     ) -> Result<Response<wire::OrphansResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told =
-            told_with(unread, |it: &mut ListAnswer| &mut it.degraded, walk::orphans_response);
-        self.answer(request, walk::orphans_request, Engine::orphans, told).await
+        self.answer(request, walk::orphans_request, Engine::orphans, walk::orphans_response).await
     }
 
     async fn unresolved(

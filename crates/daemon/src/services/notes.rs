@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use tonic::{Request, Response, Status};
-use weft_engine::{Engine, ListAnswer, ResolveRequest};
+use weft_engine::{Engine, ResolveRequest};
 use weft_indexer::{Write, Wrote};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
@@ -39,24 +39,22 @@ impl NoteService for Services {
         &self,
         request: Request<wire::ListNotesRequest>,
     ) -> Result<Response<wire::ListNotesResponse>, Status> {
-        let unread = self.files_unread_now(request.get_ref().when());
-        let told = |mut answer: ListAnswer| {
-            answer.degraded.extend(unread);
-            convert::notes::list_response(answer)
-        };
-        self.answer(request, convert::notes::list_request, Engine::list, told).await
+        let read = convert::notes::list_request;
+        self.answer(request, read, Engine::list, convert::notes::list_response).await
     }
 
     async fn resolve_link(
         &self,
         request: Request<wire::ResolveLinkRequest>,
     ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
-        let read = |request| {
-            let wire::ResolveLinkRequest { target, from, min_generation: _, as_of: _ } = request;
-            let from = from.map(|from| convert::named("from", from)).transpose()?;
-            Ok(ResolveRequest { target, from })
-        };
-        self.answer(request, read, Engine::resolve, convert::notes::resolve_response).await
+        let deadline = self.deadline(request.metadata());
+        let request = request.into_inner();
+        let when = request.when();
+        let wire::ResolveLinkRequest { target, from, min_generation: _, as_of: _ } = request;
+        let from = from.map(|from| convert::named("from", from)).transpose()?;
+        let asked = ResolveRequest { target, from };
+        let answer = self.compute_when(deadline, when, move |engine| engine.resolve(&asked));
+        Ok(Response::new(convert::notes::resolve_response(answer.await?)))
     }
 
     async fn put_note(

@@ -23,11 +23,8 @@ impl SearchService for Services {
         if asked.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
-        let unread = self.files_unread_now(when);
-        let mut answer =
-            self.compute_when(deadline, when, move |engine| engine.search(&asked)).await?;
-        answer.degraded.extend(unread);
-        Ok(Response::new(convert::search::search_response(answer)))
+        let answer = self.compute_told(deadline, when, move |engine| engine.search(&asked));
+        Ok(Response::new(convert::search::search_response(answer.await?)))
     }
 
     async fn why_not(
@@ -42,6 +39,7 @@ impl SearchService for Services {
         if asked.search.searches_by_meaning() {
             self.vectors_read(deadline, when).await?;
         }
+        let unread = self.files_unread_now(when);
         let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));
         let answer = answer.await.map_err(|status| status::within("search", status))?;
         let is_absent = match &answer {
@@ -58,7 +56,9 @@ impl SearchService for Services {
                 return Ok(Response::new(convert::why_not::not_indexed(file, generation)));
             }
         }
-        let answer = answer.map_err(|error| status::within("search", status::of_engine(&error)))?;
+        let mut answer =
+            answer.map_err(|error| status::within("search", status::of_engine(&error)))?;
+        answer.degraded.extend(unread);
         Ok(Response::new(convert::why_not::why_not_response(answer)))
     }
 

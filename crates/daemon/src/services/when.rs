@@ -4,7 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tonic::{Code, Request, Response, Status};
-use weft_engine::{Engine, EngineError};
+use weft_engine::context::{ContextAnswer, ContextSummary};
+use weft_engine::walk::{
+    CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
+};
+use weft_engine::{
+    Engine, EngineError, Export, ListAnswer, RelatedAnswer, SearchAnswer, SiblingsAnswer,
+};
 use weft_index::Vectors;
 use weft_model::Stop;
 use weft_proto::noteweft::v1 as wire;
@@ -43,9 +49,30 @@ timed! {
     TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 }
 
+/// An answer that says what it lacks.
+pub(super) trait Told {
+    /// What it lacks, a line each.
+    fn degraded(&mut self) -> &mut Vec<String>;
+}
+
+macro_rules! told {
+    ($($answer:ident $(: $part:ident)?),+ $(,)?) => {$(
+        impl Told for $answer {
+            fn degraded(&mut self) -> &mut Vec<String> {
+                &mut self.$($part.)?degraded
+            }
+        }
+    )+};
+}
+
+told! {
+    ContextAnswer: summary, ContextSummary, CyclesAnswer, Export, ListAnswer, NeighborsAnswer, PathAnswer,
+    RelatedAnswer, SearchAnswer, SiblingsAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
+}
+
 impl Services {
     /// Answers a question over the state it asks for: reads the request, computes the answer, writes it.
-    pub(super) async fn answer<R: Timed, Q: Send + 'static, A: Send + 'static, W>(
+    pub(super) async fn answer<R: Timed, Q: Send + 'static, A: Told + Send + 'static, W>(
         &self,
         request: Request<R>,
         read: impl FnOnce(R) -> Result<Q, Status>,
@@ -55,8 +82,22 @@ impl Services {
         let deadline = self.deadline(request.metadata());
         let when = request.get_ref().when();
         let asked = read(request.into_inner())?;
-        let answer = self.compute_when(deadline, when, move |engine| question(engine, &asked));
+        let answer = self.compute_told(deadline, when, move |engine| question(engine, &asked));
         Ok(Response::new(write(answer.await?)))
+    }
+
+    /// Computes an answer as [`compute_when`](Self::compute_when) does, and has it say which files are not read yet.
+    pub(super) async fn compute_told<A: Told + Send + 'static>(
+        &self,
+        deadline: Instant,
+        when: When,
+        question: impl FnOnce(&Engine) -> Result<A, EngineError> + Send + 'static,
+    ) -> Result<A, Status> {
+        // What is read while the question waits is told as unread, and not the other way round.
+        let unread = self.files_unread_now(when);
+        let mut answer = self.compute_when(deadline, when, question).await?;
+        answer.degraded().extend(unread);
+        Ok(answer)
     }
 
     /// Computes an answer over the state asked for, on a blocking thread as soon as a worker is free.
