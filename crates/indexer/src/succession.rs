@@ -1,12 +1,12 @@
 //! A change of model: the next one makes all vectors in the background, while those of the present one serve.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
-use weft_index::embedder::{EmbedError, Embedder, Role};
+use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::notes::{Change, NoteEntry, NoteTable};
 use weft_index::{Reader, Shelf, Snapshot, StoreError};
 use weft_model::{Chunk, Note, NoteId, NoteMap, TextHash};
@@ -16,7 +16,7 @@ use crate::board::Board;
 use crate::chunk::{ChunkLimits, chunks, embedded_texts};
 use crate::embed::{EmbeddingSettings, Models, Opener};
 use crate::status::NextModel;
-use crate::writer::{Event, RETRY};
+use crate::writer::{Embedded, Event, Place, RETRY, embed};
 
 /// How often a thread that waits looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -142,9 +142,6 @@ struct Work {
     is_over: Arc<Over>,
 }
 
-/// A text and the chunks that wait for its vector.
-type Waiting = (TextHash, String, Vec<(NoteId, usize)>);
-
 impl Work {
     /// The model with all vectors; nothing when it is over before.
     fn run(&self, mut open: Opener) -> Option<Successor> {
@@ -204,9 +201,10 @@ impl Work {
             })
             .collect();
         let mut n_left: usize = todo.iter().map(|(_, entry)| entry.chunks.len()).sum();
-        let mut waiting: Vec<Waiting> = Vec::new();
+        let (mut batch, mut waiting) = (Vec::new(), HashMap::<TextHash, Vec<Place>>::new());
+        let most = embedder.batch().max(1);
         for (id, entry) in &todo {
-            self.count(embedder, n_left + waiting.len());
+            self.count(embedder, n_left + batch.len());
             n_left -= entry.chunks.len();
             let (chunks, texts) = cut_anew(entry, embedder, &self.settings.chunks);
             let hashes: Vec<TextHash> = chunks.iter().map(|chunk| chunk.hash).collect();
@@ -221,56 +219,65 @@ impl Work {
                 shelf,
             )?;
             for at in at {
-                match waiting.iter_mut().find(|(hash, _, _)| *hash == hashes[at]) {
-                    Some((_, _, places)) => places.push((*id, at)),
-                    None => waiting.push((hashes[at], texts[at].clone(), vec![(*id, at)])),
+                let places = waiting.entry(hashes[at]).or_default();
+                if places.is_empty() {
+                    batch.push((hashes[at], texts[at].clone()));
                 }
+                places.push((*id, at));
             }
-            while waiting.len() >= embedder.batch().max(1) {
-                let batch: Vec<Waiting> = waiting.drain(..embedder.batch().max(1)).collect();
-                self.embed(embedder, &batch, shelf)?;
+            while batch.len() >= most {
+                let first = batch.drain(..most).collect();
+                self.embed(embedder, first, &mut waiting, shelf)?;
             }
             let other_chunks = other_chunks(entry, chunks);
             covered.insert(*id, Covered { version: entry.version, other_chunks });
         }
-        self.embed(embedder, &waiting, shelf)?;
+        self.embed(embedder, batch, &mut waiting, shelf)?;
         self.keep(embedder, Shelf::sync, shelf)?;
         self.count(embedder, 0);
         Some(!todo.is_empty())
     }
 
-    /// Asks until the vectors of a batch are there; a text that the model refuses goes without.
-    fn embed(&self, embedder: &dyn Embedder, batch: &[Waiting], shelf: &mut Shelf) -> Option<()> {
-        if batch.is_empty() {
-            return Some(());
-        }
-        let texts: Vec<&str> = batch.iter().map(|(_, text, _)| text.as_str()).collect();
-        loop {
+    /// Asks until the vectors of a batch are there, and gives them to the chunks that wait for them; a text that the model refuses goes without.
+    fn embed(
+        &self,
+        embedder: &dyn Embedder,
+        mut batch: Vec<(TextHash, String)>,
+        waiting: &mut HashMap<TextHash, Vec<Place>>,
+        shelf: &mut Shelf,
+    ) -> Option<()> {
+        while !batch.is_empty() {
             if *self.is_over.lock() {
                 return None;
             }
-            match embedder.embed(&texts, Role::Document) {
-                Ok(vectors) => {
-                    for ((hash, _, places), vector) in batch.iter().zip(&vectors) {
-                        self.keep(embedder, |shelf| shelf.fill(*hash, vector, places), shelf)?;
+            let (mut parts, mut later, mut trouble) = (Vec::new(), HashSet::new(), None);
+            embed(embedder, &batch, &mut parts);
+            for Embedded { texts, result } in parts {
+                match result {
+                    Ok(vectors) => {
+                        for (text, vector) in texts.iter().zip(&vectors) {
+                            let places = waiting.remove(text).unwrap_or_default();
+                            self.keep(embedder, |shelf| shelf.fill(*text, vector, &places), shelf)?;
+                        }
                     }
-                    return self.keep(embedder, Shelf::sync, shelf);
-                }
-                Err(error @ EmbedError::Unavailable { .. }) => {
-                    self.say(Some(embedder), Some(error.to_string()));
-                    self.rest(RETRY)?;
-                }
-                Err(error @ EmbedError::Failed { .. }) if batch.len() == 1 => {
-                    tracing::warn!(%error, "a passage goes without a vector");
-                    return Some(());
-                }
-                Err(EmbedError::Failed { .. }) => {
-                    let (front, back) = batch.split_at(batch.len() / 2);
-                    self.embed(embedder, front, shelf)?;
-                    return self.embed(embedder, back, shelf);
+                    Err(error @ EmbedError::Failed { .. }) => {
+                        tracing::warn!(%error, "a passage goes without a vector");
+                        waiting.retain(|text, _| !texts.contains(text));
+                    }
+                    Err(error @ EmbedError::Unavailable { .. }) => {
+                        later.extend(texts);
+                        trouble = Some(error.to_string());
+                    }
                 }
             }
+            self.keep(embedder, Shelf::sync, shelf)?;
+            batch.retain(|(text, _)| later.contains(text));
+            if trouble.is_some() {
+                self.say(Some(embedder), trouble);
+                self.rest(RETRY)?;
+            }
         }
+        Some(())
     }
 
     /// Changes the shelf, again and again where the disk has no room.

@@ -55,7 +55,7 @@ impl Drop for Bell {
 }
 
 /// A chunk of a note, by position.
-pub(super) type Place = (NoteId, usize);
+pub(crate) type Place = (NoteId, usize);
 
 /// Texts on their way to the model, and the chunks that wait for them.
 pub(super) struct Backlog {
@@ -317,7 +317,11 @@ pub(crate) struct Embedded {
 }
 
 /// Embeds a batch; where the model fails on it, its halves, so that one bad text costs no other its vector.
-fn embed(embedder: &dyn Embedder, batch: &[(TextHash, String)], parts: &mut Vec<Embedded>) {
+pub(crate) fn embed(
+    embedder: &dyn Embedder,
+    batch: &[(TextHash, String)],
+    parts: &mut Vec<Embedded>,
+) {
     let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
     let result = embedder.embed(&texts, Role::Document);
     if let Err(EmbedError::Failed { .. }) = &result

@@ -24,7 +24,7 @@ use weft_index::notes::{NoteTable, VaultId};
 use weft_index::vector::FrozenGraph;
 use weft_index::{Backup, Publisher, Reading, Store};
 
-use self::backlog::Embedded;
+pub(crate) use self::backlog::{Embedded, Place, embed};
 use self::look::Watched;
 use self::meaning::Meaning;
 use self::publish::{PUBLISH_EVERY, Written};
