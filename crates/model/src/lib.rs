@@ -15,6 +15,7 @@
 pub mod chunk;
 pub mod id;
 pub mod link;
+pub mod near;
 pub mod note;
 pub mod note_set;
 pub mod stop;

@@ -5,15 +5,9 @@ use std::collections::BTreeMap;
 use weft_graph::walk::{EdgeFilter, HIERARCHY_TYPE};
 use weft_graph::{KindId, NoteGraph};
 use weft_model::link::INLINE_TYPE;
-use weft_model::{Stop, Stopped, fold};
+use weft_model::{Stop, Stopped, fold, near};
 
 use crate::filter::NOTES_PER_CHECK;
-
-/// Types less alike than this (Jaro and Winkler, 0 to 1) are not offered.
-const LEAST_ALIKE: f64 = 0.75;
-
-/// Types that are offered at most.
-const NEAR: usize = 5;
 
 /// A line for each type that no link has and `inverse_names` does not hold: a slip of the hand rather than a question. `O(links)` where types are asked for.
 pub(super) fn unmet(
@@ -61,10 +55,8 @@ fn line(asked: &str, used: &[&str]) -> String {
     // Properties are written in one word as a rule.
     let plain = |kind: &str| fold(kind).replace([' ', '_'], "-");
     let wanted = plain(asked);
-    let scored = used.iter().map(|kind| (strsim::jaro_winkler(&plain(kind), &wanted), *kind));
-    let mut near: Vec<(f64, &str)> = scored.filter(|(alike, _)| *alike >= LEAST_ALIKE).collect();
-    near.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
-    let near: Vec<String> = near.iter().take(NEAR).map(|(_, kind)| format!("`{kind}`")).collect();
+    let near = near::offered(used.iter().map(|kind| (near::alike(&plain(kind), &wanted), *kind)));
+    let near: Vec<String> = near.into_iter().map(|kind| format!("`{kind}`")).collect();
     let near = match &*near {
         [] => String::new(),
         near => format!("; near it are {}", near.join(", ")),

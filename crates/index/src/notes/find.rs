@@ -4,14 +4,11 @@ use std::path::Path;
 
 use weft_model::id::without_markdown_extension;
 use weft_model::text::nfc;
-use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold};
+use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold, near};
 
 use super::names::last_segment;
 use super::resolve::{Fit, From, Resolution, Wanted};
 use super::{NoteTable, VaultId, VaultInfo};
-
-/// Names less alike than this (Jaro and Winkler, 0 to 1) are not offered.
-const LEAST_ALIKE: f64 = 0.75;
 
 /// How alike two names are of which one holds the other.
 const ALIKE_BY_PART: f64 = 0.9;
@@ -21,9 +18,6 @@ const LEAST_PART: usize = 4;
 
 /// Bytes of the longest name, case folded, that is looked at for what resembles it: more is no slip of the hand.
 const MAX_ALIKE_BYTES: usize = 512;
-
-/// Names that are offered at most.
-const NEAR_MATCHES: usize = 5;
 
 impl NoteTable {
     /// The note that a person means by `text`: what [`find_linked`](Self::find_linked) finds, else the note with this title.
@@ -152,7 +146,7 @@ impl NoteTable {
             }
             let is_part = name.contains(&wanted)
                 || wanted.contains(&name) && name.chars().count() >= LEAST_PART;
-            strsim::jaro_winkler(&name, &wanted).max(if is_part { ALIKE_BY_PART } else { 0.0 })
+            near::alike(&name, &wanted).max(if is_part { ALIKE_BY_PART } else { 0.0 })
         };
         let mut best = vec![0.0_f64; self.slots.len()];
         let mut meet = |id: NoteId, name: &str| {
@@ -167,9 +161,6 @@ impl NoteTable {
         }
         self.names.all().for_each(|(name, id)| meet(id, name));
         let scored = self.by_uri_after(None).map(|(uri, id)| (best[id.index()], uri));
-        let mut scored: Vec<(f64, &Uri)> =
-            scored.filter(|(best, _)| *best >= LEAST_ALIKE).collect();
-        scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
-        scored.into_iter().take(NEAR_MATCHES).map(|(_, uri)| uri.clone()).collect()
+        near::offered(scored).into_iter().cloned().collect()
     }
 }
