@@ -7,7 +7,7 @@ use weft_index::Snapshot;
 use weft_index::notes::{NoteTable, Resolution};
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
-use crate::page::Pages;
+use crate::page::{Pages, page_size};
 use crate::{Engine, EngineError, Filter, note_named, unknown};
 
 /// A note by its two names.
@@ -204,12 +204,6 @@ pub struct ResolveAnswer {
 /// Links of a note, of each kind, where the caller does not say.
 const LINKS: usize = 1000;
 
-/// Notes per page where the caller does not say.
-const PAGE_SIZE: usize = 100;
-
-/// Notes per page at most.
-const MAX_PAGE_SIZE: usize = 1000;
-
 /// What a note has at most that is soon told: bytes of its name; bytes of its file, and of each that links it; notes that link it, notes below it and above it; links in all of these files.
 ///
 /// To tell one takes some 10 µs as a rule, where to wake a thread for it and to be woken by that takes 70 (`weft bench --wire --mix get=1`).
@@ -262,19 +256,16 @@ impl Engine {
         let passing = self.passing(&snapshot, filter)?;
         let pages = Pages::of(&("notes", filter));
         let after = pages.after(page_token)?.map(Uri::new);
-        let mut page = snapshot
-            .notes
-            .by_uri_after(after.as_ref())
-            .filter(|(_, id)| passing.notes.contains(*id));
-        let notes: Vec<NoteSummary> =
-            page.by_ref().take(page_size).filter_map(|(_, id)| summary(&snapshot, id)).collect();
-        let next_page_token = match (page.next(), notes.last()) {
-            (Some(_), Some(last)) => pages.token(last.uri.as_str()),
-            _ => String::new(),
-        };
-        let total = passing.notes.len().unwrap_or(snapshot.notes.n_notes());
-        let degraded = passing.unmet(&snapshot, &self.stop)?.to_vec();
-        Ok(ListAnswer { notes, next_page_token, total, degraded, generation: snapshot.generation })
+        let left = snapshot.notes.by_uri_after(after.as_ref());
+        let left = left.filter(|(_, id)| passing.notes.contains(*id));
+        let (page, next_page_token) = pages.cut(left, page_size, |(uri, _)| uri.to_string());
+        Ok(ListAnswer {
+            notes: page.into_iter().filter_map(|(_, id)| summary(&snapshot, id)).collect(),
+            next_page_token,
+            total: passing.notes.len().unwrap_or(snapshot.notes.n_notes()),
+            degraded: passing.unmet(&snapshot, &self.stop)?.to_vec(),
+            generation: snapshot.generation,
+        })
     }
 
     /// What `[[target]]` would mean in a note. A target without a note is an answer, not an error.
@@ -300,15 +291,6 @@ impl Engine {
             generation: snapshot.generation,
         })
     }
-}
-
-/// Items of a page where `asked` are wanted; 0 says nothing of it.
-pub(crate) fn page_size(asked: usize) -> Result<usize, EngineError> {
-    if asked > MAX_PAGE_SIZE {
-        let reason = format!("{asked} is more than {MAX_PAGE_SIZE} a page");
-        return Err(EngineError::InvalidArgument { field: "page_size", reason });
-    }
-    Ok(if asked == 0 { PAGE_SIZE } else { asked })
 }
 
 pub(crate) fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {

@@ -1,11 +1,11 @@
 //! Lists that name no start: notes without connection, links without a note.
 
 use weft_graph::walk::{self, Direction};
-use weft_model::Uri;
+use weft_model::{NoteId, Uri};
 
 use super::UnresolvedLink;
 use crate::notes::{self, ListAnswer};
-use crate::page::{Pages, foreign};
+use crate::page::{self, Pages, foreign};
 use crate::{Engine, EngineError, Filter};
 
 /// Asks for a page of the notes that no link connects with another.
@@ -53,7 +53,7 @@ impl Engine {
     /// A page of the notes that no link connects with another, by uri.
     pub fn orphans(&self, request: &OrphansRequest) -> Result<ListAnswer, EngineError> {
         let OrphansRequest { direction, filter, page_size, page_token } = request;
-        let page_size = notes::page_size(*page_size)?;
+        let page_size = page::page_size(*page_size)?;
         let pages = Pages::of(&("orphans", direction, filter));
         let after = pages.after(page_token)?;
         let snapshot = self.snapshot();
@@ -61,19 +61,12 @@ impl Engine {
         let passing = self.passing(&snapshot, filter)?;
         let all = walk::orphans(graph, *direction, &passing.notes);
         self.stop.check()?;
-        let past =
-            all.partition_point(|id| after.is_some_and(|after| graph.uri(*id).as_str() <= after));
-        let page = &all[past..];
-        let last = page.get(page_size.wrapping_sub(1)).filter(|_| page.len() > page_size);
+        let uri = |id: &NoteId| graph.uri(*id).as_str();
+        let left = all.iter().skip_while(|id| after.is_some_and(|after| uri(id) <= after));
+        let (page, next_page_token) = pages.cut(left, page_size, |id| uri(id).to_owned());
         Ok(ListAnswer {
-            next_page_token: last
-                .map(|id| pages.token(graph.uri(*id).as_str()))
-                .unwrap_or_default(),
-            notes: page
-                .iter()
-                .take(page_size)
-                .filter_map(|id| notes::summary(&snapshot, *id))
-                .collect(),
+            notes: page.into_iter().filter_map(|id| notes::summary(&snapshot, *id)).collect(),
+            next_page_token,
             total: all.len(),
             degraded: passing.unmet(&snapshot, &self.stop)?.to_vec(),
             generation: snapshot.generation,
@@ -83,7 +76,7 @@ impl Engine {
     /// A page of the links that no note answers to, by target, then by the note that links.
     pub fn unresolved(&self, request: &UnresolvedRequest) -> Result<UnresolvedAnswer, EngineError> {
         let UnresolvedRequest { filter, page_size, page_token } = request;
-        let page_size = notes::page_size(*page_size)?;
+        let page_size = page::page_size(*page_size)?;
         let pages = Pages::of(&("unresolved", filter));
         let after = pages.after(page_token)?.map(link_of_token).transpose()?;
         let snapshot = self.snapshot();
@@ -91,30 +84,22 @@ impl Engine {
         let passing = self.passing(&snapshot, filter)?;
         let targets = walk::unresolved(graph, &passing.notes);
         self.stop.check()?;
-        let links: Vec<(&Uri, &Uri)> = targets
-            .iter()
-            .flat_map(|asked| {
-                asked.from.iter().map(|from| (graph.uri(asked.target), graph.uri(*from)))
-            })
-            .collect();
-        let past = links.partition_point(|(target, from)| {
+        let links = targets.iter().flat_map(|asked| {
+            asked.from.iter().map(|from| (graph.uri(asked.target), graph.uri(*from)))
+        });
+        let left = links.skip_while(|(target, from)| {
             after.is_some_and(|after| (target.as_str(), from.as_str()) <= after)
         });
-        let page = &links[past..];
-        let last = page.get(page_size.wrapping_sub(1)).filter(|_| page.len() > page_size);
+        let (page, next_page_token) =
+            pages.cut(left, page_size, |(target, from)| link_token(target, from));
+        let link = |(target, from): (&Uri, &Uri)| UnresolvedLink {
+            from: from.clone(),
+            target: target.clone(),
+        };
         Ok(UnresolvedAnswer {
-            next_page_token: last
-                .map(|(target, from)| pages.token(&link_token(target, from)))
-                .unwrap_or_default(),
-            unresolved: page
-                .iter()
-                .take(page_size)
-                .map(|(target, from)| UnresolvedLink {
-                    from: (*from).clone(),
-                    target: (*target).clone(),
-                })
-                .collect(),
-            total: links.len(),
+            unresolved: page.into_iter().map(link).collect(),
+            next_page_token,
+            total: targets.iter().map(|asked| asked.from.len()).sum(),
             n_targets: targets.len(),
             degraded: passing.unmet(&snapshot, &self.stop)?.to_vec(),
             generation: snapshot.generation,
