@@ -15,11 +15,46 @@ use weft_indexer::{IndexError, WriteError};
 
 use crate::access::Refusal;
 use crate::front::code_name;
+use crate::vaults::EarlierError;
 
 /// The domain of every `ErrorInfo`.
 const DOMAIN: &str = "noteweft";
 
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unanswered {
+    /// The engine gives none.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The state that it is asked of cannot be had.
+    #[error(transparent)]
+    State(#[from] IndexError),
+    /// Nor the one that this is compared with.
+    #[error(transparent)]
+    Earlier(#[from] EarlierError),
+    /// What it names may be in a file that is not read yet.
+    #[error("the files are not read yet")]
+    Unread,
+}
+
 /// Why a question has no answer, as the wire says it.
+pub(crate) fn of_question(error: &Unanswered) -> Status {
+    match error {
+        Unanswered::Engine(error) => of_engine(error),
+        Unanswered::State(error) | Unanswered::Earlier(EarlierError::Index(error)) => {
+            of_index(error)
+        }
+        Unanswered::Earlier(error @ EarlierError::Later { .. }) => {
+            invalid("from", &error.to_string())
+        }
+        Unanswered::Earlier(error @ EarlierError::None { .. }) => {
+            of(Code::FailedPrecondition, "NO_EARLIER_GENERATION", error.to_string())
+        }
+        Unanswered::Unread => opening(),
+    }
+}
+
+/// Why the engine gives no answer, as the wire says it.
 ///
 /// An unknown note's `ErrorInfo` carries the name and, as `near_1`, `near_2`, …, uris that resemble it, the nearest first.
 pub(crate) fn of_engine(error: &EngineError) -> Status {
@@ -296,14 +331,6 @@ pub(crate) fn recovering(wanted: u64) -> Status {
         "generation {wanted} is from before the last run ended suddenly, and the files were not all looked at since; ask again, and see `weft status` where that does not help"
     );
     of(Code::DeadlineExceeded, "DEADLINE", text)
-}
-
-/// There is nothing to compare a generation with.
-pub(crate) fn no_earlier(generation: u64) -> Status {
-    let text = format!(
-        "no generation before {generation} is stored; `store.keep_generations` says how many are kept"
-    );
-    of(Code::FailedPrecondition, "NO_EARLIER_GENERATION", text)
 }
 
 /// The daemon is about to stop.

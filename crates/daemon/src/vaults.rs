@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
-use tonic::Status;
 use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::Disk;
 use weft_index::Snapshot;
@@ -17,7 +16,6 @@ use weft_model::{Estimator, Tokens};
 
 use crate::config::{Config, Settings, TokenSettings, Vault};
 use crate::paths::Paths;
-use crate::status;
 
 /// Why vaults cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +42,30 @@ pub enum OpenError {
     #[error("tokens.{0}")]
     Estimator(EngineError),
     /// The index cannot be opened.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// Why there is no earlier state to compare one with.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EarlierError {
+    /// The one asked for is later.
+    #[error("generation {from} comes after {generation}")]
+    Later {
+        /// The generation asked for.
+        from: u64,
+        /// The one that it is compared with.
+        generation: u64,
+    },
+    /// None is stored.
+    #[error(
+        "no generation before {generation} is stored; `store.keep_generations` says how many are kept"
+    )]
+    None {
+        /// The one that it is compared with.
+        generation: u64,
+    },
+    /// It cannot be read back.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
@@ -172,15 +194,14 @@ impl Vaults {
         &self,
         from: Option<u64>,
         generation: u64,
-    ) -> Result<Arc<Snapshot>, Status> {
+    ) -> Result<Arc<Snapshot>, EarlierError> {
         if let Some(from) = from.filter(|from| *from > generation) {
-            let reason = format!("generation {from} comes after {generation}");
-            return Err(status::invalid("from", &reason));
+            return Err(EarlierError::Later { from, generation });
         }
         let stored = self.indexer.status().stored_generations;
         let last = stored.into_iter().rev().find(|stored| *stored < generation);
-        let from = from.or(last).ok_or_else(|| status::no_earlier(generation))?;
-        self.indexer.at(from).map_err(|error| status::of_index(&error))
+        let from = from.or(last).ok_or(EarlierError::None { generation })?;
+        Ok(self.indexer.at(from)?)
     }
 
     /// The newest generation, and each that follows.

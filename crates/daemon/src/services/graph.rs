@@ -61,10 +61,10 @@ impl GraphService for Services {
         let wire::DiffRequest { from, min_generation: _, as_of: _ } = request;
         let after = self.compute_when(deadline, when, |engine| Ok(engine.snapshot())).await?;
         let diff = self.compute(deadline, move |vaults, _| {
-            let before = vaults.earlier(from, after.generation);
-            Ok(before.map(|before| weft_engine::Diff::between(&before, &after)))
+            let before = vaults.earlier(from, after.generation)?;
+            Ok(weft_engine::Diff::between(&before, &after))
         });
-        let weft_engine::Diff { notes, links, from, generation } = diff.await??;
+        let weft_engine::Diff { notes, links, from, generation } = diff.await?;
         let notes = pieces(notes, |notes| wire::DiffResponse {
             notes: notes.into_iter().map(convert::graph::note_change).collect(),
             links: Vec::new(),

@@ -27,7 +27,7 @@ use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
 use self::when::When;
 use crate::config::ServerSettings;
-use crate::status;
+use crate::status::{self, Unanswered};
 use crate::vaults::Vaults;
 use weft_engine::EngineError;
 use weft_indexer::IndexStatus;
@@ -239,7 +239,7 @@ impl Services {
     async fn compute<T: Send + 'static>(
         &self,
         deadline: Instant,
-        question: impl FnOnce(&Vaults, &Stop) -> Result<T, EngineError> + Send + 'static,
+        question: impl FnOnce(&Vaults, &Stop) -> Result<T, Unanswered> + Send + 'static,
     ) -> Result<T, Status> {
         let vaults = self.vaults()?;
         let Inner { limits, places, workers, .. } = &*self.0;
@@ -253,13 +253,13 @@ impl Services {
         let stop = Stop::at(deadline);
         let _gone = CancelOnDrop(stop.clone());
         let answer = blocking(move || {
-            let answer = stop.check().map_err(EngineError::from);
+            let answer = stop.check().map_err(|stopped| EngineError::from(stopped).into());
             let answer = answer.and_then(|()| question(&vaults, &stop));
             drop((worker, place));
             answer
         });
         let answer = tokio::time::timeout_at(deadline.into(), answer).await.map_err(|_| late())?;
-        answer?.map_err(|error| status::of_engine(&error))
+        answer?.map_err(|error| status::of_question(&error))
     }
 }
 

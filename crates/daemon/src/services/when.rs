@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 use weft_engine::context::{ContextAnswer, ContextSummary};
 use weft_engine::walk::{
     CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
@@ -16,7 +16,7 @@ use weft_model::Stop;
 use weft_proto::noteweft::v1 as wire;
 
 use super::Services;
-use crate::status;
+use crate::status::{self, Unanswered};
 
 /// Which state answers a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,19 +117,18 @@ impl Services {
             (None, _) => {}
         }
         let is_first_look = self.files_unread()?.is_some();
-        let answer = self.compute(deadline, move |vaults, stop| match as_of {
-            None => question(&vaults.engine().until(stop.clone())).map(Ok),
-            Some(generation) => match vaults.engine_at(generation) {
-                Ok(engine) => question(&engine.until(stop.clone())).map(Ok),
-                Err(error) => Ok(Err(status::of_index(&error))),
-            },
+        let answer = self.compute(deadline, move |vaults, stop| {
+            let engine = match as_of {
+                None => vaults.engine().until(stop.clone()),
+                Some(generation) => vaults.engine_at(generation)?.until(stop.clone()),
+            };
+            question(&engine).map_err(|error| {
+                // A note whose file was not read yet is not missing.
+                let is_missing = matches!(error, EngineError::UnknownNote { .. });
+                if is_missing && is_first_look { Unanswered::Unread } else { error.into() }
+            })
         });
-        // A note whose file was not read yet is not missing.
-        let unread = |status: Status| {
-            let is_missing = status.code() == Code::NotFound;
-            if is_missing && is_first_look { status::opening() } else { status }
-        };
-        answer.await.map_err(unread)?
+        answer.await
     }
 
     /// Waits until the stored vectors are read back, as long as an answer can be in time: who waits for them on a worker keeps it from others.
