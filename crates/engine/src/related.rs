@@ -9,6 +9,7 @@ use weft_graph::doughnut::{
     Budget, Doughnut, DoughnutError, Options, Request, View, doughnut, render,
 };
 use weft_index::Snapshot;
+use weft_model::settings::Problems;
 use weft_model::{Stop, Tokens};
 
 use crate::resume::{ResumeToken, question};
@@ -32,6 +33,17 @@ pub struct RelatedSettings {
 impl Default for RelatedSettings {
     fn default() -> Self {
         Self { max_skips: Options::default().max_skips, held_generations: 4 }
+    }
+}
+
+impl RelatedSettings {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { max_skips: _, held_generations } = *self;
+        let mut problems = Problems::default();
+        problems.within("held_generations", held_generations, 0..=64);
+        problems
     }
 }
 

@@ -4,6 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use weft_gars::{Weights, classic};
 use weft_graph::centrality::Measure;
 use weft_graph::topics;
+use weft_model::settings::Problems;
+
+use crate::MAX_SNIPPETS;
 
 /// How questions are answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,9 +28,9 @@ pub struct EngineSettings {
     ///
     /// Bounds the work that a hub brings; answers name the hits and topics it cut.
     pub fanout: usize,
-    /// Snippets of one hit at most.
+    /// Snippets of one hit at most, 0 to [`MAX_SNIPPETS`].
     pub snippets: usize,
-    /// Characters of one snippet at most.
+    /// Characters of one snippet at most, 1 to 100,000.
     pub snippet_chars: usize,
     /// The profile `bridge`.
     pub bridge: BridgeSettings,
@@ -52,6 +55,42 @@ impl Default for EngineSettings {
             classic: ClassicSettings::default(),
             topics: TopicSettings::default(),
         }
+    }
+}
+
+impl EngineSettings {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self {
+            profile: _,
+            candidates_per_leg,
+            vector_share,
+            typos: _,
+            centrality: _,
+            fanout,
+            snippets,
+            snippet_chars,
+            bridge: BridgeSettings { weights: bridge, names: _, shared_words: _ },
+            classic,
+            topics,
+        } = self;
+        let mut problems = Problems::default();
+        problems.within("candidates_per_leg", *candidates_per_leg, 1..=10_000);
+        problems.within("vector_share", *vector_share, 0.0..=1.0);
+        problems.at_least("fanout", *fanout, 1);
+        problems.within("snippets", *snippets, 0..=MAX_SNIPPETS);
+        problems.within("snippet_chars", *snippet_chars, 1..=100_000);
+        problems.read("bridge.weights", bridge.shares());
+        problems.read("classic.weights", classic.weights.shares());
+        for (key, share) in [
+            ("classic.activation_floor", classic.activation_floor),
+            ("classic.expansion_floor", classic.expansion_floor),
+            ("topics.sibling_score", topics.sibling_score),
+        ] {
+            problems.within(key, share, 0.0..=1.0);
+        }
+        problems
     }
 }
 

@@ -5,6 +5,7 @@
 //! It asks nothing of the past: what counts is how many of the notes have no file now, so a restart comes to the same.
 
 use serde::{Deserialize, Serialize};
+use weft_model::settings::Problems;
 
 /// When missing notes are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,15 @@ impl Default for FuseOptions {
 }
 
 impl FuseOptions {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { max_share, min_notes: _ } = *self;
+        let mut problems = Problems::default();
+        problems.within("max_share", max_share, 0.0..=1.0);
+        problems
+    }
+
     /// Whether `n_missing` of `n_notes` are too many to go by themselves.
     pub(crate) fn holds(&self, n_missing: usize, n_notes: usize) -> bool {
         let Self { max_share, min_notes } = *self;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use serde::{Deserialize, Serialize};
+use weft_model::settings::Problems;
 
 use crate::status::WatchState;
 
@@ -17,11 +18,11 @@ pub struct WatchOptions {
     pub enabled: bool,
     /// By what.
     pub mode: WatchMode,
-    /// How long a burst of changes must be over before it is read, in milliseconds; after four times that it is read anyway.
+    /// How long a burst of changes must be over before it is read, in milliseconds, 0 to 60,000; after four times that it is read anyway.
     pub debounce_ms: u64,
-    /// How long to wait between two looks at all files where changes are not announced, in milliseconds; at least 100.
+    /// How long to wait between two looks at all files where changes are not announced, in milliseconds, 100 to 3,600,000.
     pub poll_ms: u64,
-    /// How long to wait between two looks at all files where changes are announced, in milliseconds; 0 for none.
+    /// How long to wait between two looks at all files where changes are announced, in milliseconds, 1,000 to 86,400,000; 0 for none.
     ///
     /// Nobody announces what comes with a disk that is mounted below the folder, nor what changes behind a link into a folder that is not watched.
     pub sweep_ms: u64,
@@ -40,6 +41,18 @@ impl Default for WatchOptions {
 }
 
 impl WatchOptions {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { enabled: _, mode: _, debounce_ms, poll_ms, sweep_ms } = *self;
+        let mut problems = Problems::default();
+        problems.within("debounce_ms", debounce_ms, 0..=60_000);
+        problems.within("poll_ms", poll_ms, 100..=3_600_000);
+        let sweeps = sweep_ms == 0 || (1_000..=86_400_000).contains(&sweep_ms);
+        problems.check(sweeps, "sweep_ms", "must be 0, for never, or 1000 to 86400000");
+        problems
+    }
+
     /// How long a burst of changes must be over.
     pub(crate) const fn debounce(&self) -> Duration {
         Duration::from_millis(self.debounce_ms)

@@ -18,6 +18,7 @@ pub mod link;
 pub mod near;
 pub mod note;
 pub mod note_set;
+pub mod settings;
 pub mod stop;
 pub mod text;
 pub mod tokens;

@@ -635,6 +635,19 @@ mod tests {
     }
 
     #[test]
+    fn an_estimator_is_one_of_those_that_are_set() {
+        let counted_by = |estimator, more: &[(&str, &str)]| {
+            load(None, &[], &[&[("tokens.estimator", estimator)], more].concat()).is_ok()
+        };
+        for known in ["chars", "bytes", "unit", "bundled"] {
+            assert!(counted_by(known, &[]), "{known}");
+        }
+        assert!(!counted_by("gpt", &[]) && !counted_by("none", &[("embedding.model", "none")]));
+        assert!(counted_by("gpt", &[("tokens.tokenizers", "{gpt = '/gpt.json'}")]));
+        assert!(counted_by("some-model", &[("embedding.model", "some-model")]));
+    }
+
+    #[test]
     fn all_problems_are_told_together() {
         let error = load(
             Some("[server]\nadress = 'x'\ntimeout_ms = 'soon'\naddress = '0.0.0.0:9338'\n[search]\nsnippet_chars = 0"),
@@ -642,6 +655,11 @@ mod tests {
             &[
                 ("keyword.heap_bytes_per_thread", "5000000000"),
                 ("scan.exclude", "['[']"),
+                ("server.max_connections", "9223372036854775807"),
+                ("server.max_streams", "2305843009213693952"),
+                ("server.max_waiting", "1152921504606846976"),
+                ("server.workers", "1152921504606846976"),
+                ("tokens.estimator", "gpt"),
                 ("vector.graph.degree", "100000"),
                 ("vector.graph.ef_construction", "0"),
                 ("vector.graph.m", "2"),
@@ -662,7 +680,12 @@ mod tests {
                 "search.snippet_chars",
                 "server.address",
                 "server.adress",
+                "server.max_connections",
+                "server.max_streams",
+                "server.max_waiting",
                 "server.timeout_ms",
+                "server.workers",
+                "tokens.estimator",
                 "vector.graph.degree",
                 "vector.graph.ef_construction",
                 "vector.graph.m"

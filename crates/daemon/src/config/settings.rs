@@ -6,16 +6,18 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use tracing_subscriber::EnvFilter;
 use weft_engine::context::ContextSettings;
-use weft_engine::{EngineSettings, Estimators, MAX_SNIPPETS, RelatedSettings, WalkSettings};
+use weft_engine::{EngineSettings, Estimators, RelatedSettings, WalkSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
-use weft_indexer::embed::{EmbeddingSettings, RemoteSettings};
+use weft_indexer::embed::{self, EmbeddingSettings};
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::{ScanOptions, check_globs};
 use weft_indexer::{FuseOptions, IndexSettings, WatchOptions};
+use weft_model::settings::Problems;
 use weft_model::text::nfc;
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
@@ -98,6 +100,9 @@ pub struct ServerSettings {
     pub shutdown_ms: u64,
 }
 
+/// Places of one kind at most: those of the workers and those of who waits for them fit into one semaphore.
+const MAX_PLACES: usize = Semaphore::MAX_PERMITS / 2;
+
 /// What gRPC's own servers are advised to allow at least.
 const MAX_CALLS: NonZeroU32 = NonZeroU32::new(200).expect("a literal that is not zero");
 
@@ -121,6 +126,37 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
+    /// What of it cannot be used.
+    fn problems(&self) -> Problems {
+        let Self {
+            address: _,
+            socket: _,
+            workers,
+            max_waiting,
+            max_streams,
+            timeout_ms,
+            max_request_bytes,
+            max_answer_bytes,
+            max_connections,
+            max_calls_per_connection: _,
+            keepalive_ms,
+            shutdown_ms,
+        } = self;
+        let mut problems = Problems::default();
+        problems.read("address", self.addresses());
+        problems.within("workers", workers.map_or(1, usize::from), 1..=MAX_PLACES);
+        problems.within("max_waiting", *max_waiting, 0..=MAX_PLACES);
+        problems.within("max_streams", *max_streams, 0..=MAX_PLACES);
+        problems.within("timeout_ms", *timeout_ms, 1..=3_600_000);
+        problems.within("max_request_bytes", *max_request_bytes, 1024..=1 << 30);
+        problems.within("max_answer_bytes", *max_answer_bytes, 1024..=1 << 30);
+        problems.within("max_connections", *max_connections, 1..=MAX_PLACES);
+        let keepalive = *keepalive_ms == 0 || (1000..=3_600_000).contains(keepalive_ms);
+        problems.check(keepalive, "keepalive_ms", "must be 0, or 1000 to 3600000");
+        problems.within("shutdown_ms", *shutdown_ms, 0..=600_000);
+        problems
+    }
+
     /// The addresses that `address` stands for, or what is wrong with it.
     pub fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
         let address = &self.address;
@@ -147,6 +183,20 @@ pub struct AccessSettings {
     pub open_health: bool,
     /// Requests that one caller may make in a second; without it as many as it likes.
     pub requests_per_second: Option<NonZeroU32>,
+}
+
+impl AccessSettings {
+    /// What of it cannot be used.
+    fn problems(&self) -> Problems {
+        let mut problems = Problems::default();
+        for AccessToken { name, right: _, file, env } in &self.tokens {
+            let named = !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic());
+            problems.check(named, "tokens", "each needs a `name` of visible ASCII characters");
+            let reason = format!("the token `{name}` needs either `file` or `env`");
+            problems.check(file.is_some() != env.is_some(), "tokens", reason);
+        }
+        problems
+    }
 }
 
 /// Where a token lies, and what it opens. The token itself never stands in the settings.
@@ -179,6 +229,22 @@ pub struct TlsSettings {
     pub client_right: CertificateRight,
 }
 
+impl TlsSettings {
+    /// What of it cannot be used.
+    fn problems(&self) -> Problems {
+        let Self { certificate, key, client_ca, client_right: _ } = self;
+        let mut problems = Problems::default();
+        let both = certificate.is_some() == key.is_some();
+        problems.check(both, "key", "certificate and key go together: set both or none");
+        problems.check(
+            client_ca.is_none() || certificate.is_some(),
+            "client_ca",
+            "clients show certificates over TLS alone: set tls.certificate and tls.key",
+        );
+        problems
+    }
+}
+
 /// Where the index lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -192,6 +258,16 @@ pub struct StoreSettings {
 impl Default for StoreSettings {
     fn default() -> Self {
         Self { path: None, keep_generations: IndexSettings::default().keep_generations }
+    }
+}
+
+impl StoreSettings {
+    /// What of it cannot be used.
+    fn problems(&self) -> Problems {
+        let Self { path: _, keep_generations } = self;
+        let mut problems = Problems::default();
+        problems.at_least("keep_generations", *keep_generations, 1);
+        problems
     }
 }
 
@@ -240,6 +316,23 @@ impl Default for TokenSettings {
     }
 }
 
+impl TokenSettings {
+    /// What of it cannot be used where `model` makes the vectors.
+    fn problems(&self, model: &str) -> Problems {
+        let Self { estimator, characters_per_token, tokenizers } = self;
+        let mut problems = Problems::default();
+        let is_above = characters_per_token.is_finite() && *characters_per_token > 0.0;
+        problems.check(is_above, "characters_per_token", "must be above 0");
+        let by_length = Estimators::default();
+        let model = Some(model).filter(|model| ![embed::BUNDLED, embed::NONE].contains(model));
+        let files = tokenizers.keys().map(String::as_str).chain(model);
+        let known: Vec<&str> = by_length.names().chain([embed::BUNDLED]).chain(files).collect();
+        let reason = format!("`{estimator}` is no estimator; there are {}", known.join(", "));
+        problems.check(known.contains(&&**estimator), "estimator", reason);
+        problems
+    }
+}
+
 /// What is written to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -268,6 +361,17 @@ impl Default for TraceSettings {
     }
 }
 
+impl TraceSettings {
+    /// What of it cannot be used.
+    fn problems(&self) -> Problems {
+        let Self { endpoint, share } = self;
+        let mut problems = Problems::default();
+        problems.read("endpoint", address(endpoint.as_ref(), "http://localhost:4317"));
+        problems.within("share", *share, 0.0..=1.0);
+        problems
+    }
+}
+
 /// How a line of the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -285,6 +389,17 @@ impl Default for LogSettings {
     }
 }
 
+impl LogSettings {
+    /// What of it cannot be used.
+    fn problems(&self) -> Problems {
+        let Self { filter, format: _, audit: _ } = self;
+        let mut problems = Problems::default();
+        let reason = |error| format!("`{filter}` holds a directive that is none: {error}");
+        problems.read("filter", EnvFilter::try_new(filter).map_err(reason));
+        problems
+    }
+}
+
 /// Why an address that others reach is not served to everyone.
 pub(crate) fn refusal_to_open(address: SocketAddr) -> String {
     format!(
@@ -292,12 +407,16 @@ pub(crate) fn refusal_to_open(address: SocketAddr) -> String {
     )
 }
 
-/// Whether `text` names a host to be asked over HTTP.
-fn is_url(text: &str) -> bool {
-    let url = text.parse::<http::Uri>().ok();
-    url.is_some_and(|url| {
-        matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
-    })
+/// Whether `text`, if there is any, names a host to be asked over HTTP; else what is wrong with it.
+fn address(text: Option<&String>, such: &str) -> Result<(), String> {
+    let is_url = |text: &String| {
+        let url = text.parse::<http::Uri>().ok();
+        url.is_some_and(|url| {
+            matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+        })
+    };
+    let wrong = text.filter(|text| !is_url(text));
+    wrong.map_or(Ok(()), |text| Err(format!("`{text}` is no address such as {such}")))
 }
 
 impl Settings {
@@ -315,8 +434,8 @@ impl Settings {
             tls,
             store,
             vaults,
-            watch: WatchOptions { enabled: _, mode: _, debounce_ms, poll_ms, sweep_ms },
-            fuse: FuseOptions { max_share, min_notes: _ },
+            watch,
+            fuse,
             scan: ScanOptions { include, exclude, max_file_bytes: _ },
             parse: _,
             chunks,
@@ -325,91 +444,48 @@ impl Settings {
             embedding,
             search,
             related,
-            walk: WalkSettings { max_nodes, max_edges: _, max_cycle_steps: _, inverse_names: _ },
+            walk,
             context,
             tokens,
-            log: LogSettings { filter, format: _, audit: _ },
-            trace: TraceSettings { endpoint, share },
+            log,
+            trace,
         } = self;
-        let mut problems = Vec::new();
-        let mut check = |holds: bool, key: &str, reason: &str| {
-            if !holds {
-                problems.push(Problem { key: key.to_owned(), reason: reason.to_owned() });
-            }
-        };
-        match server.addresses() {
-            Err(reason) => check(false, "server.address", &reason),
-            Ok(addresses) => {
-                let open = addresses.into_iter().find(|address| !address.ip().is_loopback());
-                if let Some(open) = open.filter(|_| !self.asks_for_credentials()) {
-                    check(false, "server.address", &refusal_to_open(open));
-                }
-            }
+        let mut problems = Problems::default();
+        for (key, section) in [
+            ("server", server.problems()),
+            ("access", access.problems()),
+            ("tls", tls.problems()),
+            ("store", store.problems()),
+            ("watch", watch.problems()),
+            ("fuse", fuse.problems()),
+            ("keyword", keyword.problems()),
+            ("vector", vector.problems()),
+            ("embedding.remote", embedding.remote.problems()),
+            ("search", search.problems()),
+            ("related", related.problems()),
+            ("walk", walk.problems()),
+            ("context", context.problems()),
+            ("tokens", tokens.problems(&embedding.model)),
+            ("log", log.problems()),
+            ("trace", trace.problems()),
+        ] {
+            problems.section(key, section);
         }
-        for token in &access.tokens {
-            let AccessToken { name, right: _, file, env } = token;
-            let named = !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic());
-            check(named, "access.tokens", "each needs a `name` of visible ASCII characters");
-            check(
-                file.is_some() != env.is_some(),
-                "access.tokens",
-                &format!("the token `{name}` needs either `file` or `env`"),
-            );
+        let addresses = server.addresses().into_iter().flatten();
+        let open = addresses.filter(|_| !self.asks_for_credentials());
+        if let Some(open) = open.into_iter().find(|address| !address.ip().is_loopback()) {
+            problems.check(false, "server.address", refusal_to_open(open));
         }
-        let TlsSettings { certificate, key, client_ca, client_right } = tls;
-        let opens = *client_right != CertificateRight::None || !access.tokens.is_empty();
-        check(
-            client_ca.is_none() || opens,
+        let opens = tls.client_right != CertificateRight::None || !access.tokens.is_empty();
+        problems.check(
+            tls.client_ca.is_none() || opens,
             "tls.client_right",
             "`none` asks for a token as well, and there is none: set access.tokens, or let certificates \"read\" or \"write\"",
         );
-        let both = certificate.is_some() == key.is_some();
-        check(both, "tls.key", "certificate and key go together: set both or none");
-        if let Err(error) = EnvFilter::try_new(filter) {
-            let reason = format!("`{filter}` holds a directive that is none: {error}");
-            check(false, "log.filter", &reason);
-        }
-        for (key, url, such) in [
-            ("trace.endpoint", endpoint, "http://localhost:4317"),
-            ("embedding.remote.url", &embedding.remote.url, "http://localhost:8080/v1"),
-        ] {
-            let wrong = url.as_ref().filter(|url| !is_url(url));
-            let reason = |url: &String| format!("`{url}` is no address such as {such}");
-            check(wrong.is_none(), key, &wrong.map_or_else(String::new, reason));
-        }
-        check((0.0..=1.0).contains(share), "trace.share", "must be 0 to 1");
-        let encrypted = client_ca.is_none() || certificate.is_some();
-        check(
-            encrypted,
-            "tls.client_ca",
-            "clients show certificates over TLS alone: set tls.certificate and tls.key",
-        );
-        let hour = 1..=3_600_000;
-        check(hour.contains(&server.timeout_ms), "server.timeout_ms", "must be 1 to 3600000");
-        check(server.max_connections >= 1, "server.max_connections", "must be at least 1");
-        let keepalive =
-            server.keepalive_ms == 0 || (1000..=3_600_000).contains(&server.keepalive_ms);
-        check(keepalive, "server.keepalive_ms", "must be 0, or 1000 to 3600000");
-        check(server.shutdown_ms <= 600_000, "server.shutdown_ms", "must be 0 to 600000");
-        let bytes = 1024..=1 << 30;
-        for (key, value) in [
-            ("server.max_request_bytes", server.max_request_bytes),
-            ("server.max_answer_bytes", server.max_answer_bytes),
-        ] {
-            check(bytes.contains(&value), key, "must be 1024 to 1073741824");
-        }
-        check(store.keep_generations >= 1, "store.keep_generations", "must be at least 1");
-        let poll = 100..=3_600_000;
-        check(poll.contains(poll_ms), "watch.poll_ms", "must be 100 to 3600000");
-        let sweep = 1_000..=86_400_000;
-        let reason = "must be 0, for never, or 1000 to 86400000";
-        check(*sweep_ms == 0 || sweep.contains(sweep_ms), "watch.sweep_ms", reason);
-        check(*debounce_ms <= 60_000, "watch.debounce_ms", "must be 0 to 60000");
-        for (key, globs) in [("scan.include", include), ("scan.exclude", exclude)] {
-            let wrong = check_globs(globs).err().map(|error| error.to_string());
-            check(wrong.is_none(), key, &wrong.unwrap_or_default());
-        }
-        check((0.0..=1.0).contains(max_share), "fuse.max_share", "must be 0 to 1");
+        let url = embedding.remote.url.as_ref();
+        problems.read("embedding.remote.url", address(url, "http://localhost:8080/v1"));
+        problems.read("scan.include", check_globs(include));
+        problems.read("scan.exclude", check_globs(exclude));
         let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
@@ -417,108 +493,18 @@ impl Settings {
                 "two vaults are named `{}`; give one another `name` under [[vaults]] in the settings",
                 pair[0]
             );
-            check(false, "vaults", &reason);
+            problems.check(false, "vaults", reason);
         }
         for name in names.iter().filter(|name| name.contains(':') || name.is_empty()) {
-            check(false, "vaults", &format!("`{name}` is no name: it is empty or holds a colon"));
+            let reason = format!("`{name}` is no name: it is empty or holds a colon");
+            problems.check(false, "vaults", reason);
         }
-        check(chunks.max_tokens >= 16, "chunks.max_tokens", "must be at least 16");
-        check(
+        problems.at_least("chunks.max_tokens", chunks.max_tokens, 16);
+        problems.check(
             chunks.overlap_tokens < chunks.max_tokens,
             "chunks.overlap_tokens",
             "must be less than chunks.max_tokens",
         );
-        check((1..=8).contains(&keyword.threads), "keyword.threads", "must be 1 to 8");
-        check(
-            (15_000_000..=4_000_000_000).contains(&keyword.heap_bytes_per_thread),
-            "keyword.heap_bytes_per_thread",
-            "must be 15000000 to 4000000000",
-        );
-        check(keyword.merge_factor >= 2, "keyword.merge_factor", "must be at least 2");
-        check(
-            keyword.max_deleted_share > 0.0 && keyword.max_deleted_share <= 1.0,
-            "keyword.max_deleted_share",
-            "must be above 0 and at most 1",
-        );
-        let scoring = &keyword.scoring;
-        check((0.0..=1.0).contains(&scoring.b), "keyword.scoring.b", "must be 0 to 1");
-        for (key, value) in [
-            ("k1", scoring.k1),
-            ("title", scoring.title),
-            ("aliases", scoring.aliases),
-            ("headings", scoring.headings),
-            ("tags", scoring.tags),
-        ] {
-            let key = format!("keyword.scoring.{key}");
-            check(value.is_finite() && value >= 0.0, &key, "must not be negative");
-        }
-        let RemoteSettings { timeout_ms, query_timeout_ms, dimension, shorten, .. } =
-            &embedding.remote;
-        check(hour.contains(timeout_ms), "embedding.remote.timeout_ms", "must be 1 to 3600000");
-        check(
-            (1..=60_000).contains(query_timeout_ms),
-            "embedding.remote.query_timeout_ms",
-            "must be 1 to 60000",
-        );
-        check(
-            dimension.is_some() || !shorten,
-            "embedding.remote.shorten",
-            "say to what: set embedding.remote.dimension",
-        );
-        check(vector.ef >= 1, "vector.ef", "must be at least 1");
-        check((4..=128).contains(&vector.graph.m), "vector.graph.m", "must be 4 to 128");
-        let degree = 8..=512;
-        check(degree.contains(&vector.graph.degree), "vector.graph.degree", "must be 8 to 512");
-        check(
-            (1..=10_000).contains(&vector.graph.ef_construction),
-            "vector.graph.ef_construction",
-            "must be 1 to 10000",
-        );
-        let leg = 1..=10_000;
-        check(
-            leg.contains(&search.candidates_per_leg),
-            "search.candidates_per_leg",
-            "must be 1 to 10000",
-        );
-        let share = search.vector_share;
-        check((0.0..=1.0).contains(&share), "search.vector_share", "must be 0 to 1");
-        check(search.fanout >= 1, "search.fanout", "must be at least 1");
-        for (key, weights) in [
-            ("search.bridge.weights", search.bridge.weights),
-            ("search.classic.weights", search.classic.weights),
-        ] {
-            if let Err(error) = weights.shares() {
-                check(false, key, &error.to_string());
-            }
-        }
-        for (key, share) in [
-            ("search.classic.activation_floor", search.classic.activation_floor),
-            ("search.classic.expansion_floor", search.classic.expansion_floor),
-            ("search.topics.sibling_score", search.topics.sibling_score),
-        ] {
-            check((0.0..=1.0).contains(&share), key, "must be 0 to 1");
-        }
-        check(
-            search.snippets <= MAX_SNIPPETS,
-            "search.snippets",
-            &format!("must be 0 to {MAX_SNIPPETS}"),
-        );
-        check(
-            (1..=100_000).contains(&search.snippet_chars),
-            "search.snippet_chars",
-            "must be 1 to 100000",
-        );
-        check(related.held_generations <= 64, "related.held_generations", "must be 0 to 64");
-        check(*max_nodes >= 1, "walk.max_nodes", "must be at least 1");
-        for (key, reason) in context.problems() {
-            check(false, &format!("context.{key}"), &reason);
-        }
-        let per_token = tokens.characters_per_token;
-        check(
-            per_token.is_finite() && per_token > 0.0,
-            "tokens.characters_per_token",
-            "must be above 0",
-        );
-        problems
+        problems.into_iter().map(|(key, reason)| Problem { key, reason }).collect()
     }
 }

@@ -10,6 +10,7 @@ use weft_accordion::{Decision, PackError, Packing, Request, Summary};
 use weft_index::Snapshot;
 use weft_index::keyword::plain_words;
 use weft_model::Tokens;
+use weft_model::settings::Problems;
 
 pub use messages::{
     ContextAnswer, ContextItem, ContextPiece, ContextRequest, ContextSummary, FocusSource,
@@ -49,23 +50,18 @@ impl Default for ContextSettings {
 }
 
 impl ContextSettings {
-    /// Each setting outside its range by its key, with what it must be.
+    /// What of it cannot be used.
     #[must_use]
-    pub fn problems(&self) -> Vec<(String, String)> {
+    pub fn problems(&self) -> Problems {
         let Self { budget: _, candidates, scores: StandIns { by_distance, named }, limits } = self;
-        let mut problems = Vec::new();
-        let mut check = |holds: bool, key: &str, range: &str| {
-            if !holds {
-                problems.push((key.to_owned(), format!("must be {range}")));
-            }
-        };
-        check((1..=MAX_LIMIT).contains(candidates), "candidates", "1 to 1000");
+        let mut problems = Problems::default();
+        problems.within("candidates", *candidates, 1..=MAX_LIMIT);
         let by_distance = by_distance.iter().all(|score| score.is_finite());
-        check(by_distance, "scores.by_distance", "four finite numbers");
-        check(named.is_finite(), "scores.named", "a finite number");
+        problems.check(by_distance, "scores.by_distance", "must be four finite numbers");
+        problems.check(named.is_finite(), "scores.named", "must be a finite number");
         for problem in limits.problems() {
             if let PackError::Setting { setting, expected, value: _ } = problem {
-                check(false, setting, expected);
+                problems.check(false, setting, format_args!("must be {expected}"));
             }
         }
         problems

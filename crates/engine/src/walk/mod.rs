@@ -15,6 +15,7 @@ pub use weft_graph::Degrees;
 use weft_graph::walk::{self, Ceiling, CycleLimits, EdgeRef, WalkError};
 pub use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, Limit, Limits};
 use weft_index::Snapshot;
+use weft_model::settings::Problems;
 use weft_model::{NoteBits, NoteId};
 
 pub use lists::{OrphansRequest, UnresolvedAnswer, UnresolvedRequest};
@@ -59,6 +60,17 @@ impl Default for WalkSettings {
             max_cycle_steps: CycleLimits::default().max_steps,
             inverse_names: inverse.map(|(kind, back)| (kind.to_owned(), back.to_owned())).into(),
         }
+    }
+}
+
+impl WalkSettings {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { max_nodes, max_edges: _, max_cycle_steps: _, inverse_names: _ } = self;
+        let mut problems = Problems::default();
+        problems.at_least("max_nodes", *max_nodes, 1);
+        problems
     }
 }
 

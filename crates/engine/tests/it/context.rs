@@ -8,6 +8,7 @@ use weft_engine::context::{
 use weft_engine::walk::{Direction, Follow, Limits as Reach, TreeRequest};
 use weft_engine::{EngineError, Filter, Profile, SearchMode, SearchRequest, Weights, Without};
 use weft_model::Chars;
+use weft_model::settings::Problems;
 
 use crate::Vault;
 
@@ -588,7 +589,7 @@ fn settings_out_of_range_are_all_named() {
     settings.limits.bands.full = 2.0;
     let keys: Vec<String> = settings.problems().into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, ["candidates", "scores.named", "limits.bands.full", "limits.block_chars"]);
-    assert_eq!(ContextSettings::default().problems(), []);
+    assert_eq!(ContextSettings::default().problems(), Problems::default());
 }
 
 #[test]

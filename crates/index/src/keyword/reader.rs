@@ -7,6 +7,7 @@ use tantivy::DocId;
 use tantivy::Searcher;
 use tantivy::postings::TermInfo;
 use weft_model::NoteId;
+use weft_model::settings::Problems;
 
 use super::doubt::Doubt;
 use super::error::{KeywordError, Place};
@@ -42,6 +43,24 @@ impl Default for Scoring {
 }
 
 impl Scoring {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { k1, b, title, aliases, headings, tags } = *self;
+        let mut problems = Problems::default();
+        problems.within("b", b, 0.0..=1.0);
+        for (key, value) in [
+            ("k1", k1),
+            ("title", title),
+            ("aliases", aliases),
+            ("headings", headings),
+            ("tags", tags),
+        ] {
+            problems.check(value.is_finite() && value >= 0.0, key, "must not be negative");
+        }
+        problems
+    }
+
     /// What an occurrence in each prominent place adds to the one it is in the text.
     pub(super) const fn extra(&self) -> [f64; 4] {
         [self.title - 1.0, self.aliases - 1.0, self.headings - 1.0, self.tags - 1.0]

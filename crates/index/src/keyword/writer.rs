@@ -11,6 +11,7 @@ use tantivy::indexer::NoMergePolicy;
 use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Term};
 use weft_model::NoteId;
 use weft_model::note_set::NoteBits;
+use weft_model::settings::Problems;
 
 use super::LanguageChoice;
 use super::compared::{Compared, files_of};
@@ -49,7 +50,7 @@ pub struct KeywordSettings {
     pub scoring: Scoring,
     /// Threads that write postings, 1 to 8.
     pub threads: usize,
-    /// Bytes of postings a writing thread gathers before it writes a segment; at least 15 MB.
+    /// Bytes of postings a writing thread gathers before it writes a segment; 15 MB to 4 GB.
     ///
     /// Source: measured by the library's authors; below, indexing slows down.
     pub heap_bytes_per_thread: usize,
@@ -69,6 +70,30 @@ impl Default for KeywordSettings {
             merge_factor: 4,
             max_deleted_share: 0.25,
         }
+    }
+}
+
+impl KeywordSettings {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self {
+            language: _,
+            scoring,
+            threads,
+            heap_bytes_per_thread,
+            merge_factor,
+            max_deleted_share,
+        } = *self;
+        let mut problems = Problems::default();
+        problems.section("scoring", scoring.problems());
+        problems.within("threads", threads, 1..=8);
+        let heap = 15_000_000..=4_000_000_000;
+        problems.within("heap_bytes_per_thread", heap_bytes_per_thread, heap);
+        problems.at_least("merge_factor", merge_factor, 2);
+        let is_share = max_deleted_share > 0.0 && max_deleted_share <= 1.0;
+        problems.check(is_share, "max_deleted_share", "must be above 0 and at most 1");
+        problems
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::hash_map::Entry;
 use hnsw_rs::anndists::dist::distances::Distance;
 use hnsw_rs::hnsw::Hnsw;
 use serde::{Deserialize, Serialize};
+use weft_model::settings::Problems;
 
 use super::file::to_u32;
 use super::graph::FrozenGraph;
@@ -24,9 +25,9 @@ use super::walk::{self, Batch};
 pub struct GraphParams {
     /// Links that insertion keeps per row and upper layer, twice as many in the lowest; 4 to 128.
     pub m: usize,
-    /// Rows that insertion keeps in sight.
+    /// Rows that insertion keeps in sight; 1 to 10,000.
     pub ef_construction: usize,
-    /// Links per row of the frozen graph; at least 8.
+    /// Links per row of the frozen graph; 8 to 512.
     pub degree: usize,
     /// Whether to insert on all cores: faster, but two builds of the same rows differ.
     pub parallel: bool,
@@ -39,6 +40,17 @@ impl Default for GraphParams {
 }
 
 impl GraphParams {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { m, ef_construction, degree, parallel: _ } = *self;
+        let mut problems = Problems::default();
+        problems.within("m", m, 4..=128);
+        problems.within("ef_construction", ef_construction, 1..=10_000);
+        problems.within("degree", degree, MIN_DEGREE..=512);
+        problems
+    }
+
     /// Links per row of the frozen graph, at most.
     pub(super) fn links_per_row(&self) -> usize {
         self.degree.max(MIN_DEGREE)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use weft_model::settings::Problems;
 use weft_model::{NoteId, NoteSet};
 
 use super::block::{self, BLOCK_ROWS, Block, Coded, Codes, Plane, RowBits, positions};
@@ -41,7 +42,7 @@ pub struct VectorParams {
     pub exact_below: usize,
     /// Up to this many rows that pass a filter are scanned and the answer is exact.
     pub exact_filter: usize,
-    /// Rows that a walk through the graph keeps in sight, before deleted and filtered ones are allowed for: more finds more and takes longer.
+    /// Rows that a walk through the graph keeps in sight, at least 1, before deleted and filtered ones are allowed for: more finds more and takes longer.
     pub ef: usize,
     /// How the graph is built.
     pub graph: GraphParams,
@@ -50,6 +51,18 @@ pub struct VectorParams {
 impl Default for VectorParams {
     fn default() -> Self {
         Self { exact_below: 50_000, exact_filter: 10_000, ef: 128, graph: GraphParams::default() }
+    }
+}
+
+impl VectorParams {
+    /// What of it cannot be used.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { exact_below: _, exact_filter: _, ef, graph } = *self;
+        let mut problems = Problems::default();
+        problems.at_least("ef", ef, 1);
+        problems.section("graph", graph.problems());
+        problems
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weft_model::settings::Problems;
 
 /// Where an endpoint is, and how it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,13 +19,13 @@ pub struct RemoteSettings {
     pub key_file: Option<PathBuf>,
     /// Numbers of a vector; without it the endpoint is asked once.
     pub dimension: Option<NonZeroUsize>,
-    /// Whether the endpoint is asked for vectors of that dimension, shorter than its own.
+    /// Whether the endpoint is asked for vectors of that dimension, which must be set, shorter than its own.
     pub shorten: bool,
     /// Texts of one request at most.
     pub batch: NonZeroUsize,
-    /// How long a request with texts of notes may take, in milliseconds.
+    /// How long a request with texts of notes may take, in milliseconds, 1 to 3,600,000.
     pub timeout_ms: u64,
-    /// How long a query waits for its vector, in milliseconds.
+    /// How long a query waits for its vector, in milliseconds, 1 to 60,000.
     pub query_timeout_ms: u64,
     /// Times that a request is made before the endpoint is left alone for a while.
     pub attempts: NonZeroU32,
@@ -55,6 +56,20 @@ impl Default for RemoteSettings {
             tokens_per_minute: None,
             key: None,
         }
+    }
+}
+
+impl RemoteSettings {
+    /// What of it cannot be used, but for its address.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { timeout_ms, query_timeout_ms, dimension, shorten, .. } = self;
+        let mut problems = Problems::default();
+        problems.within("timeout_ms", *timeout_ms, 1..=3_600_000);
+        problems.within("query_timeout_ms", *query_timeout_ms, 1..=60_000);
+        let knows_length = dimension.is_some() || !shorten;
+        problems.check(knows_length, "shorten", "say to what: set embedding.remote.dimension");
+        problems
     }
 }
 
