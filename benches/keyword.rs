@@ -32,6 +32,7 @@ fn bodies(n_notes: usize) -> Vec<String> {
 fn indexed(bodies: &[String]) -> KeywordReader {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
+    let mut encoder = writer.encoder();
     for (at, body) in bodies.iter().enumerate() {
         let document = KeywordDocument {
             version: 1,
@@ -41,7 +42,7 @@ fn indexed(bodies: &[String]) -> KeywordReader {
             tags: Vec::new(),
             body,
         };
-        writer.upsert(note(at), &document).expect("memory takes everything");
+        writer.upsert(note(at), encoder.encode(&document)).expect("memory takes everything");
     }
     writer.commit(1).expect("memory takes everything")
 }

@@ -5,7 +5,7 @@
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{document, entry, file, notes, words};
 use weft_benches::{SIZES, sizes, word};
-use weft_index::keyword::{KeywordWriter, QueryOptions};
+use weft_index::keyword::{KeywordEncoder, KeywordWriter, QueryOptions};
 use weft_index::notes::Change;
 use weft_index::{Publisher, Snapshot};
 use weft_model::NoteSet;
@@ -18,6 +18,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
 /// A published vault and who writes it.
 struct Written {
     keyword: KeywordWriter,
+    encoder: KeywordEncoder,
     publisher: Publisher,
     random: Random,
     n_notes: usize,
@@ -30,7 +31,8 @@ impl Written {
         let keyword = words(&notes);
         let first =
             Snapshot { generation: 1, notes, keyword: keyword.reader().clone(), vectors: None };
-        Self { keyword, publisher: Publisher::new(first), random, n_notes }
+        let encoder = keyword.encoder();
+        Self { keyword, encoder, publisher: Publisher::new(first), random, n_notes }
     }
 
     /// Replaces some note by one with other words and links, `planted` among them, and publishes that.
@@ -43,7 +45,8 @@ impl Written {
         let (notes, delta) = before.notes.edited(&[change]);
         for note in delta.upserted {
             let entry = notes.entry(note).expect("it was put there");
-            self.keyword.upsert(note, &document(entry)).expect("memory takes everything");
+            let words = self.encoder.encode(&document(entry));
+            self.keyword.upsert(note, words).expect("memory takes everything");
         }
         let keyword = self.keyword.commit(generation).expect("memory takes everything");
         self.publisher.publish(Snapshot { generation, notes, keyword, vectors: None });

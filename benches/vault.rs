@@ -105,8 +105,9 @@ pub fn entry((path, text): (NotePath, String), version: u64) -> Arc<NoteEntry> {
 pub fn words(notes: &NoteTable) -> KeywordWriter {
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
+    let mut encoder = writer.encoder();
     for (note, entry) in notes.by_path() {
-        writer.upsert(note, &document(entry)).expect("memory takes everything");
+        writer.upsert(note, encoder.encode(&document(entry))).expect("memory takes everything");
     }
     writer.commit(1).expect("memory takes everything");
     writer

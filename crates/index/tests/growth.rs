@@ -51,7 +51,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Edits notes in turn, and gives the bytes held when all is in one segment.
 fn held_after(writer: &mut KeywordWriter, edits: std::ops::Range<u64>) -> usize {
-    let last = edits.end;
+    let (last, mut encoder) = (edits.end, writer.encoder());
     for edit in edits {
         let note = NoteId::new(u32::try_from(edit).expect("few edits") % NOTES);
         let body = if edit % 2 == 0 { "soft and green" } else { "hard and grey" };
@@ -63,7 +63,7 @@ fn held_after(writer: &mut KeywordWriter, edits: std::ops::Range<u64>) -> usize 
             tags: Vec::new(),
             body,
         };
-        writer.upsert(note, &document).expect("taken in");
+        writer.upsert(note, encoder.encode(&document)).expect("taken in");
         writer.commit(edit).expect("a reader");
     }
     drop(writer.compact(last).expect("a reader"));

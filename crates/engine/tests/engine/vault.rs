@@ -115,7 +115,7 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             tags: entry.note.tags.iter().map(String::as_str).collect(),
             body: &entry.body,
         };
-        words.upsert(note, &document).expect("memory takes everything");
+        words.upsert(note, words.encoder().encode(&document)).expect("memory takes everything");
     }
     let keyword = words.commit(1).expect("memory takes everything");
 

@@ -155,7 +155,7 @@ mod tests {
                 tags: Vec::new(),
                 body: "This note tells of bodies that go around the sun and of what they are.",
             };
-            writer.upsert(note, &document).unwrap();
+            writer.upsert(note, writer.encoder().encode(&document)).unwrap();
         }
         writer.commit(1).unwrap()
     }

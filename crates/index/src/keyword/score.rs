@@ -417,7 +417,7 @@ mod tests {
             let body = if note % 100 == 0 { "heath fern" } else { "fern" };
             let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
             let document = KeywordDocument { version: 1, title: "", aliases, headings, tags, body };
-            writer.upsert(NoteId::new(note), &document).unwrap();
+            writer.upsert(NoteId::new(note), writer.encoder().encode(&document)).unwrap();
         }
         let reader = writer.compact(1).unwrap();
         let query = reader.parse("fern heath", &QueryOptions::default()).unwrap();

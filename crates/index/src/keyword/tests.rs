@@ -25,7 +25,7 @@ fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
 /// Takes these notes in, from slot 0 on.
 fn take_in<'n>(writer: &mut KeywordWriter, notes: impl IntoIterator<Item = KeywordDocument<'n>>) {
     for (note, document) in (0..).map(NoteId::new).zip(notes) {
-        writer.upsert(note, &document).unwrap();
+        writer.upsert(note, writer.encoder().encode(&document)).unwrap();
     }
 }
 
@@ -359,7 +359,7 @@ fn an_index_reopens_as_it_was() {
     for (generation, (title, body)) in (1..).zip(notes) {
         let note = NoteId::new(u32::try_from(generation).unwrap());
         let text = KeywordDocument { version: generation * 10, ..document(title, body) };
-        writer.upsert(note, &text).unwrap();
+        writer.upsert(note, writer.encoder().encode(&text)).unwrap();
         writer.commit(generation).unwrap();
     }
     [3, 77].into_iter().for_each(|note| writer.delete(NoteId::new(note)).unwrap());
@@ -470,7 +470,9 @@ fn no_merge_outlives_its_writer() {
     let (mut writer, _) = KeywordWriter::open_or_create(&disk, folder.path(), settings).unwrap();
     for (note, generation) in (0..2).zip(1..) {
         gate.is_slow.store(note == 1, Ordering::SeqCst);
-        writer.upsert(NoteId::new(note), &document("Fern", "green")).unwrap();
+        writer
+            .upsert(NoteId::new(note), writer.encoder().encode(&document("Fern", "green")))
+            .unwrap();
         writer.commit(generation).unwrap();
     }
     let n_committed = gate.n_changes.load(Ordering::SeqCst);
@@ -619,7 +621,7 @@ proptest! {
         for step in &steps {
             match step {
                 Step::Upsert(note, title, body) => {
-                    writer.upsert(NoteId::new(*note), &document(title, body)).unwrap();
+                    writer.upsert(NoteId::new(*note), writer.encoder().encode(&document(title, body))).unwrap();
                     live.insert(*note, (title, body));
                 }
                 Step::Delete(note) => {
@@ -634,7 +636,7 @@ proptest! {
         let edited = writer.commit(8).unwrap();
         let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
         for (note, (title, body)) in &live {
-            writer.upsert(NoteId::new(*note), &document(title, body)).unwrap();
+            writer.upsert(NoteId::new(*note), writer.encoder().encode(&document(title, body))).unwrap();
         }
         let fresh = writer.commit(8).unwrap();
 
@@ -712,7 +714,7 @@ fn what_is_not_read_is_not_among_the_best() {
     take_in(&mut writer, notes);
     writer.commit(1).unwrap();
     for note in (0..6000).step_by(5).map(NoteId::new) {
-        writer.upsert(note, &document("Bark", "fern moss")).unwrap();
+        writer.upsert(note, writer.encoder().encode(&document("Bark", "fern moss"))).unwrap();
     }
     (0..500).for_each(|note| writer.delete(NoteId::new(note)).unwrap());
     let reader = writer.commit(2).unwrap();

@@ -22,7 +22,7 @@ use super::error::{KeywordError, Place};
 use super::merges::Merges;
 use super::queue::{Queue, QueuedNote};
 use super::reader::{KeywordReader, Scoring};
-use super::schema::{FORMAT, Fields, KeywordDocument, KeywordEncoder, schema, tokenizers};
+use super::schema::{FORMAT, Fields, KeywordEncoder, schema, tokenizers};
 use crate::disk::Disk;
 use crate::store::Held;
 
@@ -118,7 +118,6 @@ pub struct KeywordWriter {
     pending: NoteBits,
     /// Whether the last commit may hold more than the reader knows.
     reader_lags: bool,
-    encoder: KeywordEncoder,
     /// Held as long as the writer lives.
     lock: Option<DirectoryLock>,
 }
@@ -185,7 +184,6 @@ impl KeywordWriter {
             queue: Queue::default(),
             pending: NoteBits::default(),
             reader_lags: false,
-            encoder: KeywordEncoder::new(settings.language),
             lock: Some(lock),
         };
         Ok((writer, reader))
@@ -234,26 +232,13 @@ impl KeywordWriter {
         KeywordEncoder::new(self.settings.language)
     }
 
-    /// Takes a note in, in place of what its slot held.
+    /// Takes a note in that an [encoder](Self::encoder) made ready, in place of what its slot held.
     ///
     /// Nothing is visible before the next commit; later calls override earlier ones.
     /// After an error everything since the last commit is forgotten.
-    pub fn upsert(
-        &mut self,
-        note: NoteId,
-        document: &KeywordDocument<'_>,
-    ) -> Result<(), KeywordError> {
-        let encoded = self.encoder.encode(document);
-        self.upsert_encoded(note, encoded)
-    }
-
-    /// [`upsert`](Self::upsert) of a note that was made ready. `O(1)`: postings are written behind; waits where megabytes of notes are.
-    pub fn upsert_encoded(
-        &mut self,
-        note: NoteId,
-        encoded: EncodedNote,
-    ) -> Result<(), KeywordError> {
-        self.guarded(|writer| writer.change(note, Some(encoded)))
+    /// `O(1)`: postings are written behind; waits where megabytes of notes are.
+    pub fn upsert(&mut self, note: NoteId, words: EncodedNote) -> Result<(), KeywordError> {
+        self.guarded(|writer| writer.change(note, Some(words)))
     }
 
     /// Takes a note out; an unknown one is no error. Visible and forgotten like [`upsert`](Self::upsert).

@@ -7,7 +7,7 @@ use imbl::Vector;
 use serde::{Deserialize, Serialize};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::id::without_markdown_extension;
-use weft_model::{NoteId, NotePath, NoteSet, Uri};
+use weft_model::{NoteId, NotePath, Uri};
 
 use super::directory::{Directory, within};
 use super::hierarchy::FolderNotes;
@@ -70,12 +70,6 @@ impl NoteTable {
     #[must_use]
     pub fn vault(&self, id: VaultId) -> Option<&VaultInfo> {
         self.vaults.get(usize::from(id.0))?.as_deref()
-    }
-
-    /// The least number that no vault has: for the next one.
-    #[must_use]
-    pub fn next_vault(&self) -> VaultId {
-        (0..).map(VaultId).find(|id| self.vault(*id).is_none()).unwrap_or(VaultId(u16::MAX))
     }
 
     /// The graph of notes and placeholders.
@@ -168,16 +162,6 @@ impl NoteTable {
     #[must_use]
     pub fn title(&self, id: NoteId) -> &str {
         self.card(id).map_or_else(|| self.graph.uri(id).as_str(), |card| card.title)
-    }
-
-    /// The notes of these vaults; no restriction where none is named.
-    #[must_use]
-    pub fn in_vaults(&self, vaults: &[VaultId]) -> NoteSet {
-        if vaults.is_empty() {
-            return NoteSet::All;
-        }
-        let of_vault = |vault: &VaultId| self.by_path.below(&within(*vault, ""));
-        vaults.iter().flat_map(of_vault).map(|(_, id)| id).collect()
     }
 
     /// The path of the note in a slot.

@@ -28,7 +28,7 @@ fn put_note(
         tags: Vec::new(),
         body,
     };
-    writer.upsert(NoteId::new(id), &document)
+    writer.upsert(NoteId::new(id), writer.encoder().encode(&document))
 }
 
 /// An index of a few notes in one segment, with one of them deleted, so that there is a file of every kind.

@@ -176,7 +176,7 @@ impl Writer {
         let note = batch.edit.apply(change);
         // Words of notes that are made anew follow when every file was looked at.
         if let (Some(note), Some(words), None, None) = (note, words, &self.anew, &batch.failed) {
-            batch.failed = self.keyword.upsert_encoded(note, words).err();
+            batch.failed = self.keyword.upsert(note, words).err();
         }
         Ok(())
     }
@@ -696,7 +696,7 @@ pub(crate) fn reconcile(
     };
     let n_bytes = |id: &NoteId| notes.card(*id).map_or(0, |card| card.file.size);
     in_order(&missing, &mut encoders(keyword, Vec::new()), n_bytes, encode, |id, words| {
-        words.flatten().map_or(Ok(()), |words| keyword.upsert_encoded(*id, words))
+        words.flatten().map_or(Ok(()), |words| keyword.upsert(*id, words))
     })?;
     keyword.commit(generation)
 }
