@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use serde::Serialize;
+use tonic::{Response, Status};
 use weft_graph::walk::export::Format as GraphFormat;
 use weft_proto::noteweft::v1::{
     ConfirmRequest, DiffRequest, ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest,
@@ -14,6 +15,7 @@ use crate::cli::{Cli, Command, ConfigCommand, Format, Global, QUOTES};
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
+use crate::question::Question;
 use crate::reach::Credentials;
 use crate::{background, backup, bench, manual};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
@@ -21,59 +23,50 @@ use crate::{context, doctor, eval, export, print, related, serve, walk};
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, command } = cli;
-    if let Some(command) = &command {
-        printable(global.format, command)?;
-    }
-    match command {
-        None => write(&print::welcome()),
-        Some(Command::Serve { vaults, ask, socket, detach }) => {
-            serve::run(&global, &vaults, ask.as_deref(), socket, detach).await
-        }
-        Some(Command::Stop) => write(&background::stop(&global).await?),
-        Some(Command::Completions { shell, folder: None }) => write(&manual::completions(shell)),
-        Some(Command::Completions { shell, folder: Some(folder) }) => {
-            write(&manual::completions_into(shell, &folder)?)
-        }
-        Some(Command::Man { folder: None, markdown: true }) => write(&manual::markdown()),
-        Some(Command::Man { folder: None, markdown: false }) => write(&manual::page()?),
-        Some(Command::Man { folder: Some(folder), markdown: _ }) => write(&manual::pages(&folder)?),
-        Some(Command::Index { vaults }) => index(&global, vaults).await,
-        Some(Command::Context(args)) => context::run(&global, *args).await,
-        Some(Command::Restore { folder }) => write(&backup::take_back(&folder, &global)?),
-        Some(Command::Bench(args)) => write_as(global.format, &bench::run(&global, args).await?),
-        Some(Command::Doctor) => doctor::run(&global).await,
-        Some(Command::Mcp) => mcp(&global).await,
-        Some(Command::Config { command }) => show_config(&global, &command),
-        Some(Command::Write(command)) => {
-            let ready = command.ready()?;
-            let asker = Asker::open(&global).await?;
-            let answer = crate::write::ask(&asker, ready, &global).await;
-            asker.close().await;
-            answer.and_then(|text| write_as(global.format, &text))
-        }
-        Some(question) => {
-            let names_several = names_several(&question);
-            let asker = Asker::open(&global).await?;
-            let answer = ask(&asker, question, &global).await;
-            asker.close().await;
-            let answer = answer.map_err(|failure| {
-                if names_several && failure.is_missing() { failure.hint(QUOTES) } else { failure }
-            });
-            answer.and_then(|text| write_as(global.format, &text))
-        }
-    }
+    let Some(command) = command else { return write(&print::welcome()) };
+    printable(global.format, &command)?;
+    let names_several = names_several(&command);
+    done(command, &global).await.map_err(|failure| {
+        if names_several && failure.is_missing() { failure.hint(QUOTES) } else { failure }
+    })
 }
 
 /// Whether words that follow each other are names of several notes, or a name and something else.
-fn names_several(question: &Command) -> bool {
-    matches!(question, Command::WhyNot { .. })
-        || matches!(question, Command::Walk(walk) if walk.names_several())
+fn names_several(command: &Command) -> bool {
+    matches!(command, Command::WhyNot { .. })
+        || matches!(command, Command::Walk(walk) if walk.names_several())
 }
 
-/// Asks and gives the answer as text.
-async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String, Failure> {
-    let (hint, format) = (&asker.hint, global.format);
-    match question {
+/// Asks what the flags name and writes the answer to standard output.
+async fn ask(
+    global: &Global,
+    question: impl AsyncFnOnce(&Asker) -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let asker = Asker::open(global).await?;
+    let answer = question(&asker).await;
+    asker.close().await;
+    write_as(global.format, &answer?)
+}
+
+/// Asks one question and writes its answer to standard output.
+async fn question<Q: Question, A: Serialize>(
+    global: &Global,
+    request: Q,
+    call: impl AsyncFnOnce(&Asker, Q) -> Result<Response<A>, Status>,
+    lacks: fn(&A) -> &[String],
+    human: impl FnOnce(&A, &Hint) -> String,
+) -> Result<(), Failure> {
+    ask(global, async |asker| answered(asker, global, request, call, lacks, human).await).await
+}
+
+async fn done(command: Command, global: &Global) -> Result<(), Failure> {
+    let format = global.format;
+    match command {
+        Command::Serve { vaults, ask, socket, detach } => {
+            serve::run(global, &vaults, ask.as_deref(), socket, detach).await
+        }
+        Command::Stop => write(&background::stop(global).await?),
+        Command::Index { vaults } => index(global, vaults).await,
         Command::Search { query, limit, mode, explain, snippets, ranking, filter } => {
             let query = query.join(" ");
             let request = SearchRequest {
@@ -85,10 +78,14 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 snippets,
                 ..SearchRequest::from(ranking)
             };
-            let answer =
-                asker.search().search(asker.ready(request, global).await?).await?.into_inner();
-            render(format, &answer, |answer| print::search(&query, answer, hint))
+            let call = async |asker: &Asker, it| asker.search().search(it).await;
+            let human = |answer: &_, hint: &_| print::search(&query, answer, hint);
+            question(global, request, call, |_| &[], human).await
         }
+        Command::Related(args) => {
+            ask(global, async |asker| related::ask(asker, args, global).await).await
+        }
+        Command::Context(args) => context::run(global, *args).await,
         Command::WhyNot { note, query, limit, mode, ranking, filter } => {
             let search = SearchRequest {
                 query: query.join(" "),
@@ -98,18 +95,15 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 ..SearchRequest::from(ranking)
             };
             let request = WhyNotRequest { note, search: Some(search) };
-            let answer =
-                asker.search().why_not(asker.ready(request, global).await?).await?.into_inner();
-            render(format, &answer, |answer| print::why_not(answer, hint))
+            let call = async |asker: &Asker, it| asker.search().why_not(it).await;
+            question(global, request, call, |_| &[], print::why_not).await
         }
-        Command::Related(args) => related::ask(asker, args, global).await,
         Command::Get { note, max_links } => {
             let max_links = Some(max_links);
             let request =
                 GetNoteRequest { name: note.join(" "), max_links, ..GetNoteRequest::default() };
-            let answer =
-                asker.notes().get_note(asker.ready(request, global).await?).await?.into_inner();
-            render(format, &answer, |answer| print::note(answer, hint))
+            let call = async |asker: &Asker, it| asker.notes().get_note(it).await;
+            question(global, request, call, |_| &[], print::note).await
         }
         Command::List { limit, page_token, filter } => {
             let request = ListNotesRequest {
@@ -118,68 +112,95 @@ async fn ask(asker: &Asker, question: Command, global: &Global) -> Result<String
                 page_token,
                 ..ListNotesRequest::default()
             };
-            let answer =
-                asker.notes().list_notes(asker.ready(request, global).await?).await?.into_inner();
-            render(format, &answer, |answer| print::list(answer, hint))
+            let call = async |asker: &Asker, it| asker.notes().list_notes(it).await;
+            question(global, request, call, |it| &it.degraded, print::list).await
         }
         Command::Resolve { target, from } => {
             let target = target.join(" ");
             let request = ResolveLinkRequest { target, from, ..ResolveLinkRequest::default() };
-            let answer =
-                asker.notes().resolve_link(asker.ready(request, global).await?).await?.into_inner();
-            render(format, &answer, print::resolved)
+            let call = async |asker: &Asker, it| asker.notes().resolve_link(it).await;
+            question(global, request, call, |_| &[], |answer, _| print::resolved(answer)).await
         }
-        Command::Walk(command) => walk::ask(asker, *command, global).await,
+        Command::Walk(walk) => {
+            ask(global, async |asker| walk::ask(asker, *walk, global).await).await
+        }
+        Command::Write(command) => {
+            let ready = command.ready()?;
+            ask(global, async |asker| crate::write::ask(asker, ready, global).await).await
+        }
         Command::Status => {
-            let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
-            render(format, &answer, print::status)
+            ask(global, async |asker| {
+                let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
+                render(format, &answer, print::status)
+            })
+            .await
         }
         Command::Coverage { all } => {
-            render(format, &asker.coverage().await?, |answer| print::coverage(answer, all))
+            ask(global, async |asker| {
+                render(format, &asker.coverage().await?, |answer| print::coverage(answer, all))
+            })
+            .await
         }
         Command::Export { filter } => {
             let request = ExportRequest { filter: Some(filter.into()), ..ExportRequest::default() };
-            let answer = asker.export(asker.ready(request, global).await?).await?;
-            aside(&print::degraded(&answer.degraded));
-            match format {
-                Format::Human | Format::Json | Format::Records => json(&answer),
-                Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
-                Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
-            }
+            ask(global, async |asker| {
+                let answer = asker.export(asker.ready(request, global).await?).await?;
+                aside(&print::degraded(&answer.degraded));
+                match format {
+                    Format::Human | Format::Json | Format::Records => json(&answer),
+                    Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
+                    Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
+                }
+            })
+            .await
         }
         Command::Diff { from, all } => {
             let request = DiffRequest { from, ..DiffRequest::default() };
-            let answer = asker.diff(asker.ready(request, global).await?).await?;
-            render(format, &answer, |answer| print::diff(answer, all, hint))
+            ask(global, async |asker| {
+                let answer = asker.diff(asker.ready(request, global).await?).await?;
+                render(format, &answer, |answer| print::diff(answer, all, &asker.hint))
+            })
+            .await
         }
-        Command::Eval(args) => eval::ask(asker, args, format).await,
+        Command::Eval(args) => {
+            ask(global, async |asker| eval::ask(asker, args, format).await).await
+        }
+        Command::Bench(args) => write_as(format, &bench::run(global, args).await?),
         Command::Reindex { full, compact } => {
-            reindex(asker, ReindexRequest { full, compact }, format).await
+            let request = ReindexRequest { full, compact };
+            ask(global, async |asker| reindex(asker, request, format).await).await
         }
         Command::Flush => {
-            let answer = asker.admin().flush(FlushRequest {}).await?.into_inner();
-            render(format, &answer, |answer| {
-                format!("everything is in generation {}\n", answer.generation)
+            ask(global, async |asker| {
+                let answer = asker.admin().flush(FlushRequest {}).await?.into_inner();
+                render(format, &answer, |answer| {
+                    format!("everything is in generation {}\n", answer.generation)
+                })
             })
+            .await
         }
-        Command::Backup { folder } => backup::ask(asker, &folder, global).await,
+        Command::Backup { folder } => {
+            ask(global, async |asker| backup::ask(asker, &folder, global).await).await
+        }
+        Command::Restore { folder } => write(&backup::take_back(&folder, global)?),
         Command::Confirm { name } => {
-            let request = ConfirmRequest { vault: name };
-            let answer = asker.admin().confirm(request).await?.into_inner();
-            render(format, &answer, print::confirmed)
+            ask(global, async |asker| {
+                let request = ConfirmRequest { vault: name };
+                let answer = asker.admin().confirm(request).await?.into_inner();
+                render(format, &answer, print::confirmed)
+            })
+            .await
         }
-        Command::Serve { .. }
-        | Command::Restore { .. }
-        | Command::Index { .. }
-        | Command::Context(_)
-        | Command::Stop
-        | Command::Write(_)
-        | Command::Bench(_)
-        | Command::Doctor
-        | Command::Mcp
-        | Command::Config { .. }
-        | Command::Completions { .. }
-        | Command::Man { .. } => Err(Failure::other("this command asks no question")),
+        Command::Doctor => doctor::run(global).await,
+        Command::Mcp => mcp(global).await,
+        Command::Config { command } => show_config(global, &command),
+        Command::Completions { shell, folder: None } => write(&manual::completions(shell)),
+        Command::Completions { shell, folder: Some(folder) } => {
+            write(&manual::completions_into(shell, &folder)?)
+        }
+        Command::Man { folder: None, markdown: true } => write(&manual::markdown()),
+        Command::Man { folder: None, markdown: false } => write(&manual::page()?),
+        Command::Man { folder: Some(folder), markdown: _ } => write(&manual::pages(&folder)?),
     }
 }
 
@@ -289,6 +310,21 @@ pub(crate) fn render<T: Serialize>(
         Format::Human => Ok(human(answer)),
         Format::Json | Format::Records | Format::Graphml | Format::Dot => json(answer),
     }
+}
+
+/// Asks one question and gives its answer in the form asked for. What it `lacks` is said on standard error, where its text for people does not say it.
+pub(crate) async fn answered<Q: Question, A: Serialize>(
+    asker: &Asker,
+    global: &Global,
+    request: Q,
+    call: impl AsyncFnOnce(&Asker, Q) -> Result<Response<A>, Status>,
+    lacks: fn(&A) -> &[String],
+    human: impl FnOnce(&A, &Hint) -> String,
+) -> Result<String, Failure> {
+    let request = asker.ready(request, global).await?;
+    let answer = call(asker, request).await?.into_inner();
+    aside(&print::degraded(lacks(&answer)));
+    render(global.format, &answer, |answer| human(answer, &asker.hint))
 }
 
 /// Refuses a form in which the command's answer cannot be written.

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::asker::Asker;
 use crate::cli::{FilterArgs, Format, Global};
-use crate::commands::{aside, render};
+use crate::commands::{answered, aside, render};
 use crate::failure::Failure;
 use crate::print;
 use crate::records::{path_fields, path_records, tree_fields, tree_records};
@@ -385,9 +385,8 @@ pub(crate) async fn ask(
                 inverse_names,
                 ..NeighborsRequest::default()
             };
-            let answer = graph.neighbors(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
-            render(format, &answer, |answer| print::neighbors(answer, hint))
+            let call = async |asker: &Asker, it| asker.graph().neighbors(it).await;
+            answered(asker, global, request, call, |it| &it.degraded, print::neighbors).await
         }
         WalkCommand::Siblings { note, direction, limit, filter } => {
             let request = TopicSiblingsRequest {
@@ -397,10 +396,8 @@ pub(crate) async fn ask(
                 limit: Some(limit),
                 ..TopicSiblingsRequest::default()
             };
-            let answer =
-                graph.topic_siblings(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
-            render(format, &answer, |answer| print::siblings(answer, hint))
+            let call = async |asker: &Asker, it| asker.graph().topic_siblings(it).await;
+            answered(asker, global, request, call, |it| &it.degraded, print::siblings).await
         }
         WalkCommand::Subgraph { notes, max_nodes, max_edges, edges, filter } => {
             let request = SubgraphRequest {
@@ -411,9 +408,16 @@ pub(crate) async fn ask(
                 max_edges,
                 ..SubgraphRequest::default()
             };
-            let answer = graph.subgraph(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
-            render(format, &answer, print::subgraph)
+            let call = async |asker: &Asker, it| asker.graph().subgraph(it).await;
+            answered(
+                asker,
+                global,
+                request,
+                call,
+                |it| &it.degraded,
+                |answer, _| print::subgraph(answer),
+            )
+            .await
         }
         WalkCommand::Cycles { max_length, max_cycles, edges, filter } => {
             let request = CyclesRequest {
@@ -423,9 +427,16 @@ pub(crate) async fn ask(
                 max_cycles,
                 ..CyclesRequest::default()
             };
-            let answer = graph.cycles(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
-            render(format, &answer, print::cycles)
+            let call = async |asker: &Asker, it| asker.graph().cycles(it).await;
+            answered(
+                asker,
+                global,
+                request,
+                call,
+                |it| &it.degraded,
+                |answer, _| print::cycles(answer),
+            )
+            .await
         }
         WalkCommand::Orphans { direction, page: PageArgs { limit, page_token }, filter } => {
             let request = OrphansRequest {
@@ -435,9 +446,8 @@ pub(crate) async fn ask(
                 page_token,
                 ..OrphansRequest::default()
             };
-            let answer = graph.orphans(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
-            render(format, &answer, |answer| print::orphans(answer, hint))
+            let call = async |asker: &Asker, it| asker.graph().orphans(it).await;
+            answered(asker, global, request, call, |it| &it.degraded, print::orphans).await
         }
         WalkCommand::Unresolved { page: PageArgs { limit, page_token }, filter } => {
             let request = UnresolvedRequest {
@@ -446,9 +456,8 @@ pub(crate) async fn ask(
                 page_token,
                 ..UnresolvedRequest::default()
             };
-            let answer = graph.unresolved(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
-            render(format, &answer, |answer| print::unresolved(answer, hint))
+            let call = async |asker: &Asker, it| asker.graph().unresolved(it).await;
+            answered(asker, global, request, call, |it| &it.degraded, print::unresolved).await
         }
     }
 }

@@ -116,8 +116,8 @@ fn section(out: &mut String, heading: &str, mut lines: Vec<String>, n_cut: usize
 
 /// A page of notes.
 pub(crate) fn list(answer: &ListNotesResponse, hint: &Hint) -> String {
-    let ListNotesResponse { notes, next_page_token, total, generation: _, degraded } = answer;
-    super::degraded(degraded) + &page(notes, *total, next_page_token, hint)
+    let ListNotesResponse { notes, next_page_token, total, generation: _, degraded: _ } = answer;
+    page(notes, *total, next_page_token, hint)
 }
 
 /// Some notes of `total`, and how to see the next ones.
