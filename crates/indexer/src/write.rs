@@ -132,9 +132,9 @@ pub enum WriteError {
         /// Why not.
         source: std::io::Error,
     },
-    /// A note has moved, and links to it could not be changed yet. They are before the next move begins, or at the next start.
+    /// A note has moved, and links to it could not be changed yet. They are before the next move begins or at the next start, and as soon as there is room where the disk had none.
     #[error(
-        "`{from}` is `{to}` now, but the links in `{path}` could not be changed: {source}; that is done before the next move begins, or at the next start"
+        "`{from}` is `{to}` now, but the links in `{path}` could not be changed: {source}; that is done before the next move begins or at the next start, and as soon as there is room where the disk had none"
     )]
     HalfMoved {
         /// Where the note was.

@@ -169,6 +169,13 @@ impl Checkpoints {
         Ok(stored)
     }
 
+    /// Whether the files of `generation` are there. A question to the file system for each.
+    #[must_use]
+    pub fn is_there(&self, generation: u64) -> bool {
+        let folder = folder(&self.root, generation);
+        [MANIFEST, GRAPH, NOTES].iter().all(|file| folder.join(file).exists())
+    }
+
     /// Bytes of one checkpoint's files.
     #[must_use]
     pub fn bytes_of(&self, generation: u64) -> u64 {

@@ -83,9 +83,14 @@ impl Home {
         self.folder.join(self.number.to_string()).join(file)
     }
 
-    /// Whether somebody else touched the rows' file, or took it away.
+    /// Whether somebody else touched the rows' file, or took it or its log away.
     fn is_touched(&self) -> bool {
-        self.is_touched || self.facts != Facts::of(&self.path(ROWS_FILE))
+        self.is_touched || self.is_gone() || self.facts != Facts::of(&self.path(ROWS_FILE))
+    }
+
+    /// Whether the rows' file, or the log without which nobody reads it, was taken away.
+    fn is_gone(&self) -> bool {
+        [ROWS_FILE, LOG_FILE].iter().any(|file| !self.path(file).exists())
     }
 
     /// Whether the rows' file has lost bytes.
@@ -355,7 +360,7 @@ impl Shelf {
     /// Whether somebody took the file of the rows away, which are still held.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        self.home.as_ref().is_some_and(|home| !home.path(ROWS_FILE).exists())
+        self.home.as_ref().is_some_and(Home::is_gone)
     }
 
     /// Lets the rows go that another program changed since they were made, and tells how many; their chunks wait for a vector.

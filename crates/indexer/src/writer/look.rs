@@ -190,6 +190,7 @@ impl Writer {
         let is_due = |vault: &Watched| vault.poll_at.is_some_and(|due| due <= now);
         if self.vaults.iter().any(is_due) {
             self.tend_store();
+            self.tend_move();
         }
         for at in 0..self.vaults.len() {
             let mut area = self.vaults[at].take_due(now, self.settings.watch.debounce());

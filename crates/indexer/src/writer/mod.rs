@@ -109,6 +109,8 @@ pub(crate) struct Writer {
     store: Option<Store>,
     /// Whether the last error was the store's.
     store_failed: bool,
+    /// Whether a move is written down that is half done.
+    half_moved: bool,
     /// Whether the word index may be damaged, or hold what no snapshot does.
     words_in_doubt: bool,
     /// Notes that are being made anew in place of those that are published; changes are made to them.
@@ -162,6 +164,7 @@ impl Writer {
             encoder: None,
             keyword,
             store_failed: false,
+            half_moved: false,
             words_in_doubt: false,
             anew: None,
             meaning: None,
@@ -286,6 +289,7 @@ impl Writer {
     /// Begins to watch, and looks at every file.
     fn first_look(&mut self) {
         if let Err(error) = self.finish_move(false) {
+            self.half_moved = true;
             self.report(&error);
         }
         for at in 0..self.vaults.len() {

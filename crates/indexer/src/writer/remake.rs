@@ -44,6 +44,12 @@ impl Writer {
             // Another process writes there now.
             return self.note(Err(error.into()));
         }
+        let generation = self.written.generation;
+        let store = self.store.as_ref().filter(|_| generation > 0);
+        if store.is_some_and(|store| !store.checkpoints().is_there(generation)) {
+            // All that it said is still known.
+            self.written.lose();
+        }
         let notes = self.check_notes(false);
         let words = self.check_words(false);
         let vectors = self.check_vectors(false);

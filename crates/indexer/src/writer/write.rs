@@ -419,6 +419,8 @@ impl Writer {
         }
         let wrote = self.wrote(&to, &touched, false, links);
         let Some((path, source)) = trouble else { return wrote };
+        // Room may come by itself.
+        self.half_moved = NO_ROOM.contains(&source.kind());
         let [from, to] = [&from, &to].map(|spot| spot.path.to_string());
         Err(WriteError::HalfMoved { from, to, path, source })
     }
@@ -451,7 +453,23 @@ impl Writer {
             }
         }
         self.intend(None)?;
+        self.half_moved = false;
         Ok(changed)
+    }
+
+    /// Tries again to finish a move that an error left half done.
+    pub(super) fn tend_move(&mut self) {
+        if !self.half_moved {
+            return;
+        }
+        let before = self.last_error();
+        match self.finish_move(false) {
+            Ok(true) => {
+                let _ = self.rescan(Rescan::default());
+            }
+            Ok(false) => self.forget_error(before),
+            Err(error) => self.report(&error),
+        }
     }
 
     /// Finishes a move in the vault at `at`, or gives it up; says whether files may have changed.

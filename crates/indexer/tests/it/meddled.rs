@@ -333,7 +333,11 @@ fn what_another_program_does_to_the_store_is_noticed_though_nobody_asks_or_edits
         file.set_len(0).expect("cut");
     };
     // What is told of it; where all of it is still held, nothing is, and it is written anew.
-    let cases: [(&str, Damage, Option<&str>); 8] = [
+    let remove_one: Damage = |at| std::fs::remove_file(at).expect("taken away");
+    let cases: [(&str, Damage, Option<&str>); 11] = [
+        ("graph.rmp", remove_one, None),
+        ("manifest.rmp", remove_one, None),
+        ("rows.log", remove_one, None),
         (".idx", spoil_all, Some("the word index was built anew")),
         (".idx", remove, Some("the word index was built anew")),
         ("notes.col", spoil_all, Some("changed by another program")),

@@ -12,7 +12,7 @@ use weft_index::keyword::KeywordError;
 use weft_index::{Disk, Gate, Step};
 use weft_indexer::{
     Content, Expected, FuseOptions, IndexError, IndexSettings, Indexer, Rescan, VaultSettings,
-    Write, WriteError,
+    WatchOptions, Write, WriteError,
 };
 use weft_testkit::FailingDisk;
 
@@ -272,6 +272,30 @@ fn a_move_without_room_for_its_links_is_told_and_finished_with_the_next() {
     disk.1.store(false, Ordering::SeqCst);
     move_to("stone", "rock.md").expect("there is room again");
     assert_eq!(text(), "[[moor/peat]]");
+    indexer.stop();
+
+    // Nor need there be a next.
+    disk.1.store(true, Ordering::SeqCst);
+    let gate = Arc::clone(&disk) as Arc<dyn Gate>;
+    let watch = WatchOptions { poll_ms: 20, ..WatchOptions::default() };
+    let settings = IndexSettings { watch, disk: Disk::behind(gate), ..place.settings() };
+    let indexer = Indexer::open(settings, None, None).expect("an index");
+    settle(&indexer);
+    let (name, to, expected) = ("moor/peat".to_owned(), "moss.md".to_owned(), Expected::Anything);
+    let write = Write::Move { name, to, expected, rewrite_links: true };
+    indexer.write(write).expect_err("no room for the link");
+    let until = |holds: &dyn Fn() -> bool| {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !holds() {
+            assert!(Instant::now() < end, "{:?}", indexer.status());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until(&|| indexer.status().last_error.is_some_and(|error| error.contains("finish a move")));
+    disk.1.store(false, Ordering::SeqCst);
+    until(&|| text() == "[[moss]]" && indexer.status().last_error.is_none());
+    indexer.flush().expect("it is looked at");
+    assert_eq!(indexer.status().n_unresolved, 0);
 }
 
 #[test]
