@@ -11,6 +11,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::embedder::Embedder;
 use weft_model::{Chunk, Note, Span, TextHash};
 
+use crate::hash::hash_of;
 use crate::offsets::Offsets;
 use crate::plain::plain;
 
@@ -74,7 +75,8 @@ pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) 
     if chunks.is_empty() {
         chunks.push(Chunk { span: Span::new(0, 0), heading_path: Vec::new(), hash: TextHash(0) });
     }
-    let hashes = embedded_texts(note, &chunks).map(|text| hash(&text)).collect::<Vec<_>>();
+    let hashes =
+        embedded_texts(note, &chunks).map(|text| hash_of(text.as_bytes())).collect::<Vec<_>>();
     for (chunk, hash) in chunks.iter_mut().zip(hashes) {
         chunk.hash = hash;
     }
@@ -96,13 +98,6 @@ pub fn embedded_texts<'n>(
     chunks
         .iter()
         .map(move |chunk| text_of(note, &chunk.heading_path, &note.body[offsets.bytes(chunk.span)]))
-}
-
-/// The first 128 bits of BLAKE3.
-fn hash(text: &str) -> TextHash {
-    let digest = blake3::hash(text.as_bytes());
-    let (first, _) = digest.as_bytes().split_at(16);
-    TextHash(first.iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte)))
 }
 
 /// The text that the model sees for `markdown` below `heading_path` of `note`.
@@ -535,7 +530,7 @@ mod tests {
             let texts = embedded_texts(&note, &chunks).collect::<Vec<_>>();
             for (chunk, text) in chunks.iter().zip(&texts) {
                 prop_assert_eq!(text, &embedded_text(&note, chunk));
-                prop_assert_eq!(hash(text), chunk.hash);
+                prop_assert_eq!(hash_of(text.as_bytes()), chunk.hash);
                 // A long context line may cost a little more than its share of so small a window.
                 let context = words(text.lines().next().unwrap_or_default());
                 prop_assert!(words(text) <= max_tokens.max(context + max_tokens / MIN_ROOM_SHARE + 1), "{}", text);

@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use weft_model::TextHash;
 
 use crate::files::{self, Files, is_one_file};
 use crate::hash::hash_of;
@@ -97,7 +96,7 @@ impl Moving {
 
 /// The hash of some bytes, as it is written down.
 pub(crate) fn digits(bytes: &[u8]) -> String {
-    format!("{:?}", TextHash(hash_of(bytes)))
+    format!("{:?}", hash_of(bytes))
 }
 
 #[cfg(test)]

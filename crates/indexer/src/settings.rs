@@ -68,13 +68,16 @@ impl Default for IndexSettings {
     }
 }
 
+/// Grows where the same file is read otherwise than before.
+const READING: u32 = 1;
+
 impl IndexSettings {
     /// What entries are made with: another recipe means that files must be read again.
     pub(crate) fn recipe(&self, embedder: Option<&dyn Embedder>) -> u64 {
         let Self { parse, chunks, .. } = self;
         let model = embedder.map(|embedder| (embedder.identity(), embedder.window()));
         let version = env!("CARGO_PKG_VERSION");
-        digest_of(&[format!("{version}\0{parse:?}\0{chunks:?}\0{model:?}").as_bytes()])
+        digest_of(&[format!("{version}\0{READING}\0{parse:?}\0{chunks:?}\0{model:?}").as_bytes()])
     }
 }
 

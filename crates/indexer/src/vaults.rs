@@ -54,7 +54,7 @@ fn is_moved(notes: &NoteTable, vault: VaultId, root: &Path) -> bool {
     for (_, card) in sample {
         let bytes = scan::read(root, &root.join(card.path), card.file.size);
         n_seen += 1;
-        n_same += usize::from(bytes.is_ok_and(|bytes| hash_of(&bytes) == card.file.hash.0));
+        n_same += usize::from(bytes.is_ok_and(|bytes| hash_of(&bytes) == card.file.hash));
     }
     n_same > 0 && n_same * 2 >= n_seen
 }

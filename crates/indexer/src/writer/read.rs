@@ -63,7 +63,7 @@ impl FileReader<'_> {
             Ok(bytes) => bytes,
             Err(error) => return Read::absent(file, FileState::Failed, error.to_string()),
         };
-        let facts = FileFacts { hash: TextHash(hash_of(&bytes)), read_ns, ..file.facts };
+        let facts = FileFacts { hash: hash_of(&bytes), read_ns, ..file.facts };
         let known = self.notes.at(self.vault, &file.path);
         let hash = known.and_then(|id| self.notes.card(id)).map(|card| card.file.hash);
         if !self.full && hash == Some(facts.hash) {

@@ -543,7 +543,7 @@ impl Writer {
                 left.extend(prospect.losing(id));
                 continue;
             };
-            let hash = TextHash(hash_of(&bytes));
+            let hash = hash_of(&bytes);
             let links = match String::from_utf8(bytes) {
                 Ok(text) if hash == entry.file.hash => {
                     let fate = |at: usize, link: &Link| prospect.fate(id, at, link);
@@ -759,7 +759,7 @@ fn bytes_at(path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError>
 }
 
 fn check(path: &NotePath, bytes: Option<&[u8]>, expected: Expected) -> Result<(), WriteError> {
-    let actual = bytes.map(|bytes| TextHash(hash_of(bytes)));
+    let actual = bytes.map(|bytes| hash_of(bytes));
     match expected {
         Expected::Anything => Ok(()),
         Expected::Nothing if actual.is_none() => Ok(()),
