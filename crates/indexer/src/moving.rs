@@ -47,6 +47,17 @@ impl Edit {
     }
 }
 
+/// What is known of a move that was to be finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finished {
+    /// It is done.
+    Done,
+    /// It had not begun, or was taken back.
+    NotBegun,
+    /// Neither file is there: it may be that none of the vault is.
+    Nowhere,
+}
+
 impl Moving {
     /// The paths of all files that are concerned.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
@@ -56,41 +67,43 @@ impl Moving {
             .map(|path| &**path)
     }
 
-    /// Does what is left to do, where the move had begun, and says whether it had; `place` tells where a path really lies, if it may be written.
+    /// Does what is left to do, where the move had begun; `place` tells where a path really lies, if it may be written.
     ///
     /// Fails where something could not be done, or may not be any more; all else is.
     pub(crate) fn finish(
         &self,
         files: &Files,
         place: impl Fn(&str) -> Option<PathBuf>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Finished> {
         let (Some(from), Some(to)) = (place(&self.from), place(&self.to)) else {
             return Err(io::Error::other("what it moves is kept out now"));
         };
-        let has_moved = match (files::read(&from)?, files::read(&to)?) {
+        // One file may be seen by two paths, and have one name only.
+        let is_named_twice = || {
+            Ok::<bool, io::Error>(
+                is_one_file(&from, &to)? && from.canonicalize()? != to.canonicalize()?,
+            )
+        };
+        match (files::read(&from)?, files::read(&to)?) {
             // It was given its new name, and has its old one still.
-            (Some(_), Some(_)) if is_one_file(&from, &to)? => {
-                files.lose_name(&from, &to)?;
-                true
-            }
+            (Some(_), Some(_)) if is_named_twice()? => files.lose_name(&from, &to)?,
             // The new name was held for it, and is not its own yet.
             (Some(old), Some(new)) if new.is_empty() && digits(&old) == self.hash => {
                 files.take_place(&from, &to)?;
-                true
             }
-            (None, Some(_)) => true,
-            (Some(_) | None, _) => false,
-        };
+            (None, Some(_)) => {}
+            (Some(_), _) => return Ok(Finished::NotBegun),
+            (None, None) => return Ok(Finished::Nowhere),
+        }
         let mut trouble = None;
-        let edits = self.edits.iter().filter(|_| has_moved);
-        for edit in edits {
+        for edit in &self.edits {
             let done = match place(&edit.path) {
                 Some(file) => edit.apply(files, &file).map(drop),
                 None => Err(io::Error::other(format!("`{}` is kept out now", edit.path))),
             };
             trouble = done.err().or(trouble);
         }
-        trouble.map_or(Ok(has_moved), Err)
+        trouble.map_or(Ok(Finished::Done), Err)
     }
 }
 
@@ -118,6 +131,20 @@ mod tests {
             hash: digits(b"moss"),
             edits: vec![edit("c.md", b"[[a]]", "[[b]]"), edit("d.md", b"[[a]] too", "[[b]] too")],
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_has_one_name_keeps_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let files = Files::new(weft_index::Disk::default(), at);
+        let finish = || moving().finish(&files, |path| Some(at.join(path))).unwrap();
+        assert_eq!(finish(), Finished::Nowhere);
+        fs::write(at.join("a.md"), "moss").unwrap();
+        std::os::unix::fs::symlink("a.md", at.join("b.md")).unwrap();
+        assert_eq!(finish(), Finished::NotBegun);
+        assert_eq!(fs::read(at.join("a.md")).unwrap(), b"moss");
     }
 
     #[test]

@@ -139,6 +139,11 @@ impl Watched {
         self.retry_at = Some(Instant::now());
     }
 
+    /// Whether its files were looked at, and are not to be at once.
+    pub(super) const fn is_looked_at(&self) -> bool {
+        !self.is_new() && self.retry_at.is_none()
+    }
+
     /// Whether nobody has looked at it yet.
     pub(super) const fn is_new(&self) -> bool {
         self.identity.is_none()
@@ -260,13 +265,14 @@ impl Writer {
         self.board.lock().status.last_error.clone()
     }
 
-    /// Takes back what was reported `before`, once every vault could be looked at; what was reported since, as by the model, stays, and so does that nothing can be written down.
+    /// Takes back what was reported `before`, once every vault could be looked at; what was reported since, as by the model, stays, and so does that nothing can be written down, or a move finished.
     pub(super) fn forget_error(&mut self, before: Option<String>) {
         if self.vaults.iter().all(|vault| vault.retry_at.is_none()) {
             self.store_failed = self.written.trouble.is_some();
             let last = &mut self.board.lock().status.last_error;
             let since = last.take().filter(|last| Some(last) != before.as_ref());
-            *last = since.or_else(|| self.written.trouble.clone());
+            let lasting = || self.written.trouble.clone().or_else(|| self.half_moved.clone());
+            *last = since.or_else(lasting);
         }
     }
 

@@ -4,6 +4,7 @@
 //! It takes one [`Event`] at a time, so every cause of work is seen in one place; embedding, graphs over vectors and checkpoints are made on threads of their own, which tell of it by events.
 
 mod backlog;
+mod half_moved;
 mod look;
 mod meaning;
 mod missing;
@@ -109,8 +110,8 @@ pub(crate) struct Writer {
     store: Option<Store>,
     /// Whether the last error was the store's.
     store_failed: bool,
-    /// Whether a move is written down that is half done.
-    half_moved: bool,
+    /// What keeps a move half done that will be tried again.
+    half_moved: Option<String>,
     /// Whether the word index may be damaged, or hold what no snapshot does.
     words_in_doubt: bool,
     /// Notes that are being made anew in place of those that are published; changes are made to them.
@@ -164,7 +165,7 @@ impl Writer {
             encoder: None,
             keyword,
             store_failed: false,
-            half_moved: false,
+            half_moved: None,
             words_in_doubt: false,
             anew: None,
             meaning: None,
@@ -288,10 +289,7 @@ impl Writer {
 
     /// Begins to watch, and looks at every file.
     fn first_look(&mut self) {
-        if let Err(error) = self.finish_move(false) {
-            self.half_moved = true;
-            self.report(&error);
-        }
+        self.resume_move();
         for at in 0..self.vaults.len() {
             self.watch(at);
         }
@@ -339,6 +337,8 @@ impl Writer {
                 self.vaults[at].look_now();
             }
         }
+        // One may have waited for its vault, of which the look comes next.
+        self.resume_move();
         self.count();
         Ok(())
     }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, NoteTable, VaultId};
-use weft_index::{Store, StoreError};
 use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, segments, without_markdown_extension};
 use weft_model::text::folds_to;
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, TextHash, fold};
 
+use super::half_moved::NO_ROOM;
 use super::look::{How, Watched};
 use super::{Event, Writer};
+use crate::files::is_one_file;
 use crate::hash::hash_of;
 use crate::moving::{Edit, Moving, digits};
 use crate::parse::{Reading, body_start, logseq, read, unless_stopped};
@@ -25,17 +26,14 @@ use crate::{IndexError, Rescan, files};
 /// Files that are put before the index is brought in line with them, at most.
 const PUTS_TOGETHER: usize = 64;
 
-/// What a disk says that may have room again.
-const NO_ROOM: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
-
 /// A file of a vault, as a write needs it.
-struct Spot {
+pub(super) struct Spot {
     /// The vault's place among those that are looked after.
     at: usize,
     vault: VaultId,
     path: NotePath,
     /// Where it really lies.
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// As it is named, which may be a link.
     named: PathBuf,
 }
@@ -365,6 +363,10 @@ impl Writer {
         if from.path == to.path {
             return self.wrote(&to, &[], false, Vec::new());
         }
+        // By way of a link, or in another case: the file has one name only.
+        if is_one_file(&from.file, &to.file).unwrap_or(false) {
+            return Err(WriteError::Taken { path: to.path.to_string() });
+        }
         let (rewrites, left) = if rewrite_links {
             self.rewrites(&from, &to.path, &bytes)?
         } else {
@@ -419,97 +421,12 @@ impl Writer {
         }
         let wrote = self.wrote(&to, &touched, false, links);
         let Some((path, source)) = trouble else { return wrote };
-        // Room may come by itself.
-        self.half_moved = NO_ROOM.contains(&source.kind());
+        // Room may come by itself; what else it was waits for the next move, or the next start.
+        let may_end = NO_ROOM.contains(&source.kind());
         let [from, to] = [&from, &to].map(|spot| spot.path.to_string());
-        Err(WriteError::HalfMoved { from, to, path, source })
-    }
-
-    /// Writes down what is about to be done, or that it is done.
-    fn intend(&self, moving: Option<&Moving>) -> Result<(), IndexError> {
-        let Some(store) = &self.store else { return Ok(()) };
-        let bytes = moving.map(serde_json::to_vec).transpose().map_err(|error| {
-            let (path, reason) = (self.settings.store.clone(), error.to_string());
-            StoreError::Damaged { path, reason }
-        })?;
-        Ok(store.intend(bytes.as_deref())?)
-    }
-
-    /// Finishes the move that the last run, or an error, left half done, and says whether files may have changed.
-    ///
-    /// One that cannot be finished is given up, for it would stand before every later one; nothing is lost by that, and a person is told what to look at.
-    /// So is one of a vault that is not served, where another move is to begin; else it waits for its vault.
-    /// Fails where its vault cannot be read, or the disk has no room for it: that may change.
-    pub(super) fn finish_move(&mut self, another_begins: bool) -> Result<bool, IndexError> {
-        let intended = self.store.as_ref().map(Store::intended).transpose()?.flatten();
-        let moving = intended.and_then(|bytes| serde_json::from_slice::<Moving>(&bytes).ok());
-        let mut changed = false;
-        if let Some(moving) = moving {
-            let at = self.vaults.iter().position(|vault| vault.settings.name == moving.vault);
-            match at {
-                None if !another_begins => return Ok(false),
-                None => self.give_up(&moving, "its vault is not served"),
-                Some(at) => changed = self.finish_in(at, &moving)?,
-            }
-        }
-        self.intend(None)?;
-        self.half_moved = false;
-        Ok(changed)
-    }
-
-    /// Tries again to finish a move that an error left half done.
-    pub(super) fn tend_move(&mut self) {
-        if !self.half_moved {
-            return;
-        }
-        let before = self.last_error();
-        match self.finish_move(false) {
-            Ok(true) => {
-                let _ = self.rescan(Rescan::default());
-            }
-            Ok(false) => self.forget_error(before),
-            Err(error) => self.report(&error),
-        }
-    }
-
-    /// Finishes a move in the vault at `at`, or gives it up; says whether files may have changed.
-    fn finish_in(&self, at: usize, moving: &Moving) -> Result<bool, IndexError> {
-        let mut places = BTreeMap::new();
-        for path in moving.paths() {
-            let file = match self.spot(at, "path", path) {
-                Ok(spot) => Some(spot.file),
-                Err(WriteError::Index(away)) => return Err(away),
-                Err(_) => None,
-            };
-            places.insert(path, file);
-        }
-        let place = |path: &str| places.get(path).cloned().flatten();
-        match moving.finish(&self.files, place) {
-            Ok(is_finished) => {
-                if is_finished {
-                    let Moving { from, to, .. } = moving;
-                    tracing::info!(from, to, "a move that was left half done is finished");
-                }
-                Ok(is_finished)
-            }
-            Err(source) if NO_ROOM.contains(&source.kind()) => {
-                let (action, path) = ("finish a move in", self.vaults[at].root.clone());
-                Err(StoreError::Io { action, path, source }.into())
-            }
-            Err(error) => {
-                self.give_up(moving, &error.to_string());
-                Ok(true)
-            }
-        }
-    }
-
-    /// Tells a person of a move that stays half done.
-    fn give_up(&self, moving: &Moving, reason: &str) {
-        let Moving { vault, from, to, .. } = moving;
-        tracing::warn!(vault, from, to, reason, "a move that was left half done is given up");
-        self.board.notice(format!(
-            "the move of `{from}` to `{to}` in the vault `{vault}` was left half done and cannot be finished ({reason}): see under which name the note is, and which links still lead to the other"
-        ));
+        let error = WriteError::HalfMoved { from, to, path, source };
+        self.half_moved = may_end.then(|| error.to_string());
+        Err(error)
     }
 
     /// The files whose links must change so that each means what it meant, when the note moves; and those of which none can be changed.
@@ -659,7 +576,7 @@ impl Writer {
     }
 
     /// Fails where a vault has notes and the file of none: an empty folder lies where its disk is not mounted, and what is written there is lost to it.
-    fn is_there(&self, at: usize) -> Result<(), IndexError> {
+    pub(super) fn is_there(&self, at: usize) -> Result<(), IndexError> {
         let Watched { id, root, .. } = &self.vaults[at];
         let n_notes = self.publisher.newest().notes.tally(*id).n_notes;
         let n_missing = self.board.lock().missing.get(id).map_or(0, BTreeSet::len);
@@ -672,7 +589,12 @@ impl Writer {
         Err(IndexError::Vault { root: root.clone(), reason })
     }
 
-    fn spot(&self, at: usize, field: &'static str, path: &str) -> Result<Spot, WriteError> {
+    pub(super) fn spot(
+        &self,
+        at: usize,
+        field: &'static str,
+        path: &str,
+    ) -> Result<Spot, WriteError> {
         let vault = &self.vaults[at];
         let invalid = |reason| WriteError::Invalid { field, reason };
         let path = scan::note_path(path).map_err(invalid)?;

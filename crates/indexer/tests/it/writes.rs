@@ -554,3 +554,16 @@ fn pages_of_logseq_are_called_by_their_names_after_a_move() {
     move_to(&indexer, "2024-03-03", "journals/2024_03_04.md").expect("moved");
     assert_eq!(text("z.md"), "- [[Mar 4th, 2024]] [[2024-03-04]] [[2024_03_04]]\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_note_is_not_moved_onto_itself_by_way_of_a_link() {
+    let place = Place::new(&[("real/moss.md", b"soft"), ("fern.md", b"[[moss]]")]);
+    std::os::unix::fs::symlink("real", place.vault().join("link")).expect("a link");
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let error = move_to(&indexer, "real/moss", "link/moss.md").expect_err("it is the same");
+    assert!(matches!(error, WriteError::Taken { .. }), "{error}");
+    assert!(place.vault().join("real/moss.md").is_file());
+    assert!(!place.store().join("INTENDED").exists(), "nothing was begun");
+}
