@@ -51,7 +51,7 @@ impl Failure {
 
     pub(crate) fn unreachable(address: &str, reason: &str) -> Self {
         let failure = Self::new(UNREACHABLE, format!("no daemon answers at {address}: {reason}"));
-        if reason.contains("Expired") {
+        if reason.contains("certificate expired") {
             failure.hint("renew the daemon's certificate; where it was renewed, `kill -HUP` makes the daemon read it")
         } else if address.starts_with("https://") {
             failure.hint("where its certificate is of an authority of your own, name that with --tls-ca FILE; where it bears another name than the address, name that with --tls-name NAME")

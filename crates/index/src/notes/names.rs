@@ -98,7 +98,7 @@ fn abroad(vault: &str, text: &str) -> Vec<u8> {
 pub(super) fn asked(entry: &NoteEntry, target: &Target) -> impl Iterator<Item = Asked> {
     let vault = entry.vault;
     let (folder, name) = (entry.note.path.folder(), name_here(target));
-    let less = less(name).into_iter().flat_map(move |name| lookups(folder, name));
+    let less = less(name, target.syntax).into_iter().flat_map(move |name| lookups(folder, name));
     let here = lookups(folder, name).into_iter().chain(less);
     let abroad = split_vault(&target.name).into_iter().flat_map(|(vault, name)| {
         lookups("", name).into_iter().map(|key| Asked::Abroad(vault.to_owned(), key))
@@ -125,8 +125,13 @@ fn lookups(folder: &str, target: &str) -> SmallVec<[String; 3]> {
 }
 
 /// What `name` means where nothing answers to all of it: without a `#` at its end, at which a heading was to follow, or the time alone at its front, to the minute at least, by which notes are numbered (`202401021200 Title`).
-pub(super) fn less(name: &str) -> Option<&str> {
+///
+/// A Markdown link names a file, and nothing less.
+pub(super) fn less(name: &str, syntax: TargetSyntax) -> Option<&str> {
     const MINUTE: usize = "202401021200".len();
+    if syntax.is_markdown() {
+        return None;
+    }
     if let Some(bare) = name.strip_suffix('#') {
         return Some(bare.trim_end()).filter(|bare| !bare.is_empty());
     }

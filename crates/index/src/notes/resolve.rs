@@ -151,7 +151,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
     /// At every step an exact spelling wins, only then the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
     /// A Markdown link may mean a folder last: the note that stands for it.
-    /// Where nothing answers to a name that ends with `#`, or begins with a time to the minute, it is looked up without what is more.
+    /// Where nothing answers to a name that ends with `#`, or begins with a time to the minute, and is no path of a Markdown link, it is looked up without what is more.
     /// `./x` and `../x` are relative only.
     /// Cost: the notes that share the target's last segment; looking at them comes once for each name.
     pub(super) fn resolution(&mut self, target: &'n Target, from: &[From<'_>]) -> Resolution {
@@ -167,7 +167,7 @@ impl<'t, 'n> Resolver<'t, 'n> {
         let only_there = abroad.is_some() && target.syntax == TargetSyntax::WikilinkInVault;
         let here = || {
             let name = Some(name_here(target)).filter(|_| !only_there)?;
-            named(name, from).or_else(|| named(less(name)?, from))
+            named(name, from).or_else(|| named(less(name, target.syntax)?, from))
         };
         there.or_else(here).unwrap_or_default()
     }

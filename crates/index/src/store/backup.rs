@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -228,6 +228,7 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
     let copy = || {
         disk.remove_folder(&unfinished).map_err(StoreError::io("remove", &unfinished))?;
         disk.create_private_folder(&unfinished).map_err(StoreError::io("create", &unfinished))?;
+        let mut piece = vec![0; PIECE_BYTES];
         for Listed { path, n_bytes, crc32 } in &list.files {
             let (from, to) = (place(folder, path)?, place(&unfinished, path)?);
             let mut file = match File::open(&from) {
@@ -236,13 +237,17 @@ pub fn restore(folder: &Path, store: &Path) -> Result<Copied, StoreError> {
                 }
                 opened => opened.map_err(StoreError::io("read", &from))?,
             };
-            let mut write = || {
-                disk.create_folder(to.parent().unwrap_or(&unfinished))?;
-                let mut written = disk.outlet(&to)?;
-                io::copy(&mut file, &mut written)?;
-                written.finish()
-            };
-            let sum = write().map_err(StoreError::io("write", &to))?;
+            let written = disk.create_folder(to.parent().unwrap_or(&unfinished));
+            let written = written.and_then(|()| disk.outlet(&to));
+            let mut written = written.map_err(StoreError::io("write", &to))?;
+            loop {
+                let n_bytes = file.read(&mut piece).map_err(StoreError::io("read", &from))?;
+                if n_bytes == 0 {
+                    break;
+                }
+                written.write_all(&piece[..n_bytes]).map_err(StoreError::io("write", &to))?;
+            }
+            let sum = written.finish().map_err(StoreError::io("write", &to))?;
             if sum != (FileSum { n_bytes: *n_bytes, crc32: *crc32 }) {
                 return Err(damaged(&from, "its checksum differs"));
             }

@@ -306,6 +306,9 @@ fn what_a_name_says_more_counts_where_a_note_says_so_too() {
         let none = gone.edited(&[remove(less)]).0;
         assert_eq!(dump(&none), dump(&built([from()])), "{name}: both");
     }
+    let path = link(INLINE_TYPE, "C#", TargetSyntax::Markdown);
+    let path = built([Note { links: vec![path], ..note("q.md") }, note("C.md")]);
+    assert_eq!(meanings(&path, "q.md"), ["?C#"], "a file is called by all of its name");
     // A day is the name of many a note.
     let day =
         built([Note { links: vec![to("20240102 Tea")], ..note("q.md") }, note("20240102.md")]);

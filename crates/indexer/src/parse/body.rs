@@ -17,7 +17,7 @@ use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax, fold};
 
 use super::hidden::{self, Mark};
 use super::target::{self, Destination, Look};
-use super::{Dialect, dendron, masks};
+use super::{Dialect, masks};
 use crate::depth;
 use crate::offsets::Offsets;
 
@@ -53,9 +53,13 @@ pub(super) struct Body {
 pub(super) fn read(body: &str, dialect: Dialect) -> Body {
     let body = &*depth::bounded(body);
     let parser = Parser::new_ext(body, OPTIONS);
-    let defined = parser.reference_definitions().iter();
-    let definitions: Definitions =
-        defined.map(|(label, to)| (folded_label(label), to.dest.to_string())).collect();
+    let mut defined: Vec<_> = parser.reference_definitions().iter().collect();
+    defined.sort_unstable_by_key(|(_, to)| to.span.start);
+    let mut definitions = Definitions::new();
+    for (label, to) in defined {
+        // Of equal labels the first counts.
+        definitions.entry(folded_label(label)).or_insert_with(|| to.dest.to_string());
+    }
     let mut walk = Walk::new(body, dialect, &definitions);
     for (event, range) in parser.into_offset_iter() {
         walk.take(event, range);
@@ -464,15 +468,18 @@ impl<'b> Walk<'b> {
                     (false, false) => &destination,
                 };
                 let address = self.address_after(range.end);
-                match (address.or_else(|| self.defined(range)), self.dialect) {
-                    (Some(address), _) => (target::markdown(address)?, true),
-                    (None, Dialect::Dendron) => (dendron::destination(inner)?, false),
-                    (None, Dialect::Logseq) => (target::page(inner)?, false),
-                    (None, Dialect::Common) => (target::wikilink(inner)?, false),
+                match address.or_else(|| self.defined(range)) {
+                    Some(address) => (target::markdown(address)?, true),
+                    None => (self.dialect.wikilink(inner)?, false),
                 }
             }
             LinkType::Inline | LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
-                (target::markdown(&destination)?, true)
+                // `[text]([[page]])`
+                let inner = destination.strip_prefix("[[").and_then(|it| it.strip_suffix("]]"));
+                match inner {
+                    Some(inner) => (self.dialect.wikilink(inner)?, false),
+                    None => (target::markdown(&destination)?, true),
+                }
             }
             LinkType::ReferenceUnknown
             | LinkType::CollapsedUnknown
@@ -488,7 +495,7 @@ impl<'b> Walk<'b> {
             (false, Look::Uncertain) => TargetSyntax::WikilinkToFile,
             (false, Look::Note | Look::File) => TargetSyntax::Wikilink,
         };
-        let shown = is_path || kind != LinkType::WikiLink { has_pothole: false };
+        let shown = is_path || kind != (LinkType::WikiLink { has_pothole: false });
         let display = Some(one_line(&display)).filter(|text| shown && !text.is_empty());
         let link = Link { fragment, display, ..inline_link(Target { name, syntax }) };
         Some((link, look == Look::File))

@@ -7,7 +7,7 @@ const CODE_ELEMENTS: &[&str] = &["pre", "script", "style", "textarea", "code", "
 pub(super) fn admonitions(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
     for line in body.split_inclusive('\n') {
-        let rest = line.trim_start_matches(' ');
+        let rest = line.trim_start_matches([' ', '\t']);
         let length = ["!!!", "???", "==="].iter().find_map(|marker| marker_length(rest, marker));
         let length = length.unwrap_or_default();
         text.push_str(&line[..line.len() - rest.len()]);
@@ -25,34 +25,40 @@ fn marker_length(line: &str, marker: &str) -> Option<usize> {
 }
 
 /// Org blocks of Logseq that hold no prose.
-const ORG_CODE: &[&str] = &["src", "example", "export", "query", "comment"];
+const ORG_CODE: [&str; 5] = ["src", "example", "export", "query", "comment"];
 
-/// `body` with what stands in Org blocks of code (`#+BEGIN_SRC` to `#+END_SRC`) turned into dots; a block that nothing ends hides nothing.
+/// `body` with the ASCII that stands in Org blocks of code (`#+BEGIN_SRC` to `#+END_SRC`) turned into dots; a block that nothing ends hides nothing.
 pub(super) fn org_blocks(body: &str) -> String {
-    let mut text = String::with_capacity(body.len());
-    // Where the open block's lines begin, and what ends it.
-    let mut open: Option<(usize, String)> = None;
-    for line in body.split_inclusive('\n') {
-        let bare = line.trim().trim_start_matches("- ").to_ascii_lowercase();
-        match &open {
-            Some((start, end)) if bare == *end => {
-                let start = *start;
-                let dots = |byte: u8| if byte == b'\n' { '\n' } else { '.' };
-                let hidden: String = text[start..].bytes().map(dots).collect();
-                text.truncate(start);
-                text.push_str(&hidden);
-                open = None;
-            }
-            Some(_) => {}
-            None => {
-                let kind = bare.strip_prefix("#+begin_").and_then(|rest| rest.split(' ').next());
-                let kind = kind.filter(|kind| ORG_CODE.contains(kind));
-                open = kind.map(|kind| (text.len() + line.len(), format!("#+end_{kind}")));
-            }
+    let end_of = |line: &str| {
+        let kind = org_mark(line, "#+end_")?;
+        ORG_CODE.iter().position(|known| kind == *known)
+    };
+    let mut last_ends = [None; ORG_CODE.len()];
+    for (number, line) in body.lines().enumerate() {
+        if let Some(kind) = end_of(line) {
+            last_ends[kind] = Some(number);
         }
+    }
+    let mut text = String::with_capacity(body.len());
+    let mut open = None;
+    for (number, line) in body.split_inclusive('\n').enumerate() {
+        if open.is_some() && end_of(line) != open {
+            text.extend(line.chars().map(|c| if c.is_ascii() && c != '\n' { '.' } else { c }));
+            continue;
+        }
+        let begun = org_mark(line, "#+begin_").filter(|_| open.is_none());
+        let kind = begun.and_then(|kind| ORG_CODE.iter().position(|known| kind == *known));
+        open = kind.filter(|kind| last_ends[*kind] > Some(number));
         text.push_str(line);
     }
     text
+}
+
+/// The kind of block that a line begins or ends, in lower case.
+fn org_mark(line: &str, mark: &str) -> Option<String> {
+    let bare = line.trim().trim_start_matches("- ");
+    let kind = bare.get(mark.len()..).filter(|_| bare[..mark.len()].eq_ignore_ascii_case(mark))?;
+    Some(kind.split_whitespace().next().unwrap_or_default().to_ascii_lowercase())
 }
 
 /// Whether an indented block begins with a tab and a bullet: outliners indent so below a heading.
@@ -184,9 +190,9 @@ mod tests {
 
     #[test]
     fn code_of_org_becomes_dots() {
-        let body = "- #+BEGIN_SRC rust\n  [[é]]\n  #+END_SRC\n#+begin_quote\n[[b]]\n#+end_quote\n#+BEGIN_SRC\n[[c]]\n";
+        let body = "- #+BEGIN_SRC rust\n  [[é]]\n  #+END_SRC\n#+begin_quote\n[[b]]\n#+end_quote\n#+BEGIN_EXAMPLE\n[[c]]\n#+BEGIN_SRC\n[[d]]\n#+END_SRC\n[[e]] é\n";
         let masked = org_blocks(body);
-        assert_eq!(masked.len(), body.len());
-        assert_eq!(masked, body.replace("  [[é]]", "........"));
+        assert_eq!(masked, body.replace("  [[é]]", "....é..").replace("[[d]]", "....."));
+        assert_eq!(org_blocks("é#+end_src é"), "é#+end_src é");
     }
 }

@@ -47,6 +47,7 @@ use weft_model::text::nfc;
 use weft_model::{Diagnostic, Link, Note, NotePath, Value};
 
 use code::Code;
+use target::Destination;
 use yaml::{Entry, Scalar};
 
 /// The kinds of diagnostics.
@@ -140,6 +141,17 @@ pub(crate) enum Dialect {
     Dendron,
     /// A wikilink holds a page's whole name, and a tag leads to the page of that name, too.
     Logseq,
+}
+
+impl Dialect {
+    /// The destination of `[[written]]`, without its label.
+    pub(crate) fn wikilink(self, written: &str) -> Option<Destination> {
+        match self {
+            Self::Common => target::wikilink(written),
+            Self::Dendron => dendron::destination(written),
+            Self::Logseq => target::page(written),
+        }
+    }
 }
 
 impl ParseOptions {

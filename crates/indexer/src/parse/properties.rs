@@ -1,5 +1,6 @@
 //! Entries of the frontmatter to the fields of a note and its typed links.
 
+use weft_model::text::nfc;
 use weft_model::{Diagnostic, Link, LinkSource, Target, TargetSyntax, Value};
 
 use super::body;
@@ -61,17 +62,18 @@ pub(super) fn several(entries: &[Entry], keys: &[&str], dialect: Dialect) -> Vec
 
 /// The tags under `keys`: items of lists, single values split at commas and spaces, without `#`.
 pub(super) fn tags(entries: &[Entry], keys: &[&str], dialect: Dialect) -> Vec<String> {
-    let mut tags = Vec::new();
-    for value in keys.iter().filter_map(|key| value(entries, key)) {
-        let is_list = matches!(value, Value::List(_));
-        for text in value.items().iter().filter_map(Value::as_written) {
-            let whole = is_list || body::links_only(text, dialect).is_some();
-            let parts = text.split(|c: char| !whole && (c == ',' || c.is_whitespace()));
-            let parts = parts.map(|part| tag(part, dialect)).filter(|tag| !tag.is_empty());
-            tags.extend(parts.map(str::to_owned));
-        }
-    }
-    tags
+    let values = keys.iter().filter_map(|key| value(entries, key));
+    values.flat_map(|value| tags_in(value, dialect)).map(str::to_owned).collect()
+}
+
+/// The tags that a value says.
+fn tags_in(value: &Value, dialect: Dialect) -> impl Iterator<Item = &str> {
+    let is_list = matches!(value, Value::List(_));
+    value.items().iter().filter_map(Value::as_written).flat_map(move |text| {
+        let whole = is_list || body::links_only(text, dialect).is_some();
+        let parts = text.split(move |c: char| !whole && (c == ',' || c.is_whitespace()));
+        parts.map(move |part| tag(part, dialect)).filter(|tag| !tag.is_empty())
+    })
 }
 
 /// A tag as it is kept: what a link shows, without `#` and without `/` at the ends.
@@ -129,9 +131,15 @@ pub(super) fn links(
                 });
             }
         } else {
-            let tentative = says_place(key) || (dialect == Dialect::Logseq && is_one_of(key, TAGS));
+            let n_before = links.len();
             for item in value.items() {
-                property(key, item, tentative, dialect, &mut links);
+                property(key, item, says_place(key), dialect, &mut links);
+            }
+            if dialect == Dialect::Logseq && is_one_of(key, TAGS) {
+                let known: Vec<_> =
+                    links[n_before..].iter().map(|link| link.target.name.clone()).collect();
+                let tags = tags_in(value, dialect).map(nfc).filter(|tag| !known.contains(tag));
+                links.extend(tags.map(|name| typed_link(key, name, TargetSyntax::Tentative)));
             }
         }
     }
@@ -211,12 +219,16 @@ fn named(kind: &str, text: &str, syntax: TargetSyntax) -> Option<Link> {
         Plain::Name(found) => (found.name, found.fragment, syntax),
         Plain::Address(address) => (address, None, TargetSyntax::Tentative),
     };
-    Some(Link {
+    Some(Link { fragment, ..typed_link(kind, name, syntax) })
+}
+
+fn typed_link(kind: &str, name: String, syntax: TargetSyntax) -> Link {
+    Link {
         kind: kind.to_owned(),
         source: LinkSource::Typed,
         target: Target { name, syntax },
-        fragment,
+        fragment: None,
         display: None,
         span: None,
-    })
+    }
 }

@@ -111,10 +111,7 @@ pub(crate) fn page(inner: &str) -> Option<Destination> {
 /// Nothing for a place within the linking note, or an address.
 pub(crate) fn markdown(written: &str) -> Option<Destination> {
     let written = written.trim();
-    // Logseq: `[text]([[page]])` and `[text](((block)))`.
-    if let Some(inner) = written.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
-        return page(inner);
-    }
+    // `[text](((block)))` of Logseq.
     if has_scheme(written) || written.starts_with("//") || written.starts_with("((") {
         return None;
     }
@@ -140,10 +137,16 @@ pub(crate) fn plain(text: &str) -> Option<Plain> {
     (found.look == Look::Note).then_some(Plain::Name(found))
 }
 
+/// Where the `#` stands after which a name says a place in the note; at the end without one.
+pub(crate) fn fragment_start(written: &str) -> usize {
+    let hash = written.find('#').filter(|at| at + 1 < written.trim_end().len());
+    hash.unwrap_or(written.len())
+}
+
 /// What a name and the fragment after it name. A name may end with `#`, as in `C#`.
 fn named(written: &str) -> Option<Destination> {
-    let place = written.split_once('#').filter(|(_, fragment)| !fragment.is_empty());
-    let (name, fragment) = place.unwrap_or((written, ""));
+    let (name, fragment) = written.split_at(fragment_start(written));
+    let fragment = fragment.strip_prefix('#').unwrap_or_default();
     let found = located(name, fragment, as_written, is_text)?;
     (!is_walk(&found.name) && found.name != "#").then_some(found)
 }
@@ -354,7 +357,6 @@ mod tests {
             ("../src/main.rs.md", Some(("../src/main.rs", ""))),
             ("release-v1.2", Some(("release-v1.2", ""))),
             ("note.md?raw=1", Some(("note.md?raw=1", ""))),
-            ("[[Moss#Soil]]", Some(("Moss#Soil", ""))),
             ("((634fb3ee-cef0-4081-9085-c002d3be4e75))", None),
         ];
         for (written, expected) in cases {

@@ -544,8 +544,8 @@ fn logseq_is_read_when_asked_for() {
     let links = note.links.iter().map(line).collect::<Vec<_>>();
     let expected = [
         "tags: plant",
+        "tags: wet tentative",
         "topic: Botany",
-        "related: wet tentative",
         "related: bog",
         "related: Fern",
         "related: two words",
@@ -553,6 +553,9 @@ fn logseq_is_read_when_asked_for() {
     assert_eq!(links, expected);
     assert_eq!(note.body, text);
 
+    let (yaml, _) = read_as("pages/y.md", "---\ntags: plant, c#notes\n---\n", &options);
+    let links = yaml.links.iter().map(line).collect::<Vec<_>>();
+    assert_eq!(links, ["tags: plant tentative", "tags: c#notes tentative"]);
     let (block, _) = read_as("pages/a.md", "- id:: 634f\n  topic:: [[Botany]]\n", &options);
     assert_eq!(block.claimed_uri, None, "it names the first block");
     assert_eq!(block.links.len(), 1);
@@ -571,6 +574,15 @@ fn logseq_is_read_when_asked_for() {
     let links = note.links.iter().map(line).collect::<Vec<_>>();
     let expected =
         ["related: C#", "related: C# notes", "related: a/b#c (t)", "related: moss tentative"];
+    let code = format!("- #+BEGIN_SRC x\n  {}\n  #+END_SRC\n- [[fern]]\n", "\u{e9}".repeat(40));
+    let span = read_as("pages/s.md", &code, &options).0.links[0].span.expect("inline");
+    assert_eq!(span.slice(&code), "[[fern]]");
+    let same = "[[M\u{f6}ss]]\n\n[M\u{f6}ss]: a/x.md\n[Mo\u{308}ss]: b/y.md\n";
+    for _ in 0..8 {
+        assert_eq!(read(same).links[0].target.name, "a/x", "the first counts");
+    }
+    assert_eq!(line(&read("[t]([[Moss#Soil]])").links[0]), "related: Moss#Soil (t)");
+    assert_eq!(read("[t]([[Moss#Soil]])").links[0].fragment.as_deref(), Some("Soil"));
     assert_eq!(links, expected);
     assert_eq!(note.tags, ["moss"]);
 
@@ -606,6 +618,7 @@ fn other_dialects_are_read_when_asked_for() {
         "1. step\n\n    !!! note\n\n        text [[Fern]]\n",
         "1. step\n\n    === \"Tab\"\n\n        - text\n\n            [[Fern]]\n",
         "??? tip\n    > [[Fern]]\n",
+        "1. step\n\n\t!!! note\n\n\t\ttext [[Fern]]\n",
         "???+ tip \"see [[Fern]]\"\n\n    ```\n    [[code]]\n    ```\n",
     ] {
         let (note, _) = read_as("a.md", text, &admonitions);
