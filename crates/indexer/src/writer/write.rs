@@ -681,7 +681,7 @@ fn bytes_at(path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError>
 }
 
 fn check(path: &NotePath, bytes: Option<&[u8]>, expected: Expected) -> Result<(), WriteError> {
-    let actual = bytes.map(|bytes| hash_of(bytes));
+    let actual = bytes.map(hash_of);
     match expected {
         Expected::Anything => Ok(()),
         Expected::Nothing if actual.is_none() => Ok(()),
