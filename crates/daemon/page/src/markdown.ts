@@ -98,7 +98,7 @@ DOMPurify.addHook("uponSanitizeAttribute", (_, attribute) => {
 /** What may be written from right to left. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, dt, dd, summary, caption";
 
-/** Draws a note's text. A first heading that repeats `title` is left out. */
+/** Draws a note's text. A first heading that repeats `title` is left out. Fails where marks are nested so deeply that the reader of Markdown runs out of room. */
 export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
   const html = reader.parse(numbered(body, links)) as string;
   const fragment = DOMPurify.sanitize(html, {
@@ -126,6 +126,15 @@ export function rendered(body: string, links: readonly LinkView[], title: string
   const first = fragment.firstElementChild;
   if (first?.tagName === "H1" && first.textContent?.trim() === title) first.remove();
   return fragment;
+}
+
+/** The same where it cannot be read as Markdown: the text and nothing else. */
+export function asWritten(body: string): HTMLElement {
+  const block = document.createElement("pre");
+  block.className = "written";
+  block.tabIndex = 0;
+  block.textContent = body;
+  return block;
 }
 
 function connect(anchor: HTMLAnchorElement, links: readonly LinkView[]): void {

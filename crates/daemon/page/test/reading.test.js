@@ -35,6 +35,7 @@ const NOTES = {
     "> A quote [!note] stays.",
   ].join("\n\n"),
   "rtl.md": "# عربي\n\nهذه جملة.\n\nA sentence.\n\n- بند\n",
+  "deep.md": `# Deep\n\n${">".repeat(3000)} ground\n`,
   "long.md": `# ${"Long title ".repeat(60).trim()}\n\nText.\n`,
   "links.md": `# Links\n\n${Array.from({ length: 3000 }, (_, nth) => `[[Idea ${nth}]] is an idea.`).join("\n")}\n`,
 };
@@ -122,6 +123,19 @@ test("beside the hits stand the first lines of a long note", async () => {
     assert.ok((await page.locator(".preview .unresolved").count()) < 500);
     await page.locator(".preview").getByRole("link", { name: "Read on" }).click();
     await page.locator(".note .body .unresolved").nth(2999).waitFor();
+  });
+});
+
+test("a text that cannot be drawn is shown as it is written, and none of another note", async () => {
+  await visit(daemon, "#/note?uri=signs", async (page) => {
+    await page.locator(".body mark").waitFor();
+    await page.evaluate(() => (location.hash = "#/note?uri=deep"));
+    await page.getByRole("heading", { level: 1, name: "Deep" }).waitFor();
+    await page.locator(".note .notice", { hasText: "as it is written" }).waitFor();
+    assert.match(await page.locator(".body").textContent(), /^# Deep\n\n>{3000} ground\s*$/);
+    await page.goBack();
+    await page.locator(".body mark").waitFor();
+    assert.equal(await page.locator(".notice").count(), 0);
   });
 });
 
