@@ -107,6 +107,8 @@ export function rendered(body: string, links: readonly LinkView[], title: string
     ALLOWED_ATTR: [...ATTRIBUTES, "class"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
+    // What an address may be is not asked of these.
+    ADD_URI_SAFE_ATTR: ["align", "colspan", "rowspan", "start"],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,
   });
   for (const anchor of fragment.querySelectorAll("a")) connect(anchor, links);

@@ -35,6 +35,13 @@ const NOTES = {
     "> A quote [!note] stays.",
   ].join("\n\n"),
   "rtl.md": "# عربي\n\nهذه جملة.\n\nA sentence.\n\n- بند\n",
+  "tables.md": [
+    "# Tables",
+    "| Left | Right | Middle |\n|:---|---:|:---:|\n| a | b | c |",
+    "7. seven\n8. eight",
+    '<table><tr><th colspan="2">both</th></tr><tr><td rowspan="2" align="right">tall</td><td>x</td></tr><tr><td>y</td></tr></table>',
+    '<ol start="javascript:1"><li>one</li></ol>',
+  ].join("\n\n"),
   "deep.md": `# Deep\n\n${">".repeat(3000)} ground\n`,
   "long.md": `# ${"Long title ".repeat(60).trim()}\n\nText.\n`,
   "links.md": `# Links\n\n${Array.from({ length: 3000 }, (_, nth) => `[[Idea ${nth}]] is an idea.`).join("\n")}\n`,
@@ -123,6 +130,17 @@ test("beside the hits stand the first lines of a long note", async () => {
     assert.ok((await page.locator(".preview .unresolved").count()) < 500);
     await page.locator(".preview").getByRole("link", { name: "Read on" }).click();
     await page.locator(".note .body .unresolved").nth(2999).waitFor();
+  });
+});
+
+test("lists keep their numbers, and cells their sides and spans", async () => {
+  await visit(daemon, "#/note?uri=tables", async (page) => {
+    await page.locator(".body").waitFor();
+    const sides = await page.locator(".body table").first().locator("th, td").evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign.replace("-webkit-", "")));
+    assert.deepEqual(sides, ["left", "right", "center", "left", "right", "center"]);
+    assert.deepEqual(await page.locator(".body ol").evaluateAll((lists) => lists.map((list) => list.start)), [7, 1]);
+    const spans = await page.locator(".body table").last().locator("th, td").evaluateAll((cells) => cells.map((cell) => [cell.colSpan, cell.rowSpan, cell.align]));
+    assert.deepEqual(spans, [[2, 1, ""], [1, 2, "right"], [1, 1, ""], [1, 1, ""]]);
   });
 });
 
