@@ -38,6 +38,18 @@ export function neighbourAddress(uri: string, asked: URLSearchParams): string {
   return address("note", [["uri", uri], ...kept]);
 }
 
+/** One of a list: a text in quotes, or one up to the next comma. A sign that compares may stand before the quotes, and a number of links behind. */
+const ITEM = /\s*(?:[^,"]*[<>=]\s*)?"(?:[^"]|"")*"(?::\d+)?(?=\s*(?:,|$))|[^,]+/g;
+
+/** The texts of a list, which commas set apart. */
+export const listed = (text: string | null): string[] => (text ?? "").match(ITEM)?.map((item) => item.trim()).filter((item) => item !== "") ?? [];
+
+/** A text without the quotes around it, in which a comma is a letter and a quote is written twice. */
+export const unquoted = (text: string): string => (/^"(?:[^"]|"")*"$/.test(text) ? text.slice(1, -1).replaceAll('""', '"') : text);
+
+/** A text as one of a list. */
+export const quoted = (text: string): string => (/,|^"|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
 /** What an address says by these names, as one text: equal texts ask the same. */
 export const saidBy = (asked: URLSearchParams, names: readonly string[]): string => JSON.stringify(names.map((name) => asked.get(name)));
 

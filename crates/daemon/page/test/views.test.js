@@ -142,6 +142,52 @@ test("properties are compared as the signs say", async () => {
   }
 });
 
+test("a name with a comma filters in quotes, and the page's own links write it so", async () => {
+  const commas = await Daemon.over(
+    vault({
+      "A, B/one.md": '---\ntype: "Project, active"\ntags: ["one, two"]\ncity: "Paris, France"\n"of, by": ["[[Smith, John]]"]\n---\n# One\n\n[[Smith, John]]\n',
+      "Smith, John.md": "---\ntype: Project\ntags: [one]\ncity: Paris\n---\n# Smith, John\n",
+      "other.md": "---\ntype: active\ntags: [two]\n---\n# Other\n",
+    }),
+  );
+  const passing = async (page) => (await page.locator(".passing a").allTextContents()).map((text) => text.trim()).sort();
+  try {
+    for (const [field, text, expected] of [
+      ["type", '"Project, active"', ["One"]],
+      ["type", "Project, active", ["Other", "Smith, John"]],
+      ["tag", '"one, two"', ["One"]],
+      ["path", '"A, B/**"', ["One"]],
+      ["path", '"A, B"', ["One"]],
+      ["where", 'city = "Paris, France"', ["One"]],
+      ["where", "city = Paris", ["Smith, John"]],
+      ["to", '"Smith, John"', ["One"]],
+      ["from", " one ", ["Smith, John"]],
+      ["within", '"Smith, John":1', ["One", "Smith, John"]],
+    ]) {
+      await visit(commas, `#/search?${field}=${encodeURIComponent(text)}`, async (page) => {
+        await page.locator(".passing a").first().waitFor();
+        assert.deepEqual(await passing(page), expected, `${field} ${text}`);
+      });
+    }
+    await visit(commas, "#/note?uri=one", async (page) => {
+      for (const name of ["Project, active", "#one, two"]) {
+        await page.locator(".facts").getByRole("link", { name }).click();
+        await page.getByText("1 note passes the filter").waitFor();
+        assert.deepEqual(await passing(page), ["One"], name);
+        await page.goBack();
+      }
+      const type = page.getByRole("checkbox", { name: "of, by" });
+      await page.locator(".chips").getByText("of, by").click();
+      await page.waitForFunction(() => location.hash.includes("without="));
+      await page.reload();
+      await type.waitFor({ state: "attached" });
+      assert.equal(await type.isChecked(), false);
+    });
+  } finally {
+    await commas.end();
+  }
+});
+
 test("a missing note is told where it was lost", async () => {
   await visit(daemon, LEAP, async (page) => {
     await page.locator(".hit").first().waitFor();

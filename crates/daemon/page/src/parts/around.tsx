@@ -1,7 +1,7 @@
 // The graph around a note: how far, which way, along which edges; and the path to another note.
 
 import { useMemo, useState } from "preact/hooks";
-import { amend, needed, neighbourAddress, saidBy, visit, type Whole } from "../address";
+import { amend, listed, needed, neighbourAddress, quoted, saidBy, unquoted, visit, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { graph } from "../daemon";
 import type { GetNoteResponse } from "../contract/noteweft/v1/note_pb";
@@ -82,7 +82,7 @@ function told({ dots, lines, nNames }: Scene, more: boolean): string {
 
 export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
   const [, , direction] = DIRECTIONS.find(([name]) => name === asked.get("way")) ?? DIRECTIONS[0];
-  const without = (asked.get("without") ?? "").split(",").filter((type) => type !== "");
+  const without = listed(asked.get("without")).map(unquoted);
   const folders = asked.get("folders") === "1";
   const [from, to] = [asked.get("start") ?? "", asked.get("end") ?? ""];
   const edges = { excludeTypes: without, hierarchy: folders };
@@ -143,7 +143,7 @@ export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearc
             <input
               type="checkbox"
               checked={!without.includes(type)}
-              onChange={(event) => amend({ without: (event.currentTarget.checked ? without.filter((each) => each !== type) : [...without, type]).join(",") })}
+              onChange={(event) => amend({ without: (event.currentTarget.checked ? without.filter((each) => each !== type) : [...without, type]).map(quoted).join(", ") })}
             />
             <span>{type}</span>
           </label>

@@ -1,13 +1,13 @@
 // Which notes may be found: the common filter of the contract as fields, kept in the address.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { amend, Unreadable } from "../address";
+import { amend, listed, Unreadable, unquoted } from "../address";
 import { Comparison, type FilterSchema, type PropertyMatchSchema } from "../contract/noteweft/v1/common_pb";
 import { count } from "../text";
 
 type FilterInit = MessageInitShape<typeof FilterSchema>;
 
-/** One row per field: its name in the address, its label, an example. Lists are written with commas. */
+/** One row per field: its name in the address, its label, an example. Lists are written with commas; what holds one stands in quotes. */
 const FIELDS = [
   ["path", "Folder or glob", "Calendars/**"],
   ["tag", "Tags", "physics, clocks"],
@@ -26,7 +26,7 @@ export const FILTER: readonly string[] = FIELDS.map(([name]) => name);
 /** Links that a neighbourhood may span: the contract's most. */
 const MOST_HOPS = 0xffff_ffff;
 
-const list = (text: string | null): string[] => (text ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "");
+const list = (text: string | null): string[] => listed(text).map(unquoted);
 
 /** How a property may compare, as it is written. */
 const SIGNS: Record<string, Comparison> = {
@@ -43,7 +43,7 @@ function comparison(written: string): MessageInitShape<typeof PropertyMatchSchem
   const [, key = "", sign = "", value = ""] = /^([^!<>=]+)([!<>=]+)(.*)$/.exec(written) ?? [];
   const meant = SIGNS[sign];
   if (meant === undefined) throw new Unreadable(`\`Properties\` compares, such as \`status = draft\` or \`year >= 1700\`; \`${written}\` does not. The signs are \`${Object.keys(SIGNS).join(" ")}\`.`);
-  return { key: key.trim(), value: value.trim(), comparison: meant };
+  return { key: key.trim(), value: unquoted(value.trim()), comparison: meant };
 }
 
 /** The filter that an address holds. */
@@ -53,15 +53,15 @@ export function filterOf(asked: URLSearchParams): FilterInit {
     paths: list(asked.get("path")),
     tags: list(asked.get("tag")).map((tag) => tag.replace(/^#/, "")),
     types: list(asked.get("type")),
-    properties: list(asked.get("where")).map(comparison),
+    properties: listed(asked.get("where")).map(comparison),
     after: text("after"),
     before: text("before"),
     linkedTo: list(asked.get("to")),
     linkedFrom: list(asked.get("from")),
-    within: list(asked.get("within")).map((near) => {
+    within: listed(asked.get("within")).map((near) => {
       const [, note = near, hops = "1"] = /^(.*):(\d+)$/.exec(near) ?? [];
       if (Number(hops) > MOST_HOPS) throw new Unreadable(`\`Near\` counts up to ${count(MOST_HOPS)} links, not \`${hops}\`.`);
-      return { note, hops: Number(hops) };
+      return { note: unquoted(note), hops: Number(hops) };
     }),
   };
 }
@@ -81,6 +81,7 @@ export function Filters({ asked, open = false }: { asked: URLSearchParams; open?
             <input value={asked.get(name) ?? ""} placeholder={example} autocomplete="off" spellcheck={false} onInput={(event) => amend({ [name]: event.currentTarget.value })} />
           </label>
         ))}
+        <p class="faint">A name with a comma stands in quotes: "Smith, John".</p>
         {n > 0 && (
           <button type="button" onClick={() => amend(Object.fromEntries(FILTER.map((name) => [name, null])))}>
             Clear the filter

@@ -1,7 +1,7 @@
 // One note: its text, its place, and what surrounds it.
 
 import type { Ref } from "preact";
-import { address, neighbourAddress, noteAddress, place } from "../address";
+import { address, neighbourAddress, noteAddress, place, quoted } from "../address";
 import { useAnswer } from "../asking";
 import { graph, notes } from "../daemon";
 import type { GetNoteResponse, NoteSummary } from "../contract/noteweft/v1/note_pb";
@@ -72,9 +72,9 @@ function Facts({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams 
   return (
     <p class="facts">
       <span>{note.path}</span>
-      {note.type !== undefined && <a href={address("search", { type: note.type })}>{note.type}</a>}
+      {note.type !== undefined && <a href={address("search", { type: quoted(note.type) })}>{note.type}</a>}
       {note.tags.map((tag) => (
-        <a key={tag} href={address("search", { tag })}>
+        <a key={tag} href={address("search", { tag: quoted(tag) })}>
           #{tag}
         </a>
       ))}
