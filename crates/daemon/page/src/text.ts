@@ -29,4 +29,7 @@ export function duration(seconds: number): string {
 }
 
 /** The folders of a path, outermost first, without the file. */
-export const folders = (path: string): string[] => path.split("/").slice(0, -1);
+const folders = (path: string): string[] => path.split("/").slice(0, -1);
+
+/** Where a note lies: its folders, outermost first, below its vault where several are served; its uri then begins with that. */
+export const lies = ({ uri, vault, path }: { uri: string; vault: string; path: string }): string[] => [...(uri.startsWith(`${vault}:`) ? [vault] : []), ...folders(path)];

@@ -188,6 +188,30 @@ test("a name with a comma filters in quotes, and the page's own links write it s
   }
 });
 
+test("where several vaults are served, each note is told with its own", async () => {
+  const roots = [vault({ "x/same.md": "# Same\n\n[[nowhere]]\n" }), vault({ "x/same.md": "# Same\n", "top.md": "# Same\n" })];
+  const [one, other] = roots.map((root) => root.split("/").at(-1));
+  const two = await Daemon.over(roots);
+  const texts = async (page, selector, n) => {
+    await page.locator(selector).nth(n - 1).waitFor();
+    return (await page.locator(selector).allTextContents()).sort();
+  };
+  const places = [`${one} › x`, `${other} › x`, other].sort();
+  try {
+    await visit(two, "#/note", async (page) => assert.deepEqual(await texts(page, ".columns h2", 3), places));
+    await visit(two, "#/search?q=same&mode=keyword", async (page) => assert.deepEqual(await texts(page, ".where > span:first-child", 3), places));
+    await visit(two, "#/search?path=**", async (page) => assert.deepEqual(await texts(page, ".passing small", 3), places));
+    await visit(two, "#/index", async (page) => {
+      assert.deepEqual(await texts(page, ".files tbody th", 3), [`${one}/x/same.md`, `${other}/top.md`, `${other}/x/same.md`].sort());
+      assert.deepEqual(await texts(page, ".unresolveds a", 1), [`${one}/x/same`]);
+    });
+    await visit(two, `#/note?uri=${encodeURIComponent(`${one}:x/same`)}`, async (page) => assert.deepEqual(await texts(page, ".facts span", 1), [`${one}/x/same.md`]));
+    await visit(daemon, "#/note?uri=Leap second", async (page) => assert.match(await page.locator(".facts span").first().textContent(), /^[A-Z][\w ]+\/Leap second\.md$/));
+  } finally {
+    await two.end();
+  }
+});
+
 test("a missing note is told where it was lost", async () => {
   await visit(daemon, LEAP, async (page) => {
     await page.locator(".hit").first().waitFor();

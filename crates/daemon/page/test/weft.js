@@ -39,17 +39,17 @@ export const manyNotes = (n) =>
     ),
   );
 
-/** A running daemon over a vault, without a model unless one is named; its store goes with it. `tokens` are callers' secrets by their right. */
+/** A running daemon over a vault or several, without a model unless one is named; its store goes with it. `tokens` are callers' secrets by their right. */
 export class Daemon {
   #child;
   #store = mkdtempSync(join(tmpdir(), "weft-store-"));
-  #vault;
+  #vaults;
   #settings;
   address = "127.0.0.1:0";
 
   static async over(root, { model = "none", tokens = {} } = {}) {
     const daemon = new Daemon();
-    daemon.#vault = root;
+    daemon.#vaults = [root].flat();
     daemon.#settings = ["server.socket=none", `embedding.model=${model}`];
     for (const [right, secret] of Object.entries(tokens)) writeFileSync(join(daemon.#store, right), secret);
     const rows = Object.keys(tokens).map((right) => `{ name = "${right}", right = "${right}", file = "${join(daemon.#store, right)}" }`);
@@ -62,7 +62,7 @@ export class Daemon {
   async start() {
     const settings = this.#settings.flatMap((setting) => ["--set", setting]);
     const home = { ...process.env, HOME: this.#store, XDG_CONFIG_HOME: this.#store, XDG_DATA_HOME: this.#store };
-    this.#child = spawn(PROGRAM, ["serve", this.#vault, "--addr", this.address, "--store", join(this.#store, "index"), ...settings], { env: home });
+    this.#child = spawn(PROGRAM, ["serve", ...this.#vaults, "--addr", this.address, "--store", join(this.#store, "index"), ...settings], { env: home });
     let said = "";
     await new Promise((serves, fails) => {
       const hear = (bytes) => {

@@ -120,6 +120,9 @@ function Generations() {
   );
 }
 
+/** A file's path, with its vault where several are served. */
+const pathOf = (file: FileCoverage): string => ((status.value?.vaults.length ?? 0) > 1 ? `${file.vault}/${file.path}` : file.path);
+
 /** Digits of a digest that tell two states apart at a glance. */
 const SHOWN_DIGITS = 8;
 
@@ -147,7 +150,7 @@ function Unresolved({ files }: { files: readonly FileCoverage[] }) {
                   {origins.slice(0, 4).map((file, at) => (
                     <>
                       {at > 0 && ", "}
-                      <a href={noteAddress(file.uri ?? file.path)}>{file.path.replace(/\.\w+$/, "")}</a>
+                      <a href={noteAddress(file.uri ?? file.path)}>{pathOf(file).replace(/\.\w+$/, "")}</a>
                     </>
                   ))}
                   {origins.length > 4 && ` and ${origins.length - 4} more`}
@@ -180,7 +183,7 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
   const words = (asked.get("file") ?? "").toLowerCase();
   const fits = ([name, , state]: (typeof STATES)[number], file: FileCoverage) =>
     name === "odd" ? file.diagnostics.length > 0 : state === undefined || file.state === state;
-  const rows = files.filter((file) => fits(chosen, file) && file.path.toLowerCase().includes(words));
+  const rows = files.filter((file) => fits(chosen, file) && pathOf(file).toLowerCase().includes(words));
   return (
     <section>
       <h2>Files</h2>
@@ -215,7 +218,7 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
           <tbody>
             {rows.slice(0, SHOWN).map((file) => (
               <tr key={`${file.vault}/${file.path}`}>
-                <th scope="row">{file.uri === undefined ? file.path : <a href={noteAddress(file.uri)}>{file.path}</a>}</th>
+                <th scope="row">{file.uri === undefined ? pathOf(file) : <a href={noteAddress(file.uri)}>{pathOf(file)}</a>}</th>
                 <td>{stateName(file.state)}</td>
                 <td>{count(file.nChunks)}</td>
                 <td>{count(file.nLinks)}</td>

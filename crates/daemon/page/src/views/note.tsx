@@ -11,7 +11,7 @@ import { Failed, Waiting } from "../parts/failure";
 import { Crumbs, NoteLink } from "../parts/names";
 import { Related } from "../parts/related";
 import { Siblings } from "../parts/siblings";
-import { count, folders } from "../text";
+import { count, lies } from "../text";
 import { useArrival, useTitle } from "../travel";
 
 export function NoteView() {
@@ -71,7 +71,7 @@ function Shown({ note: answer, asked, stale, heading }: { note: GetNoteResponse;
 function Facts({ note, asked }: { note: GetNoteResponse; asked: URLSearchParams }) {
   return (
     <p class="facts">
-      <span>{note.path}</span>
+      <span>{[...lies(note), note.path.split("/").at(-1)].join("/")}</span>
       {note.type !== undefined && <a href={address("search", { type: quoted(note.type) })}>{note.type}</a>}
       {note.tags.map((tag) => (
         <a key={tag} href={address("search", { tag: quoted(tag) })}>
@@ -137,7 +137,7 @@ function AllNotes() {
   useTitle("Notes");
   if (answer === undefined) return failure === undefined ? <Waiting lines={12} /> : <Failed failure={failure} again={again} />;
   // Within a folder the order is the daemon's.
-  const byFolder = [...Map.groupBy(answer.found, (note) => [note.vault, ...folders(note.path)].join("/"))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const byFolder = [...Map.groupBy(answer.found, (note) => [note.vault, ...lies(note)].join("/"))].sort(([a], [b]) => (a < b ? -1 : 1));
   return (
     <div class="all">
       <h1 ref={heading} tabIndex={-1}>
@@ -148,7 +148,7 @@ function AllNotes() {
       <div class="columns">
         {byFolder.map(([folder, members]) => (
           <section key={folder}>
-            <h2>{folders(members[0]?.path ?? "").join(" › ") || members[0]?.vault}</h2>
+            <h2>{(members[0] && lies(members[0]).join(" › ")) || members[0]?.vault}</h2>
             <ul class="plain">
               {members.map((note) => (
                 <li key={note.uri}>

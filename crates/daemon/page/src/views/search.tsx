@@ -14,7 +14,7 @@ import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { passage } from "../passage";
 import { status } from "../pulse";
-import { counted, folders } from "../text";
+import { counted, lies } from "../text";
 import { useArrival, useTitle } from "../travel";
 
 const MODES = [
@@ -190,7 +190,7 @@ function Passing({ asked }: { asked: URLSearchParams }) {
                 <a href={noteAddress(note.uri)} dir="auto">
                   {note.title}
                 </a>
-                <small>{folders(note.path).join(" › ")}</small>
+                <small>{lies(note).join(" › ")}</small>
               </li>
             ))}
           </ul>
@@ -242,7 +242,7 @@ function Found({ hit, asked, chosen, choose }: { hit: Hit; asked: URLSearchParam
         <ScoreBar hit={hit} />
       </div>
       <p class="where">
-        <span>{folders(hit.path).join(" › ") || hit.vault}</span>
+        <span>{lies(hit).join(" › ") || hit.vault}</span>
         <span>by {originName(hit.origin)}</span>
         {hit.via !== undefined && (
           <span>
