@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { clickDot, dotsAtRest, joinDots } from "./dots.js";
-import { daemon, gone, LEAP, visit } from "./stage.js";
+import { daemon, gone, LEAP, settled, visit } from "./stage.js";
 import { Daemon, vault } from "./weft.js";
 
 test("by keyboard alone: ask, walk the hits, open a note, come back", async () => {
@@ -411,6 +411,34 @@ test("a saved file is told of as it is published", async () => {
       writeFileSync(join(root, "b.md"), "# B\n");
       await page.locator(".generations li").nth(before).waitFor();
       await page.getByText("Every link finds its note.").waitFor();
+    });
+  } finally {
+    await living.end();
+  }
+});
+
+test("a note that did not change stays as the reader left it when another is saved, and changes with its own links", async () => {
+  const root = vault({ "a.md": "# A\n\n> [!tip]- Folded\n> Hidden.\n\nsee [[c]] okapi\n", "b.md": "# B\n" });
+  const living = await Daemon.over(root);
+  try {
+    for (const [hash, within] of [["#/note?uri=a", ".note"], ["#/search?q=okapi&mode=keyword", ".preview"]]) {
+      await visit(living, hash, async (page) => {
+        await page.locator(`${within} .body summary`).click();
+        await page.locator(".pill", { hasText: "notes" }).waitFor();
+        await page.evaluate((within) => getSelection().selectAllChildren(document.querySelector(`${within} .body > p`)), within);
+        const told = page.waitForResponse("**/GetNote");
+        writeFileSync(join(root, "b.md"), `# B\n\n${within}\n`);
+        await told;
+        await settled(page);
+        assert.equal(await page.locator(`${within} .body details[open]`).count(), 1, within);
+        assert.equal(await page.evaluate(() => getSelection().toString()), "see c okapi", within);
+      });
+    }
+    await visit(living, "#/note?uri=a", async (page) => {
+      await page.locator(".pill", { hasText: "notes" }).waitFor();
+      await page.locator(".body .unresolved").waitFor();
+      writeFileSync(join(root, "c.md"), "# C\n");
+      await page.locator(".body").getByRole("link", { name: "c" }).waitFor();
     });
   } finally {
     await living.end();
