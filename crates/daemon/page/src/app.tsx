@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { address, place, visit, VIEWS, type View } from "./address";
 import { closeLogin, login, setToken } from "./daemon";
+import { composing } from "./keys";
 import { away, phaseName, status } from "./pulse";
 import { counted } from "./text";
 import { theme, turn } from "./theme";
@@ -108,7 +109,7 @@ const typing = ({ target, key }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 function onKey(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || document.querySelector("dialog[open]")) return;
+  if (composing(event) || event.ctrlKey || event.metaKey || event.altKey || typing(event) || document.querySelector("dialog[open]")) return;
   const nth = VIEWS[Number(event.key) - 1];
   if (event.key === "/") {
     // The search takes the focus by itself when it is shown.

@@ -83,6 +83,26 @@ test("the arrows lose no step, however fast they come", async () => {
   });
 });
 
+test("while an input method writes a word, its keys are its own", async () => {
+  await visit(daemon, LEAP, async (page) => {
+    await page.locator(".hits:not(.stale) .hit").nth(2).waitFor();
+    const press = (key, signs) =>
+      page.evaluate(([key, signs]) => {
+        const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...signs });
+        document.querySelector("#query").dispatchEvent(event);
+        return event.defaultPrevented;
+      }, [key, signs]);
+    for (const signs of [{ isComposing: true }, { keyCode: 229 }]) {
+      for (const key of ["ArrowDown", "Enter", "Escape"]) assert.equal(await press(key, signs), false, key);
+    }
+    await page.waitForTimeout(300);
+    assert.match(await page.evaluate(() => location.hash), /^#\/search\?q=leap/);
+    assert.equal(await page.locator("#query:focus").count(), 1);
+    assert.doesNotMatch(await page.evaluate(() => location.hash), /hit=/);
+    assert.equal(await press("ArrowDown", {}), true);
+  });
+});
+
 test("weights rank anew as they move, and the answer explains itself", async () => {
   await visit(daemon, "#/search?q=pendulum clock&mode=keyword&explain=1", async (page) => {
     await page.locator(".explained summary").waitFor();

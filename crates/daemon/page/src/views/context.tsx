@@ -7,6 +7,7 @@ import { useAnswer } from "../asking";
 import { context } from "../daemon";
 import { BudgetUnit, ContextMode, LeftOutReason, type AssembleResponse, type ContextItem, type LeftOut } from "../contract/noteweft/v1/context_pb";
 import { Rendering } from "../contract/noteweft/v1/common_pb";
+import { composing } from "../keys";
 import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { FILTER, Filters, filterOf } from "../parts/filters";
 import { Slider } from "../parts/slider";
@@ -91,7 +92,7 @@ export function ContextView() {
 
 /** Esc leaves the box; left to itself, the browser would empty it. */
 function leave(event: TargetedKeyboardEvent<HTMLInputElement>): void {
-  if (event.key !== "Escape") return;
+  if (event.key !== "Escape" || composing(event)) return;
   event.preventDefault();
   event.currentTarget.blur();
 }

@@ -5,6 +5,7 @@ import { address, amend, needed, noteAddress, place, saidBy, visit, wholeOf, typ
 import { useAnswer } from "../asking";
 import { notes, search } from "../daemon";
 import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
+import { composing } from "../keys";
 import { Body } from "../parts/body";
 import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { Explained } from "../parts/explain";
@@ -63,6 +64,7 @@ export function SearchView() {
   };
 
   const onKey = (event: KeyboardEvent) => {
+    if (composing(event)) return;
     if (event.target instanceof Element && event.target.closest("details, fieldset, table, .explained") !== null) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && hits.length > 0) {
@@ -85,7 +87,7 @@ export function SearchView() {
       const free = event.target === document.body || (event.target instanceof Element && event.target.closest(".search") === null);
       if (free && !document.querySelector("dialog[open]")) {
         onKey(event);
-        if (event.key === "Enter" && event.target === document.body && hit !== undefined) visit(noteAddress(hit.uri));
+        if (event.key === "Enter" && !composing(event) && event.target === document.body && hit !== undefined) visit(noteAddress(hit.uri));
       }
     };
     addEventListener("keydown", onAnyKey);
