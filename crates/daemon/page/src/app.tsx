@@ -109,7 +109,14 @@ const typing = ({ target, key }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 function onKey(event: KeyboardEvent): void {
-  if (composing(event) || event.ctrlKey || event.metaKey || event.altKey || typing(event) || document.querySelector("dialog[open]")) return;
+  if (composing(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape" && event.target instanceof HTMLInputElement) {
+    // Left to itself, the browser would empty a box to search by.
+    event.preventDefault();
+    event.target.blur();
+    return;
+  }
+  if (typing(event)) return;
   const nth = VIEWS[Number(event.key) - 1];
   if (event.key === "/") {
     // The search takes the focus by itself when it is shown.

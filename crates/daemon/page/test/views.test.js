@@ -103,6 +103,25 @@ test("while an input method writes a word, its keys are its own", async () => {
   });
 });
 
+test("Esc leaves each box as it is", async () => {
+  for (const [hash, opens, label] of [
+    ["#/search?q=clock", ".filters summary", "Tags"],
+    ["#/search?q=clock&not=Pend", undefined, "Which note is missing?"],
+    ["#/note?uri=Leap second", undefined, "Path from"],
+    ["#/context?q=clock", undefined, "Question"],
+    ["#/index", undefined, "Part of a path"],
+  ]) {
+    await visit(daemon, hash, async (page) => {
+      if (opens !== undefined) await page.locator(opens).first().click();
+      const box = page.getByLabel(label);
+      await box.fill("clo");
+      await page.keyboard.press("Escape");
+      assert.equal(await box.inputValue(), "clo", label);
+      assert.equal(await page.evaluate(() => document.activeElement.tagName), "BODY", label);
+    });
+  }
+});
+
 test("weights rank anew as they move, and the answer explains itself", async () => {
   await visit(daemon, "#/search?q=pendulum clock&mode=keyword&explain=1", async (page) => {
     await page.locator(".explained summary").waitFor();

@@ -1,13 +1,11 @@
 // What a model would be given: the accordion drawn to scale, its ledger, and the text.
 
-import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { amend, needed, noteAddress, place, saidBy, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { context } from "../daemon";
 import { BudgetUnit, ContextMode, LeftOutReason, type AssembleResponse, type ContextItem, type LeftOut } from "../contract/noteweft/v1/context_pb";
 import { Rendering } from "../contract/noteweft/v1/common_pb";
-import { composing } from "../keys";
 import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { FILTER, Filters, filterOf } from "../parts/filters";
 import { Slider } from "../parts/slider";
@@ -52,7 +50,6 @@ export function ContextView() {
           autocomplete="off"
           spellcheck={false}
           onInput={(event) => amend({ q: event.currentTarget.value })}
-          onKeyDown={leave}
         />
         <div class="options">
           <Slider asked={asked} of={BUDGET} label="Budget" end={END} step={STEP} said={(budget) => `${count(budget)} tokens`} />
@@ -88,13 +85,6 @@ export function ContextView() {
       )}
     </div>
   );
-}
-
-/** Esc leaves the box; left to itself, the browser would empty it. */
-function leave(event: TargetedKeyboardEvent<HTMLInputElement>): void {
-  if (event.key !== "Escape" || composing(event)) return;
-  event.preventDefault();
-  event.currentTarget.blur();
 }
 
 const unitName = (unit: BudgetUnit): string => (unit === BudgetUnit.CHARACTERS ? "characters" : "tokens");

@@ -74,10 +74,6 @@ export function SearchView() {
       event.preventDefault();
     } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && hit !== undefined && !stale) {
       visit(noteAddress(hit.uri));
-    } else if (event.key === "Escape" && event.target instanceof HTMLElement) {
-      // Left to itself, the browser would empty the box.
-      event.preventDefault();
-      event.target.blur();
     }
   };
   // At once, so that the next key finds what the last one changed.
