@@ -438,6 +438,35 @@ test("a context stays within its budget and can be copied", async () => {
   );
 });
 
+test("where the clipboard is missing or refused, a context is copied the old way, or marked", async () => {
+  const permissions = ["clipboard-read", "clipboard-write"];
+  for (const [name, spoil] of [
+    ["missing", () => Object.defineProperty(navigator, "clipboard", { value: undefined })],
+    ["refused", () => (navigator.clipboard.writeText = () => Promise.reject(new DOMException("no", "NotAllowedError")))],
+  ]) {
+    await visit(
+      daemon,
+      "#/context?q=leap second&budget=500",
+      async (page) => {
+        await page.locator(".ledger td").first().waitFor();
+        const read = await page.evaluateHandle(() => navigator.clipboard);
+        await page.evaluate(() => navigator.clipboard.writeText("nothing yet"));
+        await page.evaluate(spoil);
+        const copied = page.getByRole("button", { name: "Copied" }).waitFor();
+        await page.getByRole("button", { name: "Copy" }).click();
+        await copied;
+        const text = await page.locator(".rendered").textContent();
+        assert.equal(await read.evaluate((clipboard) => clipboard.readText()), text, name);
+        await page.evaluate(() => (document.execCommand = () => false));
+        await page.getByRole("button", { name: "Copy", exact: true }).click();
+        await page.getByRole("button", { name: "press Ctrl C" }).waitFor();
+        assert.equal((await page.evaluate(() => getSelection().toString())).trim(), text.trim(), name);
+      },
+      { permissions },
+    );
+  }
+});
+
 test("a saved file is told of as it is published", async () => {
   const root = vault({ "a.md": "# A\n\nsee [[b]]\n" });
   const living = await Daemon.over(root);

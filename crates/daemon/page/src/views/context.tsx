@@ -1,6 +1,6 @@
 // What a model would be given: the accordion drawn to scale, its ledger, and the text.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { amend, needed, noteAddress, place, saidBy, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { context } from "../daemon";
@@ -265,14 +265,35 @@ function From({ item }: { item: ContextItem }) {
   return words.length === 0 ? null : <small> {words.join(", ")}</small>;
 }
 
+/** Puts a text on the clipboard, and tells whether that worked. A page that came over plain http from another machine has only the old way. */
+async function taken(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const before = document.activeElement;
+    const box = document.createElement("textarea");
+    box.className = "unseen";
+    box.value = text;
+    document.body.append(box);
+    box.select();
+    const copied = document.execCommand("copy");
+    box.remove();
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    return copied;
+  }
+}
+
 function Text({ answer }: { answer: AssembleResponse }) {
-  const [copied, setCopied] = useState(false);
+  const [said, setSaid] = useState("");
+  const shown = useRef<HTMLPreElement>(null);
   const text = answer.rendered ?? "";
-  const copy = () => {
-    void navigator.clipboard.writeText(text).then(() => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
-    });
+  const copy = async () => {
+    const copied = await taken(text);
+    // What cannot be copied is marked, so that the keys can.
+    if (!copied && shown.current !== null) getSelection()?.selectAllChildren(shown.current);
+    setSaid(copied ? "Copied" : "Marked: press Ctrl C");
+    setTimeout(() => setSaid(""), copied ? 1500 : 6000);
   };
   return (
     <section>
@@ -282,10 +303,13 @@ function Text({ answer }: { answer: AssembleResponse }) {
           {count(answer.used)} {unitName(answer.unit)}, counted by {answer.estimator}
         </small>
         <button type="button" onClick={copy} disabled={text === ""}>
-          {copied ? "Copied" : "Copy"}
+          {said || "Copy"}
         </button>
+        <span class="unseen" role="status">
+          {said}
+        </span>
       </h2>
-      <pre class="rendered" tabIndex={0}>
+      <pre class="rendered" tabIndex={0} ref={shown}>
         {text || "Nothing."}
       </pre>
     </section>
