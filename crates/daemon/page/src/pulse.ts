@@ -1,7 +1,7 @@
 // How the index is, and each generation as it is published, for as long as somebody looks.
 
 import { signal } from "@preact/signals";
-import { admin, failure, token, type Failure } from "./daemon";
+import { admin, failure, notes, token, type Failure } from "./daemon";
 import { Phase, type StatusResponse, type WatchGenerationsResponse } from "./contract/noteweft/v1/admin_pb";
 
 /** The last status that arrived. */
@@ -58,6 +58,21 @@ const AWAY = 1000;
 /** Whether the daemon does not tell this reader; asking again soon brings no more. */
 const isRefused = (): boolean => away.value?.kind === "forbidden" || away.value?.kind === "token";
 
+/** The generation of the last answer to a reader who may not ask for the status. */
+let overheard: bigint | undefined;
+
+/** Where the status is not for this reader, any answer says of which generation it is. */
+async function overhear(): Promise<void> {
+  try {
+    const { generation } = await notes.listNotes({ pageSize: 1 });
+    const before = overheard ?? met;
+    if (before !== undefined && before !== generation) news.value += 1;
+    overheard = generation;
+  } catch {
+    // Why there is no answer, the views say.
+  }
+}
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 async function ask(): Promise<void> {
@@ -70,6 +85,7 @@ async function ask(): Promise<void> {
     if (answer.phase !== Phase.READY) next = BUSY;
   } catch (thrown) {
     away.value = failure(thrown);
+    if (away.value?.kind === "forbidden") await overhear();
     next = isRefused() ? QUIET : AWAY;
   }
   clearTimeout(timer);

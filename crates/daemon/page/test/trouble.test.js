@@ -348,6 +348,28 @@ test("a browser logs in with a token; what that may not ask is said; another tak
   }
 });
 
+test("a view follows changes also for a reader who may not ask for the status", async () => {
+  const tokens = { read: "may-read-the-notes-only", write: "may-ask-for-everything" };
+  const root = vault({ "a.md": "# A\n\nBefore.\n" });
+  const guarded = await Daemon.over(root, { tokens });
+  try {
+    await visit(
+      guarded,
+      "#/note?uri=a",
+      async (page) => {
+        const heard = page.waitForResponse("**/ListNotes");
+        await page.locator(".body", { hasText: "Before." }).waitFor();
+        await heard;
+        writeFileSync(join(root, "a.md"), "# A\n\nAfter.\n");
+        await page.locator(".body", { hasText: "After." }).waitFor({ timeout: 20_000 });
+      },
+      { httpCredentials: { username: "anybody", password: tokens.read }, forgive: [/40[13]/] },
+    );
+  } finally {
+    await guarded.end();
+  }
+});
+
 test("while vectors are made, how far and how fast is told, and answers say what they lack", async () => {
   const busy = await Daemon.over(manyNotes(5000), { model: "bundled" });
   try {
