@@ -1,10 +1,10 @@
 // A note's text as a part of the page. A note may hold anything; what comes out runs nothing and loads nothing.
 
 import DOMPurify from "dompurify";
-import { Marked } from "marked";
+import { Marked, type TokenizerExtension } from "marked";
 import { noteAddress } from "./address";
 import type { LinkView } from "./contract/noteweft/v1/note_pb";
-import { callout, CLASSES, EXTENSIONS, markup, withoutMath } from "./syntax";
+import { callout, CLASSES, code, EXTENSIONS, markup, withoutMath } from "./syntax";
 
 /** Stands for the address of the note's n-th link until its real one is put in. */
 const LINK = "weft:";
@@ -55,12 +55,40 @@ function sober(html: string): string {
   return pieces.join("");
 }
 
+/** How long a text may be read, in milliseconds; meanwhile the page stands still. */
+const PATIENCE = 1000;
+
+/** The squares of the lengths of runs of ticks, together: the reader takes so many steps where it looks for code, without a look at the clock. */
+const MOST_TICKS = 1e8;
+
+/** An element so deep that browsers take long to find its place. */
+const DEEP = Array(200).fill("*").join(" > ");
+
+/** Why a text is not drawn: reading it would take too long. */
+export class TooLong extends Error {}
+
+/** When the reading of the present text is given up. */
+let end = 0;
+
+/** Looks at the clock before each piece of a text. */
+const clock = (level: "inline" | "block"): TokenizerExtension => ({
+  name: `${level} clock`,
+  level,
+  tokenizer() {
+    if (performance.now() > end) throw new TooLong();
+    return undefined;
+  },
+});
+
 const reader = new Marked({ gfm: true, async: false });
 reader.use({
-  extensions: [...EXTENSIONS],
+  extensions: [clock("block"), clock("inline"), ...EXTENSIONS],
   hooks: { emStrongMask: withoutMath },
-  // One wave strikes nothing out.
-  tokenizer: { del: (text) => (text.startsWith("~~") ? false : undefined) },
+  tokenizer: {
+    // One wave strikes nothing out.
+    del: (text) => (text.startsWith("~~") ? false : undefined),
+    codespan: code,
+  },
   renderer: {
     // Images would tell their host who reads what; they become links.
     image({ href, text }) {
@@ -98,8 +126,10 @@ DOMPurify.addHook("uponSanitizeAttribute", (_, attribute) => {
 /** What may be written from right to left. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, dt, dd, summary, caption";
 
-/** Draws a note's text. A first heading that repeats `title` is left out. Fails where marks are nested so deeply that the reader of Markdown runs out of room. */
+/** Draws a note's text. A first heading that repeats `title` is left out. Fails where it would take `TooLong`, and where marks are nested too deeply, for the browser or for the reader of Markdown, which then runs out of room. */
 export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
+  end = performance.now() + PATIENCE;
+  if ([...body.matchAll(/`{9,}/g)].reduce((sum, [run]) => sum + run.length ** 2, 0) > MOST_TICKS) throw new TooLong();
   const html = reader.parse(numbered(body, links)) as string;
   const fragment = DOMPurify.sanitize(html, {
     RETURN_DOM_FRAGMENT: true,
@@ -111,6 +141,7 @@ export function rendered(body: string, links: readonly LinkView[], title: string
     ADD_URI_SAFE_ATTR: ["align", "colspan", "rowspan", "start"],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,
   });
+  if (fragment.querySelector(DEEP) !== null) throw new RangeError("nested too deeply");
   for (const anchor of fragment.querySelectorAll("a")) connect(anchor, links);
   for (const quote of fragment.querySelectorAll("blockquote")) callout(quote);
   for (const block of fragment.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = "auto";

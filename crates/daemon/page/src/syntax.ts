@@ -55,13 +55,17 @@ const AHEAD: Record<Row["level"], RegExp> = {
   block: new RegExp(`(?<=\\n)(?:\\n|${starts("block")})`),
 };
 
+/** The rest of a run that the reader takes whole, where a text goes on within one. */
+const RUN = /^[`~]+/;
+
 function extension({ name, level, starts, pattern, nested = false, shown }: Row): Extension {
   return {
     name,
     level,
     start(text) {
-      const at = text.search(AHEAD[level]);
-      return at < 0 || text[at] === "\n" ? undefined : at;
+      const run = level === "inline" ? (RUN.exec(text)?.[0].length ?? 0) : 0;
+      const at = text.slice(run).search(AHEAD[level]);
+      return at < 0 || text[run + at] === "\n" ? undefined : run + at;
     },
     tokenizer(text) {
       const match = text.startsWith(starts) ? pattern.exec(text) : null;
@@ -73,6 +77,22 @@ function extension({ name, level, starts, pattern, nested = false, shown }: Row)
       return shown(nested ? this.parser.parseInline(tokens) : markup(String(kept).trim()), markup(String(label)));
     },
   };
+}
+
+/** Code in a line: from one run of ticks to the next as long. In one pass; the reader's own pattern tries each run at every length. */
+export function code(text: string): Tokens.Codespan | undefined {
+  const ticks = /^`+/.exec(text)?.[0];
+  if (ticks === undefined) return undefined;
+  const runs = /`+/g;
+  runs.lastIndex = ticks.length;
+  for (let run = runs.exec(text); run !== null; run = runs.exec(text)) {
+    if (run[0].length !== ticks.length) continue;
+    const inside = text.slice(ticks.length, run.index).replaceAll("\n", " ");
+    // A space at either end keeps ticks apart, and is none of the code.
+    const padded = inside.startsWith(" ") && inside.endsWith(" ") && inside.trim() !== "";
+    return { type: "codespan", raw: text.slice(0, run.index + ticks.length), text: padded ? inside.slice(1, -1) : inside };
+  }
+  return undefined;
 }
 
 /** A formula's signs are none of emphasis. */

@@ -43,6 +43,10 @@ const NOTES = {
     '<ol start="javascript:1"><li>one</li></ol>',
   ].join("\n\n"),
   "deep.md": `# Deep\n\n${">".repeat(3000)} ground\n`,
+  "runs.md": `# Runs\n\n\`b\` \`\`c\`d\`\` \` e\` \`\`\` $x$ ~~~ $y$ \`\` f \` g \`\`\n\n${Array.from({ length: 400 }, (_, nth) => "`".repeat(nth)).join(" ")}\n`,
+  "ticks.md": `# Ticks\n\n${Array.from({ length: 1500 }, (_, nth) => "`".repeat(nth)).join(" ")}\n`,
+  "lists.md": `# Lists\n\n${Array.from({ length: 1500 }, (_, nth) => `${"  ".repeat(nth)}- a`).join("\n")}\n`,
+  "nested.md": `# Nested\n\n${"<table><tr><td>".repeat(3000)}\n`,
   "long.md": `# ${"Long title ".repeat(60).trim()}\n\nText.\n`,
   "links.md": `# Links\n\n${Array.from({ length: 3000 }, (_, nth) => `[[Idea ${nth}]] is an idea.`).join("\n")}\n`,
 };
@@ -157,12 +161,36 @@ test("a text that cannot be drawn is shown as it is written, and none of another
   });
 });
 
+test("a text that would take too long is soon shown as it is written", async () => {
+  for (const [name, said] of [
+    ["ticks", "too long"],
+    ["lists", "too long"],
+    ["nested", "too deeply"],
+  ]) {
+    await visit(daemon, "#/note?uri=signs", async (page) => {
+      await page.locator(".body mark").waitFor();
+      const begun = performance.now();
+      await page.evaluate((name) => (location.hash = `#/note?uri=${name}`), name);
+      await page.locator(".note .notice", { hasText: said }).waitFor();
+      assert.ok(performance.now() - begun < 10_000, `${name} took ${performance.now() - begun} ms`);
+    });
+  }
+});
+
+test("runs of ticks are code where another is as long, and no signs are lost beside them", async () => {
+  await visit(daemon, "#/note?uri=runs", async (page) => {
+    await page.locator(".body").waitFor();
+    assert.deepEqual(await page.locator(".body code").allTextContents(), ["b", "c`d", " e", "x", "y", "f ` g"]);
+    assert.equal(await page.locator(".notice").count(), 0);
+  });
+});
+
 test("any text is read in little time", async () => {
   const source = join(import.meta.dirname, "../src/syntax.ts");
   const { code } = await transformWithOxc(readFileSync(source, "utf8"), source);
-  const { EXTENSIONS, withoutMath } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+  const { code: codespan, EXTENSIONS, withoutMath } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   const reader = new Marked({ gfm: true });
-  reader.use({ extensions: [...EXTENSIONS], hooks: { emStrongMask: withoutMath } });
+  reader.use({ extensions: [...EXTENSIONS], hooks: { emStrongMask: withoutMath }, tokenizer: { codespan } });
   // What takes the square of its length takes a minute and more here.
   for (const sign of ["==", "==a=b", "$", "$a", "$$\n", "%%", "\n%%", "~", "~a", "[^", "[^a]: ", "![[", "[[#", "> [!a]\n", "a b\n"]) {
     const begun = performance.now();

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { noteAddress, read } from "../address";
 import type { GetNoteResponse, LinkView } from "../contract/noteweft/v1/note_pb";
-import { asWritten, rendered } from "../markdown";
+import { asWritten, rendered, TooLong } from "../markdown";
 
 /** What is drawn of a link. */
 const drawnOf = ({ uri, resolved, target, fragment, display, span }: LinkView) => [uri, resolved, target, fragment, display, span?.start, span?.end];
@@ -18,7 +18,7 @@ const sameLinks = (some: readonly LinkView[], others: readonly LinkView[]): bool
 /** The text of a note, or its first lines, up to `most` characters; `to` is the address of a note that it links to. */
 export function Body({ note, to = noteAddress, most = Infinity }: { note: GetNoteResponse; to?: (uri: string) => string; most?: number }) {
   const home = useRef<HTMLDivElement>(null);
-  const [unread, setUnread] = useState(false);
+  const [unread, setUnread] = useState("");
   const whole = note.body.length <= most;
   const text = whole ? note.body : note.body.slice(0, note.body.lastIndexOf("\n", most) + 1 || most);
   // Each state of the index brings the note anew. What is drawn stays as long as it would be drawn the same, and with it what the reader opened, selected or scrolled to.
@@ -29,10 +29,10 @@ export function Body({ note, to = noteAddress, most = Infinity }: { note: GetNot
     home.current?.replaceChildren();
     try {
       home.current?.replaceChildren(rendered(text, note.links, note.title));
-      setUnread(false);
-    } catch {
+      setUnread("");
+    } catch (why) {
       home.current?.replaceChildren(asWritten(text));
-      setUnread(true);
+      setUnread(why instanceof TooLong ? "to draw it would take too long" : "its marks are nested too deeply to be drawn");
     }
   }, [drawn.current]);
   useLayoutEffect(() => {
@@ -40,7 +40,7 @@ export function Body({ note, to = noteAddress, most = Infinity }: { note: GetNot
   }, [drawn.current, to("")]);
   return (
     <>
-      {unread && <p class="notice">This is the text as it is written: its marks are nested too deeply to be drawn.</p>}
+      {unread !== "" && <p class="notice">This is the text as it is written: {unread}.</p>}
       <div class="body" ref={home} />
       {note.body.trim() === "" && <p class="faint">This note has no text.</p>}
       {!whole && (
