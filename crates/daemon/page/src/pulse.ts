@@ -1,8 +1,9 @@
 // How the index is, and each generation as it is published, for as long as somebody looks.
 
+import { create } from "@bufbuild/protobuf";
 import { signal } from "@preact/signals";
 import { admin, failure, notes, token, type Failure } from "./daemon";
-import { Phase, type StatusResponse, type WatchGenerationsResponse } from "./contract/noteweft/v1/admin_pb";
+import { Phase, WatchGenerationsResponseSchema, type StatusResponse, type WatchGenerationsResponse } from "./contract/noteweft/v1/admin_pb";
 
 /** The last status that arrived. */
 export const status = signal<StatusResponse | undefined>(undefined);
@@ -48,6 +49,7 @@ function learn(answer: StatusResponse): void {
   const before = status.value?.generation ?? met;
   if (before !== undefined && before !== answer.generation) news.value += 1;
   status.value = answer;
+  if (navigator.locks === undefined) note(create(WatchGenerationsResponseSchema, { generation: answer.generation, digest: answer.digest, nNotes: answer.nNotes, nVectorsPending: answer.nVectorsPending }));
 }
 
 /** Between two questions, in milliseconds: while something happens, while nothing does, and while the daemon is away. */
@@ -75,6 +77,7 @@ async function overhear(): Promise<void> {
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
+/** Asks for the status, and again after a while. */
 async function ask(): Promise<void> {
   clearTimeout(timer);
   let next = QUIET;
@@ -82,6 +85,7 @@ async function ask(): Promise<void> {
     const answer = await admin.status({});
     learn(answer);
     away.value = undefined;
+    void follow();
     if (answer.phase !== Phase.READY) next = BUSY;
   } catch (thrown) {
     away.value = failure(thrown);
@@ -92,30 +96,69 @@ async function ask(): Promise<void> {
   if (!document.hidden) timer = setTimeout(ask, next);
 }
 
-let following = false;
+/** What windows of one daemon tell each other: a generation that was published, or that one asks for the newest. */
+const windows = new BroadcastChannel("weft-generations");
+windows.onmessage = ({ data }: MessageEvent<WatchGenerationsResponse | "newest">) => {
+  const newest = published.value[0]?.told;
+  if (data !== "newest") hear(data);
+  else if (leading && newest !== undefined) windows.postMessage(newest);
+};
+
+/** Whether this window follows for all. */
+let leading = false;
+
+/** Takes note of a generation, and tells whether it is another than the last. */
+function note(told: WatchGenerationsResponse): boolean {
+  const [newest] = published.value;
+  if (newest?.told.generation === told.generation) return false;
+  published.value = [{ at: newest === undefined ? undefined : new Date(), told }, ...published.value].slice(0, KEPT);
+  return true;
+}
+
+/** The same, with the status of another one. */
+function hear(told: WatchGenerationsResponse): void {
+  if (note(told)) void ask();
+}
 
 /** Hears of generations until nobody looks any more; a stream that ends is opened again. */
-async function follow(): Promise<void> {
-  if (following) return;
-  following = true;
-  let after = published.value[0]?.told.generation;
-  while (!document.hidden) {
+async function lead(): Promise<void> {
+  leading = true;
+  while (!document.hidden && !isRefused()) {
     const stopped = new AbortController();
     const stop = () => stopped.abort();
     document.addEventListener("visibilitychange", stop, { once: true });
     try {
       // A stream has no deadline.
-      for await (const told of admin.watchGenerations({ after }, { signal: stopped.signal, timeoutMs: 0 })) {
-        published.value = [{ at: after === undefined ? undefined : new Date(), told }, ...published.value].slice(0, KEPT);
-        after = told.generation;
-        void ask();
+      for await (const told of admin.watchGenerations({ after: published.value[0]?.told.generation }, { signal: stopped.signal, timeoutMs: 0 })) {
+        hear(told);
+        windows.postMessage(told);
       }
     } catch {
       // Why it ended, the next question for the status tells.
     }
     document.removeEventListener("visibilitychange", stop);
-    await new Promise((rested) => setTimeout(rested, isRefused() ? QUIET : AWAY));
+    await new Promise((rested) => setTimeout(rested, AWAY));
   }
+  leading = false;
+}
+
+let following = false;
+
+/**
+ * Follows the generations, for all windows that look at this daemon: a browser opens six connections to one host, and a stream keeps one.
+ *
+ * Where windows cannot agree on one, as over plain http from another machine, none follows, and each asks for the status now and then.
+ */
+async function follow(): Promise<void> {
+  if (following || navigator.locks === undefined) return;
+  following = true;
+  const stopped = new AbortController();
+  const stop = () => stopped.abort();
+  document.addEventListener("visibilitychange", stop, { once: true });
+  windows.postMessage("newest");
+  // Whoever leads stops where nobody looks at it; then it is the next one's turn.
+  await navigator.locks.request("weft-generations", { signal: stopped.signal }, lead).catch(() => undefined);
+  document.removeEventListener("visibilitychange", stop);
   following = false;
 }
 

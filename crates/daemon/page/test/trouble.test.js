@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { daemon, gone, LEAP, settled, visit } from "./stage.js";
-import { Daemon, EXAMPLE, manyNotes, vault } from "./weft.js";
+import { browse, Daemon, EXAMPLE, manyNotes, vault } from "./weft.js";
 
 test("the bundle is small", () => {
   const built = join(import.meta.dirname, "../built");
@@ -367,6 +367,38 @@ test("a view follows changes also for a reader who may not ask for the status", 
     );
   } finally {
     await guarded.end();
+  }
+});
+
+test("many windows of one browser do not stand in each other's way, and each is told what is published", async () => {
+  const root = vault({ "a.md": "# A\n" });
+  const living = await Daemon.over(root);
+  const browser = await browse();
+  try {
+    for (const locks of [true, false]) {
+      const context = await browser.newContext();
+      // As over plain http from another machine.
+      if (!locks) await context.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
+      const pages = [];
+      for (let nth = 0; nth < 8; nth += 1) {
+        const page = await context.newPage();
+        await page.goto(`http://${living.address}/#/index`);
+        await page.locator(".generations li", { hasText: "was there before" }).waitFor({ timeout: 10_000 });
+        pages.push(page);
+      }
+      const told = (pages, n) => Promise.all(pages.map((page) => page.locator(".generations time").nth(n - 1).waitFor({ timeout: 15_000 })));
+      writeFileSync(join(root, "b.md"), `# B ${locks}\n`);
+      await told(pages, 1);
+      // The window that follows for all goes away.
+      await pages.shift().close();
+      await pages[0].waitForTimeout(1500);
+      writeFileSync(join(root, "b.md"), `# B again ${locks}\n`);
+      await told(pages, 2);
+      await context.close();
+    }
+  } finally {
+    await browser.close();
+    await living.end();
   }
 });
 
