@@ -103,6 +103,33 @@ test("while an input method writes a word, its keys are its own", async () => {
   });
 });
 
+test("Enter right after typing opens the best hit once it is there, unless another key comes first", async () => {
+  await visit(daemon, "#/search?q=pendulum&mode=keyword", async (page) => {
+    await page.locator(".hits:not(.stale) .hit").first().waitFor();
+    let hold;
+    await page.route("**/*SearchService/Search", async (route) => {
+      await hold;
+      await route.continue().catch(() => undefined);
+    });
+    for (const [key, opens] of [["End", false], ["Enter", true]]) {
+      let answer;
+      hold = new Promise((resolve) => (answer = resolve));
+      await page.locator("#query").fill("");
+      await page.keyboard.type("leap second");
+      await page.keyboard.press("Enter");
+      await page.keyboard.press(key);
+      await page.waitForTimeout(300);
+      assert.match(await page.evaluate(() => location.hash), /^#\/search/);
+      answer();
+      if (opens) await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
+      else {
+        await page.locator(".hits:not(.stale) .hit", { hasText: "Leap second" }).first().waitFor();
+        assert.match(await page.evaluate(() => location.hash), /^#\/search/);
+      }
+    }
+  });
+});
+
 test("Esc leaves each box as it is", async () => {
   for (const [hash, opens, label] of [
     ["#/search?q=clock", ".filters summary", "Tags"],

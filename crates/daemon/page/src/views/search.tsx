@@ -57,6 +57,14 @@ export function SearchView() {
   const hit = hits[nth];
   const choose = (at: number) => amend({ hit: at === 0 ? null : (hits[at]?.uri ?? null) });
 
+  /** The question whose best hit is to be opened as soon as it is there. */
+  const eager = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (waiting || eager.current !== requested) return;
+    eager.current = undefined;
+    if (failure === undefined && hit !== undefined) visit(noteAddress(hit.uri));
+  });
+
   const miss = () => {
     setOpened(!missing);
     if (missing) amend({ not: null });
@@ -65,6 +73,7 @@ export function SearchView() {
 
   const onKey = (event: KeyboardEvent) => {
     if (composing(event)) return;
+    eager.current = undefined;
     if (event.target instanceof Element && event.target.closest("details, fieldset, table, .explained") !== null) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && hits.length > 0) {
@@ -72,8 +81,11 @@ export function SearchView() {
       choose(next);
       document.querySelectorAll(".hit")[next]?.scrollIntoView({ block: "nearest" });
       event.preventDefault();
-    } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && hit !== undefined && !stale) {
-      visit(noteAddress(hit.uri));
+    } else if (event.key === "Enter" && event.target instanceof HTMLInputElement) {
+      // What was typed last may not be drawn yet.
+      const wanted = saidBy(place.value.asked, QUESTION);
+      if (wanted === requested && hit !== undefined && !stale) visit(noteAddress(hit.uri));
+      else eager.current = wanted;
     }
   };
   // At once, so that the next key finds what the last one changed.
