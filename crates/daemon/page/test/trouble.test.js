@@ -409,8 +409,12 @@ test("while vectors are made, how far and how fast is told, and answers say what
       await page.locator(".backlog", { hasText: /making vectors: [\d,]+ of 5,000 pieces of text\d+ a second, .+ left/ }).waitFor();
       await page.locator(".generations li", { hasText: "wait for vectors" }).nth(1).waitFor();
       await page.goto(`http://${busy.address}/#/search?q=word42 common`);
-      await page.locator(".summary .degraded", { hasText: "incomplete by meaning" }).waitFor();
+      const lacks = page.locator(".summary .degraded", { hasText: "incomplete by meaning" });
+      await lacks.waitFor();
       await page.locator(".hit").first().waitFor();
+      const before = await lacks.textContent();
+      await page.waitForFunction((before) => document.querySelector(".summary .degraded").textContent !== before, before);
+      assert.equal(await page.locator("[role=status] .degraded, [aria-live] .degraded").count(), 0, "what changes every second is not spoken");
     });
   } finally {
     await busy.end();

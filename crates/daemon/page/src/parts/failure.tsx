@@ -56,7 +56,7 @@ const WAYS = [
   ["expansion: ", " by links: "],
 ] as const;
 
-/** Says what an answer lacks and why. */
+/** Says what an answer lacks and why. While vectors are made that changes every second, so it stands beside what is spoken of an answer. */
 export function Incomplete({ degraded }: { degraded: readonly string[] }) {
   return (
     <>

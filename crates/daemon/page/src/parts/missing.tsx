@@ -68,12 +68,12 @@ function Told({ answer, stale }: { answer: WhyNotResponse; stale: boolean }) {
   const { note, loss, reason, margin, rank, hit, degraded } = answer;
   const n = passed(loss);
   return (
-    <div class={`told ${stale ? "stale" : ""}`} role="status" aria-live="polite">
+    <div class={`told ${stale ? "stale" : ""}`}>
       <p class="head">
         {note !== undefined && loss !== Loss.NOT_INDEXED ? <a href={noteAddress(note.uri)}>{note.title}</a> : <b>{note?.title || note?.uri}</b>}
         {hit !== undefined && <ScoreBar hit={hit} />}
       </p>
-      <p>{reason.charAt(0).toUpperCase() + reason.slice(1)}.</p>
+      <p role="status">{reason.charAt(0).toUpperCase() + reason.slice(1)}.</p>
       <ol class="plain stages">
         {STAGES.map((stage, at) => (
           <li key={stage} class={at < n ? "passed" : at === n ? "lost" : ""}>

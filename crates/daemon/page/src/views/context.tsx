@@ -123,12 +123,14 @@ function reasonName(reason: LeftOutReason): string {
 
 function Summary({ answer }: { answer: AssembleResponse }) {
   return (
-    <p class="summary" role="status" aria-live="polite">
-      {answer.items.length === 0
-        ? answer.leftOut.length === 0
-          ? "No note was found."
-          : "Nothing fits the budget."
-        : `${counted(answer.items.length, "note")} in ${count(answer.used)} of ${count(answer.budget)} ${unitName(answer.unit)}, ${count(answer.remaining)} left`}
+    <p class="summary">
+      <span role="status">
+        {answer.items.length === 0
+          ? answer.leftOut.length === 0
+            ? "No note was found."
+            : "Nothing fits the budget."
+          : `${counted(answer.items.length, "note")} in ${count(answer.used)} of ${count(answer.budget)} ${unitName(answer.unit)}, ${count(answer.remaining)} left`}
+      </span>
       <Incomplete degraded={answer.degraded} />
     </p>
   );

@@ -140,10 +140,12 @@ export function SearchView() {
         {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
         {answer !== undefined && (
           <>
-            <p class="summary" role="status" aria-live="polite">
-              {hits.length === 0
-                ? `Nothing found${filtered ? " that passes the filter" : ""}.`
-                : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
+            <p class="summary">
+              <span role="status">
+                {hits.length === 0
+                  ? `Nothing found${filtered ? " that passes the filter" : ""}.`
+                  : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
+              </span>
               <Incomplete degraded={answer.degraded} />
               {mode === SearchMode.HYBRID && status.value !== undefined && status.value.model === undefined && <span class="degraded">without a model: by words and links alone</span>}
               <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
