@@ -60,6 +60,27 @@ async function everyControl(at, vault) {
   for (const [hash, use] of views) await visit(at, hash, (page) => use(page, vault), { reducedMotion: "reduce" });
 }
 
+test("each view has one heading that names it, and each way into it arrives there", async () => {
+  for (const [hash, name] of [
+    ["#/search", "Search"],
+    [LEAP, "Search"],
+    ["#/note", "Notes"],
+    ["#/note?uri=Leap second", "Leap second"],
+    ["#/note?uri=Nobody", "Not found"],
+    ["#/context?q=clock", "Context"],
+    ["#/index", "Index"],
+  ]) {
+    await visit(daemon, "#/context", async (page) => {
+      await page.evaluate((hash) => (location.hash = hash), hash);
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor({ state: "attached" });
+      await settled(page);
+      assert.equal(await page.locator("h1").count(), 1, hash);
+      const at = await page.evaluate(() => [document.activeElement.id || document.activeElement.textContent.trim(), document.activeElement.tagName]);
+      assert.ok(at[0] === "query" || (at[0] === name && at[1] === "H1") || at[0] === "title", `${hash}: ${at}`);
+    });
+  }
+});
+
 test("every control of every view works, on the example vault", () =>
   everyControl(daemon, { query: "clock", note: "Leap second", far: "Pendulum", folder: "Instruments", file: "Leap second.md" }));
 

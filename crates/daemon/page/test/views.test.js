@@ -22,6 +22,7 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
     assert.equal(titles[0], "Leap second");
     await page.keyboard.press("ArrowDown");
     assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), titles[1]);
+    assert.equal(await page.locator("[role=status].unseen").textContent(), `2 of ${titles.length}: ${titles[1]}`, "where the arrows led is spoken");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();

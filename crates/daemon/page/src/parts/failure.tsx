@@ -1,5 +1,6 @@
 // What stands where an answer would, when there is none.
 
+import type { Ref } from "preact";
 import { noteAddress } from "../address";
 import { openLogin, type Failure } from "../daemon";
 
@@ -16,12 +17,18 @@ const TITLES: Record<Failure["kind"], string> = {
   other: "Something went wrong",
 };
 
-/** Says what went wrong and what can be done; `offer` is the address behind each near name, its note unless told otherwise. */
-export function Failed({ failure, again, offer = noteAddress }: { failure: Failure; again: () => void; offer?: (uri: string) => string }) {
+/** Says what went wrong and what can be done; `offer` is the address behind each near name, its note unless told otherwise. Where it stands for a whole view, `heading` takes what names it. */
+export function Failed({ failure, again, offer = noteAddress, heading }: { failure: Failure; again: () => void; offer?: (uri: string) => string; heading?: Ref<HTMLHeadingElement> }) {
   const { kind, text, near } = failure;
   return (
     <div class="failed" role="alert">
-      <strong>{TITLES[kind]}</strong>
+      {heading === undefined ? (
+        <strong>{TITLES[kind]}</strong>
+      ) : (
+        <h1 ref={heading} tabIndex={-1}>
+          {TITLES[kind]}
+        </h1>
+      )}
       <p>{text.split("`").map((piece, nth) => (nth % 2 === 0 ? piece : <code key={nth}>{piece}</code>))}</p>
       {near.length > 0 && (
         <p>

@@ -38,6 +38,7 @@ export function ContextView() {
   useTitle(blank ? "Context" : query);
   return (
     <div class={`context ${blank ? "blank" : ""}`}>
+      <h1 class="unseen">Context</h1>
       <form role="search" class="ask" onSubmit={(event) => event.preventDefault()}>
         <input
           id="query"

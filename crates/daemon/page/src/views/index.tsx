@@ -15,9 +15,10 @@ export function IndexView() {
   const { answer, failure, again } = useAnswer(known === undefined ? null : "files", async (signal) =>
     (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
   );
-  const heading = useArrival<HTMLHeadingElement>(known === undefined ? "" : "index");
+  const refused = away.value?.kind === "forbidden" || away.value?.kind === "token" ? away.value : undefined;
+  const heading = useArrival<HTMLHeadingElement>(known === undefined && refused === undefined ? "" : "index");
   useTitle("Index");
-  if (away.value?.kind === "forbidden" || away.value?.kind === "token") return <Failed failure={away.value} again={again} />;
+  if (refused !== undefined) return <Failed failure={refused} again={again} heading={heading} />;
   if (known === undefined) return <Waiting lines={8} />;
   return (
     <div class="index">

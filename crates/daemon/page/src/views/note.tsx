@@ -26,7 +26,7 @@ function OneNote({ name, asked }: { name: string; asked: URLSearchParams }) {
   useTitle(answer?.title ?? "Note");
   return (
     <>
-      {failure !== undefined && <Failed failure={failure} again={again} />}
+      {failure !== undefined && <Failed failure={failure} again={again} heading={answer === undefined ? heading : undefined} />}
       {failure === undefined && answer === undefined && <Waiting lines={12} />}
       {answer !== undefined && <Shown note={answer} asked={asked} stale={stale} heading={heading} />}
     </>
@@ -133,9 +133,9 @@ function AllNotes() {
     } while (pageToken !== "" && found.length < MOST_LISTED);
     return { found, cut: pageToken !== "", generation };
   });
-  const heading = useArrival<HTMLHeadingElement>(answer === undefined ? "" : "all");
+  const heading = useArrival<HTMLHeadingElement>(answer === undefined && failure === undefined ? "" : "all");
   useTitle("Notes");
-  if (answer === undefined) return failure === undefined ? <Waiting lines={12} /> : <Failed failure={failure} again={again} />;
+  if (answer === undefined) return failure === undefined ? <Waiting lines={12} /> : <Failed failure={failure} again={again} heading={heading} />;
   // Within a folder the order is the daemon's.
   const byFolder = [...Map.groupBy(answer.found, (note) => [note.vault, ...lies(note)].join("/"))].sort(([a], [b]) => (a < b ? -1 : 1));
   return (

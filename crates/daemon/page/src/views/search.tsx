@@ -48,6 +48,8 @@ export function SearchView() {
   const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : requested, async (signal) => search.search(request(), { signal }), PAUSE);
   const explaining = asked.get("explain") === "1";
   const [opened, setOpened] = useState(false);
+  /** The hit that the arrows led to, in words: the focus stays in the box, so nothing else speaks of it. */
+  const [walked, setWalked] = useState("");
   const missing = opened || asked.has("not");
   useArrival(waiting ? "" : "search");
   useTitle(query.trim());
@@ -79,6 +81,7 @@ export function SearchView() {
     if (step !== 0 && hits.length > 0) {
       const next = Math.min(hits.length - 1, Math.max(0, nth + step));
       choose(next);
+      setWalked(`${next + 1} of ${hits.length}: ${hits[next]?.title}`);
       document.querySelectorAll(".hit")[next]?.scrollIntoView({ block: "nearest" });
       event.preventDefault();
     } else if (event.key === "Enter" && event.target instanceof HTMLInputElement) {
@@ -108,6 +111,10 @@ export function SearchView() {
   return (
     <div class={`search ${blank ? "blank" : ""}`} onKeyDown={onKey}>
       <section class="results" aria-label="Search">
+        <h1 class="unseen">Search</h1>
+        <p class="unseen" role="status">
+          {walked}
+        </p>
         <form role="search" class="ask" onSubmit={(event) => event.preventDefault()}>
           <input
             id="query"
@@ -119,7 +126,10 @@ export function SearchView() {
             autocomplete="off"
             spellcheck={false}
             dir="auto"
-            onInput={(event) => amend({ q: event.currentTarget.value, limit: null, hit: null, why: null })}
+            onInput={(event) => {
+              setWalked("");
+              amend({ q: event.currentTarget.value, limit: null, hit: null, why: null });
+            }}
           />
           <div class="options">
             <fieldset class="choice">
