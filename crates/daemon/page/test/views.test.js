@@ -349,6 +349,24 @@ test("in the graph a click walks, and two with the shift key find the path", asy
   }
 });
 
+test("a note of any name is drawn and walked to", async () => {
+  const strange = await Daemon.over(vault({ "a.md": "# A\n\n[[?why]] [[why]]\n", "?why.md": "# Why\n", "__proto__.md": "# Proto\n\n[[constructor]]\n", "constructor.md": "# Constructor\n" }));
+  const calm = { reducedMotion: "reduce" };
+  try {
+    for (const [from, to] of [["a", "Why"], ["__proto__", "Constructor"], ["constructor", "Proto"]]) {
+      await visit(strange, `#/note?uri=${from}`, async (page) => {
+        await page.locator(".around").getByText("2 notes").waitFor();
+        const full = (await dotsAtRest(page, "near")).find(({ filled }) => filled);
+        await clickDot(page, full);
+        await page.getByRole("heading", { level: 1, name: to }).waitFor();
+        await page.locator(".around").getByText("2 notes").waitFor();
+      }, calm);
+    }
+  } finally {
+    await strange.end();
+  }
+});
+
 test("names that no note answers to stay within the hops and within bounds, and are counted as they are drawn", async () => {
   const many = Array.from({ length: 20_000 }, (_, nth) => `[[Idea ${nth}]]`).join(" ");
   const crowded = await Daemon.over(vault({ "a.md": "# A\n\n[[b]]\n", "b.md": "# B\n\n[[One]] [[Two]] [[One]]\n", "inbox.md": `# Inbox\n\n${many}\n` }));

@@ -43,7 +43,14 @@ const SIGNS: readonly (readonly [string, string, (scene: Scene) => boolean])[] =
 
 const between = (a: string, b: string): string => (a < b ? `${a}\n${b}` : `${b}\n${a}`);
 
-const line = (edge: WalkEdge, seen: boolean): Line => ({ from: edge.from, to: edge.to, type: edge.type, typed: edge.source !== EdgeSource.INLINE, seen });
+/** What stands for a note in the picture, and for a name that no note answers to: names of any kind stay apart, from each other and from what means something to the language, such as `__proto__`. */
+const dotOf = (uri: string): string => `.${uri}`;
+const holeOf = (name: string): string => `?${name}`;
+
+/** The note that a dot stands for. */
+const noteOf = (dot: string): string | undefined => (dot.startsWith(".") ? dot.slice(1) : undefined);
+
+const line = (edge: WalkEdge, seen: boolean): Line => ({ from: dotOf(edge.from), to: dotOf(edge.to), type: edge.type, typed: edge.source !== EdgeSource.INLINE, seen });
 
 /** What is drawn around a note. */
 interface Scene {
@@ -56,7 +63,7 @@ interface Scene {
 /** What is drawn of a walk: its notes, its edges, and the names no note answers to that lie within its hops, as long as there is room. */
 function drawn({ nodes, edges, spanningTree, unresolved, maxHops = 0, direction }: TreeResponse): Scene {
   const hops = new Map(nodes.map((node) => [node.id, node.hop ?? 0]));
-  const dots: Dot[] = nodes.map((node) => ({ id: node.id, title: node.title, hop: node.hop ?? 0, placeholder: false }));
+  const dots: Dot[] = nodes.map((node) => ({ id: dotOf(node.id), title: node.title, hop: node.hop ?? 0, placeholder: false }));
   // Of the edges between a note and its child in the tree, the first one met is the one that led there.
   const tree = new Set(spanningTree.map((edge) => between(edge.from, edge.to)));
   const lines = edges.map((edge) => line(edge, !tree.delete(between(edge.from, edge.to))));
@@ -64,10 +71,10 @@ function drawn({ nodes, edges, spanningTree, unresolved, maxHops = 0, direction 
   for (const { from, target } of direction === Direction.IN ? [] : unresolved) {
     const hop = (hops.get(from) ?? 0) + 1;
     if (hop > maxHops) continue;
-    const [id, known] = [`?${target}`, names.get(target)];
+    const [id, known] = [holeOf(target), names.get(target)];
     const shown = known ?? (names.size < MOST_NAMES && dots.length < MOST_DOTS);
     if (known === undefined && shown) dots.push({ id, title: target, hop, placeholder: true });
-    if (shown) lines.push({ from, to: id, type: "", typed: false, seen: false });
+    if (shown) lines.push({ from: dotOf(from), to: id, type: "", typed: false, seen: false });
     names.set(target, shown);
   }
   return { dots, lines, nNames: names.size };
@@ -98,28 +105,30 @@ export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearc
     const { dots, lines, nNames } = answer === undefined ? { dots: [], lines: [], nNames: 0 } : drawn(answer);
     if (found?.found) {
       const known = new Set(dots.map((dot) => dot.id));
-      const strange = found.nodes.filter((node) => !known.has(node.id));
-      dots.push(...strange.map((node) => ({ id: node.id, title: node.title, hop: FAR, placeholder: false })));
+      const strange = found.nodes.filter((node) => !known.has(dotOf(node.id)));
+      dots.push(...strange.map((node) => ({ id: dotOf(node.id), title: node.title, hop: FAR, placeholder: false })));
       const drawnAlready = new Set(lines.map((each) => `${each.from}\n${each.to}\n${each.type}`));
-      lines.push(...found.edges.filter((edge) => !drawnAlready.has(`${edge.from}\n${edge.to}\n${edge.type}`)).map((edge) => line(edge, false)));
+      lines.push(...found.edges.map((edge) => line(edge, false)).filter((each) => !drawnAlready.has(`${each.from}\n${each.to}\n${each.type}`)));
     }
     return { dots, lines, nNames };
   }, [answer, found]);
   const summary = told(scene, answer !== undefined && (answer.truncated || answer.moreUnresolved));
   const picture = useMemo(
-    () => ({ ...scene, focus: note.uri, start: from || undefined, path: found?.found ? found.nodes.map((node) => node.id) : [] }),
+    () => ({ ...scene, focus: dotOf(note.uri), start: from === "" ? undefined : dotOf(from), path: found?.found ? found.nodes.map((node) => dotOf(node.id)) : [] }),
     [scene, note.uri, from, found],
   );
   const types = [...new Set([...(answer?.edges.map((edge) => edge.type) ?? []), ...without])].sort();
 
   // The first note chosen starts a path, the second ends it, a third starts anew.
-  const choose = (id: string) => {
-    if (id.startsWith("?")) return;
+  const choose = (dot: string) => {
+    const id = noteOf(dot);
+    if (id === undefined) return;
     if (from === "" || to !== "") amend({ start: id, end: null });
     else if (id !== from) amend({ end: id });
   };
-  const walk = (id: string) => {
-    if (!id.startsWith("?")) visit(neighbourAddress(id, asked));
+  const walk = (dot: string) => {
+    const id = noteOf(dot);
+    if (id !== undefined) visit(neighbourAddress(id, asked));
   };
   return (
     <section class="around">
