@@ -76,6 +76,23 @@ test("a step back to the hits finds the chosen one, its place, and what was open
   });
 });
 
+test("the end of a path stands in its box, also on the way back", async () => {
+  await visit(daemon, "#/note?uri=Pendulum", async (page) => {
+    const box = page.getByLabel("Path from");
+    await box.fill("Leap second");
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.locator(".steps a").last().click();
+    await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
+    assert.equal(await box.inputValue(), "", "a path belongs to the note it was asked at");
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Pendulum" }).waitFor();
+    await page.locator(".steps a").last().waitFor();
+    assert.equal(await box.inputValue(), "Leap second");
+    await page.getByRole("button", { name: "Clear" }).click();
+    assert.equal(await box.inputValue(), "");
+  });
+});
+
 test("a view takes the focus when it is reached, and leaves it alone from then on", async () => {
   await visit(daemon, "#/index", async (page) => {
     await page.locator(".numbers").waitFor();

@@ -1,6 +1,6 @@
 // The graph around a note: how far, which way, along which edges; and the path to another note.
 
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { amend, listed, needed, neighbourAddress, quoted, saidBy, unquoted, visit, type Whole } from "../address";
 import { useAnswer } from "../asking";
 import { graph } from "../daemon";
@@ -192,6 +192,8 @@ export function Around({ note, asked }: { note: GetNoteResponse; asked: URLSearc
 /** The path by name, for those who do not click. */
 function PathFinder({ note, from, to }: { note: GetNoteResponse; from: string; to: string }) {
   const [name, setName] = useState(to);
+  // A step, also one back, says anew where the path ends.
+  useLayoutEffect(() => setName(to), [to, note.uri]);
   const start = from === "" || to !== "" ? note.uri : from;
   return (
     <form
