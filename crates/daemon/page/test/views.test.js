@@ -484,6 +484,26 @@ test("a context stays within its budget and can be copied", async () => {
   );
 });
 
+test("each piece of the budget is as wide as what it costs, however many there are", async () => {
+  const many = await Daemon.over(vault(Object.fromEntries(Array.from({ length: 150 }, (_, nth) => [`n${nth}.md`, `# Clock ${nth}\n\nA clock, ${"and more ".repeat(nth % 7)}.\n`]))));
+  try {
+    await visit(many, "#/context?q=clock&budget=5000", async (page) => {
+      await page.locator(".ledger td").first().waitFor();
+      const off = await page.locator(".accordion").evaluate((bar) => {
+        const whole = bar.clientWidth;
+        return [...bar.children].map((piece) => {
+          const [, tokens] = / ([\d,]+) tokens$/.exec(piece.title);
+          return Math.abs(piece.getBoundingClientRect().width - (Number(tokens.replaceAll(",", "")) / 5000) * whole);
+        });
+      });
+      assert.equal(off.length, 50, "as many as are considered");
+      assert.ok(Math.max(...off) < 1, `${Math.max(...off)} pixels off`);
+    });
+  } finally {
+    await many.end();
+  }
+});
+
 test("where the clipboard is missing or refused, a context is copied the old way, or marked", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   for (const [name, spoil] of [
