@@ -25,6 +25,8 @@ export function turn(): void {
 export function colour(name: string): string {
   const probe = document.createElement("i");
   probe.style.color = `var(--${name})`;
+  // Where the reader forces the colours of text, a picture keeps its own: of one colour it would tell nothing.
+  probe.style.setProperty("forced-color-adjust", "none");
   document.body.append(probe);
   const value = getComputedStyle(probe).color;
   probe.remove();

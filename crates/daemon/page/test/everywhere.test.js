@@ -81,6 +81,41 @@ test("each view has one heading that names it, and each way into it arrives ther
   }
 });
 
+test("what a colour says is also said where the reader forces colours", async () => {
+  const looks = (page, some, other) =>
+    page.evaluate(
+      (selectors) =>
+        selectors.map((selector) => {
+          const style = getComputedStyle(document.querySelector(selector));
+          return [style.backgroundColor, style.color, style.outlineStyle].join();
+        }),
+      [some, other],
+    );
+  for (const colorScheme of ["light", "dark"]) {
+    await visit(
+      daemon,
+      LEAP,
+      async (page) => {
+        await page.locator(".hit").nth(1).waitFor();
+        for (const [some, other] of [
+          [".top nav a[aria-current]", ".top nav a:not([aria-current])"],
+          [".choice input:checked + span", ".choice input:not(:checked) + span"],
+          [".hit[aria-current]", ".hit:not([aria-current])"],
+          [".track .similarity", ".track .centrality"],
+        ]) {
+          const [one, another] = await looks(page, some, other);
+          assert.notEqual(one, another, some);
+        }
+        await page.goto(`http://${daemon.address}/#/note?uri=Leap second`);
+        await page.locator(".signs .near").waitFor();
+        const [near, here] = await looks(page, ".signs .near", ".signs .dot:not(.near)");
+        assert.notEqual(near, here);
+      },
+      { forcedColors: "active", colorScheme },
+    );
+  }
+});
+
 test("every control of every view works, on the example vault", () =>
   everyControl(daemon, { query: "clock", note: "Leap second", far: "Pendulum", folder: "Instruments", file: "Leap second.md" }));
 
