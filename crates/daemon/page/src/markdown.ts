@@ -123,8 +123,22 @@ DOMPurify.addHook("uponSanitizeAttribute", (_, attribute) => {
   if (attribute.attrName === "class") attribute.keepAttr = CLASSES.includes(attribute.attrValue);
 });
 
-/** What may be written from right to left. */
+/** What may be written from right to left, by itself. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, dt, dd, summary, caption";
+
+/** What holds such: its marks, bars and columns stand where its first letter says. */
+const FRAMES = "ul, ol, li, dl, blockquote, .callout, table";
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** The first letter in an element. */
+function firstLetter(element: Element): string {
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    const letter = /\p{L}/u.exec(text.nodeValue ?? "")?.[0];
+    if (letter !== undefined) return letter;
+  }
+  return "";
+}
 
 /** Draws a note's text. A first heading that repeats `title` is left out. Fails where it would take `TooLong`, and where marks are nested too deeply, for the browser or for the reader of Markdown, which then runs out of room. */
 export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
@@ -145,10 +159,16 @@ export function rendered(body: string, links: readonly LinkView[], title: string
   for (const anchor of fragment.querySelectorAll("a")) connect(anchor, links);
   for (const quote of fragment.querySelectorAll("blockquote")) callout(quote);
   for (const block of fragment.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = "auto";
+  for (const frame of fragment.querySelectorAll<HTMLElement>(FRAMES)) {
+    const letter = firstLetter(frame);
+    if (letter === "") frame.removeAttribute("dir");
+    else frame.dir = RIGHT_TO_LEFT.test(letter) ? "rtl" : "ltr";
+  }
   for (const table of fragment.querySelectorAll("table")) {
     // Wide tables scroll by themselves, also by keyboard.
     const frame = document.createElement("div");
     frame.className = "scrolls";
+    frame.dir = table.dir;
     frame.tabIndex = 0;
     frame.setAttribute("role", "region");
     frame.setAttribute("aria-label", "Table");

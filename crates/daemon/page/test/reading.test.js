@@ -34,6 +34,8 @@ const NOTES = {
     "> [!quote]",
     "> A quote [!note] stays.",
   ].join("\n\n"),
+  "right.md": "# عربي\n\n- بند\n- one\n  1. אחד\n\n> اقتباس\n\n> [!note] ملاحظة\n> نص\n\n| أ | ب |\n|---|---|\n| ج | د |\n\n- one\n- بند\n\nSee [[over]] and [[over|\u202eegami]] then this.\n",
+  "over.md": "---\nparent: \"[[right]]\"\n---\n# Over \u202eturn\n\n[[right]]\n",
   "rtl.md": "# عربي\n\nهذه جملة.\n\nA sentence.\n\n- بند\n",
   "tables.md": [
     "# Tables",
@@ -110,6 +112,48 @@ test("what is written from right to left begins on the right", async () => {
     await page.locator(".body").waitFor();
     const ways = await page.locator("h1, .body p, .body li").evaluateAll((blocks) => blocks.map((block) => getComputedStyle(block).direction));
     assert.deepEqual(ways, ["rtl", "rtl", "ltr", "rtl"]);
+  });
+});
+
+test("marks of lists, bars of quotes and columns stand where their text begins, within the page", async () => {
+  await visit(
+    daemon,
+    "#/note?uri=right",
+    async (page) => {
+      await page.locator(".body").waitFor();
+      const ways = await page.locator(".body :is(ul, ol, blockquote, .callout, table)").evaluateAll((frames) => frames.map((frame) => [frame.localName, getComputedStyle(frame).direction]));
+      assert.deepEqual(ways, [["ul", "rtl"], ["ol", "rtl"], ["blockquote", "rtl"], ["div", "rtl"], ["table", "rtl"], ["ul", "ltr"]]);
+      const bar = await page.locator(".body blockquote").evaluate((quote) => [getComputedStyle(quote).borderRightWidth, getComputedStyle(quote).borderLeftWidth]);
+      assert.deepEqual(bar, ["3px", "0px"]);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, "nothing is beyond the page");
+      for (const list of await page.locator(".body ul, .body ol").all()) {
+        // The mark stands outside its item, where the list or the item leaves room.
+        const room = await list.evaluate((list) =>
+          [...list.children].map((item) => {
+            const [outer, inner] = [list.getBoundingClientRect(), item.getBoundingClientRect()];
+            return getComputedStyle(item).direction === "rtl" ? outer.right - inner.right : inner.left - outer.left;
+          }),
+        );
+        assert.ok(Math.min(...room) >= 20, room.join());
+      }
+    },
+    { viewport: { width: 390, height: 800 } },
+  );
+});
+
+test("a name that turns what follows around ends its turn with itself", async () => {
+  await visit(daemon, "#/note?uri=right", async (page) => {
+    // Where a text turned around ends, the one after it begins on its right.
+    const after = (holder) =>
+      page.locator(holder).evaluate((holder) => {
+        const link = [...holder.querySelectorAll("a")].at(-1);
+        const range = document.createRange();
+        range.selectNodeContents(link.nextSibling);
+        return range.getBoundingClientRect().left - link.getBoundingClientRect().right;
+      });
+    await page.locator("aside li", { hasText: "Over" }).waitFor();
+    assert.ok(Math.abs(await after(".body > p:last-child")) < 3);
+    assert.ok(Math.abs(await after("aside li >> nth=0")) < 8);
   });
 });
 

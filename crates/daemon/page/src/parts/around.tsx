@@ -228,7 +228,7 @@ function PathShown({ path, asked }: { path: PathResponse; asked: URLSearchParams
       {path.nodes.map((node, nth) => (
         <>
           {nth > 0 && <small> {path.edges[nth - 1]?.from === node.id ? "←" : "→"} {path.edges[nth - 1]?.type} </small>}
-          <a key={node.id} href={neighbourAddress(node.id, asked)}>
+          <a key={node.id} href={neighbourAddress(node.id, asked)} dir="auto">
             {node.title}
           </a>
         </>

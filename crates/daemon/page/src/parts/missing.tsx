@@ -70,7 +70,7 @@ function Told({ answer, stale }: { answer: WhyNotResponse; stale: boolean }) {
   return (
     <div class={`told ${stale ? "stale" : ""}`}>
       <p class="head">
-        {note !== undefined && loss !== Loss.NOT_INDEXED ? <a href={noteAddress(note.uri)}>{note.title}</a> : <b>{note?.title || note?.uri}</b>}
+        {note !== undefined && loss !== Loss.NOT_INDEXED ? <a href={noteAddress(note.uri)} dir="auto">{note.title}</a> : <b dir="auto">{note?.title || note?.uri}</b>}
         {hit !== undefined && <ScoreBar hit={hit} />}
       </p>
       <p role="status">{reason.charAt(0).toUpperCase() + reason.slice(1)}.</p>

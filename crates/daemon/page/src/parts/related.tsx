@@ -83,7 +83,7 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
               <li key={note.uri}>
                 <small>{note.relation === answer.relatedNotes[nth - 1]?.relation ? "" : relationName(note.relation)}</small>
                 <span>
-                  <a href={neighbourAddress(note.uri, asked)}>{note.title}</a>
+                  <a href={neighbourAddress(note.uri, asked)} dir="auto">{note.title}</a>
                   {note.alsoRelations.length > 0 && <small> also {note.alsoRelations.map(relationName).join(", ")}</small>}
                 </span>
                 <small title={note.truncated ? "Its text was cut" : undefined}>

@@ -38,7 +38,7 @@ export function Siblings({ note, asked }: { note: GetNoteResponse; asked: URLSea
           <ul class="plain">
             {members.map((sibling) => (
               <li key={sibling.uri}>
-                <a href={neighbourAddress(sibling.uri, asked)}>{sibling.title}</a>
+                <a href={neighbourAddress(sibling.uri, asked)} dir="auto">{sibling.title}</a>
               </li>
             ))}
           </ul>

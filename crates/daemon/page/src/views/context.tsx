@@ -175,7 +175,7 @@ function Accordion({ answer }: { answer: AssembleResponse }) {
           aria-label={sentence(item)}
           style={{ width: `${100 * Number(item.cost) * scale}%` }}
         >
-          <span>{item.title}</span>
+          <span dir="auto">{item.title}</span>
         </a>
       ))}
     </div>
@@ -206,7 +206,7 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
             {answer.items.map((item) => (
               <tr key={item.uri}>
                 <th scope="row">
-                  <a href={noteAddress(item.uri)}>{item.title}</a>
+                  <a href={noteAddress(item.uri)} dir="auto">{item.title}</a>
                   <From item={item} />
                 </th>
                 <td>{part(item.score)}</td>

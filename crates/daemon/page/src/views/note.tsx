@@ -103,7 +103,7 @@ function Neighbours({ note, asked }: { note: GetNoteResponse; asked: URLSearchPa
       <ul class="plain">
         {answer.nodes.map((near) => (
           <li key={near.id}>
-            <a href={neighbourAddress(near.id, asked)}>{near.title}</a>
+            <a href={neighbourAddress(near.id, asked)} dir="auto">{near.title}</a>
             <small> {[...new Set(near.edges.map((edge) => `${edge.from === note.uri ? "→" : "←"} ${edge.type}`))].join(", ")}</small>
           </li>
         ))}
@@ -152,7 +152,7 @@ function AllNotes() {
             <ul class="plain">
               {members.map((note) => (
                 <li key={note.uri}>
-                  <a href={noteAddress(note.uri)}>{note.title}</a>
+                  <a href={noteAddress(note.uri)} dir="auto">{note.title}</a>
                 </li>
               ))}
             </ul>
