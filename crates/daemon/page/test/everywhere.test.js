@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import * as controls from "./controls.js";
 import { daemon, LEAP, settled, visit } from "./stage.js";
-import { Daemon, manyNotes } from "./weft.js";
+import { Daemon, manyNotes, vault } from "./weft.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -113,6 +113,41 @@ test("what a colour says is also said where the reader forces colours", async ()
       },
       { forcedColors: "active", colorScheme },
     );
+  }
+});
+
+test("on paper everything is dark on light, nothing is cut, and nothing stands over the text", async () => {
+  const row = (cell) => `|${Array.from({ length: 14 }, (_, nth) => ` ${cell(nth)} `).join("|")}|`;
+  const wide = `# Wide\n\n${row((nth) => `Column ${nth}`)}\n${row(() => "---")}\n${row((nth) => `A longer value ${nth}`)}\n\n\`\`\`\n${"code that goes on and on ".repeat(20)}\n\`\`\`\n`;
+  const files = Object.fromEntries(Array.from({ length: 80 }, (_, nth) => [`n${nth}.md`, `# Note ${nth}\n`]));
+  const printed = await Daemon.over(vault({ ...files, "wide.md": wide }));
+  try {
+    for (const [hash, shown] of [
+      ["#/note?uri=wide", ".body pre"],
+      ["#/index", ".files td"],
+      ["#/context?q=note", ".rendered"],
+      ["#/search?q=note&mode=keyword", ".hit"],
+    ]) {
+      await visit(
+        printed,
+        hash,
+        async (page) => {
+          await page.locator(shown).first().waitFor();
+          await settled(page);
+          // The width of a page of paper between its margins.
+          await page.setViewportSize({ width: 718, height: 1000 });
+          await page.emulateMedia({ media: "print", colorScheme: "dark" });
+          const seen = await page.evaluate(() => {
+            const cut = [...document.querySelectorAll("main *")].filter((each) => each.checkVisibility() && !each.matches(".unseen, .unseen *, .accordion *, .hit .head > a") && getComputedStyle(each).overflow !== "visible" && (each.scrollWidth > each.clientWidth + 1 || each.scrollHeight > each.clientHeight + 1));
+            return { cut: cut.map((each) => each.className), over: document.documentElement.scrollWidth - innerWidth, ink: getComputedStyle(document.body).color, skip: document.querySelector(".skip").checkVisibility() };
+          });
+          assert.deepEqual(seen, { cut: [], over: 0, ink: "rgb(34, 40, 43)", skip: false }, hash);
+        },
+        { colorScheme: "dark" },
+      );
+    }
+  } finally {
+    await printed.end();
   }
 });
 
