@@ -8,6 +8,12 @@ import { Phase, WatchGenerationsResponseSchema, type StatusResponse, type WatchG
 /** The last status that arrived. */
 export const status = signal<StatusResponse | undefined>(undefined);
 
+/** The vault that a uri begins with, where several are served and the status is known. */
+export function vaultOf(uri: string): string | undefined {
+  const vaults = status.value?.vaults ?? [];
+  return vaults.length > 1 ? vaults.find(({ name }) => uri.startsWith(`${name}:`))?.name : undefined;
+}
+
 /** Why the last question for it had no answer. */
 export const away = signal<Failure | undefined>(undefined);
 

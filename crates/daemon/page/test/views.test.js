@@ -272,6 +272,10 @@ test("where several vaults are served, each note is told with its own", async ()
       assert.deepEqual(await texts(page, ".files tbody th", 3), [`${one}/x/same.md`, `${other}/top.md`, `${other}/x/same.md`].sort());
       assert.deepEqual(await texts(page, ".unresolveds a", 1), [`${one}/x/same`]);
     });
+    await visit(two, "#/context?q=same", async (page) => {
+      await page.locator(".pill.ready").waitFor();
+      assert.deepEqual((await texts(page, ".ledger:not(.out) tbody th small", 2)).map((text) => text.trim()), [one, other].sort());
+    });
     await visit(two, `#/note?uri=${encodeURIComponent(`${one}:x/same`)}`, async (page) => assert.deepEqual(await texts(page, ".facts span", 1), [`${one}/x/same.md`]));
     await visit(daemon, "#/note?uri=Leap second", async (page) => assert.match(await page.locator(".facts span").first().textContent(), /^[A-Z][\w ]+\/Leap second\.md$/));
   } finally {

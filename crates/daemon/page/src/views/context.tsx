@@ -9,6 +9,7 @@ import { Rendering } from "../contract/noteweft/v1/common_pb";
 import { Failed, Incomplete, Waiting } from "../parts/failure";
 import { FILTER, Filters, filterOf } from "../parts/filters";
 import { Slider } from "../parts/slider";
+import { vaultOf } from "../pulse";
 import { count, counted, part } from "../text";
 import { useArrival, useTitle } from "../travel";
 
@@ -264,7 +265,7 @@ function LeftOuts({ rows }: { rows: readonly LeftOut[] }) {
 
 function From({ item }: { item: ContextItem }) {
   const below = item.headingPath[0] === item.title ? item.headingPath.slice(1) : item.headingPath;
-  const words = [item.relation ?? "", item.via === undefined ? "" : `via ${item.via}`, below.join(" › ")].filter((word) => word !== "");
+  const words = [vaultOf(item.uri) ?? "", item.relation ?? "", item.via === undefined ? "" : `via ${item.via}`, below.join(" › ")].filter((word) => word !== "");
   return words.length === 0 ? null : <small> {words.join(", ")}</small>;
 }
 
