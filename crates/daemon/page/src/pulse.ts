@@ -105,6 +105,8 @@ async function ask(): Promise<void> {
 /** What windows of one daemon tell each other: a generation that was published, or that one asks for the newest. */
 const windows = new BroadcastChannel("weft-generations");
 windows.onmessage = ({ data }: MessageEvent<WatchGenerationsResponse | "newest">) => {
+  // Who looks again asks for the newest.
+  if (document.hidden) return;
   const newest = published.value[0]?.told;
   if (data !== "newest") hear(data);
   else if (leading && newest !== undefined) windows.postMessage(newest);
