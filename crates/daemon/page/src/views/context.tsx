@@ -296,7 +296,7 @@ function Text({ answer }: { answer: AssembleResponse }) {
     const copied = await taken(text);
     // What cannot be copied is marked, so that the keys can.
     if (!copied && shown.current !== null) getSelection()?.selectAllChildren(shown.current);
-    setSaid(copied ? "Copied" : "Marked: press Ctrl C");
+    setSaid(copied ? "Copied" : `Marked: press ${/Mac|iP/.test(navigator.platform) ? "⌘" : "Ctrl"} C`);
     setTimeout(() => setSaid(""), copied ? 1500 : 6000);
   };
   return (
