@@ -195,7 +195,9 @@ pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanErr
     if !facts.is_file() {
         return Err(ScanError::NoFile { path: path.to_owned() });
     }
-    let mut bytes = Vec::new();
+    // Room for all of it and for finding its end, so that it is read at once.
+    let length = usize::try_from(facts.len().min(max_bytes)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(length + 1);
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > max_bytes {
         return Err(ScanError::TooLong { path: path.to_owned(), max_bytes });
