@@ -1,7 +1,7 @@
 //! The graph of one snapshot.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use weft_model::{LinkSource, NoteBits, NoteId, Uri, fold};
@@ -131,33 +131,42 @@ impl Kinds {
 impl NoteGraph {
     /// Builds the graph of `nodes`, each slot given once; edges to slots not given are dropped.
     ///
-    /// `O(edges · log edges)`.
+    /// `O(edges · log degree)`, and that of sorting the uris.
     #[must_use]
     pub fn build(nodes: impl IntoIterator<Item = (NoteId, NodeSpec)>) -> Self {
-        let specs: BTreeMap<NoteId, NodeSpec> = nodes.into_iter().collect();
-        let n_slots = specs.last_key_value().map_or(0, |(id, _)| id.index() + 1);
-        let mut graph = Self { n_nodes: specs.len(), ..Self::default() };
+        let mut specs: Vec<Option<NodeSpec>> = Vec::new();
+        for (id, spec) in nodes {
+            if id.index() >= specs.len() {
+                specs.resize_with(id.index() + 1, || None);
+            }
+            specs[id.index()] = Some(spec);
+        }
+        let n_slots = specs.len();
+        let known = || {
+            let ids = (0..).map(NoteId::new);
+            ids.zip(&specs).filter_map(|(id, spec)| Some((id, spec.as_ref()?)))
+        };
+        let mut graph = Self { n_nodes: known().count(), ..Self::default() };
 
         // Sorting by rank compares numbers where sorting by uri would compare texts.
-        let mut by_uri: Vec<(&Uri, NoteId)> =
-            specs.iter().map(|(id, spec)| (&spec.uri, *id)).collect();
+        let mut by_uri: Vec<(&Uri, NoteId)> = known().map(|(id, spec)| (&spec.uri, id)).collect();
         by_uri.sort_unstable();
         let mut rank = vec![u32::MAX; n_slots];
         for ((_, id), at) in by_uri.iter().zip(0..) {
             rank[id.index()] = at;
         }
-        let mut known: HashMap<Arc<str>, KindId> = HashMap::new();
-        let mut halves: Vec<(NoteId, Half)> = Vec::new();
-        for (id, spec) in &specs {
-            for (to, kind, source) in &spec.links {
-                if specs.contains_key(to) {
-                    let kind = match known.get(kind) {
-                        Some(id) => *id,
-                        None => *known.entry(Arc::clone(kind)).or_insert(graph.kinds.id(kind)),
-                    };
-                    halves.push((*id, Half { other: *to, kind, source: *source }));
-                }
-            }
+        let mut outgoing: Vec<Vec<Half>> = vec![Vec::new(); n_slots];
+        for (id, spec) in known() {
+            // Most links of a note are of one type.
+            let mut last: Option<(&Arc<str>, KindId)> = None;
+            let is_known = |to: &NoteId| rank.get(to.index()).is_some_and(|at| *at != u32::MAX);
+            let links = spec.links.iter().filter(|(to, ..)| is_known(to));
+            outgoing[id.index()].extend(links.map(|(to, kind, source)| {
+                let again = last.filter(|(other, _)| Arc::ptr_eq(other, kind)).map(|(_, id)| id);
+                let id = again.unwrap_or_else(|| graph.kinds.id(kind));
+                last = Some((kind, id));
+                Half { other: *to, kind: id, source: *source }
+            }));
         }
         let mut kind_rank = vec![0_u32; graph.kinds.names.len()];
         let mut by_name: Vec<(&Arc<str>, usize)> = graph.kinds.names.iter().zip(0..).collect();
@@ -165,44 +174,40 @@ impl NoteGraph {
         for ((_, kind), at) in by_name.iter().zip(0..) {
             kind_rank[*kind] = at;
         }
-        let lists = |halves: &mut Vec<(NoteId, Half)>| {
-            halves.sort_unstable_by_key(|(from, half)| {
-                (*from, kind_rank[half.kind.0 as usize], rank[half.other.index()], half.source)
+        let sort = |halves: &mut Vec<Half>| {
+            halves.sort_unstable_by_key(|half| {
+                (kind_rank[half.kind.0 as usize], rank[half.other.index()], half.source)
             });
             halves.dedup();
-            let mut rest = halves.as_slice();
-            Adjacency::from_lists((0..n_slots).map(|slot| {
-                let (own, others) =
-                    rest.split_at(rest.iter().take_while(|(from, _)| from.index() == slot).count());
-                rest = others;
-                own.iter().map(|(_, half)| *half).collect::<Vec<_>>()
-            }))
         };
-        graph.outgoing = lists(&mut halves);
-        let mut turned: Vec<(NoteId, Half)> = halves
-            .iter()
-            .map(|(from, half)| (half.other, Half { other: *from, ..*half }))
-            .collect();
-        graph.inbound = lists(&mut turned);
+        outgoing.iter_mut().for_each(sort);
+        let mut inbound: Vec<Vec<Half>> = vec![Vec::new(); n_slots];
+        for (from, halves) in (0..).map(NoteId::new).zip(&outgoing) {
+            for half in halves {
+                inbound[half.other.index()].push(Half { other: from, ..*half });
+            }
+        }
+        inbound.iter_mut().for_each(sort);
+        graph.outgoing = Adjacency::from_lists(outgoing.into_iter());
+        graph.inbound = Adjacency::from_lists(inbound.into_iter());
 
         let mut children: BTreeMap<NoteId, Vec<NoteId>> = BTreeMap::new();
         let mut referrings: BTreeMap<NoteId, Vec<NoteId>> = BTreeMap::new();
-        for (id, spec) in &specs {
+        for (id, spec) in known() {
             if let Some(parent) = spec.parent {
-                children.entry(parent).or_default().push(*id);
+                children.entry(parent).or_default().push(id);
             }
             if let Some(object) = spec.object {
-                referrings.entry(object).or_default().push(*id);
+                referrings.entry(object).or_default().push(id);
             }
         }
-        graph.placeholders = Arc::new(
-            specs.iter().filter(|(_, spec)| spec.placeholder).map(|(id, _)| *id).collect(),
-        );
-        let mut slots: Vec<Option<Node>> = vec![None; n_slots];
-        for (id, spec) in specs {
+        graph.placeholders =
+            Arc::new(known().filter(|(_, spec)| spec.placeholder).map(|(id, _)| id).collect());
+        let nodes = (0..).map(NoteId::new).zip(specs).map(|(id, spec)| {
+            let spec = spec?;
             let degrees = graph.counted(id);
             graph.max_degree = graph.max_degree.max(degrees.both);
-            slots[id.index()] = Some(Node {
+            Some(Node {
                 uri: spec.uri,
                 placeholder: spec.placeholder,
                 parent: spec.parent,
@@ -210,9 +215,9 @@ impl NoteGraph {
                 order: spec.order,
                 name: fold(&spec.name).into(),
                 degrees,
-            });
-        }
-        graph.nodes = slots.into_iter().collect();
+            })
+        });
+        graph.nodes = nodes.collect();
         for (parent, mut list) in children {
             list.sort_unstable_by(|a, b| graph.sibling_cmp(*a, *b));
             graph.children.insert(parent, list.into());
