@@ -1,8 +1,9 @@
 //! The one operation on a table: applying a batch of changes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use weft_graph::NoteGraph;
 use weft_model::{NoteId, NotePath, Target, Uri};
 
@@ -71,15 +72,15 @@ pub struct Edit {
     upserted: BTreeSet<NoteId>,
     removed: BTreeSet<NoteId>,
     /// Names that came, went or changed their meaning.
-    keys: BTreeSet<Key>,
+    keys: HashSet<Key, RandomState>,
     /// Uris, within their vaults, that may be due to another note than before.
-    claims: BTreeSet<Key>,
+    claims: HashSet<Key, RandomState>,
     /// Notes that are to be given a uri.
     unnamed: BTreeSet<NoteId>,
     /// Names of vaults that mean another vault than before, or none.
     vault_names: BTreeSet<String>,
     /// Beginnings of folded paths of notes above which another may stand than before.
-    heads: BTreeSet<(VaultId, String)>,
+    heads: HashSet<(VaultId, String), RandomState>,
     /// Nodes of the graph that may have changed.
     nodes: BTreeSet<NoteId>,
 }
@@ -200,8 +201,8 @@ impl Edit {
                 id
             }
         };
-        for link in &entry.note.links {
-            for asked in asked(entry, &link.target) {
+        for target in targets(entry) {
+            for asked in asked(entry, target) {
                 self.table.names.ask(&asked, id);
             }
         }
@@ -236,6 +237,7 @@ impl Edit {
         self.withdraw(id);
         self.table.slots.set(id.index(), Slot::Free);
         self.upserted.remove(&id);
+        self.unnamed.remove(&id);
         self.removed.insert(id);
         self.nodes.insert(id);
     }
@@ -260,8 +262,8 @@ impl Edit {
 
     /// Takes back the links of a note.
     fn unlink(&mut self, id: NoteId, entry: &NoteEntry, resolved: &Resolved) {
-        for link in &entry.note.links {
-            for asked in asked(entry, &link.target) {
+        for target in targets(entry) {
+            for asked in asked(entry, target) {
                 self.table.names.unask(&asked, id);
             }
         }
@@ -297,12 +299,15 @@ impl Edit {
         self.give_out_uris();
         self.settle();
         let mut to_resolve = self.upserted.clone();
-        for key in &self.keys {
-            let vault = self.table.vault(key.0).map(|info| info.name.as_str());
-            to_resolve.extend(self.table.names.askers(key, vault));
-        }
-        for name in &self.vault_names {
-            to_resolve.extend(self.table.names.askers_of_vault(name));
+        // Where every note is new nobody else asks.
+        if !self.is_of_all(&to_resolve) {
+            for key in &self.keys {
+                let vault = self.table.vault(key.0).map(|info| info.name.as_str());
+                to_resolve.extend(self.table.names.askers(key, vault));
+            }
+            for name in &self.vault_names {
+                to_resolve.extend(self.table.names.askers_of_vault(name));
+            }
         }
         let to_resolve: Vec<NoteId> = to_resolve.into_iter().collect();
         let meanings = self.table.meanings_of_all(&to_resolve);
@@ -325,6 +330,11 @@ impl Edit {
         (self.table, delta)
     }
 
+    /// Whether `notes` of the table are all that it has.
+    fn is_of_all(&self, notes: &BTreeSet<NoteId>) -> bool {
+        notes.len() == self.table.n_notes()
+    }
+
     /// Lets every name count that came or went.
     fn settle(&mut self) {
         self.table.directories().into_iter().for_each(Directory::settle);
@@ -343,8 +353,10 @@ impl Edit {
     /// Gives every note around the touched claims its uri: the lowest path has the uri it wants, others fall back to their path.
     fn give_out_uris(&mut self) {
         let mut touched = std::mem::take(&mut self.unnamed);
-        for (vault, local) in &self.claims {
-            touched.extend(self.table.concerned_by(*vault, local));
+        if !self.is_of_all(&touched) {
+            for (vault, local) in &self.claims {
+                touched.extend(self.table.concerned_by(*vault, local));
+            }
         }
         for id in touched {
             let Some(Slot::Note(entry, resolved)) = self.table.slots.get(id.index()).cloned()
@@ -408,6 +420,9 @@ impl Edit {
 
     /// A folder's note, or one with a shorter dotted name, that came or went moves the notes below it.
     fn place_below(&mut self) {
+        if self.is_of_all(&self.upserted) {
+            return;
+        }
         for (vault, head) in &self.heads {
             self.nodes.extend(self.table.places.beginning(*vault, head));
         }
@@ -430,4 +445,11 @@ impl Edit {
             }
         }
     }
+}
+
+/// What the links of a note lead to, each once: a note often links to the same target many times.
+fn targets(entry: &NoteEntry) -> impl Iterator<Item = &Target> {
+    let mut known: HashSet<&Target, RandomState> = HashSet::default();
+    let targets = entry.note.links.iter().map(|link| &link.target);
+    targets.filter(move |target| known.insert(target))
 }
