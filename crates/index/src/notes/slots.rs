@@ -91,11 +91,16 @@ impl Slots {
         }
     }
 
-    /// A part of what slot `at` holds, as it is written down.
-    pub(super) fn part(&self, at: usize, part: Part) -> io::Result<Cow<'_, [u8]>> {
+    /// A part of what slot `at` holds, as it is written down; made in `room` where it is not there as such.
+    pub(super) fn part<'s>(
+        &'s self,
+        at: usize,
+        part: Part,
+        room: &'s mut Vec<u8>,
+    ) -> io::Result<&'s [u8]> {
         match self.edited.get(at) {
-            Some(Some(slot)) => slot.part(part),
-            Some(None) | None => Ok(Cow::Borrowed(self.written.part(at, part))),
+            Some(Some(slot)) => slot.part(part, room),
+            Some(None) | None => Ok(self.written.part(at, part)),
         }
     }
 }
@@ -103,7 +108,7 @@ impl Slots {
 /// A part of a slot that is written down. Each has a column, in this order.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
-    /// What [`facts_of`] a note says; a placeholder's vault; nothing for a free slot.
+    /// What [`put_facts`] writes of a note; a placeholder's vault; nothing for a free slot.
     Facts,
     Path,
     Title,
@@ -147,13 +152,15 @@ impl Slot {
         }
     }
 
-    fn part(&self, part: Part) -> io::Result<Cow<'_, [u8]>> {
+    fn part<'s>(&'s self, part: Part, room: &'s mut Vec<u8>) -> io::Result<&'s [u8]> {
+        room.clear();
         let (entry, resolved) = match (self, part) {
             (Self::Note(entry, resolved), _) => (entry, resolved),
             (Self::Placeholder(vault), Part::Facts) => {
-                return Ok(Cow::Owned(vault.0.to_le_bytes().to_vec()));
+                room.extend(vault.0.to_le_bytes());
+                return Ok(room);
             }
-            (Self::Free | Self::Placeholder(_), _) => return Ok(Cow::Borrowed(&[])),
+            (Self::Free | Self::Placeholder(_), _) => return Ok(&[]),
         };
         let NoteEntry { vault: _, note, body, chunks, file: _, diagnostics, version: _ } = &**entry;
         let Note {
@@ -171,14 +178,15 @@ impl Slot {
             links,
             body: _,
         } = note;
-        Ok(match part {
-            Part::Facts => Cow::Owned(facts_of(entry)),
-            Part::Path => Cow::Borrowed(path.as_str().as_bytes()),
-            Part::Title => Cow::Borrowed(title.as_bytes()),
+        match part {
+            Part::Path => return Ok(path.as_str().as_bytes()),
+            Part::Title => return Ok(title.as_bytes()),
+            Part::Body => return Ok(body.as_bytes()),
+            Part::Facts => put_facts(entry, room),
+            Part::Texts => room.extend(chunks.iter().flat_map(|chunk| chunk.hash.0.to_le_bytes())),
             Part::Facets => {
-                Cow::Owned(rmp_serde::to_vec(&Facets::of(note)).map_err(io::Error::other)?)
+                rmp_serde::encode::write(room, &Facets::of(note)).map_err(io::Error::other)?;
             }
-            Part::Texts => chunks.iter().flat_map(|chunk| chunk.hash.0.to_le_bytes()).collect(),
             Part::Rest => {
                 let rest = Rest {
                     claimed_uri: Cow::Borrowed(claimed_uri),
@@ -192,10 +200,10 @@ impl Slot {
                     resolved: Cow::Borrowed(resolved),
                     dendron: *dendron,
                 };
-                Cow::Owned(rmp_serde::to_vec(&rest).map_err(io::Error::other)?)
+                rmp_serde::encode::write(room, &rest).map_err(io::Error::other)?;
             }
-            Part::Body => Cow::Borrowed(body.as_bytes()),
-        })
+        }
+        Ok(room)
     }
 }
 
@@ -299,20 +307,17 @@ impl Written {
     }
 }
 
-/// The facts of a note as they are written down: vault, version, and its file's size, times, inode, hash and time of reading.
-fn facts_of(entry: &NoteEntry) -> Vec<u8> {
+/// Writes the facts of a note down: vault, version, and its file's size, times, inode, hash and time of reading.
+fn put_facts(entry: &NoteEntry, bytes: &mut Vec<u8>) {
     let FileFacts { size, modified_ns, changed_ns, inode, hash, read_ns } = entry.file;
-    [
-        &entry.vault.0.to_le_bytes()[..],
-        &entry.version.to_le_bytes(),
-        &size.to_le_bytes(),
-        &modified_ns.to_le_bytes(),
-        &changed_ns.to_le_bytes(),
-        &inode.to_le_bytes(),
-        &hash.0.to_le_bytes(),
-        &read_ns.to_le_bytes(),
-    ]
-    .concat()
+    bytes.extend(entry.vault.0.to_le_bytes());
+    bytes.extend(entry.version.to_le_bytes());
+    bytes.extend(size.to_le_bytes());
+    bytes.extend(modified_ns.to_le_bytes());
+    bytes.extend(changed_ns.to_le_bytes());
+    bytes.extend(inode.to_le_bytes());
+    bytes.extend(hash.0.to_le_bytes());
+    bytes.extend(read_ns.to_le_bytes());
 }
 
 /// The facts of a note that were written down; nothing where there is none.

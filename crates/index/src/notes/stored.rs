@@ -61,9 +61,10 @@ impl NoteTable {
         let tallies: Vec<&Tally> = self.tallies.iter().collect();
         out.push(&rmp_serde::to_vec(&(vaults, tallies)).map_err(io::Error::other)?)?;
         out.end_column()?;
+        let mut room = Vec::new();
         for part in Part::ALL {
             for at in 0..self.slots.len() {
-                out.push(&self.slots.part(at, part)?)?;
+                out.push(self.slots.part(at, part, &mut room)?)?;
             }
             out.end_column()?;
         }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::{self, Builder};
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -70,7 +71,7 @@ impl Checkpoints {
         let Checkpoint { generation, notes, recipe } = checkpoint;
         disk.remove_folder(staged).map_err(StoreError::io("remove", staged))?;
         disk.create_folder(staged).map_err(StoreError::io("create", staged))?;
-        let put = |name: &str, write: &dyn Fn(&mut Outlet<'_>) -> io::Result<()>| {
+        let put = |name: &str, write: &(dyn Fn(&mut Outlet<'_>) -> io::Result<()> + Sync)| {
             let path = staged.join(name);
             let written = disk.outlet(&path).and_then(|mut outlet| {
                 write(&mut outlet)?;
@@ -82,17 +83,15 @@ impl Checkpoints {
             let columns = notes.graph().columns();
             rmp_serde::encode::write(outlet, &columns).map_err(io::Error::other)
         };
-        let manifest = Manifest {
-            generation: *generation,
-            recipe: *recipe,
-            notes: put(NOTES, &|outlet| notes.write(outlet))?,
-            graph: put(GRAPH, &graph)?,
-        };
+        let (notes, graph) =
+            both(|| put(NOTES, &|outlet| notes.write(outlet)), || put(GRAPH, &graph));
+        let (generation, recipe) = (*generation, *recipe);
+        let manifest = Manifest { generation, recipe, notes: notes?, graph: graph? };
         let format = encoded(staged, &FORMAT_VERSION)?;
         let manifest = disk::sealed(&[format, encoded(staged, &manifest)?].concat());
         put(MANIFEST, &|outlet| outlet.write_all(&manifest))?;
         disk.sync_folder(staged).map_err(StoreError::io("sync", staged))?;
-        let folder = folder(root, *generation);
+        let folder = folder(root, generation);
         disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))?;
         disk.rename(staged, &folder).map_err(StoreError::io("rename", &folder))?;
         disk.sync_folder(root).map_err(StoreError::io("sync", root))
@@ -187,6 +186,21 @@ impl Checkpoints {
     pub fn store_bytes(&self) -> u64 {
         n_bytes(&self.root)
     }
+}
+
+/// What two works give, done at the same time where the system has a thread to give.
+fn both<A, B: Send>(here: impl FnOnce() -> A, beside: impl Fn() -> B + Sync) -> (A, B) {
+    let beside = &beside;
+    thread::scope(|scope| {
+        let thread = Builder::new().name("weft-checkpoint".into()).spawn_scoped(scope, beside);
+        let here = here();
+        let beside = match thread.map(|thread| thread.join()) {
+            Ok(Ok(done)) => done,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => beside(),
+        };
+        (here, beside)
+    })
 }
 
 fn n_bytes(folder: &Path) -> u64 {
