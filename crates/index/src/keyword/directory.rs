@@ -19,6 +19,9 @@ use super::error::{KeywordError, Place};
 use super::writer::MANAGED_FILE;
 use crate::disk::{Disk, Step, sealed, unsealed};
 
+/// Bytes of a segment's file that are written at once.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// The folder of an index.
 #[derive(Clone, Debug)]
 pub(super) struct IndexFolder {
@@ -103,7 +106,10 @@ impl Directory for IndexFolder {
                 OpenWriteError::IoError { io_error: Arc::new(error), filepath: path.to_owned() }
             }
         })?;
-        Ok(BufWriter::new(Box::new(Written { file, path: full, folder: self.clone() })))
+        Ok(BufWriter::with_capacity(
+            PIECE_BYTES,
+            Box::new(Written { file, path: full, folder: self.clone() }),
+        ))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {

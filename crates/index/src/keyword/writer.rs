@@ -484,8 +484,12 @@ impl Opened {
         let mut index = if exists {
             Index::open(directory)
         } else {
-            let settings =
-                IndexSettings { docstore_blocksize: STORE_BLOCK_BYTES, ..IndexSettings::default() };
+            let settings = IndexSettings {
+                docstore_blocksize: STORE_BLOCK_BYTES,
+                // Handing it so little costs more than compressing it.
+                docstore_compress_dedicated_thread: false,
+                ..IndexSettings::default()
+            };
             Index::create(directory, schema.clone(), settings)
         }
         .map_err(failed)?;
