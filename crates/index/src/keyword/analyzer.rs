@@ -287,12 +287,11 @@ fn whole(
     position: u32,
     sink: &mut impl FnMut(Token<'_>),
 ) -> u32 {
-    let kind = if entry.is_stop { TokenKind::Stop } else { TokenKind::Word };
-    let token = terms.token(entry, place, position, kind);
-    if token.term.is_empty() {
+    if entry.is_nothing {
         return position;
     }
-    sink(token);
+    let kind = if entry.is_stop { TokenKind::Stop } else { TokenKind::Word };
+    sink(terms.token(entry, place, position, kind));
     position + 1
 }
 
@@ -321,7 +320,7 @@ impl Terms {
     /// What a word became, where it stands.
     fn token(
         &self,
-        Entry { number, plain, is_stop: _ }: Entry,
+        Entry { number, plain, is_stop: _, is_nothing: _ }: Entry,
         (start, end): (usize, usize),
         position: u32,
         kind: TokenKind,
@@ -376,7 +375,8 @@ impl Rules {
             }
             None => push_folded(lower, alphabet, &mut term),
         }
-        let mut entry = Entry { number: terms.number(&term), plain: None, is_stop };
+        let number = terms.number(&term);
+        let mut entry = Entry { number, plain: None, is_stop, is_nothing: term.is_empty() };
         if is_marked {
             term.clear();
             push_folded(lower, alphabet, &mut term);

@@ -11,13 +11,7 @@ use weft_model::NoteId;
 
 use super::schema::Fields;
 
-/// Positions left free between title, aliases, body and tags, so that no phrase reaches across.
-const FIELD_GAP: u32 = 16;
-
-/// The widest step in position that is told; a wider one is made up for by the next.
-const MAX_STEP: u32 = 0x1f;
-
-/// Set in a byte of a length where more follow; the bits below it are the length's, the lowest first.
+/// Set in a byte of a number where more follow; the bits below it are the number's, the lowest first.
 const MORE: u8 = 0x40;
 
 /// A note as a [`KeywordEncoder`](super::KeywordEncoder) made it ready, without its slot.
@@ -63,6 +57,12 @@ impl EncodedNote {
     /// What its texts and its list of terms take; the rest is small.
     pub(super) fn n_bytes(&self) -> usize {
         self.texts.len() + self.terms.len()
+    }
+
+    /// Its own list of terms.
+    #[cfg(test)]
+    pub(super) fn terms(&self) -> &[u8] {
+        &self.terms
     }
 
     pub(super) fn values(&self) -> Values<'_> {
@@ -115,41 +115,38 @@ impl<'n> Value<'n> for FieldValue<'n> {
 
 /// Terms with their positions, field by field, as [`EncodedTokens`] reads them back.
 ///
-/// A term is a byte for the step in position, its length, and itself. Step and length are of bytes below 0x80, so that the whole is text.
+/// A term is its length, itself, how many positions it has, and the way from each to the next. Numbers are of bytes below 0x80, so that the whole is text.
 #[derive(Debug, Default)]
 pub(super) struct TermTexts {
     encoded: String,
     /// What each field takes of it.
     fields: Vec<(Field, Range<usize>)>,
-    base: u32,
-    last: u32,
 }
 
 impl TermTexts {
     pub(super) fn clear(&mut self) {
-        (self.base, self.last) = (0, 0);
         self.encoded.clear();
         self.fields.clear();
     }
 
-    /// Adds a term of the part that is being written, `position` from its beginning.
-    pub(super) fn push(&mut self, term: &str, position: u32) {
-        let position = self.base + position;
-        let step = position.saturating_sub(self.last).min(MAX_STEP);
-        self.last += step;
-        self.encoded.push(ascii(u64::from(step)));
-        let mut length = term.len() as u64;
-        while length >= u64::from(MORE) {
-            self.encoded.push(ascii(length | u64::from(MORE)));
-            length >>= MORE.trailing_zeros();
-        }
-        self.encoded.push(ascii(length));
+    /// Adds a term of the field that is being written, with its positions, which do not descend.
+    pub(super) fn push(&mut self, term: &str, positions: &[u32]) {
+        self.push_number(term.len() as u64);
         self.encoded.push_str(term);
+        self.push_number(positions.len() as u64);
+        let mut last = 0;
+        for position in positions {
+            self.push_number(u64::from(position - last));
+            last = *position;
+        }
     }
 
-    /// Ends a part of the field that is being written.
-    pub(super) fn end_part(&mut self) {
-        self.base = self.last + FIELD_GAP;
+    fn push_number(&mut self, mut number: u64) {
+        while number >= u64::from(MORE) {
+            self.encoded.push(ascii(number | u64::from(MORE)));
+            number >>= MORE.trailing_zeros();
+        }
+        self.encoded.push(ascii(number));
     }
 
     /// Ends a field, which takes everything since the last one ended; one without terms is left out.
@@ -158,7 +155,6 @@ impl TermTexts {
         if start < self.encoded.len() {
             self.fields.push((field, start..self.encoded.len()));
         }
-        (self.base, self.last) = (0, 0);
     }
 }
 
@@ -175,29 +171,45 @@ impl Tokenizer for Encoded {
     type TokenStream<'t> = EncodedTokens<'t>;
 
     fn token_stream<'t>(&'t mut self, text: &'t str) -> EncodedTokens<'t> {
-        EncodedTokens { rest: text, token: Token { position: 0, ..Token::default() } }
+        EncodedTokens { rest: text, n_left: 0, token: Token::default() }
     }
 }
 
+/// The places of a term, and then those of the next: the library finds at hand what it looked up for the place before.
 pub(super) struct EncodedTokens<'t> {
     rest: &'t str,
+    /// Positions of the term that follow.
+    n_left: usize,
     token: Token,
 }
 
 impl EncodedTokens<'_> {
-    /// Goes on to the next term; nothing at the end, or where none was written so.
+    /// Goes on to the next place; nothing at the end, or where none was written so.
+    #[inline]
     fn next(&mut self) -> Option<()> {
-        let (&step, rest) = self.rest.as_bytes().split_first()?;
-        let n_more = rest.iter().take_while(|byte| **byte & MORE != 0).count();
-        let length = rest.get(..=n_more)?.iter().rev().fold(0, |length, byte| {
-            length << MORE.trailing_zeros() | usize::from(byte & (MORE - 1))
-        });
-        let (term, rest) = self.rest.get(n_more + 2..)?.split_at_checked(length)?;
-        self.token.position += usize::from(step);
-        self.token.text.clear();
-        self.token.text.push_str(term);
-        self.rest = rest;
+        if self.n_left == 0 {
+            let length = self.number()?;
+            let (term, rest) = self.rest.split_at_checked(length)?;
+            self.token.text.clear();
+            self.token.text.push_str(term);
+            self.rest = rest;
+            self.n_left = self.number()?;
+            self.token.position = 0;
+        }
+        self.n_left = self.n_left.checked_sub(1)?;
+        self.token.position = self.token.position.checked_add(self.number()?)?;
         Some(())
+    }
+
+    #[inline]
+    fn number(&mut self) -> Option<usize> {
+        let bytes = self.rest.as_bytes();
+        let n_more = bytes.iter().take_while(|byte| **byte & MORE != 0).count();
+        let number = bytes.get(..=n_more)?.iter().rev().fold(0, |number, byte| {
+            number << MORE.trailing_zeros() | usize::from(byte & (MORE - 1))
+        });
+        self.rest = self.rest.get(n_more + 1..)?;
+        Some(number)
     }
 }
 
@@ -248,36 +260,26 @@ mod tests {
         let odd = [1, 63, 64, 65, 4095, 4096, 5000].map(|n| "ö@\u{1}x".repeat(n));
         for round in 0..2 {
             texts.clear();
-            for (term, position) in [("fern", 0), ("植物", 1), ("植", 1), ("", 7)] {
-                texts.push(term, position);
-            }
-            texts.end_part();
-            texts.push("body", 0);
+            let of_text: [(&str, &[u32]); 4] = [
+                ("植物", &[1, 1, 7]),
+                ("fern", &[0, 63, 127, 128, 4224, 1 << 20, u32::MAX]),
+                ("", &[7]),
+                ("植", &[1]),
+            ];
+            of_text.iter().for_each(|(term, positions)| texts.push(term, positions));
             texts.end_field(text);
             texts.end_field(empty);
-            odd.iter().for_each(|term| texts.push(term, 3));
+            odd.iter().for_each(|term| texts.push(term, &[3]));
             texts.end_field(names);
-            let of_text = [("fern", 0), ("植物", 1), ("植", 1), ("", 7), ("body", 23)];
-            let own = |(term, position): (&str, usize)| (term.to_owned(), position);
+            let each = |(term, positions): (&str, &[u32])| -> Vec<(String, usize)> {
+                positions.iter().map(|position| (term.to_owned(), *position as usize)).collect()
+            };
             let expected = vec![
-                (text, of_text.map(own).to_vec()),
+                (text, of_text.into_iter().flat_map(each).collect()),
                 (names, odd.iter().map(|term| (term.clone(), 3)).collect()),
             ];
             assert_eq!(read(&encoded(&texts)), expected, "round {round}");
         }
-    }
-
-    #[test]
-    fn a_step_too_wide_is_made_up_for() {
-        let mut texts = TermTexts::default();
-        let field = Field::from_field_id(0);
-        for (term, position) in [("a", 0), ("b", 300), ("c", 301)] {
-            texts.push(term, position);
-        }
-        texts.end_field(field);
-        let expected = [("a", 0), ("b", 31), ("c", 62)];
-        let expected = expected.map(|(term, position)| (term.to_owned(), position)).to_vec();
-        assert_eq!(read(&encoded(&texts)), [(field, expected)]);
     }
 
     #[test]
@@ -298,7 +300,17 @@ mod tests {
 
     #[test]
     fn what_nobody_wrote_so_holds_nothing() {
-        for text in ["\u{1}", "\u{1}\u{40}", "\u{1}\u{5}fern", "\u{1}\u{1}ö", "öö", "fern"] {
+        let odd = [
+            "\u{1}",
+            "\u{41}",
+            "\u{5}fern",
+            "\u{1}ö\u{1}\u{1}",
+            "\u{1}o",
+            "\u{1}o\0",
+            "öö",
+            "fern",
+        ];
+        for text in odd {
             let mut tokenizer = Encoded;
             assert!(!tokenizer.token_stream(text).advance(), "{text}");
         }

@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) plain: Option<NonZeroU32>,
     /// Whether it is a function word.
     pub(super) is_stop: bool,
+    /// Whether nothing is left of it.
+    pub(super) is_nothing: bool,
 }
 
 /// A word of less than 16 bytes as a number: its bytes, the first lowest, and zeros.
@@ -130,7 +132,7 @@ mod tests {
         let mut known = Known::default();
         let word = |n: usize| ShortWord(1 + n as u128);
         let number = |n: usize| u32::try_from(n).expect("a small number");
-        let entry = |n: usize| Entry { number: number(n), plain: None, is_stop: n % 2 == 1 };
+        let entry = |n: usize| Entry { number: number(n), is_stop: n % 2 == 1, ..Entry::default() };
         known.keep_at_hand(word(0), entry(0));
         assert_eq!(known.recent(word(0)), None, "of few words none is kept at hand");
         (0..MANY).for_each(|n| known.insert(&format!("word{n}"), entry(n)));

@@ -14,6 +14,7 @@ mod directory;
 mod doubt;
 mod encoded;
 mod error;
+mod gathered;
 mod known;
 mod language;
 mod merges;

@@ -12,8 +12,9 @@ use tantivy::schema::{
 use tantivy::tokenizer::TokenizerManager;
 
 use super::encoded::{Encoded, EncodedNote, TermTexts};
+use super::gathered::{Gathered, GatheredTerm};
 use super::names::name_terms;
-use super::{Analyzer, LanguageChoice, Token, TokenKind};
+use super::{Analyzer, LanguageChoice, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
 pub(super) const FORMAT: u32 = 5;
@@ -100,59 +101,55 @@ pub struct KeywordEncoder {
     fields: Fields,
     choice: LanguageChoice,
     analyzer: Analyzer,
-    counts: Counts,
+    gathered: Gathered,
     texts: TermTexts,
-    /// Parts of compounds with their places, until the words around them are written.
-    parts: Vec<(u32, u32)>,
 }
 
 impl KeywordEncoder {
     /// An encoder that has seen nothing yet, for indexes of this choice.
     pub(super) fn new(choice: LanguageChoice) -> Self {
         let (_, fields) = schema();
-        let (analyzer, counts, texts, parts) = Default::default();
-        Self { fields, choice, analyzer, counts, texts, parts }
+        let (analyzer, gathered, texts) = Default::default();
+        Self { fields, choice, analyzer, gathered, texts }
     }
 
     /// Makes a note ready for the index. `O(its text)`: nearly all of the work of indexing it.
     pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
-        let Self { fields, choice, analyzer, counts, texts, parts } = self;
+        let Self { fields, choice, analyzer, gathered, texts } = self;
         let language = choice.of(note.title, note.body);
         let mut length = 0_u64;
-        counts.clear();
+        // A defect may have left something behind.
+        gathered.clear();
         analyzer.rest();
         texts.clear();
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
         {
             analyzer.analyze(part, language, |token| {
-                let is_word = token.kind == TokenKind::Word;
-                length += u64::from(is_word);
-                push(&token, texts, parts);
-                counts.add_token(&token);
+                length += u64::from(token.kind == TokenKind::Word);
+                gathered.take(&token);
             });
-            end_part(analyzer, texts, parts);
+            gathered.end_part();
         }
         // A tag is found like any other word of the note, but is not counted again where it stands in the text.
         let in_text = if note.tags.is_empty() { HashSet::new() } else { marked(note.body) };
         for tag in note.tags.iter().filter(|tag| !in_text.contains(&tag.to_lowercase())) {
-            analyzer.analyze(tag, language, |token| {
-                push(&token, texts, parts);
-                counts.add_token(&token);
-            });
-            end_part(analyzer, texts, parts);
+            analyzer.analyze(tag, language, |token| gathered.take(&token));
+            gathered.end_part();
         }
+        let terms = term_list(gathered.terms(), analyzer);
+        gathered.end_field(analyzer, texts);
         texts.end_field(fields.text);
-        let terms = counts.list(analyzer);
         let prominent = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
         for (field, texts_of_field) in fields.prominent.into_iter().zip(prominent) {
             for part in texts_of_field {
-                analyzer.analyze(part, language, |token| push(&token, texts, parts));
-                end_part(analyzer, texts, parts);
+                analyzer.analyze(part, language, |token| gathered.take(&token));
+                gathered.end_part();
             }
+            gathered.end_field(analyzer, texts);
             texts.end_field(field);
         }
         for name in name_terms(analyzer, note.title, &note.aliases, language) {
-            texts.push(&name, 0);
+            texts.push(&name, &[0]);
         }
         texts.end_field(fields.names);
         let numbers = [
@@ -172,95 +169,29 @@ fn marked(body: &str) -> HashSet<String> {
     tags.map(str::to_lowercase).collect()
 }
 
-/// Writes a token, or holds it back where it is a part of a compound.
-fn push(token: &Token<'_>, texts: &mut TermTexts, parts: &mut Vec<(u32, u32)>) {
-    if token.kind == TokenKind::Part {
-        let numbers = [Some(token.number), token.plain.map(|plain| plain.number)];
-        parts.extend(numbers.into_iter().flatten().map(|number| (number, token.position)));
-        return;
+/// A note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
+fn term_list(terms: &[GatheredTerm], analyzer: &Analyzer) -> Vec<u8> {
+    let text = |term: &GatheredTerm| analyzer.term(term.number);
+    let mut terms: Vec<(u64, &GatheredTerm)> =
+        terms.iter().map(|term| (beginning(text(term)), term)).collect();
+    // Nearly all differ in how they begin; the few that do not are put in order afterwards.
+    terms.sort_unstable_by_key(|(begins, _)| *begins);
+    for alike in terms.chunk_by_mut(|(left, _), (right, _)| left == right) {
+        alike.sort_unstable_by(|(_, left), (_, right)| text(left).cmp(text(right)));
     }
-    texts.push(token.term, token.position);
-    if let Some(plain) = token.plain {
-        texts.push(plain.term, token.position);
+    let mut bytes = Vec::with_capacity(terms.len() * 8);
+    let mut previous: &[u8] = b"";
+    for (_, gathered) in terms {
+        let term = text(gathered).as_bytes();
+        let n_shared = previous.iter().zip(term).take_while(|(left, right)| left == right).count();
+        push_number(n_shared as u64, &mut bytes);
+        push_number((term.len() - n_shared) as u64, &mut bytes);
+        bytes.extend(&term[n_shared..]);
+        let GatheredTerm { number: _, frequency, is_word } = gathered;
+        push_number(u64::from(*frequency) << 1 | u64::from(*is_word), &mut bytes);
+        previous = term;
     }
-}
-
-/// Ends a part of a field, behind which the parts of its compounds stand.
-fn end_part(analyzer: &Analyzer, texts: &mut TermTexts, parts: &mut Vec<(u32, u32)>) {
-    texts.end_part();
-    if !parts.is_empty() {
-        for (number, position) in parts.drain(..) {
-            texts.push(analyzer.term(number), position);
-        }
-        texts.end_part();
-    }
-}
-
-/// How often which terms occur in a note, by the analyzer's numbers.
-#[derive(Debug, Default)]
-struct Counts {
-    counts: Vec<Count>,
-    /// The terms of the note.
-    own: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    frequency: u32,
-    is_word: bool,
-}
-
-impl Counts {
-    fn clear(&mut self) {
-        for number in self.own.drain(..) {
-            self.counts[number as usize] = Count::default();
-        }
-    }
-
-    fn add(&mut self, number: u32, is_word: bool) {
-        let at = number as usize;
-        if at >= self.counts.len() {
-            self.counts.resize(at + 1, Count::default());
-        }
-        let count = &mut self.counts[at];
-        if count.frequency == 0 {
-            self.own.push(number);
-        }
-        count.frequency += 1;
-        count.is_word |= is_word;
-    }
-
-    fn add_token(&mut self, token: &Token<'_>) {
-        self.add(token.number, token.kind == TokenKind::Word);
-        if let Some(plain) = token.plain {
-            self.add(plain.number, false);
-        }
-    }
-
-    /// The note's terms in ascending order: shared prefix, rest, frequency and whether it is a word.
-    fn list(&self, analyzer: &Analyzer) -> Vec<u8> {
-        let term = |number: u32| analyzer.term(number);
-        let mut terms: Vec<(u64, u32)> =
-            self.own.iter().map(|number| (beginning(term(*number)), *number)).collect();
-        // Nearly all differ in how they begin; the few that do not are put in order afterwards.
-        terms.sort_unstable_by_key(|(begins, _)| *begins);
-        for alike in terms.chunk_by_mut(|(left, _), (right, _)| left == right) {
-            alike.sort_unstable_by(|(_, left), (_, right)| term(*left).cmp(term(*right)));
-        }
-        let mut bytes = Vec::with_capacity(terms.len() * 8);
-        let mut previous: &[u8] = b"";
-        for (_, number) in terms {
-            let (term, count) = (term(number).as_bytes(), self.counts[number as usize]);
-            let n_shared =
-                previous.iter().zip(term).take_while(|(left, right)| left == right).count();
-            push_number(n_shared as u64, &mut bytes);
-            push_number((term.len() - n_shared) as u64, &mut bytes);
-            bytes.extend(&term[n_shared..]);
-            push_number(u64::from(count.frequency) << 1 | u64::from(count.is_word), &mut bytes);
-            previous = term;
-        }
-        bytes
-    }
+    bytes
 }
 
 /// The first eight bytes as a number that sorts as they do: most terms differ in it, and numbers are quicker to compare.
@@ -327,12 +258,6 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn encoded(note: &KeywordDocument<'_>) -> KeywordEncoder {
-        let mut encoder = KeywordEncoder::new(LanguageChoice::default());
-        encoder.encode(note);
-        encoder
-    }
-
     #[test]
     fn a_term_list_reads_back_in_order() {
         let note = KeywordDocument {
@@ -343,10 +268,10 @@ mod tests {
             aliases: Vec::new(),
             headings: Vec::new(),
         };
-        let encoder = encoded(&note);
-        let bytes = encoder.counts.list(&encoder.analyzer);
+        let note = KeywordEncoder::new(LanguageChoice::default()).encode(&note);
+        let bytes = note.terms();
         let mut read = Vec::new();
-        assert!(read_term_list(&bytes, |entry| read.push((
+        assert!(read_term_list(bytes, |entry| read.push((
             entry.term.to_owned(),
             entry.frequency,
             entry.is_word
