@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder};
 
+use crate::priority::stand_back;
+
 /// Items that a thread works on before it hands over what came of them: fewer where all are few, and of large ones.
 const ITEMS_PER_ROUND: RangeInclusive<usize> = 8..=128;
 const BYTES_PER_ROUND: u64 = 512 << 10;
@@ -14,6 +16,9 @@ const ROUNDS_PER_THREAD: usize = 8;
 
 /// Rounds that all threads may be ahead of whoever takes the results; each may be one ahead, however many there are.
 const ROUNDS_AHEAD: usize = 8;
+
+/// How far the threads stand back behind whoever takes the results, and those whom that one gives them to: what is made first is of use when it is taken, and at the end little of it is left to be.
+const STEPS: i32 = 2;
 
 /// Gives each item, and what `work` makes of it, to `take`, in order and as soon as it is there; stops at the first error.
 ///
@@ -59,6 +64,7 @@ fn on_threads<'i, Item: Sync, Tool: Send, Made: Send, Error>(
             let (begin, begins) = sync_channel(1);
             let (made, comes) = sync_channel(n_ahead);
             let thread = thread().spawn_scoped(scope, move || {
+                stand_back(STEPS);
                 // Which rounds are its own is known once the threads are there.
                 let Ok((lane, n_lanes)) = begins.recv() else { return };
                 for round in rounds.iter().skip(lane).step_by(n_lanes) {
