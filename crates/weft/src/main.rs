@@ -43,6 +43,13 @@ use crate::failure::Failure;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// Lets the allocator give memory back to the system on a thread of its own, and not in the middle of what another does: at the end of each thread, above all.
+fn purge_in_background() {
+    // Where there is no thread to give, or the allocator has none, it goes on as it would.
+    #[cfg(unix)]
+    let _ = tikv_jemalloc_ctl::background_thread::write(true);
+}
+
 /// Lets a file that grows beyond the limit of its process (`ulimit -f`) be an error like that of a full disk, and no end without a word.
 fn outlive_limits() {
     #[cfg(unix)]
@@ -57,6 +64,7 @@ fn outlive_limits() {
 
 fn main() -> ExitCode {
     let cli = Cli::read();
+    purge_in_background();
     let runtime = match weft_daemon::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&Failure::other(format!("cannot start: {error}"))),
