@@ -11,6 +11,9 @@ use weft_model::NoteId;
 
 use super::schema::Fields;
 
+/// Bytes for which room is kept from note to note; a note of more is rare.
+const KEPT: usize = 1 << 20;
+
 /// Set in a byte of a number where more follow; the bits below it are the number's, the lowest first.
 const MORE: u8 = 0x40;
 
@@ -126,11 +129,13 @@ pub(super) struct TermTexts {
 impl TermTexts {
     pub(super) fn clear(&mut self) {
         self.encoded.clear();
+        self.encoded.shrink_to(KEPT);
         self.fields.clear();
     }
 
-    /// Adds a term of the field that is being written, with its positions, which do not descend.
+    /// Adds a term of the field that is being written, with its positions: one at least, and none below the one before.
     pub(super) fn push(&mut self, term: &str, positions: &[u32]) {
+        debug_assert!(!positions.is_empty() && positions.is_sorted());
         self.push_number(term.len() as u64);
         self.encoded.push_str(term);
         self.push_number(positions.len() as u64);

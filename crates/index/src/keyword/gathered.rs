@@ -6,6 +6,9 @@ use super::{Analyzer, Token, TokenKind};
 /// Positions left free between title, aliases, body and tags, so that no phrase reaches across.
 const FIELD_GAP: u32 = 16;
 
+/// Places for which room is kept from note to note; a text of more is rare.
+const KEPT: usize = 1 << 16;
+
 /// The terms of one field of one note: each once, with its places.
 ///
 /// In the index the places of a term stand together. Here terms are numbers, which are quicker to bring together than the texts that the library would look up for each place.
@@ -88,7 +91,6 @@ impl Gathered {
 
     /// Writes the field down, and begins another.
     pub(super) fn end_field(&mut self, analyzer: &Analyzer, texts: &mut TermTexts) {
-        self.positions.clear();
         self.positions.resize(self.places.len(), 0);
         let mut end = 0;
         let starts = self.terms.iter().map(|term| {
@@ -109,19 +111,31 @@ impl Gathered {
         self.clear();
     }
 
-    /// Forgets the field.
+    /// Forgets the field, and what room it took beyond that of most.
     pub(super) fn clear(&mut self) {
-        for term in self.terms.drain(..) {
-            self.known[term.number as usize] = 0;
+        let Self { known, terms, places, parts, positions, base, last } = self;
+        for term in terms.drain(..) {
+            known[term.number as usize] = 0;
         }
-        self.places.clear();
-        self.parts.clear();
-        (self.base, self.last) = (0, 0);
+        // None of them is more than zero.
+        known.truncate(KEPT);
+        known.shrink_to(KEPT);
+        terms.shrink_to(KEPT);
+        places.clear();
+        places.shrink_to(KEPT);
+        parts.clear();
+        parts.shrink_to(KEPT);
+        positions.clear();
+        positions.shrink_to(KEPT);
+        (*base, *last) = (0, 0);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
     use tantivy::schema::Field;
     use tantivy::schema::document::Value as _;
     use tantivy::tokenizer::{TokenStream as _, Tokenizer as _};
@@ -154,6 +168,41 @@ mod tests {
             }
         }
         terms
+    }
+
+    proptest! {
+        #[test]
+        fn every_token_has_its_place(
+            parts in prop::collection::vec("(azul|verde|foo_bar|fooBar|educación|educacion|漢字|1,000|(a_b ){12}|C\\+\\+|[ .]){0,12}", 0..4),
+        ) {
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            let mut gathered: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+            for (term, positions) in field(&mut Gathered::default(), &parts) {
+                prop_assert!(positions.is_sorted() && gathered.insert(term, positions).is_none());
+            }
+
+            let (mut analyzer, mut expected) = (Analyzer::new(), BTreeMap::new());
+            let (mut base, mut last) = (0, 0);
+            for part in parts {
+                let mut tokens = Vec::new();
+                analyzer.analyze(part, Language::Spanish, |token| {
+                    let forms = [Some(token.term), token.plain.map(|plain| plain.term)];
+                    let place = (token.kind == TokenKind::Part, token.position as usize);
+                    tokens.extend(forms.into_iter().flatten().map(|form| (place, form.to_owned())));
+                });
+                for is_part in [false, true] {
+                    let own = tokens.iter().filter(|((part, _), _)| *part == is_part);
+                    for ((_, position), term) in own.clone() {
+                        last = base + position;
+                        expected.entry(term.clone()).or_insert_with(Vec::new).push(last);
+                    }
+                    if !is_part || own.count() > 0 {
+                        base = last + FIELD_GAP as usize;
+                    }
+                }
+            }
+            prop_assert_eq!(gathered, expected);
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::names::name_terms;
 use super::{Analyzer, LanguageChoice, TokenKind};
 
 /// Rises whenever the analysis or the fields change, so that an old index is built anew.
-pub(super) const FORMAT: u32 = 5;
+pub(super) const FORMAT: u32 = 6;
 
 /// The name under which the index looks up [`Encoded`].
 const TOKENIZER: &str = "weft";
@@ -256,7 +256,35 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Language;
     use super::*;
+
+    #[test]
+    fn what_an_encoder_met_before_changes_nothing() {
+        // More terms than are remembered.
+        let words: Vec<String> = (0..70_000).map(|n| format!("w{n}")).collect();
+        let long = words.join(" ");
+        let encoder = || KeywordEncoder::new(LanguageChoice::default());
+        let note = |body| KeywordDocument {
+            version: 1,
+            title: "fern",
+            aliases: vec!["bracken"],
+            headings: vec!["shade"],
+            tags: vec!["green"],
+            body,
+        };
+        let small = |encoder: &mut KeywordEncoder| {
+            format!("{:?}", encoder.encode(&note("a fern and a mossCap, a moss")))
+        };
+        let (expected, mut encoder) = (small(&mut encoder()), encoder());
+        encoder.encode(&note(&long));
+        assert_eq!(small(&mut encoder), expected);
+        // Half a note, at which a defect stopped it.
+        let KeywordEncoder { analyzer, gathered, texts, .. } = &mut encoder;
+        analyzer.analyze("lichen mossCap", Language::English, |token| gathered.take(&token));
+        texts.push("lichen", &[3]);
+        assert_eq!(small(&mut encoder), expected);
+    }
 
     #[test]
     fn a_term_list_reads_back_in_order() {

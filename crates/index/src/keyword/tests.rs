@@ -114,6 +114,7 @@ fn a_phrase_is_found_however_its_words_are_written() {
         ("d", "use git, hub and pages today"),
         ("e", "my iPhone15 case; XMLHttpRequest object"),
         ("f", "my iphone15 case; xmlhttprequest object"),
+        ("g", "of 1.2.3 and 1.2.4 and 1.2.5 and 1.2.6 the ferrySlip"),
     ]);
     for (query, expected) in [
         ("+\"github pages\"", &[0, 1, 2][..]),
@@ -127,6 +128,7 @@ fn a_phrase_is_found_however_its_words_are_written() {
         ("+\"hub pages\"", &[]),
         ("+\"http request\"", &[4]),
         ("+\"15 xml\"", &[]),
+        ("+\"ferry slip\"", &[6]),
     ] {
         assert_eq!(found_set(&reader, query), *expected, "{query}");
     }

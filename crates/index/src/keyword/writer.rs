@@ -486,7 +486,7 @@ impl Opened {
         } else {
             let settings = IndexSettings {
                 docstore_blocksize: STORE_BLOCK_BYTES,
-                // Handing it so little costs more than compressing it.
+                // A block is only copied on its way: handing it to a thread costs more.
                 docstore_compress_dedicated_thread: false,
                 ..IndexSettings::default()
             };
