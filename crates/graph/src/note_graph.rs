@@ -155,18 +155,19 @@ impl NoteGraph {
         for ((_, id), at) in by_uri.iter().zip(0..) {
             rank[id.index()] = at;
         }
+        let is_known = |to: &NoteId| rank.get(to.index()).is_some_and(|at| *at != u32::MAX);
         let mut outgoing: Vec<Vec<Half>> = vec![Vec::new(); n_slots];
         for (id, spec) in known() {
+            let halves = &mut outgoing[id.index()];
+            halves.reserve(spec.links.len());
             // Most links of a note are of one type.
             let mut last: Option<(&Arc<str>, KindId)> = None;
-            let is_known = |to: &NoteId| rank.get(to.index()).is_some_and(|at| *at != u32::MAX);
-            let links = spec.links.iter().filter(|(to, ..)| is_known(to));
-            outgoing[id.index()].extend(links.map(|(to, kind, source)| {
+            for (to, kind, source) in spec.links.iter().filter(|(to, ..)| is_known(to)) {
                 let again = last.filter(|(other, _)| Arc::ptr_eq(other, kind)).map(|(_, id)| id);
                 let id = again.unwrap_or_else(|| graph.kinds.id(kind));
                 last = Some((kind, id));
-                Half { other: *to, kind: id, source: *source }
-            }));
+                halves.push(Half { other: *to, kind: id, source: *source });
+            }
         }
         let mut kind_rank = vec![0_u32; graph.kinds.names.len()];
         let mut by_name: Vec<(&Arc<str>, usize)> = graph.kinds.names.iter().zip(0..).collect();
@@ -203,21 +204,22 @@ impl NoteGraph {
         }
         graph.placeholders =
             Arc::new(known().filter(|(_, spec)| spec.placeholder).map(|(id, _)| id).collect());
-        let nodes = (0..).map(NoteId::new).zip(specs).map(|(id, spec)| {
-            let spec = spec?;
-            let degrees = graph.counted(id);
-            graph.max_degree = graph.max_degree.max(degrees.both);
-            Some(Node {
-                uri: spec.uri,
-                placeholder: spec.placeholder,
-                parent: spec.parent,
-                object: spec.object,
-                order: spec.order,
-                name: fold(&spec.name).into(),
-                degrees,
-            })
-        });
-        graph.nodes = nodes.collect();
+        for (id, spec) in (0..).map(NoteId::new).zip(specs) {
+            let node = spec.map(|spec| {
+                let degrees = graph.counted(id);
+                graph.max_degree = graph.max_degree.max(degrees.both);
+                Node {
+                    uri: spec.uri,
+                    placeholder: spec.placeholder,
+                    parent: spec.parent,
+                    object: spec.object,
+                    order: spec.order,
+                    name: fold(&spec.name).into(),
+                    degrees,
+                }
+            });
+            graph.nodes.push_back(node);
+        }
         for (parent, mut list) in children {
             list.sort_unstable_by(|a, b| graph.sibling_cmp(*a, *b));
             graph.children.insert(parent, list.into());

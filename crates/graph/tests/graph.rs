@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use petgraph::algo::{connected_components, dijkstra, floyd_warshall, tarjan_scc};
 use petgraph::dot::{Config, Dot};
 use petgraph::visit::{EdgeRef as _, IntoEdgeReferences as _, NodeIndexable as _};
 use proptest::prelude::*;
 use weft_graph::visit::Dense;
-use weft_graph::{Degrees, NodeSpec, NoteGraph};
+use weft_graph::{Degrees, Half, NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 
 /// Everything the graph says, in words.
@@ -19,7 +20,7 @@ fn dump(graph: &NoteGraph) -> String {
     let names =
         |list: &[NoteId]| list.iter().map(|id| graph.uri(*id).to_string()).collect::<Vec<_>>();
     for id in ids {
-        let halves = |list: &[weft_graph::Half]| {
+        let halves = |list: &[Half]| {
             list.iter()
                 .map(|half| {
                     format!(
@@ -154,6 +155,31 @@ fn types_without_number_are_written_down_as_they_are() {
     let edit = NodeSpec { links: vec![kind(3)], ..NodeSpec::note("a") };
     let edited = reread.edited([(a, Some(edit))]);
     assert_eq!(edited.kind(edited.outgoing(a)[0].kind), "t3");
+}
+
+#[test]
+fn a_graph_is_built_of_what_it_is_given() {
+    let ids @ [gap, a, b, beyond] = [0, 1, 2, 9].map(NoteId::new);
+    let [up, down]: [Arc<str>; 2] = ["up", "down"].map(Arc::from);
+    let link = |to, kind: &Arc<str>| (to, Arc::clone(kind), LinkSource::Typed);
+    // Types in the order of links, and one that is the same by its letters alone.
+    let mut links: Vec<_> = ids.iter().flat_map(|to| [link(*to, &up), link(*to, &down)]).collect();
+    links.extend([link(b, &up), link(b, &Arc::from("up"))]);
+    let graph = NoteGraph::build([
+        (b, NodeSpec::note("first b")),
+        (a, NodeSpec { links, ..NodeSpec::note("a") }),
+        (b, NodeSpec::note("b")),
+    ]);
+    assert_eq!((graph.n_nodes(), graph.n_slots(), graph.uri(b).as_str()), (2, 3, "b"));
+    assert!(!graph.contains(gap) && !graph.contains(beyond));
+    let halves = |list: &[Half]| -> Vec<(String, NoteId)> {
+        list.iter().map(|half| (graph.kind(half.kind).to_owned(), half.other)).collect()
+    };
+    let own = |kind: &str, id| (kind.to_owned(), id);
+    let outgoing = [own("down", a), own("down", b), own("up", a), own("up", b)];
+    assert_eq!(halves(graph.outgoing(a)), outgoing);
+    assert_eq!(halves(graph.inbound(b)), [own("down", a), own("up", a)]);
+    assert_eq!(graph.inbound(gap), []);
 }
 
 #[test]
