@@ -50,9 +50,12 @@ const BENCHES: [Bench; 16] = [
 
 /// Runs the bench that is asked for by name; all of them where the name is of none.
 fn main() {
-    // As the daemon does.
+    // As the daemon has it.
     #[cfg(unix)]
-    let _ = tikv_jemalloc_ctl::background_thread::write(true);
+    {
+        use tikv_jemalloc_ctl::{background_thread, max_background_threads};
+        let _ = max_background_threads::write(1).and_then(|()| background_thread::write(true));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [first, vault, store] = arguments.as_slice()
         && first == open::MEMORY

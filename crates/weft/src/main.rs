@@ -45,9 +45,16 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Lets the allocator give memory back to the system on a thread of its own, and not in the middle of what another does: at the end of each thread, above all.
 fn purge_in_background() {
-    // Where there is no thread to give, or the allocator has none, it goes on as it would.
     #[cfg(unix)]
-    let _ = tikv_jemalloc_ctl::background_thread::write(true);
+    {
+        use tikv_jemalloc_ctl::{background_thread, max_background_threads};
+        // One, at once: it would start others later, over and over where the system has none to give.
+        let one = max_background_threads::write(1);
+        if one.and_then(|()| background_thread::write(true)).is_err() {
+            // It would go on as if there were one that gives memory back.
+            let _ = background_thread::write(false);
+        }
+    }
 }
 
 /// Lets a file that grows beyond the limit of its process (`ulimit -f`) be an error like that of a full disk, and no end without a word.
