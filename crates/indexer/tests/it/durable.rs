@@ -1,6 +1,5 @@
 //! What is on disk: that deletions reach it, and that damage and trouble do not reach answers.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -239,21 +238,20 @@ fn what_is_taken_away_or_misplaced_is_made_again_and_told_of_once() {
     }
 }
 
-/// Copies a folder with all it holds.
-/// Copies a store, also one in which words are being merged: a file that was on its way to its place has another name then.
+/// Copies a folder with all it holds; where words are being merged in it, again, until that is over.
 fn copy(from: &Path, to: &Path) {
-    for path in files(from) {
+    let copied = |path: &PathBuf| {
         let to = to.join(path.strip_prefix(from).expect("below it"));
         std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
-        match std::fs::copy(&path, to) {
-            Err(error) if error.kind() == ErrorKind::NotFound && is_staged(&path) => {}
-            copied => drop(copied.expect("a copy")),
+        std::fs::copy(path, to).is_ok()
+    };
+    loop {
+        let listed = files(from);
+        if listed.iter().all(copied) && files(from) == listed {
+            return;
         }
+        std::fs::remove_dir_all(to).expect("removed");
     }
-}
-
-fn is_staged(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "new")
 }
 
 #[test]
