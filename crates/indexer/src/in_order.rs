@@ -17,7 +17,7 @@ const ROUNDS_PER_THREAD: usize = 8;
 /// Rounds that all threads may be ahead of whoever takes the results; each may be one ahead, however many there are.
 const ROUNDS_AHEAD: usize = 8;
 
-/// How far the threads stand back behind whoever takes the results, and those whom that one gives them to: what is made first is of use when it is taken, and at the end little of it is left to be.
+/// How far the threads stand back behind whoever takes the results, and those who work for that one: so little is left to be taken in when the last item is made. Of two threads on one core the one in front has three fifths.
 const STEPS: i32 = 2;
 
 /// Gives each item, and what `work` makes of it, to `take`, in order and as soon as it is there; stops at the first error.

@@ -299,7 +299,6 @@ impl Edit {
         self.give_out_uris();
         self.settle();
         let mut to_resolve = self.upserted.clone();
-        // Where every note is new nobody else asks.
         if !self.is_of_all(&to_resolve) {
             for key in &self.keys {
                 let vault = self.table.vault(key.0).map(|info| info.name.as_str());
@@ -330,8 +329,9 @@ impl Edit {
         (self.table, delta)
     }
 
-    /// Whether `notes` of the table are all that it has.
+    /// Whether `notes`, which the table has, are all that it has, so that nobody else is to be looked for.
     fn is_of_all(&self, notes: &BTreeSet<NoteId>) -> bool {
+        debug_assert!(notes.iter().all(|id| self.table.is_note(*id)));
         notes.len() == self.table.n_notes()
     }
 
@@ -386,8 +386,7 @@ impl Edit {
             return;
         };
         self.forget_targets(id, &entry, &resolved);
-        // A note often links to the same target many times.
-        let mut places: HashMap<&Target, NoteId> = HashMap::new();
+        let mut places: HashMap<&Target, NoteId, RandomState> = HashMap::default();
         let mut targets = Vec::with_capacity(meanings.len());
         let mut ambiguous = Vec::new();
         for ((link, meaning), at) in entry.note.links.iter().zip(meanings).zip(0..) {

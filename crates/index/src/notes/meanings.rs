@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::thread::{self, Builder};
 
+use foldhash::fast::RandomState;
 use weft_model::{NoteId, Target};
 
 use super::NoteTable;
@@ -55,7 +56,7 @@ impl NoteTable {
         let Some(entry) = self.entry(note) else { return Vec::new() };
         let from = From { vault: entry.vault, folder: entry.note.path.folder() };
         // A note often links to the same target many times.
-        let mut known: HashMap<&Target, Meaning> = HashMap::new();
+        let mut known: HashMap<&Target, Meaning, RandomState> = HashMap::default();
         let links = entry.note.links.iter().map(|link| {
             *known.entry(&link.target).or_insert_with(|| {
                 let found = resolver.resolution(&link.target, &[from]);

@@ -83,6 +83,7 @@ impl Checkpoints {
             let columns = notes.graph().columns();
             rmp_serde::encode::write(outlet, &columns).map_err(io::Error::other)
         };
+        // Which of two that the disk refuses comes first is open; the error is that of the notes.
         let (notes, graph) =
             both(|| put(NOTES, &|outlet| notes.write(outlet)), || put(GRAPH, &graph));
         let (generation, recipe) = (*generation, *recipe);
@@ -192,7 +193,7 @@ impl Checkpoints {
 fn both<A, B: Send>(here: impl FnOnce() -> A, beside: impl Fn() -> B + Sync) -> (A, B) {
     let beside = &beside;
     thread::scope(|scope| {
-        let thread = Builder::new().name("weft-checkpoint".into()).spawn_scoped(scope, beside);
+        let thread = Builder::new().name("weft-graph".into()).spawn_scoped(scope, beside);
         let here = here();
         let beside = match thread.map(|thread| thread.join()) {
             Ok(Ok(done)) => done,
