@@ -394,7 +394,8 @@ async fn open(
     if held_notes {
         return Ok(());
     }
-    let first = tokio::task::spawn_blocking(move || vaults.indexer().flush()).await;
+    let look = move || vaults.indexer().flush_since(vaults.indexer().opened());
+    let first = tokio::task::spawn_blocking(look).await;
     services.look_for_the_first_time(false);
     match first.map_err(|_| ServeError::Panicked)? {
         // A folder that went meanwhile may come back; it is looked at again, and keeps no other vault from being served.

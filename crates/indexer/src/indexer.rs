@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use weft_index::{Backup, Reader, Snapshot, StoreError};
@@ -25,6 +25,8 @@ pub struct Indexer {
     reader: Reader,
     board: Board,
     past: Past,
+    /// Before the writer looked at any file.
+    opened: Instant,
     /// Set where looks at files are to be broken off.
     interrupted: Arc<AtomicBool>,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -46,7 +48,7 @@ impl Indexer {
         let (board, past) = (parts.board.clone(), parts.past.clone());
         let (events, received) = unbounded();
         let (sender, interrupted) = (events.clone(), Arc::new(AtomicBool::new(false)));
-        let told = Arc::clone(&interrupted);
+        let (told, opened) = (Arc::clone(&interrupted), Instant::now());
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
             .spawn(move || Writer::new(settings, parts, next, (sender, told)).run(&received))
@@ -56,7 +58,13 @@ impl Indexer {
                 source,
             })?;
         let writer = Mutex::new(Some(writer));
-        Ok(Self { events, reader, board, past, interrupted, writer })
+        Ok(Self { events, reader, board, past, opened, interrupted, writer })
+    }
+
+    /// When this was opened: whoever did that, and wants what was there by then, waits for changes [before](Self::flush_since) it.
+    #[must_use]
+    pub const fn opened(&self) -> Instant {
+        self.opened
     }
 
     /// Gives out snapshots.
@@ -123,7 +131,12 @@ impl Indexer {
 
     /// Waits until all earlier changes are indexed by word and link and written down; returns the generation that holds them.
     pub fn flush(&self) -> Result<u64, IndexError> {
-        self.ask(Event::Flush)
+        self.flush_since(Instant::now())
+    }
+
+    /// The same for changes before `moment`: files that were looked at since are not looked at again.
+    pub fn flush_since(&self, moment: Instant) -> Result<u64, IndexError> {
+        self.ask(|reply| Event::Flush(moment, reply))
     }
 
     /// Serves these vaults from now on; those that are not among them go, with their notes. Returns the generation that knows them.
@@ -171,8 +184,18 @@ impl Indexer {
         stop: &AtomicBool,
         on_progress: &mut dyn FnMut(&IndexStatus),
     ) -> Result<u64, IndexError> {
-        // First everything that is known by now must have entered the backlog.
-        self.rescan(Rescan::default())?;
+        self.wait_vectors_since(Instant::now(), stop, on_progress)
+    }
+
+    /// The same for chunks of files as they were at `moment`, see [`flush_since`](Self::flush_since).
+    pub fn wait_vectors_since(
+        &self,
+        moment: Instant,
+        stop: &AtomicBool,
+        on_progress: &mut dyn FnMut(&IndexStatus),
+    ) -> Result<u64, IndexError> {
+        // First everything that was there by then must have entered the backlog.
+        self.ask(|reply| Event::Look(moment, reply))?;
         let mut pause = Duration::from_millis(1);
         loop {
             let status = self.status();
@@ -190,7 +213,7 @@ impl Indexer {
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSE);
         }
-        self.flush()
+        self.flush_since(moment)
     }
 
     /// One line per file, by vault and path.

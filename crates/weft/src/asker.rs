@@ -334,7 +334,13 @@ async fn bring_up_to_date(vaults: Arc<Vaults>, wait: bool) -> Result<(), Failure
         let (vaults, stop) = (Arc::clone(&vaults), Arc::clone(&stop));
         tokio::task::spawn_blocking(move || {
             let indexer = vaults.indexer();
-            if wait { indexer.wait_vectors(&stop, &mut |_| {}) } else { indexer.flush() }
+            // What the files said when they were looked at for the first time is what is asked for.
+            let opened = indexer.opened();
+            if wait {
+                indexer.wait_vectors_since(opened, &stop, &mut |_| {})
+            } else {
+                indexer.flush_since(opened)
+            }
         })
     };
     tokio::pin!(work);

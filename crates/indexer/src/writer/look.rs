@@ -293,6 +293,7 @@ impl Writer {
     ///
     /// A vault that cannot be looked at keeps no other from it: it is tried again later, and the first error is given back.
     pub(super) fn rescan(&mut self, options: Rescan) -> Result<(), IndexError> {
+        let began = Instant::now();
         self.begin_to_count();
         // Who asks does not want to wait for another try.
         if let Some(meaning) = &mut self.meaning {
@@ -325,9 +326,18 @@ impl Writer {
             self.compact()?;
         }
         if outcome.is_ok() {
+            self.looked = Some(began);
             self.forget_error(before);
         }
         outcome
+    }
+
+    /// Looks at every file of every vault, unless that was done since `moment`.
+    pub(super) fn look_since(&mut self, moment: Instant) -> Result<(), IndexError> {
+        if self.looked.is_some_and(|looked| looked >= moment) {
+            return Ok(());
+        }
+        self.rescan(Rescan::default())
     }
 
     /// Looks at an area of a vault and publishes what changed in it, if anything did.

@@ -51,8 +51,10 @@ pub(crate) enum Event {
     Touched(VaultId, Touched),
     /// Somebody wants every file looked at.
     Rescan(Rescan, Reply),
-    /// Somebody wants all earlier changes indexed and written down.
-    Flush(Reply),
+    /// Somebody wants all changes before a moment indexed.
+    Look(Instant, Reply),
+    /// The same, and written down.
+    Flush(Instant, Reply),
     /// These are the vaults from now on.
     Vaults(Vec<VaultSettings>, Reply),
     /// Somebody wants a copy of what is held.
@@ -132,6 +134,8 @@ pub(crate) struct Writer {
     board: Board,
     past: Past,
     vaults: Vec<Watched>,
+    /// When the last look at all files of all vaults began, of those that came about.
+    looked: Option<Instant>,
     recipe: u64,
     written: Written,
     last_published: Instant,
@@ -179,6 +183,7 @@ impl Writer {
             board,
             past,
             vaults: Vec::new(),
+            looked: None,
             written: Written::new(written, newest),
             last_published: Instant::now(),
             events,
@@ -207,8 +212,13 @@ impl Writer {
                     self.show_phase();
                     let _ = reply.send(result);
                 }
-                Ok(Event::Flush(reply)) => {
-                    let looked = self.rescan(Rescan::default());
+                Ok(Event::Look(moment, reply)) => {
+                    let result = self.look_since(moment).map(|()| self.generation());
+                    self.show_phase();
+                    let _ = reply.send(result);
+                }
+                Ok(Event::Flush(moment, reply)) => {
+                    let looked = self.look_since(moment);
                     let written = self.publish_vectors().and_then(|()| self.checkpoint());
                     let result = looked.and(written).map(|()| self.generation());
                     self.show_phase();
@@ -330,6 +340,7 @@ impl Writer {
         let changes = vault_changes(&self.publisher.newest().notes, &vaults);
         self.publish(&changes)?;
         self.settings.vaults = vaults;
+        self.looked = None;
         self.take_vaults(false);
         for at in 0..self.vaults.len() {
             if self.vaults[at].is_new() {

@@ -59,3 +59,26 @@ fn an_answer_says_that_vectors_are_missing_until_they_are_there() {
     indexer.flush().expect("a deletion");
     assert!(degraded(SearchMode::Hybrid).is_empty(), "nothing waits any more");
 }
+
+#[test]
+fn who_opens_waits_for_the_first_look_and_no_other() {
+    let (place, embedder) = (Place::new(&[("fern.md", b"# Fern\n")]), FakeEmbedder::new());
+    let indexer = place.open(&embedder);
+    let n_notes = || indexer.reader().snapshot().notes.n_notes();
+    let opened = indexer.opened();
+    indexer.flush_since(opened).expect("a generation");
+    place.write("moss.md", b"# Moss\n");
+    indexer.flush_since(opened).expect("a generation");
+    indexer.wait_vectors_since(opened, &false.into(), &mut |_| {}).expect("vectors");
+    assert_eq!(n_notes(), 1, "the files of then");
+    indexer.flush().expect("a generation");
+    assert_eq!(n_notes(), 2, "the files of now");
+
+    let other = place.outside().join("other");
+    std::fs::create_dir(&other).expect("a folder");
+    std::fs::write(other.join("stone.md"), "# Stone\n").expect("a file");
+    let other = VaultSettings { name: "other".into(), root: other };
+    indexer.set_vaults([place.settings().vaults, vec![other]].concat()).expect("two vaults");
+    indexer.flush_since(opened).expect("a generation");
+    assert_eq!(n_notes(), 3, "nobody had looked at the other");
+}
