@@ -293,7 +293,6 @@ impl Writer {
     ///
     /// A vault that cannot be looked at keeps no other from it: it is tried again later, and the first error is given back.
     pub(super) fn rescan(&mut self, options: Rescan) -> Result<(), IndexError> {
-        let began = Instant::now();
         self.begin_to_count();
         // Who asks does not want to wait for another try.
         if let Some(meaning) = &mut self.meaning {
@@ -309,6 +308,7 @@ impl Writer {
         if full {
             self.check_notes(true)?;
         }
+        self.looked = Some(Instant::now());
         for at in 0..self.vaults.len() {
             let how = How { full, ..How::default() };
             if let Err(error) = self.look(at, Area::WHOLE, how) {
@@ -326,15 +326,15 @@ impl Writer {
             self.compact()?;
         }
         if outcome.is_ok() {
-            self.looked = Some(began);
             self.forget_error(before);
         }
         outcome
     }
 
-    /// Looks at every file of every vault, unless that was done since `moment`.
+    /// Looks at every file of every vault, unless that was done since `moment` and nothing is left to be tried again.
     pub(super) fn look_since(&mut self, moment: Instant) -> Result<(), IndexError> {
-        if self.looked.is_some_and(|looked| looked >= moment) {
+        let is_whole = !self.words_in_doubt && self.vaults.iter().all(Watched::is_looked_at);
+        if is_whole && self.looked.is_some_and(|looked| looked >= moment) {
             return Ok(());
         }
         self.rescan(Rescan::default())
@@ -374,6 +374,7 @@ impl Writer {
             self.vaults[at].entangled = seen.entangled;
         }
         let Scan { found, skipped, entangled: _, beside } = seen;
+        self.looked.take_if(|_| skipped.iter().any(|skipped| skipped.failed));
         self.files.remove_left_over(&beside);
         let notes = self.notes();
         let paths = area.paths();
@@ -492,6 +493,8 @@ impl Writer {
                     self.board.lock().reread.insert((vault, path), facts);
                 }
                 Read::Absent(path, file) => {
+                    // It may have another name by now.
+                    self.looked.take_if(|_| file.state == FileState::Failed);
                     let is_known = notes.at(vault, &path).is_some();
                     if is_known && file.state == FileState::Failed {
                         gone.unreadable(path, file);

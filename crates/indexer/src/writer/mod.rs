@@ -134,7 +134,7 @@ pub(crate) struct Writer {
     board: Board,
     past: Past,
     vaults: Vec<Watched>,
-    /// When the last look at all files of all vaults began, of those that came about.
+    /// When the last look at all files began; nothing where some could not be read since.
     looked: Option<Instant>,
     recipe: u64,
     written: Written,

@@ -81,4 +81,12 @@ fn who_opens_waits_for_the_first_look_and_no_other() {
     indexer.set_vaults([place.settings().vaults, vec![other]].concat()).expect("two vaults");
     indexer.flush_since(opened).expect("a generation");
     assert_eq!(n_notes(), 3, "nobody had looked at the other");
+
+    // What could not be looked at is not passed over.
+    let away = place.outside().join("away");
+    std::fs::rename(place.vault(), &away).expect("a move");
+    indexer.flush().expect_err("the vault is away");
+    indexer.flush_since(opened).expect_err("it still is");
+    std::fs::rename(&away, place.vault()).expect("a move");
+    indexer.flush_since(opened).expect("a generation");
 }
