@@ -327,6 +327,8 @@ impl Writer {
         }
         if outcome.is_ok() {
             self.forget_error(before);
+        } else {
+            self.looked = None;
         }
         outcome
     }
