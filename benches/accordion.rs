@@ -1,22 +1,25 @@
-//! A context of some notes within a budget.
+//! Assembling a context of some notes within a budget.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request, State, pack};
+use weft_accordion::{
+    Candidate, CandidateState, ContextBudget, ContextLimits, Meter, Order, PackRequest, Rendering,
+    pack,
+};
 use weft_benches::{sizes, text, word};
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::Characters;
 use weft_model::{Heading, Note, NotePath, Span, Stop, Tokens, Uri};
 use weft_testkit::Random;
 
-/// Candidates of a context; a query brings fifty.
+/// Numbers of candidates of a context; a query has fifty by default.
 const CANDIDATES: [usize; 3] = [10, 50, 200];
 
 /// Budgets in tokens.
 const BUDGETS: [u64; 3] = [500, 2_000, 100_000];
 
-/// A note of some hundred words below three headings.
+/// Returns a note of several hundred words below three headings.
 fn a_note(random: &mut Random, at: usize) -> Note {
     let (mut body, mut headings) = (String::new(), Vec::new());
     for section in 0..3 {
@@ -54,8 +57,8 @@ fn contexts(criterion: &mut Criterion, n_notes: usize) {
     let mut random = Random::new(11);
     let notes: Vec<Note> = (0..n_notes).map(|at| a_note(&mut random, at)).collect();
     let query = [word(3), word(70), word(900)].join(" ");
-    let (limits, tokenizer) = (Limits::default(), TokenizerEstimator::bundled());
-    // From the top down to half of it, so that every mode has its share.
+    let (limits, tokenizer) = (ContextLimits::default(), TokenizerEstimator::bundled());
+    // Scores fall from 1 to 0.5, so that every mode is used.
     let candidates = || {
         let ranked = notes.iter().enumerate().map(|(at, note)| Candidate {
             uri: Uri::new(note.path.as_str()),
@@ -63,7 +66,7 @@ fn contexts(criterion: &mut Criterion, n_notes: usize) {
             score: 1.0 - 0.5 * at as f64 / n_notes as f64,
             relation: None,
             via: None,
-            state: State::Found(note),
+            state: CandidateState::Found(note),
         });
         ranked.collect()
     };
@@ -76,11 +79,11 @@ fn contexts(criterion: &mut Criterion, n_notes: usize) {
     ] {
         for budget in BUDGETS {
             let context = || {
-                pack(Request {
+                pack(PackRequest {
                     focus: None,
                     candidates: candidates(),
                     query: Some(&query),
-                    budget: Budget::Tokens(Tokens::new(budget)),
+                    budget: ContextBudget::Tokens(Tokens::new(budget)),
                     meter,
                     limits: &limits,
                     rendering: Rendering::Markdown,
@@ -90,7 +93,7 @@ fn contexts(criterion: &mut Criterion, n_notes: usize) {
             };
             let ledger = context().expect("every score is finite");
             assert!(!ledger.items.is_empty() && ledger.summary.used <= budget, "{budget} {name}");
-            assert_eq!(ledger.items.len() + ledger.left_out.len(), n_notes);
+            assert_eq!(ledger.items.len() + ledger.omitted.len(), n_notes);
             let id = BenchmarkId::new(format!("{name}_{budget}_tokens"), n_notes);
             group.bench_function(id, |bencher| bencher.iter(|| black_box(context())));
         }

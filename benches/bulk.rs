@@ -1,6 +1,6 @@
-//! A folder of files to an index on disk, and the same text given to tantivy alone: cut into lower-case words, and stemmed as ours is.
+//! Bulk indexing of a folder of files to disk, compared with tantivy alone on the same text: once split into lower-case words, and once stemmed as in our index.
 //!
-//! The files are the example vault over and over, so that words, headings and links are those of prose; or, with `WEFT_BENCH_VAULT=DIR` in the environment, the notes of that folder.
+//! The files are repeated copies of the example vault, so that words, headings and links are those of prose. `WEFT_BENCH_VAULT=DIR` selects another folder of notes.
 #![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
 use std::cmp::Reverse;
@@ -25,25 +25,25 @@ use weft_indexer::embed::{EmbeddingSettings, open};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_model::{Note, NoteSet, TextHash};
 
-/// Files of the folder; fewer where nothing is measured.
+/// Number of files in the folder; fewer if nothing is measured.
 const N_FILES: usize = 5_000;
 
-/// Files of the folder whose texts a model reads as well, which takes a thousand times as long.
+/// Number of files in the folder that is also embedded, which takes a thousand times as long.
 const N_EMBEDDED: usize = 100;
 
-/// Bytes that a file made of the example has, at least: 4 kB in the mean.
+/// Minimum size of a file made of the example, in bytes: 4 kB on average.
 const FILE_BYTES: usize = 3_300;
 
-/// The vault of which the folder is made.
+/// Example vault that the folder is made of.
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/timekeeping");
 
-/// For so long after a change a file may change again unnoticed, and so is read at every look.
+/// Age below which a file may have changed again unnoticed and is read at every scan.
 const REST: Duration = Duration::from_secs(3);
 
-/// Bytes that tantivy's writer may hold for each of its threads.
+/// Memory budget of tantivy's writer per thread, in bytes.
 const HEAP: usize = 50_000_000;
 
-/// Rounds in which each is measured once, so that all meet the same machine; fewer with a model.
+/// Number of rounds. Each round measures every variant once, so that all run under the same conditions; fewer with a model.
 const ROUNDS: usize = 9;
 const ROUNDS_EMBEDDING: usize = 3;
 
@@ -54,11 +54,11 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     }
 }
 
-/// A folder of `n_files`, and how many bytes they are.
+/// Creates a folder of `n_files` and returns it with its size in bytes.
 ///
-/// Each is a note of the vault; one of the example is followed by the texts of those after it until it is long enough.
-/// What a copy of the vault links lies in the same copy.
-fn written(n_files: usize) -> (TempDir, usize) {
+/// Each file is a note of the vault; a note of the example is followed by the texts of the next notes until it is long enough.
+/// Links of a copy lead to notes of the same copy.
+fn make_folder(n_files: usize) -> (TempDir, usize) {
     let (root, least) = source().map_or((PathBuf::from(EXAMPLE), FILE_BYTES), |root| (root, 0));
     let (paths, texts): (Vec<PathBuf>, Vec<String>) = files(&root)
         .into_iter()
@@ -66,8 +66,8 @@ fn written(n_files: usize) -> (TempDir, usize) {
         .filter(|(text, _)| !text.contains("\nindexed: false\n"))
         .map(|(text, path)| (path, text))
         .unzip();
-    assert!(!paths.is_empty(), "{} holds no notes", root.display());
-    let vault = tempfile::tempdir().expect("there is room");
+    assert!(!paths.is_empty(), "{} contains no notes", root.display());
+    let vault = tempfile::tempdir().expect("the disk has space");
     let mut n_bytes = 0;
     for at in 0..n_files {
         let (copy, at) = (at / paths.len(), at % paths.len());
@@ -80,23 +80,24 @@ fn written(n_files: usize) -> (TempDir, usize) {
         }
         let text = linked_within(&text, copy);
         n_bytes += text.len();
-        let path = paths[at].strip_prefix(&root).expect("it lies in the vault");
+        let path = paths[at].strip_prefix(&root).expect("the path is in the vault");
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let path = vault.path().join(copy.to_string()).join(path);
         let path = path.with_file_name(format!("{name} {copy}.md"));
-        fs::create_dir_all(path.parent().expect("it lies in the vault")).expect("there is room");
-        fs::write(path, text).expect("there is room");
+        fs::create_dir_all(path.parent().expect("the path is in the vault"))
+            .expect("the disk has space");
+        fs::write(path, text).expect("the disk has space");
     }
     (vault, n_bytes)
 }
 
-/// The folder of notes that is asked for, in place of the example.
-#[expect(clippy::disallowed_methods, reason = "criterion takes the arguments for itself")]
+/// Returns the folder of notes that replaces the example, if one is set.
+#[expect(clippy::disallowed_methods, reason = "criterion uses the arguments")]
 fn source() -> Option<PathBuf> {
     std::env::var_os("WEFT_BENCH_VAULT").map(PathBuf::from)
 }
 
-/// The Markdown files in `folder` and below it, by path.
+/// Returns the Markdown files in `folder` and below it, by path.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let mut paths: Vec<PathBuf> =
@@ -109,7 +110,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// `text` with its links leading to the notes of a copy.
+/// Rewrites the links of `text` to the notes of a copy.
 fn linked_within(text: &str, copy: usize) -> String {
     let mut parts = text.split("[[");
     let mut linked = parts.next().unwrap_or_default().to_owned();
@@ -121,10 +122,10 @@ fn linked_within(text: &str, copy: usize) -> String {
 }
 
 fn folder(criterion: &mut Criterion, n_files: usize) {
-    let (vault, n_bytes) = written(n_files);
+    let (vault, n_bytes) = make_folder(n_files);
     if is_measured() {
         println!(
-            "bulk/files/{n_files}: {:.2} kB in the mean",
+            "bulk/files/{n_files}: {:.2} kB on average",
             n_bytes as f64 / n_files as f64 / 1e3
         );
         std::thread::sleep(REST);
@@ -135,12 +136,12 @@ fn folder(criterion: &mut Criterion, n_files: usize) {
         ("tantivy_default", &|| tantivy_alone(vault.path(), n_files, "default", &word)),
         ("tantivy_en_stem", &|| tantivy_alone(vault.path(), n_files, "en_stem", &word)),
     ];
-    // Once before anything is measured: each finds the word, or fails.
+    // One run before measuring: each variant must find the word.
     for (_, index) in ways {
         index();
     }
     if is_measured() {
-        in_turn(ways, n_files);
+        compare(ways, n_files);
     }
     let mut group = criterion.benchmark_group("bulk");
     group.sample_size(10);
@@ -153,8 +154,8 @@ fn folder(criterion: &mut Criterion, n_files: usize) {
     group.finish();
 }
 
-/// Measures each way once a round; tells how long it took, of the clock and of the processor, and what rate the first has beside it.
-fn in_turn<const N: usize>(ways: [(&str, &dyn Fn() -> Duration); N], n_files: usize) {
+/// Measures each variant once per round; prints wall-clock and processor time, and the rate of the first variant relative to the others.
+fn compare<const N: usize>(ways: [(&str, &dyn Fn() -> Duration); N], n_files: usize) {
     let mut taken: [Vec<[f64; 2]>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..ROUNDS {
         for ((_, index), taken) in ways.iter().zip(&mut taken) {
@@ -179,7 +180,7 @@ fn in_turn<const N: usize>(ways: [(&str, &dyn Fn() -> Duration); N], n_files: us
     }
 }
 
-/// An index over `vault` in a new store.
+/// Returns the settings of an index over `vault` in a new store.
 fn settings(vault: &Path, store: &Path) -> IndexSettings {
     IndexSettings {
         store: store.to_owned(),
@@ -189,9 +190,9 @@ fn settings(vault: &Path, store: &Path) -> IndexSettings {
     }
 }
 
-/// What indexing with the bundled model takes, of the clock and of the processor, beside the model alone with the same texts, each once.
+/// Prints the wall-clock and processor time of indexing with the bundled model, relative to the model alone on the same texts, each measured once.
 fn embedding() {
-    let (vault, _) = written(N_EMBEDDED);
+    let (vault, _) = make_folder(N_EMBEDDED);
     let embedder = open(&EmbeddingSettings::default()).expect("the bundled model opens").embedder;
     let embedder: Arc<dyn Embedder> = embedder.expect("the bundled model is a model");
     let ask = |texts: &[&str]| embedder.embed(texts, Role::Document).expect("the model is ours");
@@ -200,18 +201,18 @@ fn embedding() {
 
     let mut ratios = Vec::new();
     for _ in 0..ROUNDS_EMBEDDING {
-        let store = tempfile::tempdir().expect("there is room");
+        let store = tempfile::tempdir().expect("the disk has space");
         let (start, before) = (Instant::now(), process_cpu());
         let settings = settings(vault.path(), store.path());
         let indexer = Indexer::open(settings, Some(Arc::clone(&embedder)), None);
         let indexer = indexer.expect("the store is new");
-        indexer.wait_vectors(&false.into(), &mut |_| {}).expect("there is room");
+        indexer.wait_vectors(&false.into(), &mut |_| {}).expect("the disk has space");
         let reader = indexer.reader();
-        // What it holds is written down last.
+        // The last changes are persisted when the index is closed.
         indexer.stop();
         let whole = [start.elapsed(), process_cpu() - before];
 
-        // Copies of the example have passages in common, which are embedded once.
+        // Copies of the example share passages, which are embedded once.
         let snapshot = reader.snapshot();
         let mut texts: HashMap<TextHash, String> = HashMap::new();
         for (_, entry) in snapshot.notes.by_path() {
@@ -221,7 +222,7 @@ fn embedding() {
         }
         assert!(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.n_waiting == 0));
         let mut texts: Vec<&str> = texts.values().map(String::as_str).collect();
-        // Texts of a length fill a batch: so the model takes least, and so the index gives them, a thousand at a time.
+        // The model is fastest on batches of texts of equal length, which is how the index passes them, a thousand at a time.
         texts.sort_unstable_by_key(|text| Reverse(text.len()));
         let (start, before) = (Instant::now(), process_cpu());
         for batch in texts.chunks(embedder.batch()) {
@@ -239,34 +240,34 @@ fn embedding() {
     );
 }
 
-/// The longest word of the first file, which each index must find.
+/// Returns the longest word of the first file, which each index must find.
 fn long_word(vault: &Path) -> String {
     let first = fs::read_to_string(&files(vault)[0]).expect("it is text");
     let words = first.split(|character: char| !character.is_ascii_alphabetic());
     words.max_by_key(|word| word.len()).unwrap_or_default().to_lowercase()
 }
 
-/// Until words and links are in and written down, without a model.
+/// Indexes words and links and persists them, without a model; returns the time.
 fn indexed(vault: &Path, n_files: usize, word: &str) -> Duration {
-    let store = tempfile::tempdir().expect("there is room");
+    let store = tempfile::tempdir().expect("the disk has space");
     let settings = settings(vault, store.path());
     let start = Instant::now();
     let indexer = Indexer::open(settings, None, None).expect("the store is new");
     let reader = indexer.reader();
-    // It looks at every file first, and writes down what it holds last.
+    // Opening scans every file; dropping persists the index.
     indexer.stop();
     let took = start.elapsed();
     let snapshot = reader.snapshot();
     assert_eq!(snapshot.notes.n_notes(), n_files);
     let query = snapshot.keyword.parse(word, &QueryOptions::default()).expect("a query");
     let hits = snapshot.keyword.search(&query, 1, &NoteSet::All).expect("hits");
-    assert!(!hits.is_empty(), "no note holds {word}");
+    assert!(!hits.is_empty(), "no note contains {word}");
     took
 }
 
-/// The same files, read and the words of their whole text indexed with positions, and committed.
+/// Reads the same files, indexes the words of their whole text with positions, and commits.
 fn tantivy_alone(vault: &Path, n_files: usize, tokenizer: &str, word: &str) -> Duration {
-    let store: TempDir = tempfile::tempdir().expect("there is room");
+    let store: TempDir = tempfile::tempdir().expect("the disk has space");
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer(tokenizer)
@@ -285,11 +286,11 @@ fn tantivy_alone(vault: &Path, n_files: usize, tokenizer: &str, word: &str) -> D
             .add_document(doc!(body => text, path => file.to_string_lossy().into_owned()))
             .expect("the writer lives");
     }
-    writer.commit().expect("there is room");
+    writer.commit().expect("the disk has space");
     let took = start.elapsed();
     assert_eq!(files.len(), n_files);
     let query = QueryParser::for_index(&index, vec![body]).parse_query(word).expect("a query");
     let searcher = index.reader().expect("it was committed").searcher();
-    assert!(searcher.search(&query, &Count).expect("a count") > 0, "no file holds {word}");
+    assert!(searcher.search(&query, &Count).expect("a count") > 0, "no file contains {word}");
     took
 }

@@ -1,21 +1,21 @@
-//! Clocks that a machine with other work does not disturb, and how a bench says what it measured by them.
+//! Clocks that other work on the machine does not disturb, and figures measured by them.
 
 use std::time::{Duration, Instant};
 
-/// Times a bench says it measured: enough that a hundredth of them is more than a handful.
+/// Number of samples of a latency distribution, so that its slowest percent is more than a handful.
 const SAMPLES: usize = 2_000;
 
-/// Rounds of a measurement, of which the median is told.
+/// Number of rounds of a measurement, of which the median is reported.
 pub const ROUNDS: usize = 9;
 
-/// Processor time that this thread has taken so far.
+/// Returns the processor time that this thread has used so far.
 #[cfg(unix)]
 #[must_use]
 pub fn thread_cpu() -> Duration {
     since_start(rustix::time::ClockId::ThreadCPUTime)
 }
 
-/// Processor time that all threads of this process have taken so far.
+/// Returns the processor time that all threads of this process have used so far.
 #[cfg(unix)]
 #[must_use]
 pub fn process_cpu() -> Duration {
@@ -29,7 +29,7 @@ fn since_start(clock: rustix::time::ClockId) -> Duration {
     Duration::new(seconds, time.tv_nsec.try_into().unwrap_or_default())
 }
 
-/// Time that went by, where the system does not tell what the processor did in it.
+/// Returns the elapsed time on systems without a clock for processor time.
 #[cfg(not(unix))]
 #[must_use]
 pub fn thread_cpu() -> Duration {
@@ -37,14 +37,14 @@ pub fn thread_cpu() -> Duration {
     START.elapsed()
 }
 
-/// The same, of the whole process.
+/// Returns the elapsed time on systems without a clock for processor time.
 #[cfg(not(unix))]
 #[must_use]
 pub fn process_cpu() -> Duration {
     thread_cpu()
 }
 
-/// Calls of `ask` per second of this thread's processor time, the median of a few rounds of `n` calls.
+/// Returns the calls of `ask` per second of this thread's processor time, the median of some rounds of `n` calls.
 pub fn per_cpu_second(n: usize, mut ask: impl FnMut()) -> f64 {
     median((0..ROUNDS).map(|_| {
         let before = thread_cpu();
@@ -53,24 +53,24 @@ pub fn per_cpu_second(n: usize, mut ask: impl FnMut()) -> f64 {
     }))
 }
 
-/// The middle one of some numbers, of which there is an odd one at least.
+/// Returns the median of an odd number of numbers.
 pub fn median(numbers: impl Iterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.collect();
     numbers.sort_unstable_by(f64::total_cmp);
     numbers[numbers.len() / 2]
 }
 
-/// The median and the slowest hundredth of some times.
+/// Median and 99th percentile of some times.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentiles {
-    /// Half of them are shorter.
+    /// Median.
     pub p50: Duration,
-    /// All but a hundredth are shorter.
+    /// 99th percentile.
     pub p99: Duration,
 }
 
 impl Percentiles {
-    /// Of many calls of `ask`, one after the other, by the clock on the wall.
+    /// Measures many successive calls of `ask` in wall-clock time.
     pub fn of(mut ask: impl FnMut()) -> Self {
         let times = (0..SAMPLES).map(|_| {
             let start = Instant::now();
@@ -80,7 +80,7 @@ impl Percentiles {
         Self::among(times.collect())
     }
 
-    /// Of times measured elsewhere, at least one.
+    /// Returns the percentiles of `times`, which must not be empty.
     #[must_use]
     pub fn among(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();

@@ -1,4 +1,4 @@
-//! A saved note to a hit: what an edit costs, beside how many notes it is one.
+//! From a saved note to a hit: the cost of an edit by the size of the vault.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,19 +7,21 @@ use std::sync::mpsc::{Receiver, channel};
 
 use criterion::{BenchmarkId, Criterion};
 use tempfile::TempDir;
-use weft_benches::vault::Drawn;
+use weft_benches::vault::TextHashEmbedder;
 use weft_benches::{SIZES, sizes, text, word};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::QueryOptions;
 use weft_index::vector::{GraphParams, VectorParams};
-use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
+use weft_indexer::{
+    IndexSettings, Indexer, Precondition, VaultSettings, WatchOptions, WriteContent, WriteRequest,
+};
 use weft_model::NoteSet;
 use weft_testkit::Random;
 
-/// Words of a note.
+/// Number of words of a note.
 const WORDS_PER_NOTE: usize = 200;
 
-/// Notes of a folder.
+/// Number of notes of a folder.
 const NOTES_PER_FOLDER: usize = 100;
 
 /// An edit must not cost more in a larger vault.
@@ -31,15 +33,15 @@ fn path(n: usize) -> String {
     format!("{}/note{n}.md", n / NOTES_PER_FOLDER)
 }
 
-/// A vault on disk, and an index that watches it.
-struct Living {
+/// A vault on disk and an index that watches it.
+struct WatchedVault {
     indexer: Indexer,
-    /// The generations as they are published.
+    /// Generations as they are published.
     generations: Receiver<u64>,
     folder: TempDir,
 }
 
-impl Living {
+impl WatchedVault {
     fn new(n_notes: usize, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (root, mut random) = (folder.path().join("vault"), Random::new(7));
@@ -54,10 +56,10 @@ impl Living {
         let settings = IndexSettings {
             store: folder.path().join("store"),
             vaults: vec![VaultSettings { name: "vault".into(), root }],
-            // What remains is what the index itself takes; a daemon waits 100 ms for the end of a burst.
+            // Without delays, the time is that of the index itself; a daemon waits 100 ms for the end of a burst.
             watch: WatchOptions { debounce_ms: 0, ..WatchOptions::default() },
             vector: VectorParams {
-                // All cores, so that it is there sooner.
+                // All cores, so that the index is ready sooner.
                 graph: GraphParams { parallel: true, ..GraphParams::default() },
                 ..VectorParams::default()
             },
@@ -71,7 +73,7 @@ impl Living {
             let _ = sender.send(generation);
         });
         let vault = Self { indexer, generations, folder };
-        // What a graph over the vectors takes is not what is measured.
+        // Building a graph over the vectors is not part of the measurement.
         while vault.lacks_a_graph() {
             vault.generations.recv().expect("a generation");
         }
@@ -92,14 +94,14 @@ impl Living {
         std::fs::write(self.root().join("vault").join(path), body).expect("a file");
     }
 
-    /// Waits until a note with `word` is found, and until its vectors are there, too, where they are asked for.
+    /// Waits until a note with `word` is found, with its vectors if `with_vectors`.
     fn wait(&self, word: &str, with_vectors: bool) {
         while !self.finds(word, with_vectors) {
             self.generations.recv().expect("a generation");
         }
     }
 
-    /// A word is found once a file with it was saved, not before, and not after another edit took it away.
+    /// Checks that a word is found only after a file with it was saved, and no longer after another edit removed it.
     fn check(&self, edits: &mut Edits, with_vectors: bool) {
         let (path, body, planted) = edits.next();
         assert!(!self.finds(&planted, false));
@@ -115,11 +117,11 @@ impl Living {
         let snapshot = self.indexer.reader().snapshot();
         let query = snapshot.keyword.parse(word, &QueryOptions::default()).expect("a query");
         let hits = snapshot.keyword.search(&query, 1, &NoteSet::All).expect("hits");
-        hits.first().is_some_and(|hit| !with_vectors || snapshot.is_fresh(hit.note))
+        hits.first().is_some_and(|hit| !with_vectors || snapshot.is_embedding_current(hit.note))
     }
 }
 
-/// Edits of a vault, each with a word of its own.
+/// Edits of a vault, each with a unique word.
 struct Edits {
     n_notes: usize,
     n: usize,
@@ -131,7 +133,7 @@ impl Edits {
         Self { n_notes, n: 0, random: Random::new(11) }
     }
 
-    /// The path of a note, its new text, and the word that nothing else holds.
+    /// Returns the path of a note, its new text, and the word that no other note contains.
     fn next(&mut self) -> (String, String, String) {
         self.n += 1;
         let (n_notes, random) = (self.n_notes, &mut self.random);
@@ -147,7 +149,7 @@ impl Edits {
 fn edit(criterion: &mut Criterion, n_notes: usize) {
     let mut group = criterion.benchmark_group("edit");
     group.sample_size(20);
-    let (vault, mut edits) = (Living::new(n_notes, None), Edits::new(n_notes));
+    let (vault, mut edits) = (WatchedVault::new(n_notes, None), Edits::new(n_notes));
     vault.check(&mut edits, false);
     group.bench_function(BenchmarkId::new("save", n_notes), |bencher| {
         bencher.iter(|| {
@@ -159,17 +161,17 @@ fn edit(criterion: &mut Criterion, n_notes: usize) {
     group.bench_function(BenchmarkId::new("put", n_notes), |bencher| {
         bencher.iter(|| {
             let (path, body, planted) = edits.next();
-            let (content, expected) = (Content::Whole(body), Expected::Anything);
-            let write = Write::Put { vault: None, path, content, expected };
+            let (content, expected) = (WriteContent::Whole(body), Precondition::Anything);
+            let write = WriteRequest::Put { vault: None, path, content, expected };
             vault.indexer.write(write).expect("written");
             assert!(vault.finds(&planted, false));
         });
     });
-    // One index at a time: it writes down what was edited while the next is measured.
+    // One index at a time: an index persists its edits while the next is measured.
     drop(vault);
-    // What the model takes is measured by `embed`: this one takes no time.
-    let embedder: Arc<dyn Embedder> = Arc::new(Drawn::default());
-    let (vault, mut edits) = (Living::new(n_notes, Some(embedder)), Edits::new(n_notes));
+    // `embed` measures the model; this embedder takes no time.
+    let embedder: Arc<dyn Embedder> = Arc::new(TextHashEmbedder::default());
+    let (vault, mut edits) = (WatchedVault::new(n_notes, Some(embedder)), Edits::new(n_notes));
     vault.check(&mut edits, true);
     group.bench_function(BenchmarkId::new("meaning", n_notes), |bencher| {
         bencher.iter(|| {

@@ -1,6 +1,6 @@
-//! Texts to vectors by the bundled model, on one thread.
+//! Embedding texts with the bundled model on one thread.
 //!
-//! The texts are left in `target/tmp` for `compare/embed.py`, which gives them to another program; where it put a library of ONNX Runtime there, that is measured too.
+//! Writes the texts to `target/tmp` for `compare/embed.py`, which embeds them with another program; if that script put a library of ONNX Runtime there, it is measured too.
 #![expect(clippy::print_stdout, reason = "criterion does not measure processor time")]
 
 use std::fs;
@@ -16,19 +16,19 @@ use weft_index::embedder::{Embedder, Role};
 use weft_indexer::embed::{EmbeddingSettings, Runner, open};
 use weft_testkit::Random;
 
-/// Tokens of a text with the two special ones: a line, half of the model's window, and all of it.
+/// Tokens of a text, the two special ones included: a line, half of the model's window, and the whole window.
 const TOKENS: [usize; 3] = [32, 128, 256];
 
-/// Special tokens.
+/// Number of special tokens.
 const SPECIAL: usize = 2;
 
-/// Texts of a batch.
+/// Number of texts of a batch.
 const TEXTS: usize = 8;
 
-/// Batches of which the median is told.
+/// Number of batches, of which the median is reported.
 const ROUNDS: usize = 9;
 
-/// What is left for another program, and by it.
+/// Folder of the files exchanged with the other program.
 const LEFT: &str = env!("CARGO_TARGET_TMPDIR");
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -44,12 +44,16 @@ pub(crate) fn bench(criterion: &mut Criterion) {
 fn measure(criterion: &mut Criterion, name: &str, settings: &EmbeddingSettings) {
     let opened = open(settings).expect("the bundled model opens");
     assert!(opened.notes.is_empty(), "{:?}", opened.notes);
-    let embedder = opened.embedder.expect("the bundled model is a model");
-    let said =
+    let embedder = opened.embedder.expect("the bundled model is an embedder");
+    let sentences =
         ["How is bread baked?", "A recipe for a loaf from one's own oven", "The treaty ends"];
-    let said = embedder.embed(&said, Role::Document).expect("the model is ours");
-    let alike = |other: usize| said[0].iter().zip(&said[other]).map(|(a, b)| a * b).sum::<f32>();
-    assert!(alike(0) > 0.999 && alike(1) > alike(2) + 0.2, "they are vectors of what was said");
+    let sentences = embedder.embed(&sentences, Role::Document).expect("the model is ours");
+    let alike =
+        |other: usize| sentences[0].iter().zip(&sentences[other]).map(|(a, b)| a * b).sum::<f32>();
+    assert!(
+        alike(0) > 0.999 && alike(1) > alike(2) + 0.2,
+        "vectors of similar sentences are similar"
+    );
     let mut random = Random::new(37);
     let mut group = criterion.benchmark_group("embed");
     group.sample_size(10);
@@ -60,7 +64,7 @@ fn measure(criterion: &mut Criterion, name: &str, settings: &EmbeddingSettings) 
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let ask = || embedder.embed(black_box(&texts), Role::Document).expect("the model is ours");
         let vectors = ask();
-        assert!(vectors.len() == TEXTS && vectors == ask(), "the same texts, the same vectors");
+        assert!(vectors.len() == TEXTS && vectors == ask(), "the same texts have the same vectors");
         group.bench_function(BenchmarkId::new(name, n_tokens), |bencher| bencher.iter(ask));
         if is_measured() {
             let words: Vec<String> = texts.iter().map(|text| format!("\"{text}\"")).collect();
@@ -81,7 +85,7 @@ fn measure(criterion: &mut Criterion, name: &str, settings: &EmbeddingSettings) 
     group.finish();
 }
 
-/// A text of `n_tokens`, special ones included.
+/// Returns a text of `n_tokens`, special ones included.
 fn sized(random: &mut Random, embedder: &dyn Embedder, n_tokens: usize) -> String {
     let mut cut = text(random, n_tokens);
     while embedder.n_tokens(&cut) + SPECIAL > n_tokens {

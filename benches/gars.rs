@@ -1,6 +1,6 @@
-//! A search's ranking: what connections do around the best hits, and one score for every candidate.
+//! Ranking of a search: connections around the best hits, and one score per candidate.
 //!
-//! Times are those that an explanation tells of the stages `connections` and `ranking`; finding candidates is measured elsewhere.
+//! Times are those of the stages `connections` and `ranking` in the explanation; other benches measure the retrieval of candidates.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use weft_benches::vault::{DIMENSION, words};
 use weft_benches::{SIZES, is_measured, note, sizes, text, vectors, word};
 use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::notes::{Change, FileMetadata, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{NoteRows, Publisher, Snapshot, Vectors};
 use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::{Chunk, NotePath, Span, TextHash};
 use weft_testkit::Random;
 
-/// Notes of the vault whose hubs, or topics, are measured.
+/// Number of notes of the vault whose hubs or topics are measured.
 const N_NOTES: usize = 20_000;
 
-/// Links to an ordinary best hit, and to hubs.
+/// Numbers of links to an ordinary best hit, and to hubs.
 const PLAIN: usize = 10;
 const HUBS: [usize; 2] = [1_000, 10_000];
 
-/// Topics, and links to them from each note, where notes share topics.
+/// Number of topics, and of links from each note to topics, in the vault of shared topics.
 const TOPICS: (usize, usize) = (100, 20);
 
-/// Notes that mean what the query means: good enough hits to follow their connections in both profiles.
+/// Number of notes with the vector of the query: hits good enough to follow their connections in both profiles.
 const N_NEAR: usize = 30;
 
 const WORDS_PER_NOTE: usize = 120;
@@ -50,16 +50,16 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     }
 }
 
-/// What the notes of a vault are linked with.
+/// Link structure of a vault.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// Few others; the first `n_links` notes after note 0 with that one, too.
+    /// Few links to others; the first `n_links` notes after note 0 also link to it.
     Hub { n_links: usize },
-    /// Some of the first notes of all, which so are topics.
+    /// Links to some of the first notes, which become topics.
     Topics,
 }
 
-/// Ranks the candidates of a query whose best hit has at least `degree` neighbours.
+/// Ranks the candidates of a query whose best hit has at least `degree` neighbors.
 fn ranking(criterion: &mut Criterion, engine: &Engine, n_notes: usize, name: &str, degree: usize) {
     let mut group = criterion.benchmark_group("gars");
     group.throughput(Throughput::Elements(1));
@@ -72,12 +72,19 @@ fn ranking(criterion: &mut Criterion, engine: &Engine, n_notes: usize, name: &st
             ..SearchRequest::default()
         };
         let answer = engine.search(&request).expect("memory can be read");
-        let explanation = answer.explanation.as_ref().expect("it was asked for");
+        let explanation = answer.explanation.as_ref().expect("the explanation was requested");
         let hub = explanation.seeds.first().expect("the best hit is good enough");
         assert_eq!(hub.uri.as_str(), "n0", "{profile:?}");
         assert!(hub.degree as usize >= degree, "{} neighbours", hub.degree);
-        assert!(explanation.seeds.iter().all(|seed| seed.n_reached > 0), "all are followed");
-        assert!(explanation.pool.len() >= n_notes.min(200), "{}", explanation.pool.len());
+        assert!(
+            explanation.seeds.iter().all(|seed| seed.n_reached > 0),
+            "the connections of every seed are followed"
+        );
+        assert!(
+            explanation.candidates.len() >= n_notes.min(200),
+            "{}",
+            explanation.candidates.len()
+        );
         let stages = ["connections", "ranking"];
         let id = BenchmarkId::new(format!("{}_{name}", profile.name()), n_notes);
         group.bench_function(id, |bencher| {
@@ -95,7 +102,7 @@ fn ranking(criterion: &mut Criterion, engine: &Engine, n_notes: usize, name: &st
     group.finish();
 }
 
-/// Notes with words, links and vectors.
+/// Builds an engine of notes with words, links and vectors.
 fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
     const VAULT: VaultId = VaultId(0);
     let mut random = Random::new(13);
@@ -117,7 +124,7 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
             body + "\n"
         })
         .collect();
-    // Nothing reads the chunk but a snippet, and none is asked for.
+    // Only snippets read the chunk, and none is requested.
     let chunk = Chunk {
         span: Span { start: 0, end: 0 },
         heading_path: Vec::new(),
@@ -130,14 +137,20 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
             let path = NotePath::new(format!("n{at}.md"));
             let (note, _) = parse(&path, body.as_bytes(), &ParseOptions::default());
             let chunks = vec![chunk.clone()];
-            Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), 1)))
+            Change::Upsert(Arc::new(NoteEntry::new(
+                VAULT,
+                note,
+                chunks,
+                FileMetadata::default(),
+                1,
+            )))
         })
         .collect();
     let info = VaultInfo::new("vault", "/vault");
     let (notes, _) = NoteTable::new([info]).edited(&changes);
 
     let keyword = words(&notes).reader().clone();
-    let embedder = Arc::new(Fixed::new(&mut random));
+    let embedder = Arc::new(ConstantEmbedder::new(&mut random));
     let nearest = embedder.1.clone();
     let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
         .expect("memory takes everything");
@@ -150,17 +163,17 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
         rows.set(id, &[Some(own[0])]);
     }
     let vectors =
-        Some(Vectors { index: writer.publish(), rows, n_waiting: 0, awaited: None, embedder });
+        Some(Vectors { index: writer.publish(), rows, n_waiting: 0, loading: None, embedder });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     let mut settings = EngineSettings { snippets: 0, ..EngineSettings::default() };
     settings.topics.siblings_activate = siblings_activate;
     Engine::new(Publisher::new(snapshot).reader(), settings)
 }
 
-/// Gives every text the same vector.
-struct Fixed(ModelIdentity, Vec<f32>);
+/// Embedder that returns the same vector for every text.
+struct ConstantEmbedder(ModelIdentity, Vec<f32>);
 
-impl Fixed {
+impl ConstantEmbedder {
     fn new(random: &mut Random) -> Self {
         let identity = ModelIdentity {
             model: "fixed".into(),
@@ -172,7 +185,7 @@ impl Fixed {
     }
 }
 
-impl Embedder for Fixed {
+impl Embedder for ConstantEmbedder {
     fn identity(&self) -> &ModelIdentity {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Links and hierarchy to a graph, and a graph to the next.
+//! Building a graph of links and hierarchy, and editing it.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -35,7 +35,7 @@ fn build(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A note's links are replaced by one, as when its file is saved.
+/// Replaces a note's links by one, as when its file is saved.
 fn edit(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
     group.throughput(Throughput::Elements(1));

@@ -1,9 +1,9 @@
-//! A search asked of the engine, of the service in the process, and over a connection.
+//! A search through the engine, the service in the process, and a connection.
 //!
-//! By words alone: a model would take a hundred times as long as the wire, and as much in both.
-//! Before each call whose time counts, one that does nothing is made over a connection of its own: after any call over a socket the same search takes longer on the same thread, up to half as long again, whatever it is asked over, since the processor has forgotten it meanwhile.
-//! What the engine takes without that is told beside, and processor time is of calls without it.
-//! `weft bench --vault … --wire` compares the two on notes of one's own, without such calls.
+//! Keyword search only: a model would take a hundred times as long as the transport, in each variant.
+//! Before each timed call, an idle call is made over a separate connection: after any call over a socket the same search takes up to half as long again on the same thread, whatever its transport, because the processor's caches are cold.
+//! The time of the engine without idle calls is reported too, and processor time is measured without them.
+//! `weft bench --vault … --wire` compares the two on real notes, without idle calls.
 #![expect(clippy::print_stdout, reason = "criterion measures no processor time")]
 
 use std::fs;
@@ -28,21 +28,21 @@ use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchMode, SearchRequest, SearchResponse};
 use weft_testkit::Random;
-use weft_tests::{Running, served};
+use weft_tests::{TestDaemon, served};
 
-/// Notes of the vault where nothing is measured.
+/// Number of notes of the vault if nothing is measured.
 const FEW: usize = 50;
 
-/// Clients that ask at the same time.
+/// Number of concurrent clients.
 const CLIENTS: usize = 8;
 
-/// Different questions.
+/// Number of distinct queries.
 const QUESTIONS: usize = 100;
 
-/// Calls in a round: one after the other, and then of all clients together.
+/// Number of calls in a round, first one after the other, then by all clients together.
 const CALLS: usize = 250;
 
-/// What carries questions: a channel, or the services themselves.
+/// A transport of requests: a channel, or the services themselves.
 trait Transport:
     GrpcService<Body, ResponseBody = Body, Future: Send, Error: Into<StdError>> + Clone + Send + 'static
 {
@@ -66,18 +66,19 @@ pub(crate) fn bench(criterion: &mut Criterion) {
 
 fn wire(criterion: &mut Criterion, n_notes: usize) {
     let (vault, store) = (tempfile::tempdir(), tempfile::tempdir());
-    let (vault, store) = (vault.expect("there is room"), store.expect("there is room"));
+    let (vault, store) = (vault.expect("the disk has space"), store.expect("the disk has space"));
     let mut random = Random::new(41);
     for at in 0..n_notes {
         let (path, text) = file(&mut random, at, n_notes);
         let path = vault.path().join(path.as_str());
-        fs::create_dir_all(path.parent().expect("it lies in the vault")).expect("there is room");
-        fs::write(path, text).expect("there is room");
+        fs::create_dir_all(path.parent().expect("the path is in the vault"))
+            .expect("the disk has space");
+        fs::write(path, text).expect("the disk has space");
     }
     let runtime = weft_daemon::runtime().expect("there are threads");
     let settings = [("embedding.model", "none")];
-    let daemon = runtime.block_on(Running::start(vault.path(), &settings)).expect("a free port");
-    // Each client has a connection of its own.
+    let daemon = runtime.block_on(TestDaemon::start(vault.path(), &settings)).expect("a free port");
+    // Each client has its own connection.
     let tcp: Vec<Channel> =
         (0..CLIENTS).map(|_| runtime.block_on(daemon.channel()).expect("it listens")).collect();
     runtime.block_on(served(&tcp[0])).expect("it serves");
@@ -92,25 +93,29 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
         assert_eq!(answer.hits.len(), 10);
         assert_eq!(answer, runtime.block_on(ask(tcp[0].clone(), at)), "the same over TCP");
         assert_eq!(answer, runtime.block_on(ask(socket[0].clone(), at)), "and a Unix socket");
-        let own = engine.search(&question(at)).expect("memory can be read");
+        let own = engine.search(&request(at)).expect("memory can be read");
         let uris = |uris: &mut dyn Iterator<Item = String>| uris.collect::<Vec<_>>();
-        let said = uris(&mut answer.hits.iter().map(|hit| hit.uri.clone()));
-        assert_eq!(said, uris(&mut own.hits.iter().map(|hit| hit.uri.to_string())), "the engine");
+        let uris_found = uris(&mut answer.hits.iter().map(|hit| hit.uri.clone()));
+        assert_eq!(
+            uris_found,
+            uris(&mut own.hits.iter().map(|hit| hit.uri.to_string())),
+            "the engine"
+        );
     }
 
     let engines = vec![engine; CLIENTS];
     let quiet = runtime.block_on(daemon.channel()).expect("it listens");
-    assert_eq!(runtime.block_on(nothing(quiet.clone(), 0)), ServingStatus::Serving);
-    let wire = Wire { runtime: &runtime, quiet: Some(quiet) };
-    let warm = Wire { quiet: None, ..wire.clone() };
+    assert_eq!(runtime.block_on(idle_call(quiet.clone(), 0)), ServingStatus::Serving);
+    let wire = WireSetup { runtime: &runtime, quiet: Some(quiet) };
+    let warm = WireSetup { quiet: None, ..wire.clone() };
     let ways = [
         warm.way("engine_alone", &engines, search),
         wire.way("engine", &engines, search),
         wire.way("in_process", &here, ask),
         wire.way("tcp", &tcp, ask),
         wire.way("unix_socket", &socket, ask),
-        wire.way("nothing_tcp", &tcp, nothing),
-        wire.way("nothing_unix_socket", &socket, nothing),
+        wire.way("nothing_tcp", &tcp, idle_call),
+        wire.way("nothing_unix_socket", &socket, idle_call),
     ];
     let mut group = criterion.benchmark_group("grpc");
     group.throughput(Throughput::Elements(1));
@@ -121,13 +126,13 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
     }
     group.finish();
     if is_measured() {
-        in_turn(n_notes, &ways);
+        compare(n_notes, &ways);
     }
     indexer.stop();
     runtime.block_on(daemon.stop()).expect("it ends");
 }
 
-/// The index of an engine that no service stands before.
+/// Opens the index of an engine without a service.
 fn open(vault: &Path, store: &Path) -> Indexer {
     let settings = IndexSettings {
         store: store.to_owned(),
@@ -136,18 +141,18 @@ fn open(vault: &Path, store: &Path) -> Indexer {
         ..IndexSettings::default()
     };
     let indexer = Indexer::open(settings, None, None).expect("the store is new");
-    indexer.flush().expect("there is room");
+    indexer.flush().expect("the disk has space");
     indexer
 }
 
-/// The words of the `at`-th question: a frequent one and a rarer one.
+/// Returns the words of the `at`-th query: a frequent one and a rarer one.
 fn words(at: usize) -> String {
     let at = at % QUESTIONS;
     format!("{} {}", word(10 + at), word(200 + 10 * at))
 }
 
-/// The `at`-th question, to the engine.
-fn question(at: usize) -> engine::SearchRequest {
+/// Returns the `at`-th query for the engine.
+fn request(at: usize) -> engine::SearchRequest {
     engine::SearchRequest {
         query: words(at),
         mode: engine::SearchMode::Keyword,
@@ -156,12 +161,12 @@ fn question(at: usize) -> engine::SearchRequest {
     }
 }
 
-/// What the engine answers to the `at`-th question.
+/// Searches with the `at`-th query in the engine.
 async fn search(engine: Engine, at: usize) -> engine::SearchAnswer {
-    engine.search(&question(at)).expect("memory can be read")
+    engine.search(&request(at)).expect("memory can be read")
 }
 
-/// The answer to the `at`-th question.
+/// Searches with the `at`-th query through a client.
 async fn ask(transport: impl Transport, at: usize) -> SearchResponse {
     let request = SearchRequest {
         query: words(at),
@@ -172,14 +177,14 @@ async fn ask(transport: impl Transport, at: usize) -> SearchResponse {
     answer.expect("it serves").into_inner()
 }
 
-/// A call for which nothing is done: what the daemon knows of itself.
-async fn nothing(channel: Channel, _at: usize) -> ServingStatus {
+/// Makes an idle call: the status of the daemon.
+async fn idle_call(channel: Channel, _at: usize) -> ServingStatus {
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
     answer.expect("it listens").into_inner().status()
 }
 
-/// Asks so often, each time as soon as the answer is there and after a call over `quiet` that does nothing; what each took.
-async fn asked<C: Clone, A: Future>(
+/// Makes the given number of calls, each after the response to the last one and after an idle call over `quiet`; returns the time of each.
+async fn timed_calls<C: Clone, A: Future>(
     client: C,
     n_calls: usize,
     quiet: Option<Channel>,
@@ -188,7 +193,7 @@ async fn asked<C: Clone, A: Future>(
     let mut times = Vec::with_capacity(n_calls);
     for at in 0..n_calls {
         if let Some(quiet) = &quiet {
-            black_box(nothing(quiet.clone(), at).await);
+            black_box(idle_call(quiet.clone(), at).await);
         }
         let start = Instant::now();
         black_box(call(client.clone(), at).await);
@@ -197,61 +202,62 @@ async fn asked<C: Clone, A: Future>(
     times
 }
 
-/// What calls took in one round.
+/// Measurements of one round.
 struct Round {
-    /// The median of those asked one after the other.
+    /// Median of successive calls.
     p50: Duration,
-    /// The slowest hundredth of them.
+    /// 99th percentile of successive calls.
     p99: Duration,
-    /// Processor time of a call where all clients ask, with nothing asked in between.
+    /// Processor time per call with all clients, without idle calls.
     processor: Duration,
 }
 
-/// One way of asking.
-struct Way<'r> {
+/// One way to make calls.
+struct CallPath<'r> {
     name: &'static str,
-    /// Asks so often, one call after the other; what each took.
+    /// Makes the given number of successive calls; returns the time of each.
     one: Box<dyn Fn(usize) -> Vec<Duration> + 'r>,
-    /// All clients ask; the processor time of a call.
+    /// Makes calls from all clients; returns the processor time per call.
     together: Box<dyn Fn() -> Duration + 'r>,
 }
 
-impl Way<'_> {
+impl CallPath<'_> {
     fn round(&self) -> Round {
         let Percentiles { p50, p99 } = Percentiles::among((self.one)(CALLS));
         Round { p50, p99, processor: (self.together)() }
     }
 }
 
-/// How each way is asked.
+/// Setup that all ways share.
 #[derive(Clone)]
-struct Wire<'r> {
+struct WireSetup<'r> {
     runtime: &'r Runtime,
-    /// What is asked for nothing before each call whose time counts.
+    /// Client of the idle calls.
     quiet: Option<Channel>,
 }
 
-impl<'r> Wire<'r> {
-    /// A way of asking `clients`: by tasks of the runtime, as services ask, since from outside each answer would wake one thread more.
+impl<'r> WireSetup<'r> {
+    /// Returns a way to call `clients` from tasks of the runtime, as services do: calls from outside would wake one more thread per response.
     fn way<C, A>(
         &self,
         name: &'static str,
         clients: &'r [C],
         call: impl Fn(C, usize) -> A + Copy + Send + 'static,
-    ) -> Way<'r>
+    ) -> CallPath<'r>
     where
         C: Clone + Send + 'static,
         A: Future<Output: Send> + Send + 'static,
     {
         let (runtime, quiet) = (self.runtime, self.quiet.clone());
         let one = move |n_calls: usize| {
-            let asked = asked(clients[0].clone(), n_calls, quiet.clone(), call);
-            runtime.block_on(runtime.spawn(asked)).expect("no call fails")
+            let calls = timed_calls(clients[0].clone(), n_calls, quiet.clone(), call);
+            runtime.block_on(runtime.spawn(calls)).expect("no call fails")
         };
         let together = move || {
             let before = process_cpu();
-            let ask =
-                |client: &C| runtime.spawn(asked(client.clone(), CALLS / CLIENTS, None, call));
+            let ask = |client: &C| {
+                runtime.spawn(timed_calls(client.clone(), CALLS / CLIENTS, None, call))
+            };
             let asking: Vec<_> = clients.iter().map(ask).collect();
             for client in asking {
                 runtime.block_on(client).expect("no call fails");
@@ -259,12 +265,12 @@ impl<'r> Wire<'r> {
             let n_calls = u32::try_from(clients.len() * (CALLS / CLIENTS)).expect("literals");
             (process_cpu() - before) / n_calls
         };
-        Way { name, one: Box::new(one), together: Box::new(together) }
+        CallPath { name, one: Box::new(one), together: Box::new(together) }
     }
 }
 
-/// Says what each way takes, and what a search by it adds to the engine and to the service in the process: medians of rounds in which all take turns.
-fn in_turn(n_notes: usize, ways: &[Way<'_>]) {
+/// Prints the time of each way, and its overhead over the engine and over the service in the process: medians of rounds in which all take turns.
+fn compare(n_notes: usize, ways: &[CallPath<'_>]) {
     let mut rounds: Vec<Vec<Round>> = ways.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (way, rounds) in ways.iter().zip(&mut rounds) {
@@ -278,8 +284,8 @@ fn in_turn(n_notes: usize, ways: &[Way<'_>]) {
         let each =
             |of: fn(&Round) -> Duration| median(rounds.iter().map(|round| micros(of(round))));
         let more = |others: &[Round], of: fn(&Round) -> Duration| {
-            let in_turn = rounds.iter().zip(others);
-            median(in_turn.map(|(own, other)| micros(of(own)) - micros(of(other))))
+            let differences = rounds.iter().zip(others);
+            median(differences.map(|(own, other)| micros(of(own)) - micros(of(other))))
         };
         let mut line = format!(
             "grpc/{name}/{n_notes}: p50 {:.0} µs, p99 {:.0} µs; {CLIENTS} clients: {:.0} µs of processor time a call",

@@ -1,4 +1,4 @@
-//! Notes to a word index, and words to notes.
+//! Indexing notes in the keyword index, and searching it.
 
 use std::hint::black_box;
 
@@ -10,13 +10,13 @@ use weft_index::keyword::{
 use weft_model::NoteSet;
 use weft_testkit::Random;
 
-/// Words of a note.
+/// Number of words of a note.
 const WORDS_PER_NOTE: usize = 200;
 
-/// Words of a paragraph that is asked for, none of them frequent or rare.
+/// Number of words of a paragraph used as a query, none of them frequent or rare.
 const PARAGRAPH: usize = 32;
 
-/// Notes asked for.
+/// Number of hits requested.
 const K: usize = 10;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -61,7 +61,7 @@ fn build(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A word that most notes hold, one that few do, four and a paragraph as alternatives, and two that stand side by side.
+/// Searches for a word that most notes contain, one that few contain, four words and a paragraph as alternatives, and a phrase of two words.
 fn search(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keyword");
     group.throughput(Throughput::Elements(1));
@@ -90,7 +90,7 @@ fn search(criterion: &mut Criterion) {
             for hit in found {
                 let body = format!(" {} ", bodies[hit.note.index()]);
                 let n_held = held.iter().filter(|held| body.contains(&format!(" {held} "))).count();
-                assert!(n_held > 0, "{query}: a note that holds nothing of it was found");
+                assert!(n_held > 0, "{query}: a hit contains none of the words");
             }
             group.bench_function(BenchmarkId::new(name, n_notes), |bencher| {
                 bencher.iter(|| ask(black_box(&query)));

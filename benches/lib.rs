@@ -1,6 +1,6 @@
-//! What the benches share: a seeded corpus, and clocks.
+//! Shared parts of the benches: a seeded corpus, and clocks.
 //!
-//! Ids read `stage/operation/n_notes`. Each bench checks its answer once before it measures.
+//! Ids have the form `stage/operation/n_notes`. Each bench checks its result once before it measures.
 //!
 //! ```text
 //! cargo xtask bench                        all of them
@@ -22,26 +22,26 @@ use weft_testkit::Random;
 /// Sizes of the corpora, smallest first.
 pub const SIZES: [usize; 4] = [1_000, 10_000, 20_000, 100_000];
 
-/// Links of a note.
+/// Number of links of a note.
 const LINKS_PER_NOTE: usize = 6;
 
-/// Notes below a note, in a corpus's hierarchy.
+/// Number of children of a note in a corpus's hierarchy.
 const CHILDREN_PER_NOTE: usize = 8;
 
-/// Distinct words of a corpus. The first are the most frequent: each of the first ten stands in most notes.
+/// Number of distinct words of a corpus. The first are the most frequent: each of the first ten is in most notes.
 const VOCABULARY: usize = 20_000;
 
-/// How alike the first words are: Mandelbrot's constant for English.
-const SAID_ALIKE: f64 = 2.7;
+/// Flatness of the word frequencies: Mandelbrot's constant for English.
+const WORD_FLATNESS: f64 = 2.7;
 
-/// How alike the notes with most links are: the first has links from every fortieth note.
-const LINKED_ALIKE: f64 = 30.0;
+/// Flatness of the in-degrees: the first note has links from every fortieth note.
+const LINK_FLATNESS: f64 = 30.0;
 
-/// What is asked for by name: a stage, an operation of it, or one size of that; nothing where all is.
+/// Returns the name of the benches to run: a stage, an operation, or one size of it; `None` for all.
 ///
-/// The first argument that is no option and does not follow one, whose value it may be.
+/// It is the first argument that neither is an option nor follows one, whose value it may be.
 #[must_use]
-pub fn asked() -> Option<String> {
+pub fn selected_bench() -> Option<String> {
     let arguments: Vec<String> = std::env::args().collect();
     let is_option = |argument: &str| argument.starts_with('-');
     let has_value = |option: &str| is_option(option) && option != "--bench";
@@ -50,38 +50,38 @@ pub fn asked() -> Option<String> {
     named.map(|pair| pair[1].clone())
 }
 
-/// Which of the sizes `all` are measured: the one that is asked for by name, or all; where all is merely tested, the smallest.
+/// Returns the sizes of `all` to measure: the one named by the argument, or all; only the smallest if nothing is measured.
 #[must_use]
 pub fn sizes(all: &[usize]) -> Vec<usize> {
     if !is_measured() {
         return all[..1].to_vec();
     }
-    let named = asked().and_then(|name| name.rsplit_once('/')?.1.parse().ok());
+    let named = selected_bench().and_then(|name| name.rsplit_once('/')?.1.parse().ok());
     named.filter(|size| all.contains(size)).map_or(all.to_vec(), |size| vec![size])
 }
 
-/// Whether something is measured, and not merely tested.
+/// Returns true if the benches are measured instead of tested.
 #[must_use]
 pub fn is_measured() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }
 
-/// The id of the note at `position`.
+/// Returns the id of the note at `position`.
 ///
 /// # Panics
 ///
-/// If a corpus had 2³² notes.
+/// Panics if a corpus had 2³² notes.
 #[must_use]
 pub fn note(position: usize) -> NoteId {
     NoteId::new(u32::try_from(position).expect("a corpus has fewer than 2^32 notes"))
 }
 
-/// What the graph is told of each note of a corpus: a hierarchy, and links of which some notes get far more than others.
+/// Returns the nodes of a corpus: a hierarchy, and links with a skewed distribution of in-degrees.
 pub fn nodes(n_notes: usize) -> impl Iterator<Item = (NoteId, NodeSpec)> {
     linked(n_notes, LINKS_PER_NOTE)
 }
 
-/// The same with `n_links` written in each note.
+/// Returns the nodes of a corpus with `n_links` links per note.
 fn linked(n_notes: usize, n_links: usize) -> impl Iterator<Item = (NoteId, NodeSpec)> {
     let mut random = Random::new(7);
     let kinds: [(Arc<str>, LinkSource); 2] =
@@ -89,7 +89,7 @@ fn linked(n_notes: usize, n_links: usize) -> impl Iterator<Item = (NoteId, NodeS
     (0..n_notes).map(move |at| {
         let links = (0..n_links).map(|link| {
             let (kind, source) = kinds[usize::from(link == 0)].clone();
-            (note(skewed(&mut random, n_notes, LINKED_ALIKE)), kind, source)
+            (note(skewed(&mut random, n_notes, LINK_FLATNESS)), kind, source)
         });
         let links = links.collect();
         let parent = (at > 0).then(|| note((at - 1) / CHILDREN_PER_NOTE));
@@ -97,29 +97,29 @@ fn linked(n_notes: usize, n_links: usize) -> impl Iterator<Item = (NoteId, NodeS
     })
 }
 
-/// The graph of a corpus.
+/// Returns the graph of a corpus.
 #[must_use]
 pub fn graph(n_notes: usize) -> NoteGraph {
     NoteGraph::build(nodes(n_notes))
 }
 
-/// Links of a note of [`dense_graph`].
+/// Number of links of a note of [`dense_graph`].
 const DENSE_LINKS_PER_NOTE: usize = 10;
 
-/// The graph of a corpus in which each note holds ten links: a million, less a few that say the same, for 100,000 notes.
+/// Returns the graph of a corpus with ten links per note: a million for 100,000 notes, minus a few duplicates.
 #[must_use]
 pub fn dense_graph(n_notes: usize) -> NoteGraph {
     NoteGraph::build(linked(n_notes, DENSE_LINKS_PER_NOTE))
 }
 
-/// A text of `n_words` words, frequent ones more often.
+/// Returns a text of `n_words` words, frequent ones more often.
 pub fn text(random: &mut Random, n_words: usize) -> String {
     let words: Vec<String> =
-        (0..n_words).map(|_| word(skewed(random, VOCABULARY, SAID_ALIKE))).collect();
+        (0..n_words).map(|_| word(skewed(random, VOCABULARY, WORD_FLATNESS))).collect();
     words.join(" ")
 }
 
-/// The word of rank `rank`: one or more syllables, no two ranks alike.
+/// Returns the word of the given rank: one or more syllables, unique by rank.
 #[must_use]
 pub fn word(mut rank: usize) -> String {
     const CONSONANTS: [&str; 10] = ["b", "d", "f", "g", "k", "l", "m", "p", "t", "v"];
@@ -130,13 +130,13 @@ pub fn word(mut rank: usize) -> String {
         word.push_str(VOWELS[rank / 10 % 5]);
         rank /= 50;
         if rank == 0 {
-            // Closed by a letter no syllable begins with, so that no stemming rule applies.
+            // Ends with a letter that starts no syllable, so that no stemming rule applies.
             return word + "x";
         }
     }
 }
 
-/// A number below `end`, small ones more often, as Zipf and Mandelbrot found it of words: about as often as one over it and `flat` tells, so that a larger `flat` has the first ones alike.
+/// Returns a number below `end` with a Zipf–Mandelbrot distribution: its frequency is proportional to 1 / (number + `flat`), so a larger `flat` makes the first numbers more equal.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -148,23 +148,23 @@ fn skewed(random: &mut Random, end: usize, flat: f64) -> usize {
     (number as usize).min(end - 1)
 }
 
-/// `n` unit vectors of `dimension` around a few dozen centres, as texts on a few dozen subjects would have.
+/// Returns `n` unit vectors of `dimension` around a few dozen centers, like texts on a few dozen subjects.
 pub fn vectors(random: &mut Random, n: usize, dimension: usize) -> Vec<Vec<f32>> {
-    let centres = Centres::new(random, dimension);
-    (0..n).map(|_| centres.near(random)).collect()
+    let centers = Centers::new(random, dimension);
+    (0..n).map(|_| centers.near(random)).collect()
 }
 
-/// What vectors lie around.
+/// Centers of clusters of vectors.
 #[derive(Clone, Debug)]
-pub struct Centres(Vec<Vec<f32>>);
+pub struct Centers(Vec<Vec<f32>>);
 
-impl Centres {
-    /// A few dozen, of `dimension` floats.
+impl Centers {
+    /// Returns a few dozen centers of `dimension` floats.
     pub fn new(random: &mut Random, dimension: usize) -> Self {
         Self((0..48).map(|_| vector(random, dimension)).collect())
     }
 
-    /// A unit vector near one of them.
+    /// Returns a unit vector near one of them.
     pub fn near(&self, random: &mut Random) -> Vec<f32> {
         let centre = &self.0[random.below(self.0.len())];
         let noise = vector(random, centre.len());
@@ -172,7 +172,7 @@ impl Centres {
     }
 }
 
-/// Each component even in -1 to 1.
+/// Returns a vector of components distributed uniformly in -1 to 1.
 fn vector(random: &mut Random, dimension: usize) -> Vec<f32> {
     (0..dimension).map(|_| random.below(2_001) as f32 / 1_000.0 - 1.0).collect()
 }

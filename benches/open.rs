@@ -1,4 +1,4 @@
-//! A store on disk to its first answer by word, and by meaning, and what the process then holds of memory.
+//! From a store on disk to the first result of a keyword and a vector search, and the memory of the process.
 #![expect(clippy::print_stdout, reason = "criterion measures no memory")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
-use weft_benches::vault::{Drawn, file};
+use weft_benches::vault::{TextHashEmbedder, file};
 use weft_benches::{SIZES, is_measured, sizes};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
 use weft_index::embedder::Embedder;
@@ -16,10 +16,10 @@ use weft_index::vector::{GraphParams, VectorParams};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_testkit::Random;
 
-/// The argument with which this program tells of its memory instead of measuring.
+/// Argument that makes this program print its memory instead of measuring.
 pub(crate) const MEMORY: &str = "--memory";
 
-/// The time between two looks for the graph over the vectors, which is built in the background.
+/// Interval of polling for the graph over the vectors, which is built in the background.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -28,19 +28,22 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     }
 }
 
-/// The files stay where they are, so that the writer's look at them goes on beside the first answer as in a daemon.
+/// Reopens a store over an unchanged vault, so that the writer's scan runs concurrently with the first search as in a daemon.
 fn reopened(criterion: &mut Criterion, n_notes: usize) {
-    let (vault, store) =
-        (tempfile::tempdir().expect("there is room"), tempfile::tempdir().expect("there is room"));
+    let (vault, store) = (
+        tempfile::tempdir().expect("the disk has space"),
+        tempfile::tempdir().expect("the disk has space"),
+    );
     let mut random = Random::new(31);
     for at in 0..n_notes {
         let (path, text) = file(&mut random, at, n_notes);
         let path = vault.path().join(path.as_str());
-        fs::create_dir_all(path.parent().expect("it lies in the vault")).expect("there is room");
-        fs::write(path, text).expect("there is room");
+        fs::create_dir_all(path.parent().expect("the path is in the vault"))
+            .expect("the disk has space");
+        fs::write(path, text).expect("the disk has space");
     }
     let first = open(vault.path(), store.path());
-    first.wait_vectors(&false.into(), &mut |_| {}).expect("there is room");
+    first.wait_vectors(&false.into(), &mut |_| {}).expect("the disk has space");
     let vectors = || first.reader().snapshot().vectors.clone().expect("there is a model").index;
     while vectors().needs_rebuild() {
         std::thread::sleep(PAUSE);
@@ -72,8 +75,8 @@ fn reopened(criterion: &mut Criterion, n_notes: usize) {
     if is_measured() {
         let program = std::env::current_exe().expect("this program is a file");
         let arguments: [&Path; 3] = [MEMORY.as_ref(), vault.path(), store.path()];
-        let told = Command::new(program).args(arguments).status();
-        assert!(told.expect("this program runs").success());
+        let status = Command::new(program).args(arguments).status();
+        assert!(status.expect("this program runs").success());
     }
 }
 
@@ -83,17 +86,17 @@ fn open(vault: &Path, store: &Path) -> Indexer {
         vaults: vec![VaultSettings { name: "corpus".into(), root: vault.to_owned() }],
         watch: WatchOptions { enabled: false, ..WatchOptions::default() },
         vector: VectorParams {
-            // All cores: how the graph comes about is not what is measured.
+            // All cores: building the graph is not part of the measurement.
             graph: GraphParams { parallel: true, ..GraphParams::default() },
             ..VectorParams::default()
         },
         ..IndexSettings::default()
     };
-    let embedder: Arc<dyn Embedder> = Arc::new(Drawn::default());
+    let embedder: Arc<dyn Embedder> = Arc::new(TextHashEmbedder::default());
     Indexer::open(settings, Some(embedder), None).expect("the store is ours")
 }
 
-/// The uris of the best notes for two words.
+/// Returns the uris of the best notes for two words.
 fn ask(indexer: &Indexer, mode: SearchMode) -> Vec<String> {
     let engine = Engine::new(indexer.reader(), EngineSettings::default());
     let request = SearchRequest {
@@ -106,13 +109,13 @@ fn ask(indexer: &Indexer, mode: SearchMode) -> Vec<String> {
     answer.hits.iter().map(|hit| hit.uri.to_string()).collect()
 }
 
-/// Opens `store` and tells what this process holds when every file was looked at and a question of words and vectors was answered.
+/// Opens `store` and prints the memory of this process after a scan of every file and a search by keywords and vectors.
 pub(crate) fn memory(vault: &Path, store: &Path) {
     let indexer = open(vault, store);
-    indexer.flush().expect("there is room");
+    indexer.flush().expect("the disk has space");
     assert_eq!(ask(&indexer, SearchMode::Hybrid).len(), 10);
     let n_notes = indexer.status().n_notes;
-    // Other systems have no such file; there is nothing to tell then.
+    // Other systems have no such file, and nothing is printed.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     for (key, name) in [("RssAnon:", "anonymous"), ("RssFile:", "mapped")] {
         let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A file to a note with its links, and to chunks.
+//! Parsing a file to a note with its links and chunks.
 
 use std::hint::black_box;
 

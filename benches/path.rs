@@ -1,6 +1,6 @@
-//! A path between two notes that lie far apart.
+//! Paths between two distant notes.
 //!
-//! `shortest` finds the least of all shortest ones from both ends; `plain` is the reference: a search from the start that stops at the end and tells only its distance.
+//! `shortest` finds the least of all shortest paths, searching from both ends; `plain` is the reference: a search from the start that stops at the end and returns only the distance.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::{SIZES, dense_graph, note, sizes};
 use weft_graph::NoteGraph;
-use weft_graph::walk::{EdgeCosts, EdgeRef, Label, PathRequest, cheapest_path, path};
+use weft_graph::walk::{EdgeCosts, EdgeLabel, EdgeRef, PathRequest, cheapest_path, shortest_path};
 use weft_model::NoteId;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -21,10 +21,10 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         let request = far_apart(&graph, n_notes);
         let PathRequest { from, to, .. } = request;
         let length = distances(&graph, from, to)[&to];
-        let found = path(&graph, &request).expect("both ends are notes");
+        let found = shortest_path(&graph, &request).expect("both ends are notes");
         assert_eq!(found.length(), length);
         group.bench_function(BenchmarkId::new("shortest", n_notes), |bencher| {
-            bencher.iter(|| path(black_box(&graph), &request));
+            bencher.iter(|| shortest_path(black_box(&graph), &request));
         });
         group.bench_function(BenchmarkId::new("plain", n_notes), |bencher| {
             bencher.iter(|| distances(black_box(&graph), from, to));
@@ -41,14 +41,14 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             bencher.iter(cheapest);
         });
 
-        // To one of a few notes to which a longer path is cheaper than all shortest ones, where notes have prices.
+        // To one of a few notes for which a longer path is cheaper than all shortest ones under note costs.
         let price = |edge: EdgeRef, entered: NoteId| costs.of(edge.label) + entered.get() % 97;
         let of_few = |request: &PathRequest| {
             cheapest_path(black_box(&graph), request, price).expect("both ends are notes")
         };
         let few = (2..=40).map(|at| PathRequest::between(from, note(n_notes / at)));
         let mut few = few.map(|request| {
-            let length = path(&graph, &request).expect("both ends are notes").length();
+            let length = shortest_path(&graph, &request).expect("both ends are notes").length();
             PathRequest { max_hops: u32::try_from(length).ok(), ..request }
         });
         let few = few.find(|few| of_few(few).truncated).expect("there is one");
@@ -59,7 +59,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A note, and of some notes that get few links the one farthest from it.
+/// Returns a request from a note to the farthest of some notes with few inbound links.
 fn far_apart(graph: &NoteGraph, n_notes: usize) -> PathRequest {
     let from = note(n_notes - 1);
     let nowhere = NoteId::new(u32::MAX);
@@ -68,7 +68,7 @@ fn far_apart(graph: &NoteGraph, n_notes: usize) -> PathRequest {
     PathRequest::between(from, to.expect("there are twenty"))
 }
 
-/// What the cheapest path costs, as a plain search from one end finds it.
+/// Returns the cost of the cheapest path, found by a plain search from one end.
 fn least_cost(graph: &NoteGraph, from: NoteId, to: NoteId, costs: &EdgeCosts) -> u32 {
     let mut least = HashMap::from([(from, 0)]);
     let mut queue = BinaryHeap::from([Reverse((0, from))]);
@@ -77,7 +77,7 @@ fn least_cost(graph: &NoteGraph, from: NoteId, to: NoteId, costs: &EdgeCosts) ->
             return cost;
         }
         for half in graph.outgoing(at).iter().chain(graph.inbound(at)) {
-            let beyond = cost + costs.of(Label::Link { kind: half.kind, source: half.source });
+            let beyond = cost + costs.of(EdgeLabel::Link { kind: half.kind, source: half.source });
             if least.get(&half.other).is_none_or(|known| beyond < *known) {
                 least.insert(half.other, beyond);
                 queue.push(Reverse((beyond, half.other)));
@@ -87,7 +87,7 @@ fn least_cost(graph: &NoteGraph, from: NoteId, to: NoteId, costs: &EdgeCosts) ->
     panic!("there is a path");
 }
 
-/// Hops to the notes that a search from one end meets before `to`, and to `to`.
+/// Returns the hops of `to` and of the notes that a search from one end reaches before it.
 fn distances(graph: &NoteGraph, from: NoteId, to: NoteId) -> HashMap<NoteId, usize> {
     let mut hops = HashMap::from([(from, 0)]);
     let mut queue = VecDeque::from([(from, 0)]);

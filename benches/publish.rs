@@ -1,6 +1,6 @@
-//! One edited note to the next generation, in memory: table, names, links, graph, words, snapshot.
+//! Publishing one edited note as the next generation, in memory: table, names, links, graph, words, snapshot.
 //!
-//! What an edit costs besides reading its file and waiting for the disk, which `edit` measures too.
+//! This is the cost of an edit without reading its file and waiting for the disk, which `edit` includes.
 
 use criterion::{BenchmarkId, Criterion};
 use weft_benches::vault::{document, entry, file, notes, words};
@@ -15,8 +15,8 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     sizes(&SIZES).into_iter().for_each(|n_notes| edit(criterion, n_notes));
 }
 
-/// A published vault and who writes it.
-struct Written {
+/// A published vault and its writer.
+struct PublishedVault {
     keyword: KeywordWriter,
     encoder: KeywordEncoder,
     publisher: Publisher,
@@ -24,7 +24,7 @@ struct Written {
     n_notes: usize,
 }
 
-impl Written {
+impl PublishedVault {
     fn new(n_notes: usize) -> Self {
         let mut random = Random::new(43);
         let notes = notes(&mut random, n_notes);
@@ -35,7 +35,7 @@ impl Written {
         Self { keyword, encoder, publisher: Publisher::new(first), random, n_notes }
     }
 
-    /// Replaces some note by one with other words and links, `planted` among them, and publishes that.
+    /// Replaces a note by one with other words and links, `planted` included, and publishes it.
     fn edit(&mut self, planted: &str) {
         let before = self.publisher.newest();
         let generation = before.generation + 1;
@@ -60,7 +60,7 @@ impl Written {
 }
 
 fn edit(criterion: &mut Criterion, n_notes: usize) {
-    let mut vault = Written::new(n_notes);
+    let mut vault = PublishedVault::new(n_notes);
     assert!(!vault.finds("planted"));
     vault.edit("planted");
     assert!(vault.finds("planted") && vault.finds(&word(3)));

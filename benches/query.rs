@@ -1,5 +1,5 @@
-//! A whole question, given its vector: candidates of both legs, connections, one ranked list.
-#![expect(clippy::print_stdout, reason = "criterion tells no percentiles")]
+//! A whole query, given its vector: candidates of both retrievers, connections, one ranked list.
+#![expect(clippy::print_stdout, reason = "criterion reports no percentiles")]
 
 use std::hint::black_box;
 
@@ -7,10 +7,10 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::clock::Percentiles;
 use weft_benches::vault::{Vault, vault};
 use weft_benches::{SIZES, is_measured, sizes};
-use weft_engine::{Engine, EngineSettings, Filter, SearchMode, SearchRequest, Without};
+use weft_engine::{DisabledSignals, Engine, EngineSettings, Filter, SearchMode, SearchRequest};
 use weft_model::Uri;
 
-/// Questions that are asked in turn; fewer where nothing is measured.
+/// Number of queries run in turn; fewer if nothing is measured.
 const QUESTIONS: usize = 500;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -25,16 +25,16 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
     let mut group = criterion.benchmark_group("query");
     group.throughput(Throughput::Elements(1));
     let mut uris: Vec<Vec<Uri>> = Vec::new();
-    let no_graph = Without { graph: true, ..Without::default() };
-    let all = Without::default();
+    let no_graph = DisabledSignals { graph: true, ..DisabledSignals::default() };
+    let all = DisabledSignals::default();
     let everywhere: fn(usize) -> Filter = |_| Filter::default();
-    for (name, snippets, mode, without, filter) in [
+    for (name, snippets, mode, disabled_signals, filter) in [
         ("hybrid", 0, SearchMode::Hybrid, all, everywhere),
         ("no_graph", 0, SearchMode::Hybrid, no_graph, everywhere),
         ("keyword", 0, SearchMode::Keyword, all, everywhere),
         ("with_snippets", EngineSettings::default().snippets, SearchMode::Hybrid, all, everywhere),
         ("filtered", 0, SearchMode::Hybrid, all, |_| tagged()),
-        // More filters than are remembered, so each is read anew.
+        // More filters than are cached, so that each is evaluated again.
         ("filtered_anew", 0, SearchMode::Hybrid, all, |at| Filter {
             excluded: vec![format!("note-{at:06}")],
             ..tagged()
@@ -48,7 +48,7 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
                 query: query.clone(),
                 limit: 10,
                 mode,
-                without,
+                disabled_signals,
                 filter: filter(at),
                 snippets: Some(snippets),
                 ..SearchRequest::default()
@@ -59,8 +59,8 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
         for request in &requests {
             let answer = ask(request);
             assert_eq!(answer.hits.len(), 10, "{answer:?}");
-            assert!(answer.degraded.is_empty(), "{:?}", answer.degraded);
-            assert_eq!(answer.hits, ask(request).hits, "the same question, the same answer");
+            assert!(answer.warnings.is_empty(), "{:?}", answer.warnings);
+            assert_eq!(answer.hits, ask(request).hits, "the same query has the same result");
             found.extend(answer.hits.into_iter().map(|hit| hit.uri));
         }
         uris.push(found);
@@ -76,12 +76,15 @@ fn questions(criterion: &mut Criterion, n_notes: usize, vault: &Vault) {
     let [hybrid, no_graph, keyword, with_snippets, filtered, _] = &uris[..] else {
         unreachable!("six ways")
     };
-    assert_eq!(hybrid, with_snippets, "snippets rank nothing");
-    assert!(hybrid != no_graph && no_graph != keyword, "connections and vectors do");
-    assert!(hybrid != filtered, "and a filter takes notes out");
+    assert_eq!(hybrid, with_snippets, "snippets do not change the ranking");
+    assert!(
+        hybrid != no_graph && no_graph != keyword,
+        "connections and vectors change the ranking"
+    );
+    assert!(hybrid != filtered, "a filter removes notes");
 }
 
-/// A twentieth of the notes.
+/// Returns a filter that a twentieth of the notes pass.
 fn tagged() -> Filter {
     Filter { tags: vec!["t3".into()], ..Filter::default() }
 }

@@ -1,4 +1,4 @@
-//! What is most worth reading around a note, within a budget.
+//! Related notes around a focus note within a budget.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use weft_model::tokens::Characters;
 use weft_model::{NoteId, NoteSet, Tokens};
 use weft_testkit::Random;
 
-/// Children, and as many referring notes, of a hub.
+/// Numbers of children of a hub, and of referring notes.
 const HUBS: [usize; 2] = [1_000, 100_000];
 
 const BUDGET: Tokens = Tokens::new(2_000);
@@ -21,7 +21,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     around_a_hub(criterion);
 }
 
-/// Every note has the same text, so that a corpus takes no memory.
+/// Texts that are the same for every note, so that a corpus takes no memory.
 struct SameText(String);
 
 impl Texts for SameText {
@@ -59,7 +59,7 @@ fn within_a_budget(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A note with `n_around` children and as many other notes whose object it is.
+/// Returns the graph of a note with `n_around` children and as many other notes whose object it is.
 fn hub(n_around: usize) -> NoteGraph {
     let spoke = |at: usize| {
         let spec = NodeSpec::note(&format!("note-{at:06}"));

@@ -1,8 +1,8 @@
-//! How long each stage takes: a file for each arrow of the architecture.
+//! Time of each stage: one file per arrow of the architecture.
 #![forbid(unsafe_code)]
 
 use criterion::Criterion;
-use weft_benches::asked;
+use weft_benches::selected_bench;
 
 mod accordion;
 mod bulk;
@@ -21,12 +21,12 @@ mod related;
 mod tree;
 mod vector;
 
-/// The daemon's allocator, for all that is measured.
+/// The daemon's allocator.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What measures a stage, by its name, with which its ids begin.
+/// Name of a stage, which starts its ids, and its benches.
 type Bench = (&'static str, fn(&mut Criterion));
 
 const BENCHES: [Bench; 16] = [
@@ -48,9 +48,9 @@ const BENCHES: [Bench; 16] = [
     ("open", open::bench),
 ];
 
-/// Runs the bench that is asked for by name; all of them where the name is of none.
+/// Runs the benches of the named stage; all stages if the name is not one.
 fn main() {
-    // As the daemon has it.
+    // As in the daemon.
     #[cfg(unix)]
     {
         use tikv_jemalloc_ctl::{background_thread, max_background_threads};
@@ -62,8 +62,8 @@ fn main() {
     {
         return open::memory(vault.as_ref(), store.as_ref());
     }
-    let asked = asked().unwrap_or_default();
-    let stage = asked.split('/').next().unwrap_or_default();
+    let selected = selected_bench().unwrap_or_default();
+    let stage = selected.split('/').next().unwrap_or_default();
     let is_known = BENCHES.iter().any(|(name, _)| *name == stage);
     let mut criterion = Criterion::default().configure_from_args();
     for (_, bench) in BENCHES.iter().filter(|(name, _)| !is_known || *name == stage) {

@@ -1,6 +1,6 @@
-//! A walk over the links around a note.
+//! Walks over the links around a note.
 //!
-//! `three_hops` is bounded by its notes and so must cost the same on every size; `leaf` is a small walk; `plain` is the reference: the same notes found without order, limits or a tree to tell.
+//! `three_hops` is limited by its number of notes and must cost the same at every size; `leaf` is a small walk; `plain` is the reference: the same notes found without order, limits or a tree.
 
 use std::collections::{HashSet, VecDeque};
 use std::hint::black_box;
@@ -8,10 +8,10 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::{SIZES, dense_graph, note, sizes};
 use weft_graph::NoteGraph;
-use weft_graph::walk::{Direction, Follow, Limits, Tree, TreeRequest, tree};
+use weft_graph::walk::{Direction, Tree, TreeLimits, TreeRequest, WalkOptions, tree};
 use weft_model::NoteId;
 
-/// Notes that the walk may reach.
+/// Maximum number of notes of the walk.
 const MAX_NODES: usize = 500;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -23,7 +23,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             tree(black_box(&graph), request).expect("the root is a note")
         };
 
-        let limits = Limits { max_nodes: Some(MAX_NODES), ..Limits::default() };
+        let limits = TreeLimits { max_nodes: Some(MAX_NODES), ..TreeLimits::default() };
         let wide = TreeRequest { limits, ..TreeRequest::from_roots([root]) };
         let found = ask(&wide);
         assert_eq!(found.nodes.len(), MAX_NODES, "three hops reach more than the limit");
@@ -39,8 +39,8 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             bencher.iter(|| plain(black_box(&graph), root));
         });
 
-        let follow = Follow { direction: Direction::Out, ..Follow::default() };
-        let limits = Limits { max_hops: Some(1), ..Limits::default() };
+        let follow = WalkOptions { direction: Direction::Out, ..WalkOptions::default() };
+        let limits = TreeLimits { max_hops: Some(1), ..TreeLimits::default() };
         let small = TreeRequest { follow, limits, ..TreeRequest::from_roots([root]) };
         let found = ask(&small);
         assert!((2..=11).contains(&found.nodes.len()), "a note and what it links to");
@@ -52,7 +52,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The nearest notes, in whatever order they come.
+/// Returns the nearest notes in any order.
 fn plain(graph: &NoteGraph, root: NoteId) -> HashSet<NoteId> {
     let mut seen = HashSet::from([root]);
     let mut queue = VecDeque::from([root]);

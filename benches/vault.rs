@@ -1,4 +1,4 @@
-//! A vault in memory, with words, links and vectors, as the writer would publish it.
+//! A vault in memory with words, links and vectors, as the writer publishes it.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::keyword::{KeywordDocument, KeywordSettings, KeywordWriter};
-use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::notes::{Change, FileMetadata, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{Publisher, Reader, Snapshot, Vectors};
 use weft_indexer::chunk::{ChunkLimits, chunks};
@@ -14,33 +14,33 @@ use weft_indexer::parse::{ParseOptions, parse};
 use weft_model::{NoteId, NotePath};
 use weft_testkit::Random;
 
-use crate::{Centres, LINKED_ALIKE, skewed, text, vectors, word};
+use crate::{Centers, LINK_FLATNESS, skewed, text, vectors, word};
 
-/// Floats of a vector, as the bundled model makes them.
+/// Dimension of the vectors, as in the bundled model.
 pub const DIMENSION: usize = 384;
 
-/// Links that a note holds.
+/// Number of links of a note.
 const LINKS: usize = 6;
 
-/// Words of a note.
+/// Number of words of a note.
 const WORDS: usize = 200;
 
 /// The vault of the corpora.
 const VAULT: VaultId = VaultId(0);
 
-/// A published vault, and questions to ask it.
+/// A published vault, and queries on it.
 pub struct Vault {
-    /// What is asked.
+    /// Engine over the vault.
     pub reader: Reader,
-    /// The questions: a handful of words each, and their vectors.
+    /// Queries of a few words each, and their vectors.
     pub questions: Vec<(String, Vec<f32>)>,
 }
 
-/// The file of the note at `at` of `n_notes`: a property, a heading, words, and links of which early notes get more.
+/// Returns the file of the note at `at` of `n_notes`: a property, a heading, words, and links that favor early notes.
 pub fn file(random: &mut Random, at: usize, n_notes: usize) -> (NotePath, String) {
     let path = NotePath::new(format!("{:02}/note-{at:06}.md", at % 50));
     let links: Vec<String> = (0..LINKS)
-        .map(|_| format!("[[note-{:06}]]", skewed(random, n_notes, LINKED_ALIKE)))
+        .map(|_| format!("[[note-{:06}]]", skewed(random, n_notes, LINK_FLATNESS)))
         .collect();
     let title = format!("{} {}", word(at % 5_000), word(at / 3));
     let halves = (text(random, WORDS / 2), text(random, WORDS / 2));
@@ -55,11 +55,11 @@ pub fn file(random: &mut Random, at: usize, n_notes: usize) -> (NotePath, String
     (path, body)
 }
 
-/// A vault of `n_notes`, a vector for each, with `n_questions` that some of its notes answer.
+/// Builds a vault of `n_notes` with a vector for each, and `n_questions` queries that match some of its notes.
 ///
 /// # Panics
 ///
-/// If memory does not take it.
+/// Panics if the index in memory fails.
 #[must_use]
 pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
     let mut random = Random::new(17);
@@ -75,32 +75,32 @@ pub fn vault(n_notes: usize, n_questions: usize) -> Vault {
             (words.join(" "), vector)
         })
         .collect();
-    let vectors = Some(meaning(&notes, &rows, Given::new(&questions)));
+    let vectors = Some(vector_index(&notes, &rows, QueryEmbedder::new(&questions)));
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     Vault { reader: Publisher::new(snapshot).reader(), questions }
 }
 
-/// The table of `n_notes`.
+/// Builds the table of `n_notes`.
 pub fn notes(random: &mut Random, n_notes: usize) -> NoteTable {
     let changes: Vec<Change> =
         (0..n_notes).map(|at| Change::Upsert(entry(file(random, at, n_notes), 1))).collect();
     NoteTable::new([VaultInfo::new("corpus", "/corpus")]).edited(&changes).0
 }
 
-/// What the indexer makes of a file.
+/// Parses a file as the indexer does.
 #[must_use]
 pub fn entry((path, text): (NotePath, String), version: u64) -> Arc<NoteEntry> {
     let whitespace = |text: &str| text.split_whitespace().count();
     let (note, _) = parse(&path, text.as_bytes(), &ParseOptions::default());
     let chunks = chunks(&note, &whitespace, &ChunkLimits::default());
-    Arc::new(NoteEntry::new(VAULT, note, chunks, FileFacts::default(), version))
+    Arc::new(NoteEntry::new(VAULT, note, chunks, FileMetadata::default(), version))
 }
 
-/// The words of these notes, in memory.
+/// Builds the keyword index of these notes in memory.
 ///
 /// # Panics
 ///
-/// If memory does not take them.
+/// Panics if the index in memory fails.
 #[must_use]
 pub fn words(notes: &NoteTable) -> KeywordWriter {
     let (mut writer, _) =
@@ -113,7 +113,7 @@ pub fn words(notes: &NoteTable) -> KeywordWriter {
     writer
 }
 
-/// What the word index takes of a note.
+/// Returns the document of the keyword index for a note.
 #[must_use]
 pub fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
     KeywordDocument {
@@ -126,8 +126,8 @@ pub fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
     }
 }
 
-/// A row for each note, with the graph that an index of its size has.
-fn meaning(notes: &NoteTable, vectors: &[Vec<f32>], embedder: Given) -> Vectors {
+/// Builds the vector index of a row for each note, with the graph that an index of its size has.
+fn vector_index(notes: &NoteTable, vectors: &[Vec<f32>], embedder: QueryEmbedder) -> Vectors {
     let mut writer = VectorWriter::in_memory(DIMENSION, VectorParams::default())
         .expect("the dimension is in range");
     let owned: Vec<(NoteId, &[f32])> =
@@ -139,22 +139,22 @@ fn meaning(notes: &NoteTable, vectors: &[Vec<f32>], embedder: Given) -> Vectors 
         let graph = Arc::new(index.build_graph());
         index = index.with_graph(graph).expect("it is its own graph");
     }
-    Vectors { index, rows, n_waiting: 0, awaited: None, embedder: Arc::new(embedder) }
+    Vectors { index, rows, n_waiting: 0, loading: None, embedder: Arc::new(embedder) }
 }
 
-/// Knows the vectors of a vault's questions, so that no model takes part in what is measured.
-struct Given {
+/// Embedder that knows the vectors of a vault's queries, so that no model is part of the measurement.
+struct QueryEmbedder {
     identity: ModelIdentity,
     questions: HashMap<String, Vec<f32>>,
 }
 
-impl Given {
+impl QueryEmbedder {
     fn new(questions: &[(String, Vec<f32>)]) -> Self {
         Self { identity: identity("given"), questions: questions.iter().cloned().collect() }
     }
 }
 
-impl Embedder for Given {
+impl Embedder for QueryEmbedder {
     fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
@@ -173,27 +173,27 @@ impl Embedder for Given {
             .map(|text| {
                 self.questions.get(*text).cloned().ok_or_else(|| EmbedError::Failed {
                     model: self.identity.model.clone(),
-                    reason: format!("`{text}` is no question of the vault"),
+                    reason: format!("`{text}` is not a query of the vault"),
                 })
             })
             .collect()
     }
 }
 
-/// Draws a vector for each text: the same for the same text, and near those of many others.
-pub struct Drawn {
+/// Embedder that draws a vector from the text: the same for the same text, and near those of many others.
+pub struct TextHashEmbedder {
     identity: ModelIdentity,
-    centres: Centres,
+    centers: Centers,
 }
 
-impl Default for Drawn {
+impl Default for TextHashEmbedder {
     fn default() -> Self {
-        let centres = Centres::new(&mut Random::new(19), DIMENSION);
-        Self { identity: identity("drawn"), centres }
+        let centers = Centers::new(&mut Random::new(19), DIMENSION);
+        Self { identity: identity("drawn"), centers }
     }
 }
 
-impl Embedder for Drawn {
+impl Embedder for TextHashEmbedder {
     fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
@@ -210,7 +210,7 @@ impl Embedder for Drawn {
         let drawn = texts.iter().map(|text| {
             let mut hasher = DefaultHasher::new();
             text.hash(&mut hasher);
-            self.centres.near(&mut Random::new(hasher.finish()))
+            self.centers.near(&mut Random::new(hasher.finish()))
         });
         Ok(drawn.collect())
     }

@@ -1,7 +1,7 @@
-//! The chunks nearest to a query: every row scanned, or a graph of near rows walked.
+//! Nearest chunks to a query: scan of every row, or walk over a graph of near rows.
 //!
-//! What is walked is left in `target/tmp` for `compare/vectors.py`, which gives another index the same.
-#![expect(clippy::print_stdout, reason = "what is found stands beside how fast")]
+//! Writes the rows to `target/tmp` for `compare/vectors.py`, which measures another index on them.
+#![expect(clippy::print_stdout, reason = "recall is printed beside the rate")]
 
 use std::fs;
 use std::hint::black_box;
@@ -18,28 +18,28 @@ use weft_index::vector::{RowId, VectorIndex, VectorParams, VectorSearch as _, Ve
 use weft_model::{NoteId, NoteSet};
 use weft_testkit::Random;
 
-/// Rows of the indexes. All but the last are scanned, of which the most are the most that are.
+/// Numbers of rows of the indexes. All except the last are scanned; the one before the last is the largest that is scanned.
 const SIZES: [usize; 4] = [1_000, 10_000, 50_000, WALKED];
 
-/// Rows that are walked.
+/// Number of rows of the index that is walked.
 const WALKED: usize = 100_000;
 
-/// Rows a walk keeps in sight: less is faster and finds less.
+/// Numbers of candidates a walk keeps (`ef`): fewer are faster and find less.
 const EFS: [usize; 6] = [16, 32, 64, 128, 256, 512];
 
-/// Chunks asked for.
+/// Number of chunks requested.
 const K: usize = 10;
 
-/// Queries that are asked in turn, and that recall is the mean of.
+/// Number of queries that run in turn, over which recall is averaged.
 const QUERIES: usize = 400;
 
-/// What the walk must find of the nearest rows at the default `ef`, in clusters that are wider than those of texts and whose rows are harder to tell apart; .997 are found.
+/// Minimum recall of the walk at the default `ef`, in clusters that are wider than those of texts and whose rows are harder to distinguish; .997 is reached.
 const LEAST_RECALL: f64 = 0.995;
 
-/// Rows that came after a graph was built, of a hundred; not so many that it would be built anew.
+/// Percentage of rows added after the graph was built; not enough to rebuild it.
 const TAIL_PERCENT: usize = 4;
 
-/// One of so many rows is deleted after a graph was built.
+/// One row in `DELETED` is deleted after the graph was built.
 const DELETED: usize = 10;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -54,11 +54,11 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     }
 }
 
-/// Vectors around a few dozen centres.
+/// Vectors around a few dozen centers.
 struct Corpus {
     rows: Vec<Vec<f32>>,
     queries: Vec<Vec<f32>>,
-    /// Rows that come later.
+    /// Rows added later.
     tail: Vec<Vec<f32>>,
 }
 
@@ -71,7 +71,7 @@ impl Corpus {
         Self { rows, queries, tail }
     }
 
-    /// A note for each row.
+    /// Returns a writer with one note per row.
     fn writer(&self, params: VectorParams) -> VectorWriter {
         let writer = VectorWriter::in_memory(DIMENSION, params);
         let mut writer = writer.expect("the dimension is in range");
@@ -80,7 +80,7 @@ impl Corpus {
     }
 }
 
-/// Appends `rows`, each of a note that follows those before.
+/// Appends `rows`, each as the next note.
 fn append(writer: &mut VectorWriter, rows: &[Vec<f32>]) {
     let first = writer.publish().n_rows();
     let owned: Vec<(NoteId, &[f32])> =
@@ -88,13 +88,13 @@ fn append(writer: &mut VectorWriter, rows: &[Vec<f32>]) {
     writer.append(&owned).expect("rows have length one");
 }
 
-/// The first `n` rows.
+/// Returns the ids of the first `n` rows.
 fn row_ids(n: usize) -> impl Iterator<Item = RowId> {
     (0..n).filter_map(|row| Some(RowId::new(u32::try_from(row).ok()?)))
 }
 
-/// Writes `rows` as floats, little-endian and without anything between them.
-fn leave(name: &str, rows: &[Vec<f32>]) {
+/// Writes `rows` as little-endian floats without separators.
+fn write_vectors(name: &str, rows: &[Vec<f32>]) {
     let bytes: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).with_extension("f32");
     fs::write(path, bytes).expect("there is room");
@@ -103,12 +103,12 @@ fn leave(name: &str, rows: &[Vec<f32>]) {
 fn exact(criterion: &mut Criterion, n_rows: usize) {
     let corpus = Corpus::new(n_rows);
     let index = corpus.writer(VectorParams::default()).publish();
-    let asked = Asked::new(&corpus, QUERIES, &index, NoteSet::All);
-    for (query, truth) in asked.queries.iter().zip(&asked.truth) {
-        assert_eq!(asked.found(&index, query), *truth, "the scan is exact");
+    let queries = QuerySet::new(&corpus, QUERIES, &index, NoteSet::All);
+    for (query, truth) in queries.queries.iter().zip(&queries.truth) {
+        assert_eq!(queries.hits(&index, query), *truth, "the scan is exact");
     }
     let mut group = criterion.benchmark_group("vector");
-    asked.measure(&mut group, "exact", &index);
+    queries.measure(&mut group, "exact", &index);
     group.finish();
 }
 
@@ -116,8 +116,8 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
     let params = VectorParams { exact_below: 0, ..VectorParams::default() };
     let corpus = Corpus::new(n_rows);
     if n_rows == WALKED {
-        leave("vectors", &corpus.rows);
-        leave("queries", &corpus.queries);
+        write_vectors("vectors", &corpus.rows);
+        write_vectors("queries", &corpus.queries);
     }
     let mut writer = corpus.writer(params);
     let before = process_cpu();
@@ -128,20 +128,20 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
 
     let mut group = criterion.benchmark_group("vector");
     let index = writer.publish();
-    let asked = Asked::new(&corpus, QUERIES, &index, NoteSet::All);
+    let queries = QuerySet::new(&corpus, QUERIES, &index, NoteSet::All);
     for ef in EFS {
         let index = index.with_params(VectorParams { ef, ..params });
-        let recall = asked.told(&format!("walk_ef{ef}"), &index);
+        let recall = queries.report(&format!("walk_ef{ef}"), &index);
         assert!(ef < VectorParams::default().ef || recall >= LEAST_RECALL, "{recall} at {ef}");
-        asked.measure(&mut group, &format!("walk_ef{ef}"), &index);
+        queries.measure(&mut group, &format!("walk_ef{ef}"), &index);
     }
 
     let one_of = |step: usize| (0..n_rows).step_by(step).map(note).collect::<NoteSet>();
     let mut ask = |name: &str, index: &VectorIndex, filter: NoteSet, least: f64| {
-        let asked = Asked::new(&corpus, QUERIES / 4, index, filter);
-        let recall = asked.told(name, index);
+        let queries = QuerySet::new(&corpus, QUERIES / 4, index, filter);
+        let recall = queries.report(name, index);
         assert!(recall >= least, "{name}: {recall}");
-        asked.measure(&mut group, name, index);
+        queries.measure(&mut group, name, index);
     };
     ask("half_of_the_notes", &index, one_of(2), LEAST_RECALL);
     ask("fifth_of_the_notes", &index, one_of(5), LEAST_RECALL);
@@ -149,42 +149,42 @@ fn walk(criterion: &mut Criterion, n_rows: usize) {
     ask("tenth_of_the_notes", &index, one_of(10), 1.0);
     append(&mut writer, &corpus.tail);
     let deleted: Vec<RowId> = row_ids(n_rows).step_by(DELETED).collect();
-    writer.delete(&deleted).expect("they are there");
+    writer.delete(&deleted).expect("the rows exist");
     ask("tail_and_deletions", &writer.publish(), NoteSet::All, LEAST_RECALL);
     group.finish();
 }
 
-/// Queries, and the rows that answer each of them by plain arithmetic, best first.
-struct Asked<'c> {
+/// Queries with their nearest rows by plain arithmetic, best first.
+struct QuerySet<'c> {
     queries: &'c [Vec<f32>],
     filter: NoteSet,
     truth: Vec<Vec<RowId>>,
-    /// Rows of the corpus, which name what is measured.
+    /// Number of rows of the corpus, which names the measurement.
     n_rows: usize,
 }
 
-impl<'c> Asked<'c> {
+impl<'c> QuerySet<'c> {
     fn new(corpus: &'c Corpus, n_queries: usize, index: &VectorIndex, filter: NoteSet) -> Self {
         let queries = &corpus.queries[..n_queries];
         let truth = queries.iter().map(|query| nearest(index, query, &filter)).collect();
         Self { queries, filter, truth, n_rows: corpus.rows.len() }
     }
 
-    fn found(&self, index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
+    fn hits(&self, index: &VectorIndex, query: &[f32]) -> Vec<RowId> {
         let hits = index.nearest(query, K, &self.filter).expect("the query has length one");
         hits.iter().map(|hit| hit.row).collect()
     }
 
-    /// The part of the rows that answer which `index` finds.
+    /// Returns the share of the nearest rows that `index` finds.
     fn recall(&self, index: &VectorIndex) -> f64 {
         let found = self.queries.iter().zip(&self.truth).map(|(query, truth)| {
-            self.found(index, query).iter().filter(|row| truth.contains(row)).count()
+            self.hits(index, query).iter().filter(|row| truth.contains(row)).count()
         });
         found.sum::<usize>() as f64 / (K * self.queries.len()) as f64
     }
 
-    /// The recall, which it says, and beside it, where that is asked for, the rate.
-    fn told(&self, name: &str, index: &VectorIndex) -> f64 {
+    /// Prints the recall, and the rate if it is measured; returns the recall.
+    fn report(&self, name: &str, index: &VectorIndex) -> f64 {
         let recall = self.recall(index);
         if is_measured() {
             let mut turn = self.queries.iter().cycle();
@@ -212,7 +212,7 @@ impl<'c> Asked<'c> {
     }
 }
 
-/// The `K` nearest of the living rows whose notes pass `filter`, by plain arithmetic.
+/// Returns the `K` nearest of the live rows whose notes pass `filter`, by plain arithmetic.
 fn nearest(index: &VectorIndex, query: &[f32], filter: &NoteSet) -> Vec<RowId> {
     let mut scored: Vec<(f64, RowId)> = row_ids(index.n_rows())
         .filter(|row| index.owner(*row).is_some_and(|note| filter.contains(note)))

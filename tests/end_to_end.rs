@@ -1,13 +1,13 @@
-//! Few cases that prove the wiring; depth belongs in the tests of each crate.
+//! End-to-end tests of the wiring; the tests of each crate cover the depth.
 
-mod access;
-mod calls;
-mod manners;
+mod access_control;
+mod descriptors;
+mod graph_walks;
 mod mcp;
-mod observe;
-mod paths;
-mod walk;
-mod web;
+mod observability;
+mod path_confinement;
+mod server_behavior;
+mod web_page;
 mod why_not;
 
 use std::time::Duration;
@@ -26,13 +26,13 @@ use weft_proto::noteweft::v1::{
     Rendering, ResolveLinkRequest, SearchMode, SearchRequest, SettingsRequest, StatusRequest,
     StatusResponse,
 };
-use weft_tests::{Failure, Running, example, served};
+use weft_tests::{Failure, TestDaemon, example, served};
 
 const NO_MODEL: &[(&str, &str)] = &[("embedding.model", "none")];
 
-/// Starts a daemon over the example and waits until health says that it serves.
-async fn serving(settings: &[(&str, &str)]) -> Result<(Running, Channel), Failure> {
-    let daemon = Running::start(&example(), settings).await?;
+/// Starts a daemon over the example vault and waits until it is serving.
+async fn serving(settings: &[(&str, &str)]) -> Result<(TestDaemon, Channel), Failure> {
+    let daemon = TestDaemon::start(&example(), settings).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
     Ok((daemon, channel))
@@ -42,7 +42,7 @@ async fn ready(channel: &Channel) -> Result<StatusResponse, Failure> {
     let mut admin = AdminServiceClient::new(channel.clone());
     loop {
         let status = admin.status(StatusRequest {}).await?.into_inner();
-        if status.phase() == Phase::Ready && status.n_vectors_pending == 0 {
+        if status.phase() == Phase::Ready && status.pending_vector_count == 0 {
             return Ok(status);
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -54,70 +54,74 @@ fn query(text: &str, mode: SearchMode) -> SearchRequest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vault_is_found_by_word_over_both_sockets() -> Result<(), Failure> {
+async fn keyword_search_works_over_both_sockets() -> Result<(), Failure> {
     let (daemon, channel) = serving(NO_MODEL).await?;
-    let asked = query("leap second", SearchMode::Hybrid);
+    let sent_request = query("leap second", SearchMode::Hybrid);
     let answer =
-        SearchServiceClient::new(channel.clone()).search(asked.clone()).await?.into_inner();
+        SearchServiceClient::new(channel.clone()).search(sent_request.clone()).await?.into_inner();
     let best = &answer.hits[0];
     assert_eq!((best.title.as_str(), best.origin()), ("Leap second", Origin::Keyword));
     assert!(best.score > 0.0 && best.score <= 1.0 && answer.generation > 0);
-    assert!(answer.degraded.is_empty(), "no model is a choice, not a loss");
+    assert!(
+        answer.warnings.is_empty(),
+        "a missing model is configured and no reason for a warning"
+    );
     let matched = &best.snippets[0];
     assert!(!matched.matches.is_empty() && matched.end > matched.start);
-    // As many snippets as are asked for, and the same hits.
-    let bare = SearchRequest { snippets: Some(0), ..asked.clone() };
+    // The requested number of snippets, and the same hits.
+    let bare = SearchRequest { snippets: Some(0), ..sent_request.clone() };
     let mut expected = answer.clone();
     expected.hits.iter_mut().for_each(|hit| hit.snippets.clear());
     let bare = SearchServiceClient::new(channel.clone()).search(bare).await?.into_inner();
     assert_eq!(bare, expected);
 
     let over_socket = daemon.socket_channel().await?;
-    let again = SearchServiceClient::new(over_socket).search(asked.clone()).await?.into_inner();
+    let again =
+        SearchServiceClient::new(over_socket).search(sent_request.clone()).await?.into_inner();
     assert_eq!(again, answer);
 
-    // The same store after a restart gives the same bytes.
+    // The same store gives the same bytes after a restart.
     let daemon = daemon.restart(&example(), NO_MODEL).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
     ready(&channel).await?;
-    assert_eq!(SearchServiceClient::new(channel).search(asked).await?.into_inner(), answer);
+    assert_eq!(SearchServiceClient::new(channel).search(sent_request).await?.into_inner(), answer);
     let folder = daemon.stop().await?;
-    assert!(!folder.path().join("weft.sock").exists(), "the socket's file goes with the daemon");
+    assert!(!folder.path().join("weft.sock").exists(), "the daemon removes its socket file");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vault_is_found_by_meaning() -> Result<(), Failure> {
+async fn vector_search_finds_notes_by_meaning() -> Result<(), Failure> {
     let (daemon, channel) = serving(&[]).await?;
     let status = ready(&channel).await?;
-    assert!(status.model.is_some() && status.n_chunks >= status.n_notes);
-    let asked = query("how did sailors find out where they were", SearchMode::Vector);
-    let answer = SearchServiceClient::new(channel).search(asked).await?.into_inner();
+    assert!(status.model.is_some() && status.chunk_count >= status.note_count);
+    let sent_request = query("how did sailors find out where they were", SearchMode::Vector);
+    let answer = SearchServiceClient::new(channel).search(sent_request).await?.into_inner();
     let best: Vec<&str> = answer.hits.iter().take(5).map(|hit| hit.path.as_str()).collect();
     assert!(best.iter().any(|path| path.starts_with("The Longitude Problem/")), "{best:?}");
-    assert!(answer.hits[0].fresh && answer.hits[0].vector_score > 0.2);
+    assert!(answer.hits[0].embedding_current && answer.hits[0].vector_score > 0.2);
     daemon.stop().await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_tell_where_they_came_from() -> Result<(), Failure> {
+async fn settings_report_their_origin() -> Result<(), Failure> {
     let (daemon, channel) = serving(NO_MODEL).await?;
     let answer = AdminServiceClient::new(channel).settings(SettingsRequest {}).await?.into_inner();
-    let told = |key: &str| {
+    let reported = |key: &str| {
         let setting = answer.settings.iter().find(|setting| setting.key == key);
         setting.map(|setting| (setting.value.as_str(), setting.origin.as_str()))
     };
-    assert_eq!(told("embedding.model"), Some(("\"none\"", "the test")));
-    assert_eq!(told("server.timeout_ms"), Some(("30000", "default")));
+    assert_eq!(reported("embedding.model"), Some(("\"none\"", "the test")));
+    assert_eq!(reported("server.timeout_ms"), Some(("30000", "default")));
     assert!(answer.settings.is_sorted_by(|a, b| a.key < b.key) && answer.generation > 0);
     daemon.stop().await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn notes_links_and_files_are_told() -> Result<(), Failure> {
+async fn notes_links_and_files_are_returned() -> Result<(), Failure> {
     let (daemon, channel) = serving(NO_MODEL).await?;
     let mut notes = NoteServiceClient::new(channel.clone());
     let note = notes
@@ -132,7 +136,7 @@ async fn notes_links_and_files_are_told() -> Result<(), Failure> {
         .get_note(GetNoteRequest { name: "Second".into(), ..GetNoteRequest::default() })
         .await?
         .into_inner();
-    let block = second.blocks.first().ok_or("it has a block with a name")?;
+    let block = second.blocks.first().ok_or("the note has a named block")?;
     let lines: String =
         second.body.chars().take(block.end as usize).skip(block.start as usize).collect();
     assert_eq!(block.id, "definition");
@@ -195,10 +199,10 @@ async fn notes_links_and_files_are_told() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_saved_file_becomes_a_hit() -> Result<(), Failure> {
+async fn saved_file_becomes_a_hit() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
     std::fs::write(vault.path().join("fern.md"), "# Fern\nsee [[moss]]\n")?;
-    let daemon = Running::start(vault.path(), NO_MODEL).await?;
+    let daemon = TestDaemon::start(vault.path(), NO_MODEL).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
     std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft and green\n")?;
@@ -233,7 +237,7 @@ fn named(answer: &RelatedResponse) -> Vec<(String, Relation)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_surrounds_a_note_comes_whole_or_page_by_page() -> Result<(), Failure> {
+async fn related_notes_are_returned_whole_or_in_pages() -> Result<(), Failure> {
     let (daemon, channel) = serving(NO_MODEL).await?;
     let statement = "Chronometer solved longitude";
     let text = RelatedRequest { rendering: Rendering::Markdown.into(), ..around(statement, 1000) };
@@ -280,9 +284,9 @@ async fn what_surrounds_a_note_comes_whole_or_page_by_page() -> Result<(), Failu
         (around(statement, -1), Code::InvalidArgument, Some("budget")),
         (around(statement, 1_000_001), Code::InvalidArgument, Some("budget")),
         (
-            RelatedRequest { window: Some(9), ..around(statement, 9) },
+            RelatedRequest { total_budget: Some(9), ..around(statement, 9) },
             Code::InvalidArgument,
-            Some("window"),
+            Some("total_budget"),
         ),
         (around(" ", 9), Code::InvalidArgument, Some("focus")),
         (
@@ -303,7 +307,7 @@ async fn what_surrounds_a_note_comes_whole_or_page_by_page() -> Result<(), Failu
         (around("Marine chronometr", 9), Code::NotFound, None),
     ] {
         let answer = GraphServiceClient::new(channel.clone()).related(request.clone()).await;
-        let status = answer.expect_err("it is refused");
+        let status = answer.expect_err("the request is refused");
         assert_eq!(status.code(), code, "{request:?}: {status}");
         let fields =
             status.get_details_bad_request().map(|bad| bad.field_violations).unwrap_or_default();
@@ -314,14 +318,14 @@ async fn what_surrounds_a_note_comes_whole_or_page_by_page() -> Result<(), Failu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_goes_on_over_the_generation_it_began_on() -> Result<(), Failure> {
+async fn paging_continues_on_its_generation() -> Result<(), Failure> {
     for (held, goes_on) in [("1", true), ("0", false)] {
         let vault = tempfile::tempdir()?;
         for name in ["index", "fern", "moss", "stone"] {
             std::fs::write(vault.path().join(format!("{name}.md")), name)?;
         }
-        let settings = [NO_MODEL, &[("related.held_generations", held)]].concat();
-        let daemon = Running::start(vault.path(), &settings).await?;
+        let settings = [NO_MODEL, &[("related.pinned_generations", held)]].concat();
+        let daemon = TestDaemon::start(vault.path(), &settings).await?;
         let channel = daemon.channel().await?;
         served(&channel).await?;
         ready(&channel).await?;
@@ -332,9 +336,10 @@ async fn a_run_goes_on_over_the_generation_it_began_on() -> Result<(), Failure> 
         while rescan.message().await?.is_some() {}
         admin.flush(FlushRequest {}).await?;
 
-        let resume_token = first.resume_token.ok_or("there is more")?;
-        let asked = RelatedRequest { resume_token: resume_token.clone(), ..around("index", 9) };
-        let next = GraphServiceClient::new(channel.clone()).related(asked).await;
+        let resume_token = first.resume_token.ok_or("more notes follow")?;
+        let sent_request =
+            RelatedRequest { resume_token: resume_token.clone(), ..around("index", 9) };
+        let next = GraphServiceClient::new(channel.clone()).related(sent_request).await;
         if goes_on {
             let next = next?.into_inner();
             assert_eq!(next.generation, first.generation);
@@ -345,7 +350,7 @@ async fn a_run_goes_on_over_the_generation_it_began_on() -> Result<(), Failure> 
                 GraphServiceClient::new(channel).related(other).await.expect_err("another");
             assert_eq!(status.code(), Code::InvalidArgument, "{status}");
         } else {
-            let status = next.expect_err("it is gone");
+            let status = next.expect_err("the generation is no longer pinned");
             assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
             let info = status.get_details_error_info().ok_or("no details")?;
             assert_eq!(info.metadata["asked"], first.generation.to_string());
@@ -378,7 +383,7 @@ async fn errors_carry_details() -> Result<(), Failure> {
         ),
         (query("x", SearchMode::Vector), Code::FailedPrecondition, None),
     ] {
-        let status = search.search(request.clone()).await.expect_err("it is refused");
+        let status = search.search(request.clone()).await.expect_err("the request is refused");
         assert_eq!(status.code(), code, "{request:?}: {status}");
         let fields =
             status.get_details_bad_request().map(|bad| bad.field_violations).unwrap_or_default();
@@ -387,7 +392,7 @@ async fn errors_carry_details() -> Result<(), Failure> {
     }
     let request = GetNoteRequest { name: "Leap secnd".into(), ..GetNoteRequest::default() };
     let status =
-        NoteServiceClient::new(channel).get_note(request).await.expect_err("it is unknown");
+        NoteServiceClient::new(channel).get_note(request).await.expect_err("the note is unknown");
     assert_eq!(status.code(), Code::NotFound);
     let info = status.get_details_error_info().ok_or("no details")?;
     assert!(info.metadata["near_1"].ends_with("Leap second"), "{info:?}");

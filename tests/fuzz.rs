@@ -1,33 +1,33 @@
-//! Requests of any shape to every call: each is answered or refused in plain words, and the daemon goes on.
+//! Random requests to every RPC: each is answered or refused with a clean message, and the daemon keeps serving.
 //!
-//! A program of its own, so that the memory it looks at is this daemon's alone.
+//! A separate program, so that its memory is that of this daemon alone.
 
-mod calls;
+mod descriptors;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tonic::Code;
 use weft_testkit::Random;
-use weft_tests::{Failure, Running, served};
+use weft_tests::{Failure, TestDaemon, served};
 
-use crate::calls::{Contract, Make, ask};
+use crate::descriptors::{Contract, FieldValues, ask};
 
-/// The program's allocator: how much of what is let go the system gets back is its doing.
+/// The allocator of `weft`, which determines how much freed memory returns to the system.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Requests where the environment says nothing: enough for every call to be met often, few enough for every run of the tests.
+/// Default number of requests: enough to cover every RPC, few enough for every test run.
 const N_REQUESTS: u64 = 600;
 
-/// Bytes of a request at most, so that one that is too large is made quickly.
+/// Maximum size of a request in bytes, below which even an oversized request is generated quickly.
 const MAX_REQUEST: usize = 1 << 16;
 
-/// The longest that any one request may take.
+/// Maximum time of any request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Texts that have a meaning somewhere, or had better have none.
+/// Texts with a meaning in some field, and texts without a meaning.
 const TEXTS: &[&str] = &[
     "",
     "fern",
@@ -65,12 +65,12 @@ const TEXTS: &[&str] = &[
     "---\nid: x\n---\n# X",
 ];
 
-/// Values of all kinds, most of them odd.
-struct Odd {
+/// Generates values of all kinds, most of them unusual.
+struct RandomValues {
     random: Random,
 }
 
-impl Make for Odd {
+impl FieldValues for RandomValues {
     fn n_values(&mut self, _: &str, is_repeated: bool) -> usize {
         match (is_repeated, self.random.below(8)) {
             (_, 0..=2) => 0,
@@ -121,8 +121,8 @@ impl Make for Odd {
     }
 }
 
-/// Spoils some bytes, and the length.
-fn spoil(bytes: &mut Vec<u8>, random: &mut Random) {
+/// Corrupts some bytes, and the length.
+fn corrupt(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..1 + random.below(4) {
         if bytes.is_empty() {
             break;
@@ -136,7 +136,7 @@ fn spoil(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Bytes of memory that this process holds, where the system says it.
+/// Returns the resident memory of this process in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -144,8 +144,8 @@ fn resident() -> Option<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_sent_the_answer_is_clean_and_the_daemon_goes_on() -> Result<(), Failure> {
-    #[expect(clippy::disallowed_methods, reason = "how long to try is known outside")]
+async fn random_requests_get_clean_responses() -> Result<(), Failure> {
+    #[expect(clippy::disallowed_methods, reason = "the environment sets the number of requests")]
     let n_requests = std::env::var("WEFT_FUZZ_REQUESTS").ok();
     let n_requests = n_requests.map_or(Ok(N_REQUESTS), |n| n.parse())?;
     let vault = tempfile::tempdir()?;
@@ -161,10 +161,10 @@ async fn whatever_is_sent_the_answer_is_clean_and_the_daemon_goes_on() -> Result
     let settings = [
         ("embedding.model", "none"),
         ("server.max_request_bytes", max_request.as_str()),
-        // Some wait for a generation that never comes.
+        // Some requests wait for a generation that is never published.
         ("server.timeout_ms", "100"),
     ];
-    let daemon = Running::start(vault.path(), &settings).await?;
+    let daemon = TestDaemon::start(vault.path(), &settings).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
     let contract = Contract::read();
@@ -182,16 +182,16 @@ async fn whatever_is_sent_the_answer_is_clean_and_the_daemon_goes_on() -> Result
             0 => (0..random.below(200)).map(|_| random.number().to_le_bytes()[0]).collect(),
             1 => vec![0; MAX_REQUEST + 1 + random.below(MAX_REQUEST)],
             _ => {
-                let mut odd = Odd { random: random.clone() };
+                let mut odd = RandomValues { random: random.clone() };
                 let mut bytes = contract.message(&call.input, 3, &mut odd);
                 if kind < 5 {
-                    spoil(&mut bytes, &mut random);
+                    corrupt(&mut bytes, &mut random);
                 }
                 bytes
             }
         };
-        let asked = tokio::time::timeout(PATIENCE, ask(&channel, call, bytes)).await;
-        let answer = asked.map_err(|_| format!("{} hangs, seed {seed}", call.path))?;
+        let sent_request = tokio::time::timeout(PATIENCE, ask(&channel, call, bytes)).await;
+        let answer = sent_request.map_err(|_| format!("{} hangs, seed {seed}", call.path))?;
         let code = answer.as_ref().map_or_else(tonic::Status::code, |_| Code::Ok);
         *codes.entry(code as i32).or_default() += 1;
         match code {
@@ -221,10 +221,10 @@ async fn whatever_is_sent_the_answer_is_clean_and_the_daemon_goes_on() -> Result
         assert!(!too_large || code == Code::ResourceExhausted, "{} {seed}: {answer:?}", call.path);
     }
     println!("{n_requests} requests, by code: {codes:?}; memory {halfway:?} then {:?}", resident());
-    assert!(codes.len() > 2, "the requests reach something: {codes:?}");
+    assert!(codes.len() > 2, "the requests reach the handlers: {codes:?}");
     if let (Some(before), Some(after)) = (halfway, resident()) {
         let grown = after.saturating_sub(before);
-        assert!(grown < 64 << 20, "the second half of the requests left {grown} bytes behind");
+        assert!(grown < 64 << 20, "the second half of the requests leaked {grown} bytes");
     }
     served(&channel).await?;
     daemon.stop().await?;

@@ -1,4 +1,4 @@
-//! A daemon of its own for each test: a free port, an empty store, nothing of the user's.
+//! Test support: a separate daemon per test, on a free port, with an empty store and no user files.
 #![forbid(unsafe_code)]
 
 use std::error::Error;
@@ -14,31 +14,31 @@ use tonic_health::pb::health_client::HealthClient;
 use weft_daemon::config::{Config, Settings, Sources, Vault};
 use weft_daemon::{Control, Daemon, Environment, Paths, Reloaded, ServeError, Services};
 
-/// What goes wrong in a test, whatever it is.
+/// Any error of a test.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// The folder of the example vault.
+/// Returns the folder of the example vault.
 #[must_use]
 pub fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/timekeeping")
 }
 
-/// Waits until health says that the daemon serves.
+/// Waits until the health service reports that the daemon is serving.
 pub async fn served(channel: &Channel) -> Result<(), Failure> {
     let mut health = HealthClient::new(channel.clone());
-    let asked = HealthCheckRequest { service: "noteweft.v1.ContextService".to_owned() };
-    let mut states = health.watch(asked).await?.into_inner();
+    let sent_request = HealthCheckRequest { service: "noteweft.v1.ContextService".to_owned() };
+    let mut states = health.watch(sent_request).await?.into_inner();
     while let Some(state) = states.message().await? {
         if state.status() == ServingStatus::Serving {
             return Ok(());
         }
     }
-    Err("the daemon ended before it served".into())
+    Err("the daemon ended before it was serving".into())
 }
 
 /// A running daemon. Dropping it stops it.
-pub struct Running {
-    /// Its Unix socket.
+pub struct TestDaemon {
+    /// Path of its Unix socket.
     pub socket: PathBuf,
     address: String,
     config: Config,
@@ -49,8 +49,8 @@ pub struct Running {
     task: JoinHandle<Result<(), ServeError>>,
 }
 
-impl Running {
-    /// Starts one over `vault` with these settings besides a free port and a store of its own.
+impl TestDaemon {
+    /// Starts a daemon over `vault` with these settings, a free port and its own store.
     pub async fn start(vault: &Path, settings: &[(&str, &str)]) -> Result<Self, Failure> {
         Self::start_in(tempfile::tempdir()?, vault, settings).await
     }
@@ -72,7 +72,7 @@ impl Running {
             Sources { file: None, flags: flags.collect(), vaults: vec![vault.to_owned()] };
         let config = Config::load(&sources, &environment)?;
         let daemon = Daemon::bind(config.clone(), Paths::new(&environment)).await?;
-        // A daemon on every address is asked at this machine's own.
+        // A daemon that listens on all addresses is reached through the loopback address.
         let port = daemon.address().port();
         let address = format!("http://127.0.0.1:{port}");
         let (control, services) = (daemon.control(), daemon.services());
@@ -83,31 +83,31 @@ impl Running {
         Ok(Self { socket, address, config, control, services, folder, stop: Some(stop), task })
     }
 
-    /// The host and port it listens on.
+    /// Returns the host and port of its listener.
     #[must_use]
     pub fn host(&self) -> &str {
         self.address.trim_start_matches("http://")
     }
 
-    /// The port it listens on.
+    /// Returns the port of its listener.
     #[must_use]
     pub fn port(&self) -> &str {
         self.address.rsplit(':').next().unwrap_or_default()
     }
 
-    /// Reads tokens and certificates again, as SIGHUP does.
+    /// Reloads tokens and certificates, as on SIGHUP.
     pub async fn reload(&self) -> Result<Reloaded, Failure> {
         Ok(self.control.reload(&self.config).await?)
     }
 
-    /// Serves these vaults from now on, as SIGHUP does after they were put into the settings.
+    /// Serves these vaults from now on, as on SIGHUP after an edit of the settings.
     pub async fn reload_with(&self, vaults: &[&Path]) -> Result<Reloaded, Failure> {
         let vault = |root: &&Path| Vault { name: None, root: root.to_path_buf() };
         let vaults = vaults.iter().map(vault).collect();
         self.reload_changed(|settings| settings.vaults = vaults).await
     }
 
-    /// Takes over the settings of its start with a change, as SIGHUP does after their file was edited.
+    /// Reloads the initial settings with a change, as on SIGHUP after an edit of their file.
     pub async fn reload_changed(
         &self,
         change: impl FnOnce(&mut Settings),
@@ -117,24 +117,24 @@ impl Running {
         Ok(self.control.reload(&config).await?)
     }
 
-    /// Its services, to be asked without a connection.
+    /// Returns its services, for requests without a connection.
     #[must_use]
     pub fn services(&self) -> Services {
         self.services.clone()
     }
 
-    /// A new connection over TCP.
+    /// Opens a connection over TCP.
     pub async fn channel(&self) -> Result<Channel, Failure> {
         Ok(Endpoint::from_shared(self.address.clone())?.connect().await?)
     }
 
-    /// A new connection over the Unix socket.
+    /// Opens a connection over the Unix socket.
     pub async fn socket_channel(&self) -> Result<Channel, Failure> {
         let uri = format!("unix:{}", self.socket.display());
         Ok(Endpoint::from_shared(uri)?.connect().await?)
     }
 
-    /// Stops it and waits for its end; gives back the folder with its store.
+    /// Stops the daemon and waits for its end; returns the folder with its store.
     pub async fn stop(mut self) -> Result<TempDir, Failure> {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
@@ -143,7 +143,7 @@ impl Running {
         Ok(self.folder)
     }
 
-    /// Stops it and starts another over the same store.
+    /// Stops the daemon and starts another one over the same store.
     pub async fn restart(self, vault: &Path, settings: &[(&str, &str)]) -> Result<Self, Failure> {
         let folder = self.stop().await?;
         Self::start_in(folder, vault, settings).await

@@ -1,4 +1,4 @@
-//! The tools as agents meet them: a client of the official SDK over a real socket.
+//! The MCP tools as agents see them: a client of the official SDK over a real socket.
 
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::RunningService;
@@ -6,14 +6,14 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::transport::{StreamableHttpClientTransport, UnixSocketHttpClient};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
-use weft_tests::{Failure, Running, example};
+use weft_tests::{Failure, TestDaemon, example};
 
-use crate::web::ask;
+use crate::web_page::ask;
 use crate::{NO_MODEL, serving};
 
 type Client = RunningService<RoleClient, ClientConfig>;
 
-async fn connect(daemon: &Running) -> Result<Client, Failure> {
+async fn connect(daemon: &TestDaemon) -> Result<Client, Failure> {
     let uri = "http://localhost/mcp";
     let socket = UnixSocketHttpClient::new(&daemon.socket.to_string_lossy(), uri);
     let config = StreamableHttpClientTransportConfig::with_uri(uri);
@@ -22,24 +22,24 @@ async fn connect(daemon: &Running) -> Result<Client, Failure> {
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Result<CallToolResult, Failure> {
-    let mut asked = CallToolRequestParams::new(tool.to_owned());
-    asked.arguments = arguments.as_object().cloned();
-    Ok(client.call_tool(asked).await?)
+    let mut sent_request = CallToolRequestParams::new(tool.to_owned());
+    sent_request.arguments = arguments.as_object().cloned();
+    Ok(client.call_tool(sent_request).await?)
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 fn text(result: &CallToolResult) -> String {
     let texts = result.content.iter().filter_map(|content| content.as_text());
     texts.map(|text| text.text.as_str()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_answer_in_text_and_in_structure() -> Result<(), Failure> {
+async fn tools_return_text_and_structured_content() -> Result<(), Failure> {
     let (daemon, _) = serving(NO_MODEL).await?;
     let client = connect(&daemon).await?;
     let tools = client.list_all_tools().await?;
     assert_eq!(tools.len(), 7);
-    for (tool, arguments, said, structured) in [
+    for (tool, arguments, message, structured) in [
         (
             "search",
             json!({"query": "leap second", "limit": 3}),
@@ -87,11 +87,11 @@ async fn tools_answer_in_text_and_in_structure() -> Result<(), Failure> {
         let result = call(&client, tool, arguments).await?;
         let text = text(&result);
         assert_eq!(result.is_error, Some(false), "{tool}: {text}");
-        assert!(text.contains(said), "{tool}: {text}");
+        assert!(text.contains(message), "{tool}: {text}");
         let answer = result.structured_content.ok_or("no structured content")?;
         assert!(answer.pointer(structured).is_some(), "{tool}: {answer}");
         assert!(answer["generation"].as_u64() > Some(0), "{tool}: {answer}");
-        // Clients check answers against the schema that the list of tools gave them.
+        // Clients check results against the schemas in the list of tools.
         let schema = tools
             .iter()
             .find(|listed| listed.name == tool)
@@ -107,21 +107,21 @@ async fn tools_answer_in_text_and_in_structure() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn problems_say_what_to_do() -> Result<(), Failure> {
+async fn errors_state_what_to_do() -> Result<(), Failure> {
     let (daemon, _) = serving(NO_MODEL).await?;
     let client = connect(&daemon).await?;
-    for (tool, arguments, said) in [
+    for (tool, arguments, message) in [
         ("get_note", json!({"note": "Leap secnd"}), "Call again with one of these"),
         (
             "get_note",
             json!({"note": "Leap second", "budget": 50}),
-            "`budget`: 50 is no whole number from 100 to 20000",
+            "`budget`: 50 is not a whole number from 100 to 20000",
         ),
-        ("search", json!({"query": " "}), "`query`: it is empty"),
+        ("search", json!({"query": " "}), "`query`: must not be empty"),
         ("search", json!({"query": "x", "limt": 3}), "unknown field `limt`"),
         ("search", json!({"query": "x", "filter": {"after": "yesterday"}}), "filter.after"),
         ("search", json!({}), "missing field `query`"),
-        ("tree", json!({"notes": []}), "`notes`: 0 items are fewer than 1"),
+        ("tree", json!({"notes": []}), "`notes`: 0 items, but at least 1 required"),
         ("tree", json!({"notes": ["Sundial", "Sundail"]}), "Call again with one of these"),
         ("related", json!({"note": "Sundial", "resume": "x"}), "`resume`:"),
         ("list_notes", json!({"page": "x"}), "`page`:"),
@@ -148,7 +148,7 @@ async fn problems_say_what_to_do() -> Result<(), Failure> {
         (
             "list_notes",
             json!({"filter": {"within": [{"note": "Leap second", "hops": 0}]}}),
-            "`filter.within[0].hops`: 0 is no whole number from 1 to 20",
+            "`filter.within[0].hops`: 0 is not a whole number from 1 to 20",
         ),
         ("list_notes", json!({"filter": {"linked_to": ["Leap secnd"]}}), "one of these"),
         ("context", json!({}), "call again"),
@@ -156,19 +156,17 @@ async fn problems_say_what_to_do() -> Result<(), Failure> {
         let result = call(&client, tool, arguments.clone()).await?;
         let text = text(&result);
         assert_eq!(result.is_error, Some(true), "{tool} {arguments}: {text}");
-        assert!(text.contains(said), "{tool} {arguments}: {text}");
+        assert!(text.contains(message), "{tool} {arguments}: {text}");
     }
     let unknown = call(&client, "delete_note", json!({})).await;
-    assert!(
-        unknown.is_err_and(|error| error.to_string().contains("there is no tool `delete_note`"))
-    );
+    assert!(unknown.is_err_and(|error| error.to_string().contains("unknown tool `delete_note`")));
     client.cancel().await?;
     daemon.stop().await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
+async fn results_state_what_limited_them() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
     let body = "word ".repeat(600);
     for (path, text) in [
@@ -187,19 +185,19 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         std::fs::create_dir_all(path.parent().ok_or("a folder")?)?;
         std::fs::write(path, text)?;
     }
-    let daemon = Running::start(vault.path(), NO_MODEL).await?;
+    let daemon = TestDaemon::start(vault.path(), NO_MODEL).await?;
     weft_tests::served(&daemon.socket_channel().await?).await?;
     let client = connect(&daemon).await?;
-    for (tool, arguments, said) in [
+    for (tool, arguments, message) in [
         ("get_note", json!({"note": "a"}), "Frontmatter: {\"contradicts\""),
         ("get_note", json!({"note": "Alpha"}), "`b` (related)\n"),
         ("get_note", json!({"note": "a#two"}), "## Two\nsecond"),
-        ("get_note", json!({"note": "Twin"}), "This name has also: Twin (`dup2`)"),
-        ("tree", json!({"notes": ["Twin"]}), "several notes answer to `Twin`"),
-        ("related", json!({"note": "Twin"}), "several notes answer to `Twin`"),
-        ("context", json!({"around": "Twin"}), "`dup1` is meant, and not `dup2`"),
-        ("get_note", json!({"note": "same"}), "This name has also: same (`y/same`)"),
-        ("tree", json!({"notes": ["a"]}), "More links among them:"),
+        ("get_note", json!({"note": "Twin"}), "Other notes with this name: Twin (`dup2`)"),
+        ("tree", json!({"notes": ["Twin"]}), "`Twin` is ambiguous"),
+        ("related", json!({"note": "Twin"}), "`Twin` is ambiguous"),
+        ("context", json!({"around": "Twin"}), "`dup1` was used, not `dup2`"),
+        ("get_note", json!({"note": "same"}), "Other notes with this name: same (`y/same`)"),
+        ("tree", json!({"notes": ["a"]}), "Other links between these notes:"),
         (
             "tree",
             json!({"notes": ["a"], "filter": {"tags": ["none"]}}),
@@ -210,27 +208,35 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         (
             "tree",
             json!({"notes": ["a"], "links": {"types": ["suports"]}}),
-            "no link is of type `suports`; near it are `supports`",
+            "no link has the type `suports`; similar types: `supports`",
         ),
-        ("path", json!({"from": "a", "to": "b", "links": {"types": ["x"]}}), "of type `x`"),
+        ("path", json!({"from": "a", "to": "b", "links": {"types": ["x"]}}), "the type `x`"),
         (
             "related",
             json!({"note": "a", "filter": {"tags": null, "types": ["none"]}}),
             "type `none`",
         ),
-        ("list_notes", json!({"filter": {"linked_to": ["a"]}}), "- b (`b`), b.md\n1 note in all."),
+        (
+            "list_notes",
+            json!({"filter": {"linked_to": ["a"]}}),
+            "- b (`b`), b.md\n1 note in total.",
+        ),
         (
             "list_notes",
             json!({"filter": {"linked_from": ["a"], "tags": ["none"]}}),
             "no note has the tag",
         ),
-        ("list_notes", json!({"filter": {"paths": ["x", "y"]}}), "2 notes in all."),
+        ("list_notes", json!({"filter": {"paths": ["x", "y"]}}), "2 notes in total."),
         (
             "search",
             json!({"query": "word", "filter": {"within": [{"note": "a"}]}}),
             "No note was found",
         ),
-        ("context", json!({"notes": ["b", "sama"]}), "no note has this name; near it are `x/same`"),
+        (
+            "context",
+            json!({"notes": ["b", "sama"]}),
+            "no note has this name; similar names: `x/same`",
+        ),
         ("context", json!({"notes": ["long"], "budget": 1000.0}), "word \n"),
         ("context", json!({"query": "word", "budget": 100}), "A larger `budget`"),
         (
@@ -242,7 +248,7 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
         let result = call(&client, tool, arguments.clone()).await?;
         let text = text(&result);
         assert_eq!(result.is_error, Some(false), "{tool} {arguments}: {text}");
-        assert!(text.contains(said), "{tool} {arguments}: {text}");
+        assert!(text.contains(message), "{tool} {arguments}: {text}");
     }
     let whole = call(&client, "context", json!({"notes": ["long"], "budget": 1000})).await?;
     let whole = whole.structured_content.ok_or("no structured content")?;
@@ -262,7 +268,7 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
     assert_eq!(uris, ["a", "b", "dup1", "dup2", "long", "x/same", "y/same"]);
     let tree = call(&client, "tree", json!({"notes": ["a"]})).await?;
     let tree = tree.structured_content.ok_or("no structured content")?;
-    assert_eq!((&tree["n_links"], tree["links"].as_array().map(Vec::len)), (&2.into(), Some(2)));
+    assert_eq!((&tree["link_count"], tree["links"].as_array().map(Vec::len)), (&2.into(), Some(2)));
     let none = call(&client, "get_note", json!({"note": "a#Three"})).await?;
     assert_eq!(none.is_error, Some(true));
     assert!(text(&none).contains("has no heading `Three`"), "{}", text(&none));
@@ -272,7 +278,7 @@ async fn what_narrowed_an_answer_is_told() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> Result<(), Failure> {
+async fn long_notes_are_read_in_parts_within_the_budget() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
     let body: String = (0..2000).map(|n| format!("word{n} ")).collect();
     std::fs::write(vault.path().join("long.md"), &body)?;
@@ -289,32 +295,32 @@ async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> R
     let filling = "filling ".repeat(1500);
     std::fs::write(vault.path().join("front.md"), format!("{front}x: {filling}\n---\n"))?;
     std::fs::write(vault.path().join("huge.md"), format!("---\nx: {}\n---\n", filling.repeat(7)))?;
-    let daemon = Running::start(vault.path(), NO_MODEL).await?;
+    let daemon = TestDaemon::start(vault.path(), NO_MODEL).await?;
     weft_tests::served(&daemon.socket_channel().await?).await?;
     let client = connect(&daemon).await?;
     let cut = call(&client, "get_note", json!({"note": "front"})).await?;
-    let said = text(&cut);
+    let message = text(&cut);
     for part in [
         "t49 and 10 more\n",
         "a49 and 20 more\n",
-        "Frontmatter: left out, 1",
+        "Frontmatter: omitted, 1",
         "`limit` = 70",
         "characters as JSON; `budget` = ",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let cut = cut.structured_content.ok_or("no structured content")?;
-    assert_eq!((&cut["n_tags"], &cut["n_aliases"]), (&60.into(), &70.into()));
+    assert_eq!((&cut["tag_count"], &cut["alias_count"]), (&60.into(), &70.into()));
     assert!(cut["properties"].is_null() && cut["properties_length"].as_u64() > Some(12_000));
-    let budget = said.split("`budget` = ").nth(1).and_then(|rest| rest.split(' ').next());
-    let budget: u32 = budget.ok_or("no budget is told")?.parse()?;
-    let asked = json!({"note": "front", "budget": budget, "limit": 70});
-    let whole = call(&client, "get_note", asked).await?;
-    assert!(!text(&whole).contains(" more") && !text(&whole).contains("left out"));
+    let budget = message.split("`budget` = ").nth(1).and_then(|rest| rest.split(' ').next());
+    let budget: u32 = budget.ok_or("no budget is reported")?.parse()?;
+    let sent_request = json!({"note": "front", "budget": budget, "limit": 70});
+    let whole = call(&client, "get_note", sent_request).await?;
+    assert!(!text(&whole).contains(" more") && !text(&whole).contains("omitted"));
     let whole = whole.structured_content.ok_or("no structured content")?;
     assert_eq!(whole["properties"]["aliases"].as_array().map(Vec::len), Some(70));
     let huge = text(&call(&client, "get_note", json!({"note": "huge"})).await?);
-    assert!(huge.contains("more than the largest `budget` shows"), "{huge}");
+    assert!(huge.contains("exceeds the largest `budget`"), "{huge}");
     let linked = text(&call(&client, "get_note", json!({"note": "long"})).await?);
     assert!(
         linked.contains("`limit` = 120") && linked.contains("{\"linked_to\": [\"long\"]}"),
@@ -332,7 +338,7 @@ async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> R
         start = next;
     }
     assert_eq!(read.trim(), body.trim());
-    // A token is about 3.75 characters; names, headings and links come on top, a bounded number of each.
+    // A token is about 3.75 characters; a bounded number of names, headings and links is added.
     for (tool, arguments, most) in [
         ("get_note", json!({"note": "long", "budget": 100}), 375 + 2 * 50 * 700),
         ("search", json!({"query": "word1", "limit": 50, "budget": 100}), 375 + 50 * 400),
@@ -350,7 +356,7 @@ async fn long_notes_are_read_piece_by_piece_and_answers_keep_their_budget() -> R
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
+async fn agents_pass_the_same_access_checks() -> Result<(), Failure> {
     let (daemon, _) = serving(NO_MODEL).await?;
     let host = format!("host: {}", daemon.host());
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
@@ -359,7 +365,7 @@ async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
     for (name, first, headers, expected) in [
         ("an agent", post, vec![host.as_str()], "HTTP/1.1 200"),
         ("another site", post, vec![&host, "origin: https://evil.example"], "HTTP/1.1 403"),
-        ("a name bent to this address", post, vec!["host: evil.example"], "HTTP/1.1 403"),
+        ("a DNS-rebound host name", post, vec!["host: evil.example"], "HTTP/1.1 403"),
         ("a browser's look", "GET /mcp HTTP/1.1", vec![&host], "HTTP/1.1 405"),
     ] {
         let answer =
@@ -371,8 +377,8 @@ async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
     for (name, first, body, status, part) in [
         ("no JSON", post, "{\"jsonrpc\": ", "HTTP/1.1 400", "-32700"),
         ("a batch", post, &batch, "HTTP/1.1 400", "-32700"),
-        ("the page", "POST / HTTP/1.1", &hello, "HTTP/1.1 404", "nothing here"),
-        ("another path", "POST /mcp/x HTTP/1.1", &hello, "HTTP/1.1 404", "nothing here"),
+        ("the page", "POST / HTTP/1.1", &hello, "HTTP/1.1 404", "not found"),
+        ("another path", "POST /mcp/x HTTP/1.1", &hello, "HTTP/1.1 404", "not found"),
     ] {
         let headers = [&[host.as_str()][..], &kinds].concat();
         let answer = ask(&daemon, first, &headers, body.as_bytes()).await?;
@@ -384,11 +390,11 @@ async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
     let secret = "a-token-that-may-read-0123456789";
     std::fs::write(folder.path().join("token"), secret)?;
     let tokens = format!(
-        "[{{name = 'agent', right = 'read', file = '{}'}}]",
+        "[{{name = 'agent', permission = 'read', file = '{}'}}]",
         folder.path().join("token").display()
     );
     let settings = [("embedding.model", "none"), ("access.tokens", tokens.as_str())];
-    let daemon = Running::start(&example(), &settings).await?;
+    let daemon = TestDaemon::start(&example(), &settings).await?;
     let host = format!("host: {}", daemon.host());
     let right = format!("authorization: Bearer {secret}");
     for (credential, expected) in [
@@ -402,7 +408,7 @@ async fn agents_pass_the_same_checks_as_everybody() -> Result<(), Failure> {
     }
     let large = vec![b' '; 9 << 20];
     let answer = ask(&daemon, post, &[&[host.as_str(), &right][..], &kinds].concat(), &large).await;
-    // The connection may be closed before all of it is sent.
+    // The connection may be closed before the whole request is sent.
     assert!(answer.map_or(true, |answer| answer.starts_with("HTTP/1.1 413")));
     daemon.stop().await?;
     Ok(())

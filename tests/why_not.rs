@@ -1,14 +1,14 @@
-//! Notes that are no hit because no note is there: what is said of their files.
+//! Reasons why a file has no indexed note.
 
 use std::path::Path;
 
 use tonic::Code;
 use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
-use weft_proto::noteweft::v1::{Loss, SearchRequest, WhyNotRequest, WhyNotResponse};
-use weft_tests::{Failure, Running, served};
+use weft_proto::noteweft::v1::{MissReason, SearchRequest, WhyNotRequest, WhyNotResponse};
+use weft_tests::{Failure, TestDaemon, served};
 
-/// A file for each reason why one is not indexed.
+/// Writes a file for each reason why it is not indexed.
 fn write_vault(vault: &Path) -> Result<(), Failure> {
     std::fs::create_dir(vault.join("drafts"))?;
     for (path, text) in [
@@ -28,7 +28,7 @@ fn write_vault(vault: &Path) -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_not_indexed_tells_why() -> Result<(), Failure> {
+async fn unindexed_files_have_a_reason() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
     write_vault(vault.path())?;
     let settings = [
@@ -36,33 +36,38 @@ async fn a_file_that_is_not_indexed_tells_why() -> Result<(), Failure> {
         ("scan.max_file_bytes", "300"),
         ("scan.exclude", "[\"old.md\"]"),
     ];
-    let daemon = Running::start(vault.path(), &settings).await?;
+    let daemon = TestDaemon::start(vault.path(), &settings).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
     let mut search = SearchServiceClient::new(channel.clone());
     let mut why = async |note: &str| {
-        let asked = SearchRequest { query: "fern".into(), ..SearchRequest::default() };
-        let request = WhyNotRequest { note: note.into(), search: Some(asked) };
+        let sent_request = SearchRequest { query: "fern".into(), ..SearchRequest::default() };
+        let request = WhyNotRequest { note: note.into(), search: Some(sent_request) };
         search.why_not(request).await.map(tonic::Response::into_inner)
     };
     for (name, note, loss, reason) in [
-        ("a hit", "fern", Loss::None, "it is a hit"),
-        ("a neighbour", "moss", Loss::None, "it is a hit"),
-        ("too large", "large.md", Loss::NotIndexed, "max_file_bytes"),
-        ("a rule of the settings", "old", Loss::NotIndexed, "scan.exclude"),
-        ("a folder that git ignores", "drafts/idea.md", Loss::NotIndexed, "drafts/"),
-        ("its own wish, in any case", "Hidden.md", Loss::NotIndexed, "`indexed: false`"),
-        ("its own wish, though links name it", "hidden", Loss::NotIndexed, "`indexed: false`"),
+        ("a hit", "fern", MissReason::None, "the note is a hit"),
+        ("a neighbor", "moss", MissReason::None, "the note is a hit"),
+        ("too large", "large.md", MissReason::NotIndexed, "max_file_bytes"),
+        ("a rule of the settings", "old", MissReason::NotIndexed, "scan.exclude"),
+        ("a folder that git ignores", "drafts/idea.md", MissReason::NotIndexed, "drafts/"),
+        ("its own property, in any case", "Hidden.md", MissReason::NotIndexed, "`indexed: false`"),
+        (
+            "its own property, although links name it",
+            "hidden",
+            MissReason::NotIndexed,
+            "`indexed: false`",
+        ),
         #[cfg(unix)]
-        ("what cannot be read", "broken.md", Loss::NotIndexed, "leads nowhere"),
-        ("no file", "nowhere", Loss::NotIndexed, "no file answers"),
+        ("an unreadable file", "broken.md", MissReason::NotIndexed, "cannot be reached"),
+        ("no file", "nowhere", MissReason::NotIndexed, "no file has that name"),
     ] {
-        let WhyNotResponse { loss: found, reason: said, hit, .. } = why(note).await?;
-        assert_eq!(found, i32::from(loss), "{name}: {said}");
-        assert!(said.contains(reason), "{name}: {said}");
-        assert_eq!(hit.is_some(), loss == Loss::None, "{name}");
+        let WhyNotResponse { miss_reason: found, reason: message, hit, .. } = why(note).await?;
+        assert_eq!(found, i32::from(loss), "{name}: {message}");
+        assert!(message.contains(reason), "{name}: {message}");
+        assert_eq!(hit.is_some(), loss == MissReason::None, "{name}");
     }
-    let unknown = why("firn").await.expect_err("nothing is named so");
+    let unknown = why("firn").await.expect_err("no note has this name");
     assert_eq!(unknown.code(), Code::NotFound, "{unknown}");
     let mut client = SearchServiceClient::new(channel);
     for (search, field) in [
@@ -82,7 +87,7 @@ async fn a_file_that_is_not_indexed_tells_why() -> Result<(), Failure> {
         ),
     ] {
         let request = WhyNotRequest { note: "moss".into(), search: Some(search) };
-        let refused = client.why_not(request).await.expect_err("it cannot be asked");
+        let refused = client.why_not(request).await.expect_err("the request is invalid");
         let bad = refused.get_details_bad_request().ok_or("no details")?;
         assert_eq!(bad.field_violations[0].field, field, "{refused}");
     }

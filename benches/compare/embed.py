@@ -1,9 +1,10 @@
-"""Texts per CPU-second of the embedders beside those of Python's onnxruntime, on the same texts in one run.
+"""Compares the embedders with Python's onnxruntime in texts per CPU-second, on the same texts in one run.
 
 usage: pip install -r benches/compare/requirements.txt && python benches/compare/embed.py
 
-The bench `embed` leaves its texts in target/tmp and finds onnxruntime's library there; onnxruntime gets the same texts, one thread: with the bundled file, and with the same network in 32-bit floats.
-The two take turns, because a machine's speed changes within minutes: a ratio is the median of those of each turn.
+The bench `embed` writes its texts to target/tmp and loads onnxruntime's library from there.
+onnxruntime embeds the same texts on one thread, with the bundled file and with the same network in 32-bit floats.
+The two take turns, because the speed of a machine changes within minutes; each ratio is the median over all turns.
 """
 
 import json
@@ -25,12 +26,12 @@ LEFT = ROOT / "target/tmp"
 TURNS = 9
 ROUNDS = 9
 BATCHES = [1, 8]
-# What the network in floats must agree with the published one, which made the references.
+# Minimum cosine between the network in floats and the references of the published one.
 LEAST_COSINE = 0.98
 
 
 def put_library():
-    """Lays onnxruntime's library where the bench looks for it."""
+    """Links onnxruntime's library to where the bench loads it."""
     library = next(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*"))
     link = LEFT / "libonnxruntime.so"
     LEFT.mkdir(parents=True, exist_ok=True)
@@ -39,16 +40,16 @@ def put_library():
 
 
 def ours():
-    """Texts per CPU-second by runner and tokens, in batches of its own choice."""
-    # Names the stage and no operation of it: what criterion measures is not asked for.
+    """Returns texts per CPU-second by runner and tokens; the bench chooses the batch size."""
+    # Names the stage and none of its operations, so criterion measures nothing.
     command = ["cargo", "bench", "--package", "weft-benches", "--", "embed/rates"]
-    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     line = re.compile(r"embed/(\w+)/(\d+): ([\d.]+) texts")
-    return {(runner, int(tokens)): {None: float(rate)} for runner, tokens, rate in line.findall(told)}
+    return {(runner, int(tokens)): {None: float(rate)} for runner, tokens, rate in line.findall(output)}
 
 
 class Session:
-    """onnxruntime on one thread."""
+    """An onnxruntime session on one thread."""
 
     def __init__(self, model):
         options = onnxruntime.SessionOptions()
@@ -69,7 +70,7 @@ class Session:
         return means / numpy.linalg.norm(means, axis=1, keepdims=True)
 
     def rate(self, texts, size):
-        """Texts per CPU-second in batches of `size`."""
+        """Returns texts per CPU-second in batches of `size`."""
         rates = []
         for _ in range(ROUNDS + 1):
             before = time.process_time()
@@ -87,7 +88,7 @@ def check(session):
 
 
 def turn(sessions):
-    """Each program once: texts per CPU-second by runner and tokens, then by batch."""
+    """Runs each program once; returns texts per CPU-second by runner and tokens, then by batch."""
     rates = ours()
     for n in sorted({tokens for _, tokens in rates}):
         texts = json.loads((LEFT / f"texts-{n}.json").read_text(encoding="utf-8"))
@@ -97,7 +98,7 @@ def turn(sessions):
 
 
 def fastest(turns):
-    """The rates of every turn by runner and tokens, with the batches that are fastest over all turns."""
+    """Returns the rates of every turn by runner and tokens, for the batch size that is fastest over all turns."""
     by_batch = {
         key: [[rates[key][size] for rates in turns] for size in sizes]
         for key, sizes in turns[0].items()
@@ -127,9 +128,9 @@ def main():
     for runner in runners:
         cells = []
         for n in tokens:
-            told = rates[runner, n]
-            same, floats = (ratio(told, rates[name, n]) for name in sessions)
-            cells.append(f"{statistics.median(told):.1f} | {floats:.2f} × | {same:.2f} ×")
+            own = rates[runner, n]
+            same, floats = (ratio(own, rates[name, n]) for name in sessions)
+            cells.append(f"{statistics.median(own):.1f} | {floats:.2f} × | {same:.2f} ×")
         print(f"| {runner} | " + " | ".join(cells) + " |")
 
 

@@ -1,6 +1,6 @@
-"""The bundled model's file with its rounding taken out: the same network in 32-bit floats, as it is published.
+"""Converts the bundled model back to the published network in 32-bit floats.
 
-What is left of rounding is in the weights' values, which no runner's speed depends on.
+Only the values of the weights remain rounded, which does not affect the speed of a runner.
 """
 
 import numpy
@@ -9,7 +9,7 @@ from onnx import numpy_helper
 
 
 def unrounded(path):
-    """The model at `path`, all of whose products are of floats."""
+    """Returns the model at `path` with all products in floats."""
     model = onnx.load(path)
     graph = model.graph
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -24,7 +24,7 @@ def unrounded(path):
         return name
 
     def follow(name, *kinds):
-        """The node at the end of a chain of these kinds that begins where `name` is used."""
+        """Returns the last node of a chain of these kinds that starts where `name` is used."""
         for kind in kinds:
             node = next(node for node in used_by[name] if node.op_type == kind)
             name = node.output[0]
@@ -34,7 +34,7 @@ def unrounded(path):
         prefix = product.input[1].removesuffix(".q")
         weights = values[f"{prefix}.q"].astype("f4") * values[f"{prefix}.s"]
         bias = values[f"{prefix}.b"].copy()
-        # What is rounded is the input times a factor of its row, and before that maybe scaled by channel or shifted.
+        # The rounded value is the input times a factor of its row, possibly scaled by channel or shifted before.
         scaled = made_by[made_by[product.input[0]].input[0]]
         source = scaled.input[0]
         before = made_by[source]

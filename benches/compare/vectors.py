@@ -1,9 +1,9 @@
-"""Queries per CPU-second and recall of the vector index beside those of hnswlib, on the same vectors in one run.
+"""Compares the vector index with hnswlib in queries per CPU-second and recall, on the same vectors in one run.
 
 usage: pip install -r benches/compare/requirements.txt && python benches/compare/vectors.py
 
-Runs the bench `vector`, which leaves its vectors in target/tmp, then gives them to hnswlib, one thread, queries in batches so that Python costs nothing, and then runs the bench once more.
-Of the two runs each rate is the lower one, so that a machine that slows down meanwhile flatters nobody but hnswlib.
+Runs the bench `vector`, which writes its vectors to target/tmp, then hnswlib on the same vectors (one thread, queries in batches, so that Python adds no cost), then the bench again.
+Each rate of the bench is the lower of the two runs, so that a machine that slows down in between can only favor hnswlib.
 """
 
 import re
@@ -20,26 +20,26 @@ ROOT = Path(__file__).resolve().parents[2]
 DIMENSION = 384
 K = 10
 EFS = [16, 32, 64, 128, 256, 512]
-# Between them, for the best of hnswlib alone: so its rate is not that of an ef far above what the recall asks for.
+# Intermediate values for hnswlib only, so that its rate is not that of an ef far above the required one.
 FINER = [80, 96, 112, 144, 160, 176, 192]
-# Links per row: hnswlib keeps twice as many in the lowest layer.
+# Links per row; hnswlib keeps twice as many in the lowest layer.
 MS = [16, 24, 32]
 EF_CONSTRUCTION = 200
 ROUNDS = 9
-# Below this the rates are not compared.
+# Rates below this recall are not compared.
 LEAST_RECALL = 0.99
 
 
 def ours():
-    """(ef, recall, rate) of each walk that the bench tells of."""
+    """Returns (ef, recall, rate) of each walk that the bench reports."""
     command = ["cargo", "bench", "--package", "weft-benches", "--", "vector/walk"]
-    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     line = re.compile(r"vector/walk_ef(\d+)/\d+: recall@\d+ ([\d.]+), (\d+) queries")
-    return [(int(ef), float(recall), float(rate)) for ef, recall, rate in line.findall(told)]
+    return [(int(ef), float(recall), float(rate)) for ef, recall, rate in line.findall(output)]
 
 
 def theirs(m, rows, queries, truth):
-    """The same of hnswlib with `m` links per row."""
+    """Yields (ef, recall, rate) of hnswlib with `m` links per row."""
     index = hnswlib.Index(space="ip", dim=DIMENSION)
     index.init_index(max_elements=len(rows), M=m, ef_construction=EF_CONSTRUCTION)
     index.add_items(rows)

@@ -1,4 +1,4 @@
-"""Searches, and packs what was found into a context: python ask.py "why do cells age" """
+"""Searches for a question and builds a context for it: python ask.py "why do cells age" """
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Follows a question: prints its answer, and again whenever a saved note changes it: python watch.py "why do cells age" [--answers N] """
+"""Follows a query: prints the result, and again whenever a saved note changes it: python watch.py "why do cells age" [--answers N] """
 
 import argparse
 
@@ -7,7 +7,7 @@ from weft import Weft, explain, search
 
 arguments = argparse.ArgumentParser(description=__doc__)
 arguments.add_argument("question")
-arguments.add_argument("--answers", type=int, help="end after so many")
+arguments.add_argument("--answers", type=int, help="stop after this number of results")
 
 
 def main(question, answers):
@@ -17,9 +17,9 @@ def main(question, answers):
         for n, update in enumerate(stream, start=1):
             print(f"generation {update.answer.generation}:")
             for hit in update.answer.hits:
-                mark = "+" if n > 1 and hit.uri in update.entered else " "
+                mark = "+" if n > 1 and hit.uri in update.added else " "
                 print(f"  {mark} {hit.title}")
-            for uri in update.left:
+            for uri in update.removed:
                 print(f"  - {uri}")
             if n == answers:
                 stream.cancel()

@@ -1,10 +1,10 @@
-"""The daemon's services as Python clients, made of `proto/` on import: nothing is generated beforehand.
+"""Python clients for the daemon's services, generated from `proto/` on import.
 
     from weft import Weft, search
     with Weft() as weft:
         answer = weft.search.Search(search.SearchRequest(query="leap second"), timeout=5)
 
-`WEFT_ADDR` names the daemon (`127.0.0.1:9338`, `unix:PATH`, `https://HOST:PORT`), `WEFT_TOKEN` a token for one that asks for it.
+`WEFT_ADDR` is the daemon's address (`127.0.0.1:9338`, `unix:PATH`, `https://HOST:PORT`), and `WEFT_TOKEN` the token if the daemon requires one.
 """
 
 import os
@@ -15,7 +15,7 @@ import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-# Where your program lies elsewhere, copy `proto/` along and name its folder here.
+# If you move this file, copy `proto/` as well and set WEFT_PROTO to its path.
 sys.path.insert(0, os.environ.get("WEFT_PROTO", str(Path(__file__).resolve().parents[2] / "proto")))
 
 admin, admin_services = grpc.protos_and_services("noteweft/v1/admin.proto")
@@ -27,7 +27,7 @@ common = grpc.protos("noteweft/v1/common.proto")
 
 
 class Weft:
-    """A connection to a daemon, with a client for each service."""
+    """Connection to a daemon, with a client for each service."""
 
     def __init__(self, address=None, token=None):
         address = address or os.environ.get("WEFT_ADDR", "127.0.0.1:9338")
@@ -36,7 +36,7 @@ class Weft:
             credentials = grpc.ssl_channel_credentials()
             channel = grpc.secure_channel(address.removeprefix("https://"), credentials)
         else:
-            # Over a socket gRPC would name the path as the host, which HTTP/2 does not allow.
+            # For a Unix socket, gRPC would send the path as the host, which HTTP/2 does not allow.
             options = [("grpc.default_authority", "localhost")] if address.startswith("unix:") else []
             channel = grpc.insecure_channel(address.removeprefix("http://"), options)
         self.channel = channel
@@ -56,7 +56,7 @@ class Weft:
 
 
 class _Token(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
-    """Shows a token with every call."""
+    """Sends the token with every RPC."""
 
     def __init__(self, token):
         self.header = ("authorization", f"Bearer {token}")
@@ -70,12 +70,12 @@ class _Token(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
 
 
 def explain(error):
-    """What a failed call says, with the near matches where a name was not found."""
+    """Describes a failed RPC, with similar names if a note was not found."""
     status = rpc_status.from_call(error)
     for detail in status.details if status else ():
         info = error_details_pb2.ErrorInfo()
         if detail.Unpack(info):
             near = [info.metadata[key] for key in sorted(info.metadata) if key.startswith("near_")]
             if near:
-                return f"{error.details()}; near it: {', '.join(near)}"
+                return f"{error.details()}; similar names: {', '.join(near)}"
     return f"{error.code().name}: {error.details()}"

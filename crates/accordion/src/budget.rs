@@ -7,17 +7,17 @@ use weft_model::{Chars, Estimator, Tokens};
 use crate::PackError;
 use crate::limits::expect;
 
-/// What a context may cost, in the unit the caller thinks in.
+/// Budget of a context, in the unit chosen by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Budget {
+pub enum ContextBudget {
     /// Unicode scalar values.
     Characters(Chars),
-    /// Tokens as the [`Meter`] counts them.
+    /// Tokens as counted by the [`Meter`].
     Tokens(Tokens),
 }
 
-impl Budget {
-    /// The amount, in its own unit.
+impl ContextBudget {
+    /// Returns the amount, in its own unit.
     #[must_use]
     pub const fn amount(self) -> u64 {
         match self {
@@ -26,32 +26,32 @@ impl Budget {
         }
     }
 
-    /// The unit.
+    /// Returns the unit.
     #[must_use]
-    pub const fn unit(self) -> Unit {
+    pub const fn unit(self) -> BudgetUnit {
         match self {
-            Self::Characters(_) => Unit::Characters,
-            Self::Tokens(_) => Unit::Tokens,
+            Self::Characters(_) => BudgetUnit::Characters,
+            Self::Tokens(_) => BudgetUnit::Tokens,
         }
     }
 }
 
-/// What a number of a ledger counts.
+/// Unit of the numbers of a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum BudgetUnit {
     /// Unicode scalar values.
     Characters,
     /// Tokens.
     Tokens,
 }
 
-/// How tokens are counted.
+/// Method of counting tokens.
 #[derive(Clone, Copy)]
 pub enum Meter<'e> {
     /// By length: the arithmetic runs in characters, and a budget of tokens is converted once.
     Characters(Characters),
-    /// By an estimator: a budget of tokens is spent in its tokens.
+    /// With an estimator: the arithmetic runs in its tokens.
     Estimator(&'e dyn Estimator),
 }
 
@@ -61,15 +61,15 @@ impl Default for Meter<'_> {
     }
 }
 
-/// The unit of the arithmetic, and the ways into and out of it.
+/// Converts between the unit of the budget and the unit of the arithmetic.
 #[derive(Clone, Copy)]
 pub(crate) struct Account<'e> {
-    budget: Budget,
+    budget: ContextBudget,
     meter: Meter<'e>,
 }
 
 impl<'e> Account<'e> {
-    pub(crate) fn new(budget: Budget, meter: Meter<'e>) -> Result<Self, PackError> {
+    pub(crate) fn new(budget: ContextBudget, meter: Meter<'e>) -> Result<Self, PackError> {
         if let Meter::Characters(Characters { per_token }) = meter {
             let usable = per_token.is_finite() && per_token > 0.0;
             expect("per_token", per_token, "a positive number of characters", usable)?;
@@ -77,36 +77,39 @@ impl<'e> Account<'e> {
         Ok(Self { budget, meter })
     }
 
-    /// The budget as it was given.
-    pub(crate) const fn budget(self) -> Budget {
+    /// Returns the budget as given.
+    pub(crate) const fn budget(self) -> ContextBudget {
         self.budget
     }
 
-    /// The budget in the unit of the arithmetic.
+    /// Returns the budget in the unit of the arithmetic.
     pub(crate) fn available(self) -> u64 {
         match (self.budget, self.meter) {
-            (Budget::Tokens(tokens), Meter::Characters(by_length)) => by_length.chars(tokens).0,
-            (Budget::Tokens(tokens), Meter::Estimator(_)) => tokens.get(),
-            (Budget::Characters(chars), _) => chars.0,
+            (ContextBudget::Tokens(tokens), Meter::Characters(by_length)) => {
+                by_length.chars(tokens).0
+            }
+            (ContextBudget::Tokens(tokens), Meter::Estimator(_)) => tokens.get(),
+            (ContextBudget::Characters(chars), _) => chars.0,
         }
     }
 
-    /// The estimator in whose tokens the arithmetic runs; nothing where it runs in characters.
+    /// Returns the estimator whose tokens are the unit of the arithmetic; `None` if it runs in characters.
     ///
-    /// Characters of two texts add up to those of both together. Nothing of the kind holds for tokens.
+    /// The lengths of two texts add up to the length of both together. Token counts do not.
     pub(crate) fn estimator(self) -> Option<&'e dyn Estimator> {
         match (self.budget, self.meter) {
-            (Budget::Tokens(_), Meter::Estimator(estimator)) => Some(estimator),
-            (Budget::Tokens(_), Meter::Characters(_)) | (Budget::Characters(_), _) => None,
+            (ContextBudget::Tokens(_), Meter::Estimator(estimator)) => Some(estimator),
+            (ContextBudget::Tokens(_), Meter::Characters(_))
+            | (ContextBudget::Characters(_), _) => None,
         }
     }
 
-    /// The unit of the arithmetic.
-    pub(crate) fn unit(self) -> Unit {
-        self.estimator().map_or(Unit::Characters, |_| Unit::Tokens)
+    /// Returns the unit of the arithmetic.
+    pub(crate) fn unit(self) -> BudgetUnit {
+        self.estimator().map_or(BudgetUnit::Characters, |_| BudgetUnit::Tokens)
     }
 
-    /// What `text` costs in the unit of the arithmetic; an empty text is free.
+    /// Returns the cost of `text` in the unit of the arithmetic; an empty text is free.
     pub(crate) fn measure(self, text: &str) -> u64 {
         if text.is_empty() {
             return 0;
@@ -114,7 +117,7 @@ impl<'e> Account<'e> {
         self.estimator().map_or_else(|| Chars::of(text).0, |by| by.estimate(text).get())
     }
 
-    /// About how many characters `amount` of the arithmetic pays for: where to start looking for a cut.
+    /// Returns about how many characters `amount` pays for, as the start of a search for a cut.
     pub(crate) fn likely_chars(self, amount: u64) -> u64 {
         match self.estimator() {
             Some(_) => Characters::default().chars(Tokens::new(amount)).0,
@@ -122,7 +125,7 @@ impl<'e> Account<'e> {
         }
     }
 
-    /// What `text` costs in tokens; an empty text is free.
+    /// Returns the cost of `text` in tokens; an empty text is free.
     pub(crate) fn tokens(self, text: &str) -> Tokens {
         match self.meter {
             _ if text.is_empty() => Tokens::ZERO,
@@ -131,9 +134,9 @@ impl<'e> Account<'e> {
         }
     }
 
-    /// What `wrapper` around an unread text of `length` would cost in tokens.
+    /// Returns the cost in tokens of `wrapper` around an unread text of `length`.
     ///
-    /// An estimator cannot be asked about a text nobody has read, so its length decides.
+    /// An estimator needs the text, so the length is used instead.
     pub(crate) fn tokens_unread(self, wrapper: &str, length: Chars) -> Tokens {
         match self.meter {
             Meter::Characters(by_length) => match Chars::of(wrapper).0 + length.0 {
@@ -148,15 +151,17 @@ impl<'e> Account<'e> {
         }
     }
 
-    /// A spent amount of the arithmetic in the unit asked for, rounded up.
+    /// Converts a spent amount to the unit of the budget, rounded up.
     pub(crate) fn spent(self, used: u64) -> u64 {
         match (self.budget, self.meter) {
-            (Budget::Tokens(_), Meter::Characters(_)) if used == 0 => 0,
-            // Rounding up a part of ⌊budget × per token⌋ stays within the budget, up to the last bit of a float.
-            (Budget::Tokens(budget), Meter::Characters(by_length)) => {
+            (ContextBudget::Tokens(_), Meter::Characters(_)) if used == 0 => 0,
+            // Rounding up a part of ⌊budget × per token⌋ stays within the budget, except for floating-point error.
+            (ContextBudget::Tokens(budget), Meter::Characters(by_length)) => {
                 by_length.tokens(Chars(used)).min(budget).get()
             }
-            (Budget::Tokens(_), Meter::Estimator(_)) | (Budget::Characters(_), _) => used,
+            (ContextBudget::Tokens(_), Meter::Estimator(_)) | (ContextBudget::Characters(_), _) => {
+                used
+            }
         }
     }
 }

@@ -1,70 +1,70 @@
-//! The answer: what went in, what stayed out and why, and what it cost.
+//! Results: the included notes, the omitted notes with reasons, and the costs.
 
 use serde::Serialize;
 use weft_model::{Chars, Span, Tokens, Uri};
 
-use crate::{Mode, Unit};
+use crate::{BudgetUnit, Mode};
 
-/// One note of a context.
+/// An included note.
 ///
-/// `allowance`, `cost` and the carries are in the unit of the arithmetic: characters, or the estimator's tokens where a budget of tokens is spent with one.
+/// `allowance`, `cost` and the carries are in the unit of the arithmetic: characters, or the estimator's tokens if a budget of tokens is spent with an estimator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
-    /// The note.
+    /// Uri of the note.
     pub uri: Uri,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
-    /// The score it was ranked by.
+    /// Score of the note.
     pub score: f64,
-    /// How much of it was taken.
+    /// How much of the note is included.
     pub mode: Mode,
-    /// What was taken: the body or its head, the blocks one after the other, or heading lines.
+    /// The included text: the body or its beginning, the blocks one after the other, or heading lines.
     pub text: String,
-    /// The length of `text`.
+    /// Length of `text`.
     pub chars: Chars,
-    /// What text and wrapper cost, rounded up.
+    /// Cost of text and wrapper in tokens, rounded up.
     pub tokens: Tokens,
-    /// What the text might cost: `min(soft + carry, budget − used) − wrapper`.
+    /// Maximum cost of the text: `min(soft + carry, budget − used) − wrapper`.
     pub allowance: u64,
-    /// What text and wrapper cost; stays inside, since answers state it as `tokens`.
+    /// Cost of text and wrapper. Not serialized, because answers report `tokens`.
     #[serde(skip)]
     pub cost: u64,
-    /// What earlier notes left to this one.
+    /// Unused budget of earlier notes that this note could use.
     pub carry_in: u64,
-    /// What this one leaves: `max(0, soft + carry_in − cost)`.
+    /// Unused budget passed on to the next note: `max(0, soft + carry_in − cost)`.
     pub carry_out: u64,
-    /// Whether the allowance left out part of what the mode would give.
+    /// True if the allowance cut the text of the mode.
     pub truncated: bool,
-    /// Where the text stands in the body, in text order; nothing for a title that stands for headings.
+    /// Ranges of the text in the body, in text order; empty for a title in place of headings.
     pub blocks: Vec<Span>,
-    /// The headings above the first match in a snippet's first block, without one above its start; outermost first.
+    /// Headings above the first match in a snippet's first block, or above the start of the block without a match; outermost first.
     pub heading_path: Vec<String>,
-    /// The relation by which the note came.
+    /// Relation through which the note was found.
     pub relation: Option<String>,
-    /// The note or path through which it came.
+    /// Note or path through which the note was found.
     pub via: Option<String>,
 }
 
-/// Why a candidate was left out. The first that applies, in this order, is given.
+/// Reason why a candidate was omitted. The first one that applies, in this order, is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// No note answers to the name.
+pub enum OmissionReason {
+    /// No note has the name.
     Missing,
     /// The score is below every band.
     BelowThreshold,
-    /// Not even its beginning fitted.
+    /// Not even the beginning of its text fits.
     Budget,
-    /// Enough notes are given by their headings already.
+    /// Enough notes are included by their headings already.
     StructuralCap,
-    /// The filter excludes it.
+    /// The filter excludes the note.
     Filter,
-    /// The same note, or one with the same text, is in the context already.
+    /// The context already contains the note, or one with the same text.
     Duplicate,
 }
 
-impl Reason {
-    /// The name that answers use, such as `below_threshold`.
+impl OmissionReason {
+    /// Returns the name used in answers, such as `below_threshold`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,55 +78,55 @@ impl Reason {
     }
 }
 
-/// One candidate that stayed out.
+/// An omitted candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeftOut {
-    /// The note.
+pub struct OmittedNote {
+    /// Uri of the note.
     pub uri: Uri,
-    /// The score it was ranked by.
+    /// Score of the note.
     pub score: f64,
-    /// What it would have cost, uncut, in the mode its score earns, below every band by its headings; 0 for a missing note.
+    /// Cost of the uncut note in the mode of its score, or of its headings if it is below every band; 0 for a missing note.
     ///
-    /// From its length, for the text of a note left out is not read: of a snippet it is what one block would have cost, the least.
+    /// Estimated from the length, because the text of an omitted note is not read. For a snippet, the cost of one block, which is the minimum.
     pub tokens: Tokens,
-    /// Why it stayed out.
-    pub reason: Reason,
+    /// Reason of the omission.
+    pub reason: OmissionReason,
 }
 
-/// What became of one candidate.
+/// The decision about one candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// It is in the context.
+    /// The note is in the context.
     Taken(Box<Item>),
-    /// It is not.
-    LeftOut(LeftOut),
+    /// The note is omitted.
+    Omitted(OmittedNote),
 }
 
-/// What can be said when every candidate was decided.
+/// Rendered text and totals, known when every candidate is decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// The context as one string; nothing where none was asked for, empty where no note was taken.
+    /// The context as one text; `None` unless requested, empty without notes.
     pub rendered: Option<String>,
-    /// The budget given.
+    /// The given budget.
     pub budget: u64,
-    /// What was spent of it, wrapper included.
+    /// The used part, wrapper text included.
     pub used: u64,
-    /// What was not: `used + remaining = budget`.
+    /// The unused part: `used + remaining = budget`.
     pub remaining: u64,
-    /// What the three numbers count.
-    pub unit: Unit,
-    /// What allowances, costs and carries of items count.
-    pub ledger_unit: Unit,
+    /// Unit of the three numbers.
+    pub unit: BudgetUnit,
+    /// Unit of the allowances, costs and carries of items.
+    pub ledger_unit: BudgetUnit,
 }
 
-/// A packed context that accounts for itself.
+/// A packed context with all decisions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ledger {
-    /// The notes taken, in the order they were decided: focus note, then best first.
+    /// Included notes in the order of decision: focus note, then best first.
     pub items: Vec<Item>,
-    /// The candidates left out, in the same order.
-    pub left_out: Vec<LeftOut>,
-    /// Rendering and totals.
+    /// Omitted candidates in the same order.
+    pub omitted: Vec<OmittedNote>,
+    /// Rendered text and totals.
     #[serde(flatten)]
     pub summary: Summary,
 }

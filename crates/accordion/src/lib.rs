@@ -1,14 +1,14 @@
 //! The accordion: packs ranked notes into a context that never exceeds its budget.
 //!
-//! Each note gets a mode by its share of the top score: its body, blocks around the query's matches, or its headings.
-//! Each may take a tenth of the budget and whatever the notes before it left over.
-//! Wrapper text is paid for like any other, and the answer is a ledger: every candidate is in it exactly once, with its cost, or with the reason why it stayed out.
+//! The share of the top score decides how much of a note is included: its body, blocks around the query's matches, or its headings.
+//! Each note may use a tenth of the budget, plus what earlier notes left unused.
+//! Wrapper text counts against the budget. The result is a ledger that contains every candidate exactly once, with its cost or with the reason why it was omitted.
 //!
-//! Pure: no IO, no clock, equal requests give equal ledgers.
-//! Offsets and lengths are Unicode scalar values of the body; cuts never split a grapheme cluster.
+//! Pure: no IO, no clock; equal requests give equal ledgers.
+//! Offsets and lengths are Unicode scalar values of the body. Cuts never split a grapheme cluster.
 //!
 //! ```
-//! use weft_accordion::{Budget, Candidate, Limits, Meter, Order, Rendering, Request, State, pack};
+//! use weft_accordion::{ContextBudget, Candidate, ContextLimits, Meter, Order, Rendering, PackRequest, CandidateState, pack};
 //! use weft_model::{Chars, Note, NotePath, Stop, Uri};
 //!
 //! let note = Note {
@@ -32,15 +32,15 @@
 //!     score: 0.8,
 //!     relation: None,
 //!     via: None,
-//!     state: State::Found(&note),
+//!     state: CandidateState::Found(&note),
 //! };
-//! let ledger = pack(Request {
+//! let ledger = pack(PackRequest {
 //!     focus: None,
 //!     candidates: vec![fern],
 //!     query: Some("shade"),
-//!     budget: Budget::Characters(Chars(1000)),
+//!     budget: ContextBudget::Characters(Chars(1000)),
 //!     meter: Meter::default(),
-//!     limits: &Limits::default(),
+//!     limits: &ContextLimits::default(),
 //!     rendering: Rendering::Markdown,
 //!     order: Order::BestFirst,
 //!     stop: &Stop::default(),
@@ -53,52 +53,52 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-mod content;
-mod cut;
+mod budget_plan;
+mod default_scores;
+mod grapheme_cut;
 mod ledger;
 mod limits;
-mod matches;
+mod note_content;
 mod outline;
 mod pack;
-mod plan;
+mod pack_request;
+mod query_matches;
 mod render;
-mod request;
-mod scores;
 mod snippet;
 
 use weft_model::{Stopped, Uri};
 
-pub use budget::{Budget, Meter, Unit};
-pub use ledger::{Decision, Item, Ledger, LeftOut, Reason, Summary};
-pub use limits::{Bands, Limits, Mode, STOP_WORDS};
+pub use budget::{BudgetUnit, ContextBudget, Meter};
+pub use budget_plan::Plan;
+pub use default_scores::DefaultScores;
+pub use ledger::{Decision, Item, Ledger, OmissionReason, OmittedNote, Summary};
+pub use limits::{Bands, ContextLimits, Mode, STOP_WORDS};
 pub use pack::{Packing, pack};
-pub use plan::Plan;
+pub use pack_request::{Candidate, CandidateState, Document, PackRequest};
 pub use render::{Order, Rendering};
-pub use request::{Candidate, Document, Request, State};
-pub use scores::StandIns;
 
-/// Why nothing was packed: the request itself is wrong, or nobody waits for the answer.
+/// Reason why packing failed: an invalid request, or a cancelled one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PackError {
-    /// A candidate cannot be ranked.
-    #[error("the score of `{uri}` is {score}, which is no finite number")]
+    /// The score of a candidate is not finite.
+    #[error("the score of `{uri}` is {score}, which is not finite")]
     Score {
-        /// The candidate.
+        /// Uri of the candidate.
         uri: Uri,
-        /// Its score.
+        /// The score.
         score: f64,
     },
     /// A setting is outside its range.
     #[error("the setting `{setting}` is {value}, expected {expected}")]
     Setting {
-        /// Its name.
+        /// Name of the setting.
         setting: &'static str,
-        /// Its value.
+        /// Value of the setting.
         value: f64,
-        /// Its range.
+        /// Valid range.
         expected: &'static str,
     },
-    /// The work was to end before all was decided.
+    /// The request was cancelled or its deadline passed.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }

@@ -1,14 +1,14 @@
-//! The settings of the accordion: which share of the top earns which mode, and how much room each note gets.
+//! Limits of a context: which share of the top score selects which mode, and how much of the budget each note may use.
 
 use serde::{Deserialize, Serialize};
 
 use crate::PackError;
 
-/// How much of a note goes into the context.
+/// How much of a note is included in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// The body.
+    /// The whole body, or its beginning.
     Full,
     /// Blocks around the query's matches.
     Snippet,
@@ -17,7 +17,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name that answers use: `full`, `snippet` or `structural`.
+    /// Returns the name used in answers: `full`, `snippet` or `structural`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,18 +28,18 @@ impl Mode {
     }
 }
 
-/// The least share of the top score that earns each mode.
+/// Minimum share of the top score for each mode.
 ///
-/// Shares lie in `0.0..=1.0` and do not rise from `full` to `structural`.
+/// Shares lie in `0.0..=1.0` and do not increase from `full` to `structural`.
 /// Source: Shadow graph guide, "Allocation logic".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bands {
-    /// For [`Mode::Full`].
+    /// Share for [`Mode::Full`].
     pub full: f64,
-    /// For [`Mode::Snippet`].
+    /// Share for [`Mode::Snippet`].
     pub snippet: f64,
-    /// For [`Mode::Structural`].
+    /// Share for [`Mode::Structural`].
     pub structural: f64,
 }
 
@@ -50,9 +50,9 @@ impl Default for Bands {
 }
 
 impl Bands {
-    /// The mode that `score` earns beside the highest score `top`; bounds are inclusive.
+    /// Returns the mode for `score` relative to the highest score `top`; bounds are inclusive.
     ///
-    /// Nothing below every band, and nothing at all where `top ≤ 0`.
+    /// Returns `None` below every band, and always if `top ≤ 0`.
     #[must_use]
     pub fn mode(&self, score: f64, top: f64) -> Option<Mode> {
         if top <= 0.0 {
@@ -69,7 +69,7 @@ impl Bands {
     }
 }
 
-/// Words that say nothing about where in a note the answer stands.
+/// Words of a query that do not help to locate an answer within a note.
 ///
 /// Source: search design, "Snippets".
 pub const STOP_WORDS: &[&str] = &[
@@ -77,37 +77,37 @@ pub const STOP_WORDS: &[&str] = &[
     "with",
 ];
 
-/// Every constant of the accordion.
+/// Limits of a context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// Which share of the top score earns which mode.
+pub struct ContextLimits {
+    /// Minimum share of the top score for each mode.
     pub bands: Bands,
-    /// The share of the budget each note may take before it uses what others left, `0.0..=1.0`.
+    /// Share of the budget that each note may use, before it uses what others left, `0.0..=1.0`.
     ///
     /// Source: Shadow graph guide, "Sliding budget".
-    pub soft_ratio: f64,
-    /// The length of a snippet's block, in characters; at least 1.
+    pub per_note_share: f64,
+    /// Length of a snippet block in characters, at least 1.
     ///
     /// Source: Shadow graph guide, "Allocation logic".
     pub block_chars: u32,
-    /// How many notes may be given by their headings alone.
+    /// Maximum number of notes included by their headings only.
     ///
     /// Source: Shadow graph guide, "Precision controls".
     pub structural_cap: usize,
-    /// The deepest heading of an outline, 1 to 6.
+    /// Deepest heading level of an outline, 1 to 6.
     ///
     /// Source: search design, "Structural".
     pub outline_depth: u8,
-    /// Words of a query that are no terms, compared with case folded.
+    /// Words of a query that are ignored, compared ignoring case.
     pub stop_words: Vec<String>,
 }
 
-impl Default for Limits {
+impl Default for ContextLimits {
     fn default() -> Self {
         Self {
             bands: Bands::default(),
-            soft_ratio: 0.10,
+            per_note_share: 0.10,
             block_chars: 500,
             structural_cap: 10,
             outline_depth: 3,
@@ -116,12 +116,12 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// Each setting outside its range, as a [`PackError::Setting`] with its name, value and range.
+impl ContextLimits {
+    /// Returns each setting that is out of range, as a [`PackError::Setting`].
     pub fn problems(&self) -> impl Iterator<Item = PackError> {
         let Self {
             bands,
-            soft_ratio,
+            per_note_share,
             block_chars,
             structural_cap: _,
             outline_depth,
@@ -131,7 +131,7 @@ impl Limits {
             expect(setting, value, "a share between 0 and 1", (0.0..=1.0).contains(&value))
         };
         let is_ordered = bands.structural <= bands.snippet && bands.snippet <= bands.full;
-        let between = "between those of structural and full";
+        let between = "between the structural and the full band";
         let (block, depth) = (f64::from(*block_chars), *outline_depth);
         let is_level = (1..=6).contains(&depth);
         [
@@ -139,7 +139,7 @@ impl Limits {
             share("limits.bands.snippet", bands.snippet),
             share("limits.bands.full", bands.full),
             expect("limits.bands.snippet", bands.snippet, between, is_ordered),
-            share("limits.soft_ratio", *soft_ratio),
+            share("limits.per_note_share", *per_note_share),
             expect("limits.block_chars", block, "at least 1", *block_chars > 0),
             expect("limits.outline_depth", f64::from(depth), "a level from 1 to 6", is_level),
         ]
@@ -148,7 +148,7 @@ impl Limits {
     }
 }
 
-/// Passes where `holds`, and names the setting where it does not.
+/// Returns an error that names the setting unless `holds`.
 pub(crate) fn expect(
     setting: &'static str,
     value: f64,

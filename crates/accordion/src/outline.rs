@@ -3,15 +3,15 @@
 use weft_model::{Chars, Heading, Span};
 
 use crate::Mode;
-use crate::content::{Content, Piece, lines_length};
-use crate::cut;
+use crate::grapheme_cut;
+use crate::note_content::{Content, Excerpt, lines_length};
 
-/// The headings an outline shows, in text order.
+/// Returns the headings of an outline, in text order.
 fn shown(headings: &[Heading], depth: u8) -> impl Iterator<Item = Span> + '_ {
     headings.iter().filter(move |heading| heading.level <= depth).map(|heading| heading.span)
 }
 
-/// The length of a whole outline, without reading the body; that of the title where there are no headings.
+/// Returns the length of a whole outline without reading the body; without headings, the length of the title.
 pub(crate) fn length(headings: &[Heading], depth: u8, title: &str) -> Chars {
     match shown(headings, depth).count() {
         0 => Chars::of(title),
@@ -21,14 +21,14 @@ pub(crate) fn length(headings: &[Heading], depth: u8, title: &str) -> Chars {
     }
 }
 
-/// The length of the first line of an outline, without reading the body.
+/// Returns the length of the first line of an outline without reading the body.
 pub(crate) fn first_line(headings: &[Heading], depth: u8, title: &str) -> Chars {
     shown(headings, depth)
         .next()
         .map_or_else(|| Chars::of(title), |span| Chars(u64::from(span.len())))
 }
 
-/// As many heading lines as fit, as written; the title where there are none. Nothing where not even the first line fits.
+/// Returns as many heading lines as fit, as written; the title without headings. `None` if not even the first line fits.
 pub(crate) fn outline<'b>(
     body: &'b str,
     headings: &[Heading],
@@ -37,17 +37,17 @@ pub(crate) fn outline<'b>(
     fits: &mut dyn FnMut(&Content<'b>) -> bool,
 ) -> Option<Content<'b>> {
     let spans: Vec<Span> = shown(headings, depth).collect();
-    let mut lines = cut::pieces(body, &spans);
+    let mut lines = grapheme_cut::excerpts(body, &spans);
     if lines.is_empty() {
-        lines.push(Piece { span: None, text: title });
+        lines.push(Excerpt { span: None, text: title });
     }
     let content = |n_lines: usize| Content {
         mode: Mode::Structural,
-        pieces: lines[..n_lines].to_vec(),
+        excerpts: lines[..n_lines].to_vec(),
         truncated: n_lines < lines.len(),
         heading_path: vec![],
     };
-    match cut::longest(lines.len(), lines.len(), |n| fits(&content(n))) {
+    match grapheme_cut::longest(lines.len(), lines.len(), |n| fits(&content(n))) {
         0 => None,
         n_lines => Some(content(n_lines)),
     }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_as_written_and_no_deeper_than_asked() {
+    fn lines_are_whole_and_within_the_depth() {
         let body = "# One\ntext\nTwo\n===\n#### Deep\n### Three #\n";
         let headings = [(1, 0, 5), (1, 11, 18), (4, 19, 28), (3, 29, 40)]
             .map(|(level, start, end)| heading(level, Span::new(start, end)));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_without_headings_shows_its_title() {
+    fn note_without_headings_shows_its_title() {
         let mut fits = |content: &Content<'_>| content.text().chars().count() <= 5;
         let found = outline("text", &[heading(4, Span::new(0, 4))], 3, "Title", &mut fits);
         assert_eq!(

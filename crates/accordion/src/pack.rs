@@ -1,95 +1,105 @@
-//! The driver: ranks the candidates, decides one after the other, renders what was taken.
+//! The driver: ranks the candidates, decides one after the other, and renders the included notes.
 
 use std::cmp::Ordering;
 
 use weft_model::{Chars, Span, Stop, Tokens};
 
 use crate::budget::Account;
-use crate::content::Content;
-use crate::matches::Query;
-use crate::render::{Label, beneath};
+use crate::note_content::Content;
+use crate::query_matches::QueryMatcher;
+use crate::render::{NoteLabel, below_title};
 use crate::snippet::Anchor;
 use crate::{
-    Candidate, Decision, Document, Item, Ledger, LeftOut, Limits, Mode, Order, PackError, Plan,
-    Reason, Rendering, Request, State, Summary, cut, outline, snippet,
+    Candidate, CandidateState, ContextLimits, Decision, Document, Item, Ledger, Mode,
+    OmissionReason, OmittedNote, Order, PackError, PackRequest, Plan, Rendering, Summary,
+    grapheme_cut, outline, snippet,
 };
 
-/// Packs a context and accounts for it. Equal requests give equal ledgers.
+/// Packs a context. Equal requests give equal ledgers.
 ///
 /// # Errors
 /// See [`PackError`].
-pub fn pack<D: Document>(request: Request<'_, D>) -> Result<Ledger, PackError> {
+pub fn pack<D: Document>(request: PackRequest<'_, D>) -> Result<Ledger, PackError> {
     let mut packing = Packing::new(request)?;
-    let (mut items, mut left_out) = (vec![], vec![]);
+    let (mut items, mut omitted) = (vec![], vec![]);
     for decision in &mut packing {
         match decision {
             Decision::Taken(item) => items.push(*item),
-            Decision::LeftOut(candidate) => left_out.push(candidate),
+            Decision::Omitted(candidate) => omitted.push(candidate),
         }
     }
-    Ok(Ledger { items, left_out, summary: packing.finish() })
+    Ok(Ledger { items, omitted, summary: packing.finish() })
 }
 
-/// A context in the making: yields each candidate as it is decided, focus note first, then best first.
+/// A context being packed. Yields the decision about each candidate, focus note first, then best first.
 ///
-/// Where the arithmetic runs in characters nothing is read ahead.
-/// With an estimator that is asked for a rendered string, all is decided on creation: only the whole string can say that it fits.
+/// If the arithmetic runs in characters, candidates are decided one by one.
+/// With an estimator and a rendered text, all candidates are decided on creation, because only the whole text shows whether it fits.
 pub struct Packing<'a, D> {
     ranked: Vec<Candidate<D>>,
     has_focus: bool,
     top: f64,
-    query: Option<Query>,
+    query: Option<QueryMatcher>,
     account: Account<'a>,
-    limits: &'a Limits,
+    limits: &'a ContextLimits,
     rendering: Rendering,
     order: Order,
-    run: Run,
-    /// Decisions made ahead of being asked for.
-    settled: Option<std::vec::IntoIter<Decision>>,
+    state: PackingState,
+    /// Decisions made in advance.
+    decided: Option<std::vec::IntoIter<Decision>>,
 }
 
-/// What changes while candidates are decided.
+/// The state that changes while candidates are decided.
 #[derive(Clone)]
-struct Run {
+struct PackingState {
     plan: Plan,
     n_decided: usize,
     n_structural: usize,
-    /// Which of the ranked are in the context.
+    /// Ranks of the included candidates.
     taken: Vec<usize>,
     notes: Vec<String>,
 }
 
-/// How often the excess is taken off a budget before it is halved instead.
+/// How many times the budget is reduced by the excess before it is halved.
 const FINE_ATTEMPTS: u32 = 4;
 
 impl<'a, D: Document> Packing<'a, D> {
-    /// Ranks the candidates: score descending, ties by uri.
+    /// Ranks the candidates by score, descending, ties by uri.
     ///
     /// # Errors
-    /// A score that is not finite, a setting outside its range, or an end asked for while deciding ahead.
-    pub fn new(request: Request<'a, D>) -> Result<Self, PackError> {
-        let Request { focus, mut candidates, query, budget, meter, limits, rendering, order, stop } =
-            request;
+    /// A score that is not finite, a setting out of range, or a cancelled request while deciding in advance.
+    pub fn new(request: PackRequest<'a, D>) -> Result<Self, PackError> {
+        let PackRequest {
+            focus,
+            mut candidates,
+            query,
+            budget,
+            meter,
+            limits,
+            rendering,
+            order,
+            stop,
+        } = request;
         limits.problems().next().map_or(Ok(()), Err)?;
         let account = Account::new(budget, meter)?;
         if let Some(odd) = focus.iter().chain(&candidates).find(|odd| !odd.score.is_finite()) {
             return Err(PackError::Score { uri: odd.uri.clone(), score: odd.score });
         }
-        // Finite scores are comparable, and −0 is 0.
+        // Finite scores are comparable, and −0 equals 0.
         let best_first = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
         candidates.sort_by(|a, b| best_first(a.score, b.score).then_with(|| a.uri.cmp(&b.uri)));
         let best = candidates.first().into_iter().chain(&focus).map(|best| best.score);
         let top = best.reduce(f64::max).unwrap_or(0.0);
         let has_focus = focus.is_some();
         let ranked = focus.into_iter().chain(candidates).collect();
-        let run = Run {
+        let state = PackingState {
             plan: Plan::new(account.available(), limits),
             n_decided: 0,
             n_structural: 0,
             taken: vec![],
             notes: vec![],
         };
-        let query = query.and_then(|text| Query::new(text, &limits.stop_words));
+        let query = query.and_then(|text| QueryMatcher::new(text, &limits.stop_words));
         let mut packing = Self {
             ranked,
             has_focus,
@@ -99,25 +109,25 @@ impl<'a, D: Document> Packing<'a, D> {
             limits,
             rendering,
             order,
-            run,
-            settled: None,
+            state,
+            decided: None,
         };
         if packing.account.estimator().is_some() && rendering != Rendering::None {
-            packing.settle(stop)?;
+            packing.fit_whole_text(stop)?;
         }
         Ok(packing)
     }
 
-    /// What can be said at the end; candidates not yet asked for are decided first.
+    /// Decides the remaining candidates and returns the totals.
     #[must_use]
     pub fn finish(mut self) -> Summary {
-        if self.settled.is_none() {
+        if self.decided.is_none() {
             while self.decide().is_some() {}
         }
         let rendered = self.rendered();
-        // An estimator may find more in the whole than in the parts.
+        // An estimator may count more tokens in the whole than in its parts.
         let whole = rendered.as_deref().map_or(0, |text| self.account.measure(text));
-        let used = self.account.spent(self.run.plan.used().max(whole));
+        let used = self.account.spent(self.state.plan.used().max(whole));
         let budget = self.account.budget();
         Summary {
             rendered,
@@ -129,23 +139,23 @@ impl<'a, D: Document> Packing<'a, D> {
         }
     }
 
-    /// Decides everything, with ever less to spend until the estimator agrees that the whole string fits.
+    /// Decides all candidates with a decreasing budget until the whole rendered text fits.
     ///
-    /// Parts are measured alone, so each attempt is linear in the text, and tokens that are no more in the whole than in the parts need one.
-    fn settle(&mut self, stop: &Stop) -> Result<(), PackError> {
-        let start = self.run.clone();
+    /// Parts are measured separately, so each attempt is linear in the text. One attempt is enough unless the whole has more tokens than its parts.
+    fn fit_whole_text(&mut self, stop: &Stop) -> Result<(), PackError> {
+        let start = self.state.clone();
         let budget = start.plan.budget();
         let (mut spendable, mut n_attempts) = (budget, 0);
         loop {
-            self.run = Run { plan: start.plan.within(spendable), ..start.clone() };
+            self.state = PackingState { plan: start.plan.within(spendable), ..start.clone() };
             let decide = || stop.check().map(|()| self.decide()).transpose();
             let decisions = std::iter::from_fn(decide).collect::<Result<Vec<_>, _>>()?;
             let whole = self.rendered().map_or(0, |text| self.account.measure(&text));
             if whole <= budget {
-                self.settled = Some(decisions.into_iter());
+                self.decided = Some(decisions.into_iter());
                 return Ok(());
             }
-            // With nothing to spend nothing is taken, and nothing fits any budget.
+            // Terminates: with no budget nothing is included, and nothing fits any budget.
             let half = spendable.div_ceil(2);
             spendable -= if n_attempts < FINE_ATTEMPTS { half.min(whole - budget) } else { half };
             n_attempts += 1;
@@ -153,49 +163,57 @@ impl<'a, D: Document> Packing<'a, D> {
     }
 
     fn rendered(&self) -> Option<String> {
-        self.rendering.context(self.has_focus, self.order, &self.run.notes)
+        self.rendering.context(self.has_focus, self.order, &self.state.notes)
     }
 
     /// Decides the next candidate.
     fn decide(&mut self) -> Option<Decision> {
-        let at = self.run.n_decided;
+        let at = self.state.n_decided;
         let candidate = self.ranked.get(at)?;
         let is_focus = self.has_focus && at == 0;
         let decision = match self.consider(candidate, is_focus) {
-            Ok(taken) => Decision::Taken(Box::new(self.run.take(at, taken))),
-            Err(reason) => Decision::LeftOut(LeftOut {
+            Ok(taken) => Decision::Taken(Box::new(self.state.take(at, taken))),
+            Err(reason) => Decision::Omitted(OmittedNote {
                 uri: candidate.uri.clone(),
                 score: candidate.score,
-                tokens: self.would_be_tokens(candidate, is_focus),
+                tokens: self.omitted_tokens(candidate, is_focus),
                 reason,
             }),
         };
-        self.run.n_decided += 1;
+        self.state.n_decided += 1;
         Some(decision)
     }
 
-    /// What would be taken of a candidate, or the first reason to leave it out.
-    fn consider(&self, candidate: &Candidate<D>, is_focus: bool) -> Result<Taken, Reason> {
-        let document = candidate.state.document().ok_or(Reason::Missing)?;
-        let mode = self.mode(candidate, is_focus).ok_or(Reason::BelowThreshold)?;
-        let room = if is_focus { self.run.plan.left() } else { self.run.plan.room() };
+    /// Returns the composed note of a candidate, or the first reason to omit it.
+    fn consider(
+        &self,
+        candidate: &Candidate<D>,
+        is_focus: bool,
+    ) -> Result<ComposedNote, OmissionReason> {
+        let document = candidate.state.document().ok_or(OmissionReason::Missing)?;
+        let mode = self.mode(candidate, is_focus).ok_or(OmissionReason::BelowThreshold)?;
+        let room = if is_focus { self.state.plan.left() } else { self.state.plan.room() };
         if !self.may_fit(candidate, document, mode, room) {
-            return Err(Reason::Budget);
+            return Err(OmissionReason::Budget);
         }
-        if mode == Mode::Structural && self.run.n_structural >= self.limits.structural_cap {
-            return Err(Reason::StructuralCap);
+        if mode == Mode::Structural && self.state.n_structural >= self.limits.structural_cap {
+            return Err(OmissionReason::StructuralCap);
         }
         match &candidate.state {
-            State::Found(_) if self.is_there(candidate, document) => Err(Reason::Duplicate),
-            State::Found(_) => self.compose(candidate, document, mode, room).ok_or(Reason::Budget),
-            State::Filtered(_) => Err(Reason::Filter),
-            State::Missing => Err(Reason::Missing),
+            CandidateState::Found(_) if self.is_duplicate(candidate, document) => {
+                Err(OmissionReason::Duplicate)
+            }
+            CandidateState::Found(_) => {
+                self.compose(candidate, document, mode, room).ok_or(OmissionReason::Budget)
+            }
+            CandidateState::Filtered(_) => Err(OmissionReason::Filter),
+            CandidateState::Missing => Err(OmissionReason::Missing),
         }
     }
 
-    /// Whether the same note, or one with the same text, is in the context: what was left out stands in nobody's way.
-    fn is_there(&self, candidate: &Candidate<D>, document: &D) -> bool {
-        self.run.taken.iter().map(|&at| &self.ranked[at]).any(|taken| {
+    /// True if the context contains the same note or one with the same text. Omitted notes do not count.
+    fn is_duplicate(&self, candidate: &Candidate<D>, document: &D) -> bool {
+        self.state.taken.iter().map(|&at| &self.ranked[at]).any(|taken| {
             taken.uri == candidate.uri
                 || taken.state.document().is_some_and(|taken| document.copies(taken))
         })
@@ -205,69 +223,69 @@ impl<'a, D: Document> Packing<'a, D> {
         if is_focus { Some(Mode::Full) } else { self.limits.bands.mode(candidate.score, self.top) }
     }
 
-    /// Whether `room` holds the wrapper and the least text of `mode`, judged without the body.
+    /// True if `room` may hold the wrapper and the minimum text of `mode`, without reading the body.
     fn may_fit(&self, candidate: &Candidate<D>, document: &D, mode: Mode, room: u64) -> bool {
-        let wrapper = self.account.measure(&self.hollow(candidate, document, mode));
+        let wrapper = self.account.measure(&self.wrapper(candidate, document, mode));
         let least = match mode {
-            // Tokens of parts say nothing certain about those of the whole.
+            // Tokens of parts are not a bound for tokens of the whole.
             _ if self.account.estimator().is_some() => Chars(0),
             Mode::Structural => {
                 let headings = document.headings();
                 outline::first_line(&headings, self.limits.outline_depth, &candidate.title)
             }
-            // A line break may be rendered for nothing; alone it would not be worth a note.
+            // A line break may cost nothing when rendered, but a note of it alone would be useless.
             Mode::Full | Mode::Snippet => document.length().min(Chars(1)),
         };
         room > 0 && wrapper.saturating_add(least.0) <= room
     }
 
-    /// What a candidate adds to the context beside its text.
-    fn hollow(&self, candidate: &Candidate<D>, document: &D, mode: Mode) -> String {
+    /// Returns what a candidate adds to the context besides its text.
+    fn wrapper(&self, candidate: &Candidate<D>, document: &D, mode: Mode) -> String {
         let n_chars = document.length();
         let is_empty = n_chars == Chars(0) && mode != Mode::Structural;
-        self.dressed(candidate, n_chars, &Content::hollow(mode, is_empty)).1
+        self.render_note(candidate, n_chars, &Content::without_text(mode, is_empty)).1
     }
 
-    /// A note as it is rendered, and what it so adds to the context.
-    fn dressed(
+    /// Returns a rendered note, and the text that it adds to the context.
+    fn render_note(
         &self,
         candidate: &Candidate<D>,
         n_chars: Chars,
         content: &Content<'_>,
     ) -> (String, String) {
-        let label = Label {
+        let label = NoteLabel {
             uri: candidate.uri.as_str(),
             title: &candidate.title,
-            headings: beneath(&candidate.title, &content.heading_path),
+            headings: below_title(&candidate.title, &content.heading_path),
             relation: candidate.relation.as_deref(),
             via: candidate.via.as_deref(),
             n_chars: n_chars.0,
-            is_focus: self.has_focus && self.run.n_decided == 0,
+            is_focus: self.has_focus && self.state.n_decided == 0,
         };
         let note = self.rendering.note(&label, content);
-        let is_first = self.run.notes.is_empty();
+        let is_first = self.state.notes.is_empty();
         let addition = self.rendering.addition(self.has_focus, is_first, &note);
         (note, addition)
     }
 
-    /// As much of the document as its mode gives and `room` holds; nothing where not even the least does.
+    /// Returns as much of the document as its mode allows and `room` holds; `None` if not even the minimum fits.
     fn compose(
         &self,
         candidate: &Candidate<D>,
         document: &D,
         mode: Mode,
         room: u64,
-    ) -> Option<Taken> {
+    ) -> Option<ComposedNote> {
         let (body, headings) = (document.body(), document.headings());
         let n_chars = Chars::of(&body);
         let mut fits = |content: &Content<'_>| {
-            self.account.measure(&self.dressed(candidate, n_chars, content).1) <= room
+            self.account.measure(&self.render_note(candidate, n_chars, content).1) <= room
         };
         let content = match mode {
             Mode::Full => {
                 let n_chars = usize::try_from(n_chars.0).unwrap_or(usize::MAX);
                 let guess = usize::try_from(self.account.likely_chars(room)).unwrap_or(usize::MAX);
-                cut::full(&body, n_chars, guess, &mut fits)
+                grapheme_cut::full(&body, n_chars, guess, &mut fits)
             }
             Mode::Snippet => {
                 let n_chars = u32::try_from(n_chars.0).unwrap_or(u32::MAX);
@@ -280,7 +298,7 @@ impl<'a, D: Document> Packing<'a, D> {
                 outline::outline(&body, &headings, depth, &candidate.title, &mut fits)
             }
         }?;
-        let (note, addition) = self.dressed(candidate, n_chars, &content);
+        let (note, addition) = self.render_note(candidate, n_chars, &content);
         let cost = self.account.measure(&addition);
         let text = content.text();
         let wrapper = cost.saturating_sub(self.account.measure(&text));
@@ -294,7 +312,7 @@ impl<'a, D: Document> Packing<'a, D> {
             tokens: self.account.tokens(&addition),
             allowance: room.saturating_sub(wrapper),
             cost,
-            carry_in: self.run.plan.carry(),
+            carry_in: self.state.plan.carry(),
             carry_out: 0,
             truncated: content.truncated,
             blocks: content.spans(),
@@ -302,10 +320,10 @@ impl<'a, D: Document> Packing<'a, D> {
             relation: candidate.relation.clone(),
             via: candidate.via.clone(),
         };
-        Some(Taken { item, note })
+        Some(ComposedNote { item, note })
     }
 
-    /// What a snippet of `body` shows: the query's matches, else the best chunk, else the head.
+    /// Returns the anchor of a snippet: the query's matches, else the best chunk, else the beginning.
     fn anchor(&self, body: &str, n_chars: u32, best_chunk: Option<Span>) -> Anchor {
         let matches = self.query.as_ref().map_or_else(Vec::new, |query| query.matches(body));
         if !matches.is_empty() {
@@ -316,22 +334,22 @@ impl<'a, D: Document> Packing<'a, D> {
         Anchor::Passage(chunk.unwrap_or(Span::new(0, n_chars)))
     }
 
-    /// What a candidate left out would have cost, uncut, from its length alone; of a snippet, its first block.
-    fn would_be_tokens(&self, candidate: &Candidate<D>, is_focus: bool) -> Tokens {
+    /// Returns the cost of an omitted candidate, uncut, from its length alone; for a snippet, of its first block.
+    fn omitted_tokens(&self, candidate: &Candidate<D>, is_focus: bool) -> Tokens {
         let Some(document) = candidate.state.document() else {
             return Tokens::ZERO;
         };
         let mode = self.mode(candidate, is_focus).unwrap_or(Mode::Structural);
         let length = match mode {
             Mode::Full => document.length(),
-            // How many matches a text has is known only to its readers; it has one block at least.
+            // The number of matches is unknown without reading the text; there is at least one block.
             Mode::Snippet => document.length().min(Chars(u64::from(self.limits.block_chars))),
             Mode::Structural => {
                 let headings = document.headings();
                 outline::length(&headings, self.limits.outline_depth, &candidate.title)
             }
         };
-        self.account.tokens_unread(&self.hollow(candidate, document, mode), length)
+        self.account.tokens_unread(&self.wrapper(candidate, document, mode), length)
     }
 }
 
@@ -339,22 +357,22 @@ impl<D: Document> Iterator for Packing<'_, D> {
     type Item = Decision;
 
     fn next(&mut self) -> Option<Decision> {
-        match &mut self.settled {
+        match &mut self.decided {
             Some(decisions) => decisions.next(),
             None => self.decide(),
         }
     }
 }
 
-/// A note about to be taken: what the ledger says of it, but for what it leaves, and how it reads.
-struct Taken {
+/// A composed note: its ledger entry without the carry, and its rendered text.
+struct ComposedNote {
     item: Item,
     note: String,
 }
 
-impl Run {
-    /// Pays for the note ranked `at` and keeps it.
-    fn take(&mut self, at: usize, Taken { mut item, note }: Taken) -> Item {
+impl PackingState {
+    /// Spends the cost of the note ranked `at` and includes it.
+    fn take(&mut self, at: usize, ComposedNote { mut item, note }: ComposedNote) -> Item {
         self.taken.push(at);
         self.plan.take(item.cost);
         item.carry_out = self.plan.carry();

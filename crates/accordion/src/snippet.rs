@@ -1,25 +1,25 @@
-//! Snippets: blocks of a body around what was asked for.
+//! Snippets: blocks of a body around the query's matches.
 
 use weft_model::{Heading, Span};
 
 use crate::Mode;
-use crate::content::Content;
-use crate::cut;
+use crate::grapheme_cut;
+use crate::note_content::Content;
 
-/// Matches whose surroundings are tried before the head of the body is shown.
+/// Maximum number of matches tried before the beginning of the body is shown.
 const MAX_TRIED: usize = 16;
 
-/// What a snippet shows.
+/// Content of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
-    /// The surroundings of these matches; never empty, ascending.
+    /// The surroundings of these matches, ascending; never empty.
     Matches(Vec<Span>),
-    /// The head of this passage.
+    /// The beginning of this passage.
     Passage(Span),
 }
 
 impl Anchor {
-    /// The longest block worth having, in a body of `n_chars`.
+    /// Returns the maximum block length in a body of `n_chars`.
     fn widest(&self, block_chars: u32, n_chars: u32) -> u32 {
         match self {
             Self::Matches(_) => block_chars.min(n_chars),
@@ -27,7 +27,7 @@ impl Anchor {
         }
     }
 
-    /// Blocks of `size` characters in text order, those that touch joined.
+    /// Returns blocks of `size` characters in text order; touching blocks are joined.
     fn blocks(&self, size: u32, n_chars: u32) -> Vec<Span> {
         let matches = match self {
             Self::Matches(matches) => matches,
@@ -45,7 +45,7 @@ impl Anchor {
         blocks
     }
 
-    /// The first match that begins in `block`, else where that begins: what its headings are told for.
+    /// Returns the first match that starts in `block`, else the start of the block: the position whose headings are shown.
     fn place_in(&self, block: Span) -> u32 {
         match self {
             Self::Matches(matches) => {
@@ -56,7 +56,7 @@ impl Anchor {
         }
     }
 
-    /// What to show where this shows nothing: the matches after the first, then the head of the body.
+    /// Returns the next anchor to try if this one shows nothing: the matches after the first, then the beginning of the body.
     fn next(self, n_tried: usize, n_chars: u32) -> Option<Self> {
         let head = Span::new(0, n_chars);
         match self {
@@ -69,7 +69,7 @@ impl Anchor {
         }
     }
 
-    /// The first block of `size` characters, not joined with others.
+    /// Returns the first block of `size` characters, not joined with others.
     fn first_block(&self, size: u32, n_chars: u32) -> Span {
         match self {
             Self::Matches(matches) => {
@@ -80,9 +80,9 @@ impl Anchor {
     }
 }
 
-/// `size` characters around `found`: start = match − ⌊(size − match length) / 2⌋, shifted to stay inside the body.
+/// Returns `size` characters around `found`: start = match − ⌊(size − match length) / 2⌋, shifted to stay inside the body.
 ///
-/// Of a match longer than that it is the beginning, which tells more than the middle.
+/// The beginning of a longer match is shown, which is more useful than its middle.
 fn window(found: Span, size: u32, n_chars: u32) -> Span {
     let size = size.min(n_chars);
     let margin = size.saturating_sub(found.len()) / 2;
@@ -90,11 +90,11 @@ fn window(found: Span, size: u32, n_chars: u32) -> Span {
     Span::new(start, start + size)
 }
 
-/// The blocks around `anchor` that fit, in text order; nothing where not even the first does.
+/// Returns the blocks around `anchor` that fit, in text order; `None` if not even the first one fits.
 ///
 /// A block has `block_chars` characters, or as many as fit around the first match.
 /// The first joined block may be cut, the others are whole.
-/// A match whose block lies within one grapheme cluster shows nothing; the next one is tried, and at last the head of the body.
+/// A block inside one grapheme cluster shows nothing; then the next match is tried, and finally the beginning of the body.
 pub(crate) fn snippet<'b>(
     body: &'b str,
     n_chars: u32,
@@ -107,20 +107,20 @@ pub(crate) fn snippet<'b>(
     let mut n_tried = 1;
     loop {
         match around(body, n_chars, headings, &anchor, block_chars, fits) {
-            Around::Content(content) => return Some(content),
-            Around::NoRoom => return None,
-            Around::Nothing => anchor = anchor.next(n_tried, n_chars)?,
+            SnippetOutcome::Content(content) => return Some(content),
+            SnippetOutcome::NoRoom => return None,
+            SnippetOutcome::Nothing => anchor = anchor.next(n_tried, n_chars)?,
         }
         n_tried += 1;
     }
 }
 
-/// What there is to show around an anchor.
-enum Around<'b> {
+/// Result of cutting blocks around an anchor.
+enum SnippetOutcome<'b> {
     Content(Content<'b>),
     /// Not even one character fits.
     NoRoom,
-    /// What fits holds no whole grapheme cluster.
+    /// The part that fits contains no whole grapheme cluster.
     Nothing,
 }
 
@@ -131,44 +131,46 @@ fn around<'b>(
     anchor: &Anchor,
     block_chars: u32,
     fits: &mut dyn FnMut(&Content<'b>) -> bool,
-) -> Around<'b> {
+) -> SnippetOutcome<'b> {
     let content = |spans: &[Span], truncated: bool| {
-        let pieces = cut::pieces(body, spans);
-        let first = pieces.first().and_then(|piece| piece.span);
+        let excerpts = grapheme_cut::excerpts(body, spans);
+        let first = excerpts.first().and_then(|excerpt| excerpt.span);
         let heading_path =
             first.map_or_else(Vec::new, |block| Heading::path(headings, anchor.place_in(block)));
-        Content { mode: Mode::Snippet, pieces, truncated, heading_path }
+        Content { mode: Mode::Snippet, excerpts, truncated, heading_path }
     };
     let widest = anchor.widest(block_chars, n_chars);
     if widest == 0 {
         let empty = content(&[], false);
-        return if fits(&empty) { Around::Content(empty) } else { Around::NoRoom };
+        return if fits(&empty) { SnippetOutcome::Content(empty) } else { SnippetOutcome::NoRoom };
     }
-    let size = cut::longest(widest as usize, widest as usize, |size| {
+    let size = grapheme_cut::longest(widest as usize, widest as usize, |size| {
         fits(&content(&[anchor.first_block(chars(size), n_chars)], true))
     });
     let size = chars(size);
     if size == 0 {
-        return Around::NoRoom;
+        return SnippetOutcome::NoRoom;
     }
-    if content(&[anchor.first_block(size, n_chars)], true).pieces.is_empty() {
-        return Around::Nothing;
+    if content(&[anchor.first_block(size, n_chars)], true).excerpts.is_empty() {
+        return SnippetOutcome::Nothing;
     }
     let blocks = anchor.blocks(size, n_chars);
     let whole =
         |n_blocks: usize| content(&blocks[..n_blocks], size < widest || n_blocks < blocks.len());
-    let n_blocks = cut::longest(blocks.len(), 1, |n| fits(&whole(n)));
+    let n_blocks = grapheme_cut::longest(blocks.len(), 1, |n| fits(&whole(n)));
     if n_blocks > 0 {
-        return Around::Content(whole(n_blocks));
+        return SnippetOutcome::Content(whole(n_blocks));
     }
-    // The window around the first match fits, so what is kept of its block holds that match.
+    // The window around the first match fits, so the kept part of its block contains that match.
     let joined = blocks[0];
     let cut =
         |n_kept: usize| content(&[Span::new(joined.start, joined.start + chars(n_kept))], true);
-    Around::Content(cut(cut::longest(joined.len() as usize, size as usize, |n| fits(&cut(n)))))
+    SnippetOutcome::Content(cut(grapheme_cut::longest(joined.len() as usize, size as usize, |n| {
+        fits(&cut(n))
+    })))
 }
 
-/// A number of characters of one body, which is never longer than a span can say.
+/// Converts a number of characters of a body, whose length always fits in a span.
 fn chars(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_centred_and_stays_inside() {
+    fn window_is_centered_and_stays_inside() {
         let cases = [
             ("centred", Span::new(1000, 1010), 500, 2000, Span::new(755, 1255)),
             ("odd margin rounds down", Span::new(1000, 1001), 500, 2000, Span::new(751, 1251)),
@@ -201,12 +203,15 @@ mod tests {
         let n_chars = u32::try_from(body.chars().count()).unwrap();
         let mut fits = |content: &Content<'_>| content.text().chars().count() <= room;
         snippet(body, n_chars, &[], anchor.clone(), block_chars, &mut fits).map(|content| {
-            (content.pieces.iter().map(|piece| piece.text.to_owned()).collect(), content.truncated)
+            (
+                content.excerpts.iter().map(|excerpt| excerpt.text.to_owned()).collect(),
+                content.truncated,
+            )
         })
     }
 
     #[test]
-    fn blocks_join_and_are_taken_while_they_fit() {
+    fn blocks_join_and_are_included_while_they_fit() {
         let body = "0123456789abcdefghijklmnopqrstuvwxyzABCD";
         let at = |places: &[u32]| {
             Anchor::Matches(places.iter().map(|&place| Span::new(place, place + 2)).collect())
@@ -240,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_within_one_cluster_gives_way() {
+    fn match_inside_a_cluster_gives_way_to_the_next() {
         let marks = "\u{301}".repeat(20);
         let body = format!("a{marks} and a{marks} then abc, no more");
         let at =
@@ -259,14 +264,14 @@ mod tests {
             let found = found.map_or_else(String::new, |(texts, _)| texts[0].clone());
             assert_eq!(found, expected, "{name}");
         }
-        // Of a body that begins otherwise the head is shown.
+        // A body with another beginning shows that beginning.
         let body = format!("ab a{marks}");
         let found = texts(&body, &Anchor::Matches(vec![Span::new(23, 24)]), 6, 40);
         assert_eq!(found, Some((vec!["ab ".to_owned()], false)));
     }
 
     #[test]
-    fn headings_are_those_above_the_match() {
+    fn heading_path_is_that_of_the_match() {
         let body = "# One\nlong text\n# Two\nfern and fern\n";
         let headings = [("One", 0), ("Two", 16)].map(|(text, start)| Heading {
             level: 1,
@@ -285,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_body_is_an_empty_snippet() {
+    fn empty_body_gives_an_empty_snippet() {
         assert_eq!(texts("", &Anchor::Passage(Span::default()), 500, 10), Some((vec![], false)));
     }
 }

@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
-// The daemon embeds the built files under these very names (src/web/page.rs), so the names hold no hashes;
-// its answers carry marks by which a browser knows what it holds.
+// The daemon embeds the built files under these names (src/web/explorer_page.rs), so they contain no hashes;
+// its responses carry ETags, by which browsers validate their cache.
 export default defineConfig({
   build: {
     outDir: "built",
@@ -19,6 +19,6 @@ export default defineConfig({
     },
   },
   oxc: { jsx: { importSource: "preact" } },
-  // While the page is worked on, questions go to a running daemon.
+  // During development, requests are forwarded to a running daemon.
   server: { proxy: { "/noteweft.v1": { target: "http://127.0.0.1:9338", headers: { origin: "http://127.0.0.1:9338" }, changeOrigin: true } } },
 });

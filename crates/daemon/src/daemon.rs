@@ -1,4 +1,4 @@
-//! Sockets, health, reflection and the end.
+//! The daemon: sockets, services, reload and shutdown.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,58 +10,60 @@ use tokio::sync::{Semaphore, watch};
 use tonic::transport::Server;
 use tonic_health::pb::health_server::HealthServer;
 
-use crate::access::{Credentials, Rate};
-use crate::config::{Config, ConfigError, Problem, ServerSettings, refusal_to_open};
-use crate::front::FrontLayer;
+use crate::access::{Credentials, RateLimiter};
+use crate::admission::AdmissionLayer;
+use crate::config::{
+    Config, ConfigError, Problem, RELOADABLE, ServerSettings, Sources, refusal_to_open,
+};
 use crate::metrics::Metrics;
 use crate::net::{Listeners, Socket, SocketListener, nearby};
-use crate::paths::Paths;
-use crate::services::{Limits, Services};
-use crate::vaults::{OpenError, Stay, Vaults};
+use crate::paths::{Environment, Paths};
+use crate::services::{ServiceLimits, Services};
+use crate::vaults::{OpenMode, OpenVaultsError, Vaults};
 use crate::web::WebLayer;
 
-/// Why the daemon does not serve.
+/// Reason why the daemon cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is taken.
+    /// The address is in use.
     #[error(
-        "{address} is in use by {holder}, or choose another port with --addr 127.0.0.1:PORT (port 0 takes a free one)"
+        "{address} is in use by {holder}, or choose another port with --addr 127.0.0.1:PORT (port 0 selects a free one)"
     )]
     AddressInUse {
-        /// The address asked for.
+        /// The requested address.
         address: String,
-        /// By whom, for a person.
+        /// Description of the process that uses it.
         holder: String,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address or socket asked for.
+        /// The requested address or socket.
         address: String,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A setting cannot be used: an address, a token, a certificate.
+    /// A setting is invalid: an address, a token, a certificate.
     #[error(transparent)]
     Settings(#[from] ConfigError),
-    /// A socket failed while it served.
+    /// A socket failed while serving.
     #[error("cannot serve: {0}")]
     Transport(#[from] tonic::transport::Error),
-    /// Reflection does not understand the contract.
-    #[error("cannot describe the contract: {0}")]
+    /// Reflection cannot load the contract.
+    #[error("cannot load the service descriptors: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
     /// The vaults cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The vaults cannot be changed yet.
-    #[error("the vaults are still being opened; try again in a moment")]
+    Open(#[from] OpenVaultsError),
+    /// The vaults are not open yet.
+    #[error("the vaults are still opening; try again in a moment")]
     Opening,
-    /// Opening came to a sudden end.
-    #[error("opening the vaults came to a sudden end")]
+    /// Opening the vaults panicked.
+    #[error("opening the vaults failed with an internal error; see the log")]
     Panicked,
 }
 
-/// A daemon that listens, and serves once it [`runs`](Self::run).
+/// A daemon that is bound to its sockets; [`run`](Self::run) serves.
 pub struct Daemon {
     tcp: TcpListener,
     address: SocketAddr,
@@ -73,7 +75,7 @@ pub struct Daemon {
     serving: watch::Sender<bool>,
 }
 
-/// Changes a daemon while it runs. Cloning gives another handle on the same daemon.
+/// A handle that changes a running daemon. Clones refer to the same daemon.
 #[derive(Clone)]
 pub struct Control {
     services: Services,
@@ -81,44 +83,32 @@ pub struct Control {
     address: SocketAddr,
 }
 
-/// What became of settings that were read again, by key, in order.
+/// Outcome of a reload: setting keys in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reloaded {
-    /// Those taken over: another value, or files of the same name that hold something else.
+    /// Settings that took effect: their values changed, or the files they name did.
     pub taken: Vec<String>,
-    /// Those that differ from what is in force until a restart.
+    /// Settings that differ from those in force and need a restart.
     pub needs_restart: Vec<String>,
 }
 
 impl Control {
-    /// Settings that [`reload`](Self::reload) takes over; the others need a restart.
-    pub const RELOADED: &[&str] = &[
-        "access.open_health",
-        "access.tokens",
-        "log.filter",
-        "tls.certificate",
-        "tls.client_ca",
-        "tls.client_right",
-        "tls.key",
-        "vaults",
-    ];
-
-    /// Takes over the vaults of `config`, and its tokens and certificates, read anew from their files.
+    /// Applies the vaults, tokens and certificates of `config`; reads their files again.
     ///
-    /// Requests on their way are answered, but streams end whose token or certificate opens them no more, and connections are closed whose client's certificate is trusted no more.
-    /// Files of new vaults are looked at in the background.
-    /// Says what was taken over, and what of `config` is not in force.
-    /// Fails, and leaves everything as it was, where one cannot be used, or the vaults are still being opened.
+    /// Requests in flight complete; streams whose token or certificate is no longer valid end, and connections whose client certificate is no longer trusted are closed.
+    /// New vaults are scanned in the background.
+    /// Returns the settings that took effect and those that need a restart.
+    /// Fails without any change if a setting is invalid, or if the vaults are still opening.
     pub async fn reload(&self, config: &Config) -> Result<Reloaded, ServeError> {
         let credentials = credentials(config, self.address)?;
-        let vaults = self.services.opened().ok_or(ServeError::Opening)?;
+        let vaults = self.services.vaults_if_open().ok_or(ServeError::Opening)?;
         let changed = config.differences(&vaults.config());
         let next = config.clone();
         let reload = tokio::task::spawn_blocking(move || vaults.reload(&next));
         reload.await.map_err(|_| ServeError::Panicked)??;
         let before = self.credentials.send_replace(credentials);
         let (mut taken, needs_restart): (Vec<String>, _) =
-            changed.into_iter().partition(|key| Self::RELOADED.contains(&key.as_str()));
+            changed.into_iter().partition(|key| RELOADABLE.contains(&key.as_str()));
         taken.extend(self.credentials.borrow().renewed(&before).into_iter().map(str::to_owned));
         taken.sort_unstable();
         taken.dedup();
@@ -126,9 +116,9 @@ impl Control {
     }
 }
 
-/// The credentials of the settings.
+/// Loads the credentials of the settings.
 ///
-/// Fails where a file cannot be used, and where `address` can be reached from elsewhere and nobody would have to prove who he is.
+/// Fails if a file is invalid, or if `address` is reachable from other machines and no credentials are required.
 fn credentials(config: &Config, address: SocketAddr) -> Result<Credentials, ConfigError> {
     let credentials = Credentials::load(config).map_err(|problems| config.invalid(problems))?;
     if !address.ip().is_loopback() && !credentials.keyring.is_required() {
@@ -137,23 +127,43 @@ fn credentials(config: &Config, address: SocketAddr) -> Result<Credentials, Conf
     Ok(credentials)
 }
 
-/// What keeps a daemon from serving by these settings and shows when they are put to use: files of tokens and certificates, and folders of which there is no index either.
-pub(crate) fn problems(config: &Config, paths: &Paths) -> Vec<Problem> {
+impl Config {
+    /// Loads the configuration as [`load`](Self::load) does, and checks the files that a daemon needs: tokens, certificates and vault folders.
+    ///
+    /// Fails with every problem.
+    pub fn load_to_serve(
+        sources: &Sources,
+        environment: &Environment,
+    ) -> Result<Self, ConfigError> {
+        let (config, mut problems) = Self::read(sources, environment)?;
+        let paths = Paths::new(environment);
+        for problem in file_problems(&config, &paths) {
+            let problem = (problem.clone(), config.origin(&problem.key));
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
+    }
+}
+
+/// Returns the problems of the files that the settings name: tokens, certificates, and vault folders without an existing index.
+fn file_problems(config: &Config, paths: &Paths) -> Vec<Problem> {
     let mut problems = Credentials::load(config).err().unwrap_or_default();
     let is_indexed = Vaults::store(config, paths).is_ok_and(|store| store.exists());
     let roots = config.settings.vaults.iter().map(|vault| &vault.root);
     for root in roots.filter(|root| !is_indexed && !root.is_dir()) {
         let reason = match root.metadata() {
-            Ok(_) => "it is no folder".to_owned(),
+            Ok(_) => "it is not a folder".to_owned(),
             Err(error) => error.to_string(),
         };
-        let reason = format!("{} cannot be read: {reason}", root.display());
+        let reason = format!("cannot read {}: {reason}", root.display());
         problems.push(Problem { key: "vaults".to_owned(), reason });
     }
     problems
 }
 
-/// Checks what a daemon refuses before it binds anything: its addresses, tokens and certificates. Gives the addresses back.
+/// Checks the addresses, tokens and certificates before anything is bound, and returns the addresses.
 pub fn check(config: &Config) -> Result<Vec<SocketAddr>, ConfigError> {
     let addresses = config.settings.server.addresses();
     let addresses = addresses.map_err(|reason| config.refuse("server.address", reason))?;
@@ -163,21 +173,21 @@ pub fn check(config: &Config) -> Result<Vec<SocketAddr>, ConfigError> {
     Ok(addresses)
 }
 
-/// Who is at an address that is in use, and what to do about it.
-fn holder(address: &str, is_ours: bool) -> String {
+/// Describes the process at an address that is in use, and what to do about it.
+fn address_owner(address: &str, is_ours: bool) -> String {
     if is_ours {
         format!(
-            "a weft that runs already: ask it with `weft status --addr {address}`, end it with `weft stop --addr {address}`"
+            "a running weft daemon: query it with `weft status --addr {address}`, stop it with `weft stop --addr {address}`"
         )
     } else {
-        "another program, or a weft without a socket: end that".to_owned()
+        "another program, or a weft daemon without a socket: stop it".to_owned()
     }
 }
 
-/// The value of `server.socket` for a socket in the usual place.
+/// Value of `server.socket` for a socket at the default path.
 const AUTO: &str = "auto";
 
-/// Where the socket of a daemon on `port` is by these settings, if it has one.
+/// Returns the path of the Unix socket of a daemon on `port`, if the settings enable one.
 fn socket_at(settings: &ServerSettings, paths: &Paths, port: u16) -> Option<PathBuf> {
     match settings.socket.as_str() {
         "none" => None,
@@ -187,9 +197,9 @@ fn socket_at(settings: &ServerSettings, paths: &Paths, port: u16) -> Option<Path
 }
 
 impl Daemon {
-    /// Reads the credentials and binds the sockets of the settings; opens nothing yet.
+    /// Loads the credentials and binds the sockets; opens no vault yet.
     ///
-    /// Fails before anything is bound where a credential cannot be used, and on an address that others reach without any.
+    /// Fails before binding if a credential is invalid, or if the address is reachable from other machines and no credentials are configured.
     pub async fn bind(config: Config, paths: Paths) -> Result<Self, ServeError> {
         let server = &config.settings.server;
         let addresses = check(&config)?;
@@ -198,7 +208,7 @@ impl Daemon {
             if source.kind() == std::io::ErrorKind::AddrInUse {
                 let sockets = addresses.iter().map(|at| socket_at(server, &paths, at.port()));
                 let is_ours = sockets.flatten().any(|socket| Socket::is_heard(&socket));
-                let holder = holder(&address, is_ours);
+                let holder = address_owner(&address, is_ours);
                 ServeError::AddressInUse { address, holder }
             } else {
                 ServeError::Listen { address, source }
@@ -211,7 +221,7 @@ impl Daemon {
             Some(path) => match Socket::bind(&path) {
                 Ok(socket) => Some(socket),
                 Err(error) if server.socket == AUTO => {
-                    tracing::warn!(%error, "no Unix socket");
+                    tracing::warn!(%error, "cannot create the Unix socket");
                     None
                 }
                 Err(source) => {
@@ -222,9 +232,9 @@ impl Daemon {
         };
         let credentials = credentials(&config, address)?;
         if credentials.tls.is_none() && !address.ip().is_loopback() {
-            tracing::warn!(%address, "tokens and notes travel unencrypted; set tls.certificate, or let only a proxy with TLS reach this address");
+            tracing::warn!(%address, "connections are not encrypted; set tls.certificate, or expose this address only to a TLS proxy");
         }
-        let services = Services::new(Limits::from(server));
+        let services = Services::new(ServiceLimits::from(server));
         let control = Control {
             services: services.clone(),
             credentials: watch::Sender::new(credentials),
@@ -234,25 +244,25 @@ impl Daemon {
         Ok(Self { tcp, address, socket, config, paths, services, control, serving })
     }
 
-    /// A handle that changes it while it runs.
+    /// Returns a handle that changes the daemon while it runs.
     #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
     }
 
-    /// Where it listens; the real port where a free one was asked for.
+    /// Returns the address it listens on, with the actual port.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its Unix socket, if it has one.
+    /// Returns the path of its Unix socket, if it has one.
     #[must_use]
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_ref().map(|(socket, _)| socket.path())
     }
 
-    /// Where a process of this machine can ask it: the socket where the port wants credentials that it may not have.
+    /// Returns the address for processes of this machine: the Unix socket if the port requires credentials.
     #[must_use]
     pub fn place(&self) -> String {
         let Credentials { keyring, tls } = &*self.control.credentials.borrow();
@@ -266,22 +276,22 @@ impl Daemon {
         }
     }
 
-    /// Its services, as clients of the same process may ask them.
+    /// Returns its services, for in-process clients.
     #[must_use]
     pub fn services(&self) -> Services {
         self.services.clone()
     }
 
-    /// Whether it serves, as health says it.
+    /// Returns a receiver of the serving state, as the health service reports it.
     #[must_use]
     pub fn serving(&self) -> watch::Receiver<bool> {
         self.serving.subscribe()
     }
 
-    /// Serves until `stop` comes, then lets running questions finish and the writer publish what it holds.
+    /// Serves until `stop` completes, then lets requests in flight finish and the writer persist its state.
     ///
-    /// Health is NOT_SERVING until the first look at the files is over, or until the store is read where it held an index.
-    /// Fails at once where the vaults cannot be opened.
+    /// Health is NOT_SERVING until the first scan is complete, or, if the store holds an index, until it is loaded.
+    /// Fails if the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let place = self.place();
         let Self { tcp, address: _, socket, config, paths, services, control, serving } = self;
@@ -295,7 +305,7 @@ impl Daemon {
             ..
         } = config.settings.server;
         let keepalive = (keepalive_ms > 0).then(|| Duration::from_millis(keepalive_ms));
-        let rate = Arc::new(Rate::new(config.settings.access.requests_per_second));
+        let rate_limiter = Arc::new(RateLimiter::new(config.settings.access.requests_per_second));
         let describe = || {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(weft_proto::FILE_DESCRIPTOR_SET)
@@ -309,38 +319,38 @@ impl Daemon {
             .prepare();
 
         let (socket, unix) = socket.unzip();
-        // Whoever fills the port's places leaves the socket's to the user.
-        let places = [max_connections; 2].map(|n| Arc::new(Semaphore::new(n)));
-        let connections = Listeners { tcp, unix }.accept(places.clone(), credentials.subscribe());
+        // The socket has its own limit, so that clients over TCP cannot exhaust it.
+        let permits = [max_connections; 2].map(|n| Arc::new(Semaphore::new(n)));
+        let connections = Listeners { tcp, unix }.accept(permits.clone(), credentials.subscribe());
         let metrics = Arc::new(Metrics::default());
         let text = {
             let (services, metrics) = (services.clone(), Arc::clone(&metrics));
             move || {
-                let open = |places: &Arc<Semaphore>| {
-                    max_connections - places.available_permits().min(max_connections)
+                let open = |permits: &Arc<Semaphore>| {
+                    max_connections - permits.available_permits().min(max_connections)
                 };
-                let n_open = places.iter().map(open).sum();
-                metrics.text(&services.load(), n_open, services.index_status().as_ref())
+                let n_open = permits.iter().map(open).sum();
+                metrics.render(&services.load(), n_open, services.index_status().as_ref())
             }
         };
         let (ending, mut ended) = watch::channel(false);
         let tools = weft_mcp::Server::new(services.routes());
-        let mcp = weft_mcp::Http::new(tools, max_request_bytes);
-        // Browsers and agents speak HTTP/1.1 where there is no TLS.
+        let mcp = weft_mcp::HttpServer::new(tools, max_request_bytes);
+        // Browsers and agents use HTTP/1.1 without TLS.
         let router = Server::builder()
             .accept_http1(true)
             .http2_keepalive_interval(keepalive)
             .http2_keepalive_timeout(keepalive)
             .max_concurrent_streams(max_calls_per_connection.get())
-            // Calls whose callers gave up before they were looked at: when time is short, all of a connection's may be.
+            // Requests cancelled before they were accepted: under load these may be all of a connection.
             .http2_max_pending_accept_reset_streams(
                 usize::try_from(max_calls_per_connection.get()).ok(),
             )
-            .layer(FrontLayer { credentials: credentials.subscribe(), metrics, rate })
+            .layer(AdmissionLayer { credentials: credentials.subscribe(), metrics, rate_limiter })
             .layer(WebLayer { metrics: Arc::new(text), mcp })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
-            // An error means that the sender is gone, which is an end as well.
+            // An error means that the sender was dropped, which also ends the server.
             drop(ended.wait_for(|over| *over).await);
         });
         let mut server = tokio::spawn(server);
@@ -362,45 +372,45 @@ impl Daemon {
         };
 
         serving.send_replace(false);
-        services.end_streams();
+        services.stop_streams();
         let _ = ending.send(true);
         let end = tokio::time::timeout(Duration::from_millis(shutdown_ms), &mut server);
         if end.await.is_err() {
-            tracing::warn!("some questions were still running and were cut off");
+            tracing::warn!("requests still running after server.shutdown_ms were cancelled");
         }
         server.abort();
-        // The writer publishes what it holds, which blocks.
-        drop(tokio::task::spawn_blocking(move || services.clear()).await);
-        // Who stops a daemon waits until its socket is gone, so it goes last.
+        // The writer persists its state, which blocks.
+        drop(tokio::task::spawn_blocking(move || services.detach()).await);
+        // `weft stop` waits until the socket is gone, so it is removed last.
         drop(socket);
         outcome
     }
 }
 
-/// Opens the vaults and returns when words and links can be asked for.
+/// Opens the vaults; returns when the keyword index and the links can be queried.
 async fn open(
     services: &Services,
     config: Config,
     paths: Paths,
     place: String,
 ) -> Result<(), ServeError> {
-    let open = move || Vaults::open(&config, &paths, Stay::ForGood { address: Some(&place) });
+    let open = move || Vaults::open(&config, &paths, OpenMode::Watching { address: Some(&place) });
     let vaults = tokio::task::spawn_blocking(open).await.map_err(|_| ServeError::Panicked)??;
     let vaults = Arc::new(vaults);
-    // A store that held an index answers from it while the files are looked at.
-    let held_notes = vaults.status().generation > 0 && vaults.status().n_notes > 0;
-    services.look_for_the_first_time(!held_notes);
-    services.fill(Arc::clone(&vaults));
-    if held_notes {
+    // A store that holds an index is served during the scan.
+    let has_index = vaults.status().generation > 0 && vaults.status().n_notes > 0;
+    services.set_initial_scan(!has_index);
+    services.attach(Arc::clone(&vaults));
+    if has_index {
         return Ok(());
     }
-    let look = move || vaults.indexer().flush_since(vaults.indexer().opened());
-    let first = tokio::task::spawn_blocking(look).await;
-    services.look_for_the_first_time(false);
+    let scan = move || vaults.indexer().flush_since(vaults.indexer().opened());
+    let first = tokio::task::spawn_blocking(scan).await;
+    services.set_initial_scan(false);
     match first.map_err(|_| ServeError::Panicked)? {
-        // A folder that went meanwhile may come back; it is looked at again, and keeps no other vault from being served.
+        // A missing folder may return; it is scanned again then, and does not prevent serving the other vaults.
         Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),
-        Err(error) => Err(OpenError::Index(error).into()),
+        Err(error) => Err(OpenVaultsError::Index(error).into()),
     }
 }
 

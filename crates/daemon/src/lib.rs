@@ -1,21 +1,25 @@
-//! The daemon as a library: configuration, wiring, services, conversions, status mapping, shutdown.
+//! The daemon as a library: configuration, services, conversions, status mapping, startup and shutdown.
 //!
-//! [`Config::load`](config::Config::load) reads the settings, [`Vaults::open`] brings the index and the engine up, and [`Services`] answer the contract over them: in the process through [`Services::routes`], or on sockets through [`Daemon`].
-//! Both ways run the same code, so they give the same answers and the same errors.
+//! [`Config::load`](config::Config::load) reads the settings, [`Vaults::open`] opens the index and the engine, and [`Services`] implement the gRPC contract over them: in process through [`Services::routes`], or on sockets through [`Daemon`].
+//! Both run the same code, so they return the same answers and the same errors.
 #![forbid(unsafe_code)]
 
 mod access;
+mod admission;
 pub mod config;
 mod convert;
 mod daemon;
-mod front;
+mod grpc_code;
 mod metrics;
 mod net;
 mod paths;
+mod peer;
+mod request_record;
 mod runtime;
 mod services;
 mod status;
 pub mod telemetry;
+mod tls;
 mod vaults;
 mod web;
 
@@ -23,10 +27,12 @@ pub use daemon::{Control, Daemon, Reloaded, ServeError, check};
 pub use net::nearby;
 pub use paths::{Environment, Paths};
 pub use runtime::runtime;
-pub use services::{Limits, Services};
+pub use services::{ServiceLimits, Services};
 pub use status::is_full;
-pub use vaults::{OpenError, Stay, Vaults};
+pub use vaults::{OpenMode, OpenVaultsError, Vaults};
 pub use weft_index::embedder::Role;
-pub use weft_index::{BackupWriter, Copied, Newest, Piece, StoreError, inspect, restore};
+pub use weft_index::{
+    BackupPart, BackupSummary, BackupWriter, LatestCheckpoint, StoreError, inspect, restore,
+};
 pub use weft_indexer::embed;
 pub use weft_indexer::{IndexError, IndexStatus, Phase};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The variables of the process, read once.
+/// Environment variables of the process, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// Reads them; those that are not UTF-8 are left out.
+    /// Reads the environment; omits variables that are not UTF-8.
     #[must_use]
     pub fn read() -> Self {
         let pairs = std::env::vars_os();
@@ -21,19 +21,19 @@ impl Environment {
         )
     }
 
-    /// Takes `pairs` instead of the process's own.
+    /// Creates an environment from `pairs`.
     #[must_use]
     pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         Self(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
     }
 
-    /// The value of `name`, unless it is empty.
+    /// Returns the value of `name`, unless it is empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The variables whose names begin with `prefix`, by name.
+    /// Returns the variables whose names begin with `prefix`, ordered by name.
     pub(crate) fn with_prefix<'e>(
         &'e self,
         prefix: &'e str,
@@ -43,7 +43,7 @@ impl Environment {
     }
 }
 
-/// The user's folders, by the XDG base directory specification.
+/// Folders of the user, by the XDG base directory specification.
 #[derive(Clone, Debug)]
 pub struct Paths {
     home: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The folders that `environment` names; without a home the temporary folder serves for what may go.
+    /// Returns the folders that `environment` names; without a home, the temporary folder is used for state and caches.
     #[must_use]
     pub fn new(environment: &Environment) -> Self {
         let absolute =
@@ -74,21 +74,21 @@ impl Paths {
         }
     }
 
-    /// The user's home, where there is one.
+    /// Returns the user's home, if known.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// The user's own configuration, whether or not it is there.
+    /// Returns the path of the user's configuration file, which may not exist.
     #[must_use]
     pub fn config_file(&self) -> Option<PathBuf> {
         Some(self.config.as_ref()?.join("weft").join("config.toml"))
     }
 
-    /// The store of vaults at these folders: named after their real paths, so that every way to a folder leads to one store.
+    /// Returns the store of vaults at these folders, named after their canonical paths, so that every path to a folder leads to the same store.
     ///
-    /// Nothing where the environment names no folder of the user's: what is shared with others is no place for the text of notes.
+    /// Returns `None` if the environment names no folder of the user: a shared folder must not hold the text of notes.
     #[must_use]
     pub fn store(&self, roots: &[&Path]) -> Option<PathBuf> {
         let data = self.data.as_ref()?.join("weft");
@@ -104,19 +104,19 @@ impl Paths {
         Some(data.join(&hasher.finalize().to_hex()[..16]))
     }
 
-    /// `folder`, meant from the user's cache where it is relative.
+    /// Resolves `folder` relative to the user's cache.
     #[must_use]
     pub fn cached(&self, folder: &Path) -> PathBuf {
         self.cache.join(folder)
     }
 
-    /// The folder of logs, and of sockets where the user has no runtime folder.
+    /// Returns the folder of logs, and of sockets if the user has no runtime folder.
     #[must_use]
     pub fn state(&self) -> &Path {
         &self.state
     }
 
-    /// The socket of a daemon on `port`.
+    /// Returns the path of the socket of a daemon on `port`.
     #[must_use]
     pub fn socket(&self, port: u16) -> PathBuf {
         let runtime = self.runtime.as_ref().map(|folder| folder.join("weft"));

@@ -1,22 +1,22 @@
-//! The threads that read requests and write answers.
+//! The async runtime that serves connections.
 
 use std::io;
 use std::thread::available_parallelism;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// Cores for each thread that serves.
+/// Number of cores per runtime thread.
 ///
-/// Reading a call and writing its answer takes some 40 µs of a core, searches several times that on threads of their own ([`Services`](crate::Services)).
+/// Reading a request and writing its response takes about 40 µs of a core; a search takes several times that, on other threads ([`Services`](crate::Services)).
 const CORES_PER_THREAD: usize = 4;
 
-/// A runtime to serve on, with as few threads as keep up with the calls.
+/// Builds a runtime with as few threads as can serve the connections.
 ///
-/// A call that goes from one thread to another waits until that one has woken, which takes longer than what it has to do for the call.
+/// Handing a request from one thread to another costs a wakeup, which takes longer than the work on the request.
 ///
 /// # Errors
 ///
-/// The system gives no threads.
+/// The system cannot create threads.
 pub fn runtime() -> io::Result<Runtime> {
     let cores = available_parallelism().map_or(1, usize::from);
     let n_threads = cores.div_ceil(CORES_PER_THREAD);

@@ -1,4 +1,4 @@
-//! Domain errors to gRPC statuses, with details that programs can read.
+//! Conversion of domain errors to gRPC statuses, with machine-readable details.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -13,103 +13,106 @@ use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_indexer::{IndexError, WriteError};
 
-use crate::access::Refusal;
-use crate::front::code_name;
+use crate::access::AccessRefusal;
+use crate::grpc_code::code_name;
 use crate::vaults::EarlierError;
 
-/// The domain of every `ErrorInfo`.
+/// Domain of every `ErrorInfo`.
 const DOMAIN: &str = "noteweft";
 
-/// Why a question has no answer.
+/// Reason why a request failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unanswered {
-    /// The engine gives none.
+pub(crate) enum RequestError {
+    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The state that it is asked of cannot be had.
+    /// The requested state is not available.
     #[error(transparent)]
     State(#[from] IndexError),
-    /// Nor the one that this is compared with.
+    /// The state to compare with is not available.
     #[error(transparent)]
     Earlier(#[from] EarlierError),
-    /// What it names may be in a file that is not read yet.
-    #[error("the files are not read yet")]
+    /// The requested note may be in a file that has not been scanned yet.
+    #[error("the files have not been scanned yet")]
     Unread,
 }
 
-/// Why a question has no answer, as the wire says it.
-pub(crate) fn of_question(error: &Unanswered) -> Status {
+/// Converts the error of a request to a status.
+pub(crate) fn of_request(error: &RequestError) -> Status {
     match error {
-        Unanswered::Engine(error) => of_engine(error),
-        Unanswered::State(error) | Unanswered::Earlier(EarlierError::Index(error)) => {
+        RequestError::Engine(error) => of_engine(error),
+        RequestError::State(error) | RequestError::Earlier(EarlierError::Index(error)) => {
             of_index(error)
         }
-        Unanswered::Earlier(error @ EarlierError::Later { .. }) => {
-            invalid("from", &error.to_string())
+        RequestError::Earlier(error @ EarlierError::Later { .. }) => {
+            invalid("from_generation", &error.to_string())
         }
-        Unanswered::Earlier(error @ EarlierError::None { .. }) => {
-            of(Code::FailedPrecondition, "NO_EARLIER_GENERATION", error.to_string())
+        RequestError::Earlier(error @ EarlierError::None { .. }) => {
+            with_reason(Code::FailedPrecondition, "NO_EARLIER_GENERATION", error.to_string())
         }
-        Unanswered::Unread => opening(),
+        RequestError::Unread => opening(),
     }
 }
 
-/// Why the engine gives no answer, as the wire says it.
+/// Converts an error of the engine to a status.
 ///
-/// An unknown note's `ErrorInfo` carries the name and, as `near_1`, `near_2`, …, uris that resemble it, the nearest first.
+/// The `ErrorInfo` of an unknown note carries its name, and similar uris as `near_1`, `near_2`, …, the most similar first.
 pub(crate) fn of_engine(error: &EngineError) -> Status {
     let text = error.to_string();
     match error {
-        EngineError::UnknownNote { name, near } => {
-            let near = (1..).zip(near).map(|(at, uri)| (format!("near_{at}"), uri.to_string()));
+        EngineError::UnknownNote { name, suggestions } => {
+            let near =
+                (1..).zip(suggestions).map(|(at, uri)| (format!("near_{at}"), uri.to_string()));
             let metadata = near.chain([("name".to_owned(), name.clone())]);
             let mut details = info("UNKNOWN_NOTE", metadata);
             details.set_resource_info(
                 "noteweft.v1.Note",
-                shortened(name),
+                truncated(name),
                 "",
-                "no note answers to this name",
+                "no note has this name",
             );
-            told(Code::NotFound, text, details)
+            status(Code::NotFound, text, details)
         }
         EngineError::InvalidArgument { field, reason } => invalid(field, reason),
-        EngineError::NoVectors => of(Code::FailedPrecondition, "NO_VECTORS", text),
-        EngineError::Keyword(KeywordError::Past { .. }) => {
-            of(Code::FailedPrecondition, "PAST_GENERATION", text)
+        EngineError::NoVectors => with_reason(Code::FailedPrecondition, "NO_VECTORS", text),
+        EngineError::Keyword(KeywordError::Unloaded { .. }) => {
+            with_reason(Code::FailedPrecondition, "PAST_GENERATION", text)
         }
         EngineError::Keyword(error) if error.needs_rebuild() => {
-            let text = format!("{text}; it is made anew from the notes now, ask again in a moment");
-            of(Code::Unavailable, "KEYWORD_INDEX", text)
+            let text = format!("{text}; it is being rebuilt from the notes, try again in a moment");
+            with_reason(Code::Unavailable, "KEYWORD_INDEX", text)
         }
-        EngineError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
-        EngineError::Vector(_) => of(Code::Internal, "VECTOR_INDEX", text),
+        EngineError::Keyword(_) => with_reason(Code::Internal, "KEYWORD_INDEX", text),
+        EngineError::Vector(_) => with_reason(Code::Internal, "VECTOR_INDEX", text),
         EngineError::Embed(EmbedError::Unavailable { .. }) => {
-            of(Code::Unavailable, "MODEL_UNAVAILABLE", text)
+            with_reason(Code::Unavailable, "MODEL_UNAVAILABLE", text)
         }
-        EngineError::Embed(EmbedError::Failed { .. }) => of(Code::Internal, "MODEL_FAILED", text),
-        EngineError::Stale { asked, newest } => {
-            let numbers = [("asked", asked), ("newest", newest)];
+        EngineError::Embed(EmbedError::Failed { .. }) => {
+            with_reason(Code::Internal, "MODEL_FAILED", text)
+        }
+        EngineError::Stale { requested, newest } => {
+            let numbers = [("asked", requested), ("newest", newest)];
             let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
             let details = info("STALE_TOKEN", numbers);
-            told(Code::FailedPrecondition, text, details)
+            status(Code::FailedPrecondition, text, details)
         }
-        EngineError::Cancelled => of(Code::Cancelled, "CANCELLED", text),
-        EngineError::DeadlineExceeded => of(Code::DeadlineExceeded, "DEADLINE", text),
+        EngineError::Cancelled => with_reason(Code::Cancelled, "CANCELLED", text),
+        EngineError::DeadlineExceeded => with_reason(Code::DeadlineExceeded, "DEADLINE", text),
     }
 }
 
-/// Why the index could not do what was asked, as the wire says it.
+/// Converts an error of the index to a status.
 pub(crate) fn of_index(error: &IndexError) -> Status {
     let text = error.to_string();
     match error {
         IndexError::Store(StoreError::Locked { .. }) => {
-            of(Code::FailedPrecondition, "STORE_LOCKED", text)
+            with_reason(Code::FailedPrecondition, "STORE_LOCKED", text)
         }
-        IndexError::Store(_) | IndexError::Keyword(_) if is_full(error) => full(&text),
-        IndexError::Store(_) => of(Code::Internal, "STORE", text),
-        IndexError::Keyword(_) => of(Code::Internal, "KEYWORD_INDEX", text),
-        IndexError::Embed(_) => of(Code::Internal, "MODEL_FAILED", text),
-        IndexError::Vault { .. } => of(Code::FailedPrecondition, "VAULT", text),
+        IndexError::Store(_) | IndexError::Keyword(_) if is_full(error) => disk_full(&text),
+        IndexError::Store(_) => with_reason(Code::Internal, "STORE", text),
+        IndexError::Keyword(_) => with_reason(Code::Internal, "KEYWORD_INDEX", text),
+        IndexError::Embed(_) => with_reason(Code::Internal, "MODEL_FAILED", text),
+        IndexError::Vault { .. } => with_reason(Code::FailedPrecondition, "VAULT", text),
         IndexError::UnknownVault { known, .. } => {
             let details = info("UNKNOWN_VAULT", [("vaults".to_owned(), known.join(","))]);
             Status::with_error_details(Code::NotFound, text, details)
@@ -117,44 +120,47 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
         IndexError::UnknownGeneration { stored, .. } => {
             let stored = stored.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
             let details = info("UNKNOWN_GENERATION", [("stored".to_owned(), stored)]);
-            told(Code::NotFound, text, details)
+            status(Code::NotFound, text, details)
         }
-        IndexError::Stopped => of(Code::Unavailable, "STOPPING", text),
+        IndexError::Stopped => with_reason(Code::Unavailable, "STOPPING", text),
     }
 }
 
-/// Why something was not written, as the wire says it.
+/// Converts an error of a write to a status.
 pub(crate) fn of_write(error: &WriteError) -> Status {
     let text = error.to_string();
     match error {
         WriteError::Invalid { field, reason } => invalid(field, reason),
-        WriteError::UnknownNote { name, near } => {
-            of_engine(&EngineError::UnknownNote { name: name.clone(), near: near.clone() })
-        }
+        WriteError::UnknownNote { name, suggestions } => of_engine(&EngineError::UnknownNote {
+            name: name.clone(),
+            suggestions: suggestions.clone(),
+        }),
         WriteError::Conflict { path, actual } => {
             let hash = actual.map(|hash| ("actual_hash".to_owned(), format!("{hash:?}")));
             let metadata = hash.into_iter().chain([("path".to_owned(), path.clone())]);
             let details = info("CONTENT_CHANGED", metadata);
-            told(Code::Aborted, text, details)
+            status(Code::Aborted, text, details)
         }
-        WriteError::Taken { path } => {
+        WriteError::AlreadyExists { path } => {
             let details = info("PATH_TAKEN", [("path".to_owned(), path.clone())]);
-            told(Code::AlreadyExists, text, details)
+            status(Code::AlreadyExists, text, details)
         }
-        WriteError::Io { .. } | WriteError::HalfMoved { .. } if is_full(error) => full(&text),
-        WriteError::Io { .. } | WriteError::HalfMoved { .. } => {
-            of(Code::FailedPrecondition, "FILE_SYSTEM", text)
+        WriteError::Io { .. } | WriteError::MoveUnfinished { .. } if is_full(error) => {
+            disk_full(&text)
+        }
+        WriteError::Io { .. } | WriteError::MoveUnfinished { .. } => {
+            with_reason(Code::FailedPrecondition, "FILE_SYSTEM", text)
         }
         WriteError::Index(error) => of_index(error),
-        WriteError::NotIndexed { .. } => of(Code::Unavailable, "NOT_INDEXED_YET", text),
+        WriteError::NotIndexed { .. } => with_reason(Code::Unavailable, "NOT_INDEXED_YET", text),
     }
 }
 
-/// Whether a disk without room is what stands behind an error.
+/// Returns whether a full disk is the cause of an error.
 #[must_use]
 pub fn is_full(error: &(dyn Error + 'static)) -> bool {
     let io = |error: &(dyn Error + 'static)| {
-        // The word index shares what its library was told.
+        // The keyword index shares the error of its library.
         let shared = || error.downcast_ref::<Arc<io::Error>>().map(AsRef::as_ref);
         let kind = error.downcast_ref::<io::Error>().or_else(shared).map(io::Error::kind);
         matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
@@ -162,27 +168,27 @@ pub fn is_full(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(io)
 }
 
-/// The disk has no room for what was asked.
-fn full(text: &str) -> Status {
-    let text = format!("{text}; nothing is lost: make room on that disk and ask again");
-    of(Code::ResourceExhausted, "DISK_FULL", text)
+/// Builds the status for a full disk.
+fn disk_full(text: &str) -> Status {
+    let text = format!("{text}; no data was lost: free space on that disk and try again");
+    with_reason(Code::ResourceExhausted, "DISK_FULL", text)
 }
 
-/// The caller stopped waiting for a write.
-pub(crate) fn write_is_late() -> Status {
-    let text = "the index was busy until the deadline passed; the write may still be done, so read before you write again";
-    of(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
+/// Builds the status for a write that outlasted its deadline.
+pub(crate) fn write_deadline_exceeded() -> Status {
+    let text = "the deadline passed while the index was busy; the write may still be applied, so read the note before you write again";
+    with_reason(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
-/// What the library says in its own words and without details: its code, how its sentence begins, and then the code that says whose fault it is, the reason, and our sentence for the limit that was passed.
-type Row = (Code, &'static str, Code, &'static str, Option<&'static str>);
-const REWORDED: [Row; 6] = [
+/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message if a size limit was exceeded.
+type LibraryError = (Code, &'static str, Code, &'static str, Option<&'static str>);
+const LIBRARY_ERRORS: [LibraryError; 6] = [
     (
         Code::ResourceExhausted,
         "Error decompressing: ",
         Code::ResourceExhausted,
         "REQUEST_TOO_LARGE",
-        Some(TOO_LARGE_A_REQUEST),
+        Some(REQUEST_TOO_LARGE),
     ),
     (Code::Internal, "failed to decode Protobuf", Code::InvalidArgument, "UNREADABLE", None),
     (Code::Internal, "Error decompressing", Code::InvalidArgument, "UNREADABLE", None),
@@ -192,182 +198,190 @@ const REWORDED: [Row; 6] = [
         "Error, decoded message length too large: ",
         Code::ResourceExhausted,
         "REQUEST_TOO_LARGE",
-        Some(TOO_LARGE_A_REQUEST),
+        Some(REQUEST_TOO_LARGE),
     ),
     (
         Code::OutOfRange,
         "Error, encoded message length too large: ",
         Code::ResourceExhausted,
         "ANSWER_TOO_LARGE",
-        Some("the answer is larger than server.max_answer_bytes; ask for less of it"),
+        Some(
+            "the response is larger than server.max_response_bytes; request less, such as a smaller limit",
+        ),
     ),
 ];
 
-const TOO_LARGE_A_REQUEST: &str = "the request is larger than server.max_request_bytes";
+const REQUEST_TOO_LARGE: &str = "the request is larger than server.max_request_bytes";
 
-/// Gives an error without details, which the library made of an answer to `call`, the code that says whose fault it is, and a reason: the library takes the blame itself, and leaves it at a sentence.
-pub(crate) fn reword(headers: &mut http::HeaderMap, call: &str) {
+/// Replaces an error that tonic built without details: sets the code that names the party at fault, a reason, and a message.
+///
+/// tonic reports malformed requests as internal errors, without details.
+pub(crate) fn replace_library_error(headers: &mut http::HeaderMap, call: &str) {
     let is_error = headers.get("grpc-status").is_some_and(|code| code != "0");
     if !is_error || headers.contains_key("grpc-status-details-bin") {
         return;
     }
-    let Some(said) = Status::from_header_map(headers) else { return };
-    let text = said.message();
-    let row =
-        REWORDED.iter().find(|(own, start, ..)| *own == said.code() && text.starts_with(start));
+    let Some(reported) = Status::from_header_map(headers) else { return };
+    let text = reported.message();
+    let row = LIBRARY_ERRORS
+        .iter()
+        .find(|(own, start, ..)| *own == reported.code() && text.starts_with(start));
     let status = match row {
         Some((_, start, code, reason, limit)) => {
             let found = &text[start.len()..];
             let text = limit.map_or_else(|| text.to_owned(), |limit| format!("{limit} ({found})"));
-            of(*code, reason, text)
+            with_reason(*code, reason, text)
         }
-        None if said.code() == Code::Unimplemented && text.is_empty() => {
+        None if reported.code() == Code::Unimplemented && text.is_empty() => {
             let details = info("UNKNOWN_CALL", [("call".to_owned(), call.to_owned())]);
-            let text = format!("there is no call `{call}`; reflection names those that there are");
-            told(Code::Unimplemented, text, details)
+            let text = format!("unknown method `{call}`; server reflection lists all methods");
+            status(Code::Unimplemented, text, details)
         }
-        None => of(said.code(), code_name(said.code()), text.to_owned()),
+        None => with_reason(reported.code(), code_name(reported.code()), text.to_owned()),
     };
     for (name, value) in &status.into_http::<()>().into_parts().0.headers {
-        // The head of an answer says already how it is written.
+        // The head of the response already sets its content type.
         if name != http::header::CONTENT_TYPE {
             headers.insert(name, value.clone());
         }
     }
 }
 
-/// A field of a request that cannot be used.
+/// Builds the status for an invalid field of a request.
 pub(crate) fn invalid(field: &str, reason: &str) -> Status {
     let mut details = info("INVALID_ARGUMENT", [("field".to_owned(), field.to_owned())]);
-    details.add_bad_request_violation(field, shortened(reason));
-    told(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
+    details.add_bad_request_violation(field, truncated(reason));
+    status(Code::InvalidArgument, format!("`{field}`: {reason}"), details)
 }
 
-/// The same error of a field, where that lies within `outer`.
+/// Prefixes the field of an [`invalid`] status with `outer`, the field that contains it.
 pub(crate) fn within(outer: &str, status: Status) -> Status {
     let violations = status.get_details_bad_request().map(|bad| bad.field_violations);
     let Some(violation) = violations.and_then(|all| all.into_iter().next()) else { return status };
     let field = violation.field;
-    let said = status.message();
-    let reason = said.strip_prefix(&format!("`{field}`: ")).unwrap_or(said);
+    let reported = status.message();
+    let reason = reported.strip_prefix(&format!("`{field}`: ")).unwrap_or(reported);
     invalid(&format!("{outer}.{field}"), reason)
 }
 
-/// Health was asked of a service that is none.
+/// Builds the status for a health check of an unknown service.
 pub(crate) fn unknown_service(name: &str) -> Status {
     let details = info("UNKNOWN_SERVICE", [("service".to_owned(), name.to_owned())]);
-    let text = format!("there is no service `{name}`; the whole daemon has the empty name");
-    told(Code::NotFound, text, details)
+    let text = format!("unknown service `{name}`; use the empty name for the whole daemon");
+    status(Code::NotFound, text, details)
 }
 
-/// The index is still being opened.
+/// Builds the status for a request that arrives while the index is opening.
 pub(crate) fn opening() -> Status {
-    of(
+    with_reason(
         Code::Unavailable,
         "OPENING",
-        "the index is still being opened; ask again in a moment".to_owned(),
+        "the index is still opening; try again in a moment".to_owned(),
     )
 }
 
-/// A caller that is turned away before its question is looked at.
-pub(crate) fn of_refusal(refusal: &Refusal) -> Status {
+/// Builds the status for a request that was refused before it was processed.
+pub(crate) fn of_refusal(refusal: &AccessRefusal) -> Status {
     match refusal {
-        Refusal::Nobody => of(
+        AccessRefusal::NoCredential => with_reason(
             Code::Unauthenticated,
             "NO_TOKEN",
-            "this daemon asks for a token: send `authorization: Bearer …`".to_owned(),
+            "this daemon requires a token: send `authorization: Bearer …`".to_owned(),
         ),
-        Refusal::UnknownToken => of(
-            Code::Unauthenticated,
-            "UNKNOWN_TOKEN",
-            "the token is none that this daemon knows".to_owned(),
-        ),
-        Refusal::TooOften(_, wait) => {
+        AccessRefusal::UnknownToken => {
+            with_reason(Code::Unauthenticated, "UNKNOWN_TOKEN", "unknown token".to_owned())
+        }
+        AccessRefusal::RateLimited(_, wait) => {
             let text = format!(
-                "too many requests from this caller; come back in {} ms, or ask whoever runs the daemon for a larger access.requests_per_second",
+                "too many requests from this client; retry in {} ms, or raise access.requests_per_second in the daemon's settings",
                 wait.as_millis()
             );
             let mut details = info("TOO_OFTEN", []);
             details.set_retry_info(Some(*wait));
-            told(Code::ResourceExhausted, text, details)
+            status(Code::ResourceExhausted, text, details)
         }
-        Refusal::NotAllowed(principal) => of(
+        AccessRefusal::Forbidden(principal) => with_reason(
             Code::PermissionDenied,
             "READ_ONLY",
-            format!("`{}` may only read, and this needs the right \"write\"", principal.name()),
+            format!(
+                "`{}` may only read; this method requires the permission \"write\"",
+                principal.name()
+            ),
         ),
     }
 }
 
-/// Too many questions wait already.
-pub(crate) fn crowded(max_waiting: usize) -> Status {
-    let text = format!("{max_waiting} questions wait already; ask again later");
-    of(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+/// Builds the status for a full request queue.
+pub(crate) fn queue_full(max_queued_requests: usize) -> Status {
+    let text = format!("{max_queued_requests} requests are queued already; try again later");
+    with_reason(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
 }
 
-/// Too many changes wait for the writer already.
-pub(crate) fn busy_writing(max_waiting: usize) -> Status {
-    let text = format!("{max_waiting} changes wait for the writer already; ask again later");
-    of(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+/// Builds the status for a full queue of changes.
+pub(crate) fn write_queue_full(max_queued_requests: usize) -> Status {
+    let text =
+        format!("{max_queued_requests} changes wait for the writer already; try again later");
+    with_reason(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
 }
 
-/// Too many streams are open already.
+/// Builds the status for too many open streams.
 pub(crate) fn too_many_streams(max_streams: usize) -> Status {
     let text = format!(
-        "{max_streams} streams and waiting questions are open already; end some, or raise server.max_streams"
+        "{max_streams} streams and waiting requests are open already; close some, or raise server.max_streams"
     );
-    of(Code::ResourceExhausted, "TOO_MANY_STREAMS", text)
+    with_reason(Code::ResourceExhausted, "TOO_MANY_STREAMS", text)
 }
 
-/// A generation was not reached before the deadline.
-pub(crate) fn not_reached(wanted: u64, newest: u64) -> Status {
-    let text = format!("generation {wanted} was not reached in time; the newest one is {newest}");
-    of(Code::DeadlineExceeded, "DEADLINE", text)
+/// Builds the status for a generation that was not reached before the deadline.
+pub(crate) fn generation_not_reached(wanted: u64, newest: u64) -> Status {
+    let text =
+        format!("generation {wanted} was not reached before the deadline; the newest is {newest}");
+    with_reason(Code::DeadlineExceeded, "DEADLINE", text)
 }
 
-/// A generation of a run that ended suddenly is waited for, and the files were not all looked at in time.
+/// Builds the status for a generation of an earlier run that ended abnormally, if the scan did not finish before the deadline.
 pub(crate) fn recovering(wanted: u64) -> Status {
     let text = format!(
-        "generation {wanted} is from before the last run ended suddenly, and the files were not all looked at since; ask again, and see `weft status` where that does not help"
+        "generation {wanted} predates the last run, which ended abnormally, and not all files have been scanned since; try again, or check `weft status`"
     );
-    of(Code::DeadlineExceeded, "DEADLINE", text)
+    with_reason(Code::DeadlineExceeded, "DEADLINE", text)
 }
 
-/// The daemon is about to stop.
+/// Builds the status for a request that arrives while the daemon is stopping.
 pub(crate) fn stopping() -> Status {
-    of(Code::Unavailable, "STOPPING", "the daemon stops".to_owned())
+    with_reason(Code::Unavailable, "STOPPING", "the daemon is stopping".to_owned())
 }
 
-/// A question's computation came to a sudden end.
-pub(crate) fn broken() -> Status {
-    of(
+/// Builds the status for a request whose computation panicked.
+pub(crate) fn panicked() -> Status {
+    with_reason(
         Code::Internal,
         "PANIC",
-        "the question could not be computed; the daemon's log says more".to_owned(),
+        "the request failed with an internal error; see the daemon's log".to_owned(),
     )
 }
 
-fn of(code: Code, reason: &str, text: String) -> Status {
-    told(code, text, info(reason, []))
+fn with_reason(code: Code, reason: &str, text: String) -> Status {
+    status(code, text, info(reason, []))
 }
 
-/// Bytes of a caller's own words that are repeated to it: a status travels in headers, which clients refuse when they are large.
-const MOST_REPEATED: usize = 512;
+/// Maximum number of bytes of client input repeated in a status: statuses travel in headers, and clients refuse large ones.
+const MAX_REPEATED_BYTES: usize = 512;
 
-/// The beginning of a text, with a mark where it was cut.
-fn shortened(text: &str) -> String {
-    if text.len() <= MOST_REPEATED {
+/// Returns the start of `text`, with an ellipsis if it was cut.
+fn truncated(text: &str) -> String {
+    if text.len() <= MAX_REPEATED_BYTES {
         return text.to_owned();
     }
-    format!("{}…", &text[..text.floor_char_boundary(MOST_REPEATED)])
+    format!("{}…", &text[..text.floor_char_boundary(MAX_REPEATED_BYTES)])
 }
 
-fn told(code: Code, text: impl AsRef<str>, details: ErrorDetails) -> Status {
-    Status::with_error_details(code, shortened(text.as_ref()), details)
+fn status(code: Code, text: impl AsRef<str>, details: ErrorDetails) -> Status {
+    Status::with_error_details(code, truncated(text.as_ref()), details)
 }
 
 fn info(reason: &str, metadata: impl IntoIterator<Item = (String, String)>) -> ErrorDetails {
-    let shorter = metadata.into_iter().map(|(key, value)| (key, shortened(&value)));
+    let shorter = metadata.into_iter().map(|(key, value)| (key, truncated(&value)));
     let metadata: HashMap<String, String> = shorter.collect();
     ErrorDetails::with_error_info(reason, DOMAIN, metadata)
 }
@@ -379,26 +393,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_status_outgrows_the_headers_of_a_client() {
+    fn statuses_fit_into_client_header_limits() {
         let long = "ü".repeat(100_000);
         for status in [
             of_engine(&EngineError::UnknownNote {
                 name: long.clone(),
-                near: vec![Uri::new(&*long); 5],
+                suggestions: vec![Uri::new(&*long); 5],
             }),
             invalid("query", &long),
-            of_write(&WriteError::Taken { path: long.clone() }),
+            of_write(&WriteError::AlreadyExists { path: long.clone() }),
         ] {
             let headers = status.into_http::<()>().into_parts().0.headers;
             let n_bytes: usize =
                 headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-            // What hyper's clients take by default.
+            // Default limit of hyper's clients.
             assert!(n_bytes < 16 << 10, "{n_bytes} bytes");
         }
     }
 
     #[test]
-    fn a_disk_without_room_is_told_from_one_that_refuses() {
+    fn full_disk_is_resource_exhausted() {
         let refused = |kind: io::ErrorKind| {
             let write = WriteError::Io { path: "moss.md".into(), source: kind.into() };
             let source = kind.into();
@@ -416,12 +430,12 @@ mod tests {
     }
 
     #[test]
-    fn who_meets_damaged_words_is_told_to_ask_again() {
+    fn corrupt_keyword_index_is_unavailable_with_retry_hint() {
         let folder = || "store/keyword".into();
         let damaged = KeywordError::Corrupt { folder: folder(), detail: "x.term".into() };
         let failed = KeywordError::Failed { folder: folder(), detail: "a defect".into() };
         for (error, code, says) in
-            [(damaged, Code::Unavailable, "ask again"), (failed, Code::Internal, "a defect")]
+            [(damaged, Code::Unavailable, "try again"), (failed, Code::Internal, "a defect")]
         {
             let status = of_engine(&EngineError::Keyword(error));
             assert_eq!(status.code(), code);
@@ -430,9 +444,9 @@ mod tests {
     }
 
     #[test]
-    fn near_matches_and_fields_travel_as_details() {
-        let near = vec![Uri::new("moss"), Uri::new("mess")];
-        let status = of_engine(&EngineError::UnknownNote { name: "mosss".into(), near });
+    fn suggestions_and_fields_are_in_details() {
+        let suggestions = vec![Uri::new("moss"), Uri::new("mess")];
+        let status = of_engine(&EngineError::UnknownNote { name: "mosss".into(), suggestions });
         assert_eq!(status.code(), Code::NotFound);
         let info = status.get_details_error_info().unwrap();
         assert_eq!(

@@ -1,7 +1,7 @@
-//! What the daemon says of itself while it runs: structured logs on standard error, the audit in a file, traces to a collector.
+//! Logs on standard error, the audit file, and traces sent to a collector.
 //!
-//! Logs name notes by uri and path; no text of a note and no query is ever in them.
-//! The libraries below us write down whole messages where they are asked for details, so their bound stands beside the filter of the settings.
+//! Logs name notes by uri and path; they never contain the text of a note or a query.
+//! Libraries log whole messages at detailed levels, so a fixed limit applies to them in addition to the configured filter.
 
 mod audit;
 mod traces;
@@ -15,13 +15,15 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, Registry, reload};
 
 use crate::config::{Config, ConfigError, LogFormat};
-use crate::front::AUDIT;
 use audit::Audit;
-use traces::Traces;
+use traces::{Traces, is_own};
 
-pub(crate) use traces::{continue_trace, end_trace};
+pub(crate) use traces::{REQUEST_SPAN, continue_trace, end_trace};
 
-/// The running log.
+/// Target of the lines of the audit: refused requests, and requests that change notes or administer the daemon.
+pub(crate) const AUDIT: &str = "weft_audit";
+
+/// The telemetry of this process.
 #[derive(Debug)]
 pub struct Telemetry {
     filter: reload::Handle<EnvFilter, Registry>,
@@ -29,9 +31,9 @@ pub struct Telemetry {
     traces: Option<Traces>,
 }
 
-/// Starts the log of this process by the settings; to be called once, within a runtime.
+/// Starts logging, the audit and traces as configured. Must be called once, within a runtime.
 ///
-/// Fails where a setting cannot be used.
+/// Fails if a setting is invalid.
 pub fn start(config: &Config) -> Result<Telemetry, ConfigError> {
     let (filter, handle) = reload::Layer::new(filter(config)?);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
@@ -50,48 +52,45 @@ pub fn start(config: &Config) -> Result<Telemetry, ConfigError> {
     });
     let traces = Traces::start(config)?;
     let spans = traces.as_ref().map(Traces::layer);
-    let bounded = filter_fn(may_say).with_max_level_hint(LevelFilter::TRACE);
+    let bounded = filter_fn(may_log).with_max_level_hint(LevelFilter::TRACE);
     let log = tracing_subscriber::registry().with(lines.with_filter(filter.and(bounded)));
     log.with(record).with(spans).init();
     Ok(Telemetry { filter: handle, audit, traces })
 }
 
 impl Telemetry {
-    /// Sends what is still to be sent. Blocks until the collector has it or takes too long.
+    /// Sends the remaining traces. Blocks until the collector has received them, or a timeout.
     pub fn end(self) {
         if let Some(traces) = self.traces {
             traces.end();
         }
     }
 
-    /// Logs by the filter of `config` from now on; its other log settings need a restart.
+    /// Applies the log filter of `config`; its other log settings need a restart.
     ///
-    /// The audit goes on in a new file where its old one was moved away.
+    /// Reopens the audit file, which may have been moved away for rotation.
     pub fn reload(&self, config: &Config) -> Result<(), ConfigError> {
         let filter = filter(config)?;
         if let Some(audit) = &self.audit {
             audit.reopen(config)?;
         }
         if let Err(error) = self.filter.reload(filter) {
-            tracing::error!(%error, "the filter of the log stays as it was");
+            tracing::error!(%error, "cannot replace the log filter; it stays as it was");
         }
         Ok(())
     }
 }
 
-/// Whether the code is this program's own, by the target of what it says.
-fn is_own(of: &Metadata<'_>) -> bool {
-    of.target().starts_with("weft")
-}
-
-/// Whether something may stand in a log, whatever the filter says: of libraries only what they say to operators, for below that they repeat what they carry, notes and queries included.
-fn may_say(of: &Metadata<'_>) -> bool {
+/// Returns whether an event may be logged, whatever the filter.
+///
+/// Libraries are limited to `info` and above: below it they repeat what they transfer, including notes and queries.
+fn may_log(of: &Metadata<'_>) -> bool {
     is_own(of) || *of.level() <= Level::INFO
 }
 
 fn filter(config: &Config) -> Result<EnvFilter, ConfigError> {
     let filter = &config.settings.log.filter;
     EnvFilter::try_new(filter).map_err(|error| {
-        config.refuse("log.filter", format!("`{filter}` holds a directive that is none: {error}"))
+        config.refuse("log.filter", format!("`{filter}` contains an invalid directive: {error}"))
     })
 }

@@ -1,4 +1,4 @@
-//! The index and the engine of some vaults, brought up from the settings.
+//! The index and engine of the configured vaults.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::Disk;
 use weft_index::Snapshot;
 use weft_index::embedder::Embedder;
-use weft_indexer::embed::{self, Models};
+use weft_indexer::embed::{self, ModelSelection};
 use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
 use weft_model::tokens::Characters;
 use weft_model::{Estimator, Tokens};
@@ -17,28 +17,28 @@ use weft_model::{Estimator, Tokens};
 use crate::config::{Config, Settings, TokenSettings, Vault};
 use crate::paths::Paths;
 
-/// Why vaults cannot be opened.
+/// Reason why vaults cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// None is configured.
+pub enum OpenVaultsError {
+    /// No vault is configured.
     #[error(
-        "no vault is named: give the folder of your notes, or put `vaults` into the configuration"
+        "no vault is configured: pass the folder of your notes, or set `vaults` in the settings"
     )]
     NoVault,
-    /// There is no place for the index.
+    /// No location for the index is known.
     #[error(
-        "neither HOME nor XDG_DATA_HOME names a folder for the index: name one with --store DIR, or `store.path` in the settings"
+        "neither HOME nor XDG_DATA_HOME is set, so the index has no location: pass --store DIR, or set `store.path` in the settings"
     )]
     NoHome,
-    /// A tokenizer cannot be read.
+    /// A tokenizer cannot be loaded.
     #[error("{source}; tokens.tokenizers.{name} names it")]
     Tokenizer {
-        /// Its name in the settings.
+        /// Name of the tokenizer in the settings.
         name: String,
-        /// What is wrong with it.
-        source: embed::OpenError,
+        /// The cause.
+        source: embed::ModelError,
     },
-    /// The default way to count tokens is unknown.
+    /// The default token estimator is unknown.
     #[error("tokens.{0}")]
     Estimator(EngineError),
     /// The index cannot be opened.
@@ -46,46 +46,46 @@ pub enum OpenError {
     Index(#[from] IndexError),
 }
 
-/// Why there is no earlier state to compare one with.
+/// Reason why no earlier generation is available for a comparison.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EarlierError {
-    /// The one asked for is later.
+    /// The requested generation is later than the other one.
     #[error("generation {from} comes after {generation}")]
     Later {
-        /// The generation asked for.
+        /// The requested generation.
         from: u64,
-        /// The one that it is compared with.
+        /// The generation to compare with.
         generation: u64,
     },
-    /// None is stored.
+    /// No earlier generation is stored.
     #[error(
-        "no generation before {generation} is stored; `store.keep_generations` says how many are kept"
+        "no generation before {generation} is stored; raise `store.keep_generations` to keep more"
     )]
     None {
-        /// The one that it is compared with.
+        /// The generation to compare with.
         generation: u64,
     },
-    /// It cannot be read back.
+    /// The generation cannot be loaded.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
 
-/// For how long vaults are opened.
+/// How long vaults stay open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stay<'a> {
-    /// For a question: changes of files are not watched for.
-    Briefly,
-    /// Until further notice: changes are watched for.
-    ForGood {
-        /// Where processes that find the store locked can ask, if anywhere.
+pub enum OpenMode<'a> {
+    /// For one request: files are not watched.
+    OneShot,
+    /// Until closed: files are watched.
+    Watching {
+        /// Address at which processes that find the store locked can reach this one, if any.
         address: Option<&'a str>,
     },
 }
 
-/// A running index with the engine that answers over it. Dropping it lets the writer publish what it holds.
+/// A running index and the engine over it. Dropping it lets the writer persist its state.
 pub struct Vaults {
     indexer: Indexer,
-    /// The newest generation.
+    /// Newest generation.
     generations: watch::Receiver<u64>,
     engine: Engine,
     notices: Vec<String>,
@@ -93,27 +93,31 @@ pub struct Vaults {
 }
 
 impl Vaults {
-    /// The folder of the store for these settings.
+    /// Returns the folder of the store for these settings.
     ///
-    /// Fails where no vault is configured, and where nothing says which folder is the user's.
-    pub fn store(config: &Config, paths: &Paths) -> Result<PathBuf, OpenError> {
+    /// Fails if no vault is configured, or if the user's data folder is unknown.
+    pub fn store(config: &Config, paths: &Paths) -> Result<PathBuf, OpenVaultsError> {
         let Settings { store, vaults, .. } = &config.settings;
         let roots: Vec<&Path> = vaults.iter().map(|vault| vault.root.as_path()).collect();
         if roots.is_empty() {
-            return Err(OpenError::NoVault);
+            return Err(OpenVaultsError::NoVault);
         }
-        store.path.clone().or_else(|| paths.store(&roots)).ok_or(OpenError::NoHome)
+        store.path.clone().or_else(|| paths.store(&roots)).ok_or(OpenVaultsError::NoHome)
     }
 
-    /// Opens or creates the store and starts the writer, which looks at every file at once.
+    /// Opens or creates the store and starts the writer, which scans all files.
     ///
-    /// What the store held before can be asked when this returns.
-    /// A model that cannot be opened leaves words and links, and a notice in the status; its vectors stay for when it is back.
-    /// Takes as long as reading the store; blocks.
-    pub fn open(config: &Config, paths: &Paths, stay: Stay<'_>) -> Result<Self, OpenError> {
+    /// The stored state can be queried when this returns.
+    /// If the model cannot be opened, keyword search and links still work, the status carries a notice, and stored vectors are kept.
+    /// Blocks while the store is loaded.
+    pub fn open(
+        config: &Config,
+        paths: &Paths,
+        stay: OpenMode<'_>,
+    ) -> Result<Self, OpenVaultsError> {
         let (watched, address) = match stay {
-            Stay::Briefly => (false, None),
-            Stay::ForGood { address } => (true, address),
+            OpenMode::OneShot => (false, None),
+            OpenMode::Watching { address } => (true, address),
         };
         let store = Self::store(config, paths)?;
         let Settings {
@@ -123,7 +127,7 @@ impl Vaults {
             store: store_settings,
             vaults,
             watch,
-            fuse,
+            deletion_guard,
             scan,
             parse,
             chunks,
@@ -140,13 +144,15 @@ impl Vaults {
         } = config.settings.clone();
         let embedding = config.embedding(paths);
         let model = embedding.model.clone();
-        let opened = embed::models(&store, &embedding, |earlier| config.keyed(paths, earlier));
+        let opened = embed::select_models(&store, &embedding, |earlier| {
+            config.with_endpoint_key(paths, earlier)
+        });
         let no_model = opened.as_ref().err().map(ToString::to_string);
         let (models, notices) = opened.unwrap_or_else(|error| {
-            let line = format!("{error}. Notes are found by words and links alone.");
-            (Models::from(None), vec![line])
+            let line = format!("{error}. Search uses keywords and links only.");
+            (ModelSelection::from(None), vec![line])
         });
-        let estimators = estimators(&tokens, &model, models.wanted.as_ref())?;
+        let estimators = estimators(&tokens, &model, models.configured.as_ref())?;
         let settings = IndexSettings {
             store,
             vaults: vaults.iter().map(vault_settings).collect(),
@@ -156,7 +162,7 @@ impl Vaults {
             keyword,
             vector,
             watch: WatchOptions { enabled: watch.enabled && watched, ..watch },
-            fuse,
+            deletion_guard,
             keep_generations: store_settings.keep_generations,
             disk: Disk::default(),
         };
@@ -178,18 +184,18 @@ impl Vaults {
         Ok(Self { indexer, generations, engine, notices, config })
     }
 
-    /// The engine.
+    /// Returns the engine.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The engine over the state of a stored generation.
+    /// Returns an engine over a stored generation.
     pub(crate) fn engine_at(&self, generation: u64) -> Result<Engine, IndexError> {
         Ok(self.engine.over(self.indexer.at(generation)?))
     }
 
-    /// The state of the stored generation `from`, or of the last one before `generation`.
+    /// Returns the stored generation `from`, or the last one before `generation`.
     pub(crate) fn earlier(
         &self,
         from: Option<u64>,
@@ -204,41 +210,41 @@ impl Vaults {
         Ok(self.indexer.at(from)?)
     }
 
-    /// The newest generation, and each that follows.
+    /// Returns a receiver of the newest generation.
     pub(crate) fn generations(&self) -> watch::Receiver<u64> {
         self.generations.clone()
     }
 
-    /// The index's writer.
+    /// Returns the indexer.
     #[must_use]
     pub const fn indexer(&self) -> &Indexer {
         &self.indexer
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     #[must_use]
     pub fn config(&self) -> Arc<Config> {
         self.config.load_full()
     }
 
-    /// Serves the vaults of `next` from now on, and takes note of what else a running daemon takes over.
+    /// Serves the vaults of `next` from now on, and records the other reloadable settings.
     ///
-    /// The store stays the one it was opened with. Their files are looked at in the background.
-    /// Fails, and changes nothing, where there is no vault, or a new one is no folder. Blocks until the writer has time.
-    pub fn reload(&self, next: &Config) -> Result<(), OpenError> {
+    /// The store stays the same. New vaults are scanned in the background.
+    /// Fails without any change if no vault is configured, or if a new vault is not a folder. Blocks until the writer is free.
+    pub fn reload(&self, next: &Config) -> Result<(), OpenVaultsError> {
         let config = self.config();
-        let (now, wanted) = (&config.settings.vaults, &next.settings.vaults);
-        if wanted.is_empty() {
-            return Err(OpenError::NoVault);
+        let (now, configured) = (&config.settings.vaults, &next.settings.vaults);
+        if configured.is_empty() {
+            return Err(OpenVaultsError::NoVault);
         }
-        if now != wanted {
-            self.indexer.set_vaults(wanted.iter().map(vault_settings).collect())?;
+        if now != configured {
+            self.indexer.set_vaults(configured.iter().map(vault_settings).collect())?;
         }
         self.config.store(Arc::new(config.reloaded(next)));
         Ok(())
     }
 
-    /// How the index is, with what opening the model brought up.
+    /// Returns the status of the index, with the notices from opening the model.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
         let mut status = self.indexer.status();
@@ -247,37 +253,37 @@ impl Vaults {
     }
 }
 
-/// Counts the tokens of a model that makes vectors.
-struct OfModel(Arc<dyn Embedder>);
+/// Counts tokens with the tokenizer of an embedding model.
+struct ModelEstimator(Arc<dyn Embedder>);
 
-impl Estimator for OfModel {
+impl Estimator for ModelEstimator {
     fn estimate(&self, text: &str) -> Tokens {
         Tokens::new(self.0.n_tokens(text).max(1) as u64)
     }
 }
 
-/// The ways to count tokens: by length, with the bundled tokenizer, with that of `model`, which `embedder` runs, and with those of the settings.
+/// Builds the token estimators: by length, the bundled tokenizer, that of `model`, which `embedder` runs, and those of the settings.
 fn estimators(
     settings: &TokenSettings,
     model: &str,
     embedder: Option<&Arc<dyn Embedder>>,
-) -> Result<Estimators, OpenError> {
+) -> Result<Estimators, OpenVaultsError> {
     let TokenSettings { estimator, characters_per_token, tokenizers } = settings;
     let mut all = Estimators::by_length(Characters { per_token: *characters_per_token });
     if let Some(embedder) = embedder {
-        all = all.with(model, Arc::new(OfModel(Arc::clone(embedder))));
+        all = all.with(model, Arc::new(ModelEstimator(Arc::clone(embedder))));
     }
     all = all.with(embed::BUNDLED, Arc::new(embed::TokenizerEstimator::bundled()));
     for (name, path) in tokenizers {
         let opened = embed::TokenizerEstimator::open(path)
-            .map_err(|source| OpenError::Tokenizer { name: name.clone(), source })?;
+            .map_err(|source| OpenVaultsError::Tokenizer { name: name.clone(), source })?;
         all = all.with(name, Arc::new(opened));
     }
-    all.with_default(estimator).map_err(OpenError::Estimator)
+    all.with_default(estimator).map_err(OpenVaultsError::Estimator)
 }
 
 fn vault_settings(vault: &Vault) -> VaultSettings {
-    // A link stays one: the index sees when it is turned to another folder.
+    // Symbolic links are kept, so that the index notices when a link is changed to another folder.
     let root = std::path::absolute(&vault.root).unwrap_or_else(|_| vault.root.clone());
     VaultSettings { name: vault.name(), root }
 }

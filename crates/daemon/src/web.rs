@@ -1,11 +1,11 @@
-//! What browsers and agents meet on the daemon's port: the explorer page, the contract as gRPC-web, and the tools over the Model Context Protocol.
+//! HTTP endpoints beside gRPC on the daemon's port: the explorer page, gRPC-web, metrics, and the Model Context Protocol.
 //!
-//! Whoever reaches the port may read the notes, and a browser reaches it on behalf of any site it shows.
-//! So each request is looked at before anything else: it must name this machine as its host, which a name that a foreign site bends to this address does not (DNS rebinding), and where it says from which site it comes, that must be this one.
+//! Any site shown in a browser can send requests to the port through that browser.
+//! Each request is therefore checked first: its host must be this machine, which a foreign name that resolves to this address (DNS rebinding) is not, and its origin, if any, must be that host.
 
-mod answers;
-mod guard;
-mod page;
+mod explorer_page;
+mod origin_check;
+mod response_filter;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,33 +19,36 @@ use tonic::service::{AxumBody, Routes};
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer, Service};
 
-use answers::{Answers, AnswersLayer};
+use response_filter::{ResponseFilter, ResponseFilterLayer};
 
-/// Where Prometheus reads.
+/// Path of the Prometheus metrics.
 const METRICS: &str = "/metrics";
 
-/// Puts the page and gRPC-web before the services, and refuses what comes from foreign sites.
+/// Layer that serves the page, gRPC-web and MCP before the services, and refuses requests from foreign sites.
 #[derive(Clone)]
 pub(crate) struct WebLayer {
-    /// What is written at `/metrics`.
+    /// Renders the metrics.
     pub(crate) metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// What agents meet.
-    pub(crate) mcp: weft_mcp::Http,
+    /// MCP endpoint.
+    pub(crate) mcp: weft_mcp::HttpServer,
 }
 
 impl Layer<Routes> for WebLayer {
     type Service = Web;
 
     fn layer(&self, routes: Routes) -> Web {
-        Web { services: GrpcWebLayer::new().layer(AnswersLayer.layer(routes)), front: self.clone() }
+        Web {
+            services: GrpcWebLayer::new().layer(ResponseFilterLayer.layer(routes)),
+            layer: self.clone(),
+        }
     }
 }
 
-/// The page for browsers, gRPC-web for the page, tools for agents, gRPC for all others.
+/// Service that dispatches to the page, gRPC-web, MCP and gRPC.
 #[derive(Clone)]
 pub(crate) struct Web {
-    services: GrpcWebService<Answers<Routes>>,
-    front: WebLayer,
+    services: GrpcWebService<ResponseFilter<Routes>>,
+    layer: WebLayer,
 }
 
 impl Service<Request<Body>> for Web {
@@ -58,17 +61,17 @@ impl Service<Request<Body>> for Web {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let immediate = if let Err(refusal) = guard::admit(&request) {
+        let immediate = if let Err(refusal) = origin_check::admit(&request) {
             refusal.response()
         } else if request.uri().path() == weft_mcp::PATH {
-            let mcp = self.front.mcp.clone();
+            let mcp = self.layer.mcp.clone();
             return Box::pin(async move { Ok(mcp.answer(request).await) });
         } else if request.method() == Method::GET && request.uri().path() == METRICS {
-            return Box::pin(std::future::ready(Ok(metrics(&*self.front.metrics))));
+            return Box::pin(std::future::ready(Ok(metrics(&*self.layer.metrics))));
         } else if [Method::GET, Method::HEAD].contains(request.method()) {
-            page::answer(request.uri().path(), request.headers())
+            explorer_page::answer(request.uri().path(), request.headers())
         } else if !is_call(&request) {
-            page::nothing()
+            explorer_page::not_found()
         } else {
             return Box::pin(self.services.call(request));
         };
@@ -76,7 +79,7 @@ impl Service<Request<Body>> for Web {
     }
 }
 
-/// Whether a request means a call of a service, by gRPC or gRPC-web, or asks a browser's way whether it may.
+/// Returns whether a request is an RPC, by gRPC or gRPC-web, or a CORS preflight.
 fn is_call(request: &Request<Body>) -> bool {
     let kind = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     request.method() == Method::OPTIONS || kind.starts_with(b"application/grpc")

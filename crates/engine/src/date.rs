@@ -1,4 +1,4 @@
-//! Dates as people write them, as moments that can be compared.
+//! Dates as people write them, parsed to comparable timestamps.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// The moment that `text` names: `YYYY-MM-DD`, with a time, with an offset (RFC 3339).
+/// Parses `YYYY-MM-DD`, optionally with a time and an offset (RFC 3339).
 ///
-/// A date without a time is its first moment; a time without an offset is taken as UTC.
+/// A date without a time is the start of the day; a time without an offset is UTC.
 pub(crate) fn moment(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let local = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
     text.parse().ok().or_else(|| local().map(|zoned| zoned.timestamp()))
 }
 
-/// The longest text that may be a date; what is longer is not read.
+/// Maximum length of a date, in bytes. Longer texts are not parsed.
 const LONGEST: usize = 64;
 
-/// The same for what a note says, where `2024/5/9`, `2024-5-9`, `2024-05-09 10:00:00 +0200` and `[[2024-05-09]]` are dates too.
+/// Parses a date of a note, which may also be `2024/5/9`, `2024-5-9`, `2024-05-09 10:00:00 +0200` or `[[2024-05-09]]`.
 pub(crate) fn written(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     if text.len() > LONGEST {
@@ -36,7 +36,7 @@ pub(crate) fn written(text: &str) -> Option<Timestamp> {
     })
 }
 
-/// A moment as programs count it: ten digits are seconds since 1970, thirteen are milliseconds.
+/// Parses a Unix timestamp: ten digits are seconds, thirteen are milliseconds.
 pub(crate) fn counted(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let count = || text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -47,7 +47,7 @@ pub(crate) fn counted(text: &str) -> Option<Timestamp> {
     }
 }
 
-/// A time with its offset behind it: site generators part them.
+/// Joins a time and its offset, which site generators separate by a space.
 fn joined(text: &str) -> Cow<'_, str> {
     let is_offset = |rest: &str| {
         let digits = rest.strip_prefix(['+', '-']);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_moment_has_many_spellings() {
+    fn spellings_of_one_date_are_equal() {
         let expected = moment("2024-05-09");
         assert!(expected.is_some());
         for text in [
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_count_from_1970() {
+    fn unix_timestamps_are_parsed() {
         assert_eq!(counted("1715212800"), moment("2024-05-09"));
         assert_eq!(counted(" 1715212800500 "), moment("2024-05-09T00:00:00.5"));
         for text in ["", "20240509", "202405091230", "20240509123000", "+171521280", "2024-05-09"] {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn invalid_dates_are_rejected() {
         assert_eq!(written(&format!("12:30{}", " +x".repeat(100_000))), None);
         for text in ["", "yesterday", "2024-13-45", "2024-02-30", "9.5.2024", "2024", "1.2.3.4"] {
             assert_eq!(written(text), None, "{text}");

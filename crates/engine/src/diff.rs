@@ -1,4 +1,4 @@
-//! What changed between two states of the notes.
+//! Differences between two snapshots.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -6,122 +6,122 @@ use weft_index::Snapshot;
 use weft_index::notes::{NoteEntry, NoteTable};
 use weft_model::{LinkSource, NoteId, NoteMap, TextHash, Uri};
 
-/// What changed from one state to another.
+/// Differences between two snapshots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diff {
-    /// Notes that came, went, moved or say something else: by kind of change, then uri.
+    /// Added, removed, moved and changed notes, by kind of change, then uri.
     pub notes: Vec<NoteChange>,
-    /// Links that came, went, or mean something else: by the linking note's uri, the target's, type, source and kind of change.
+    /// Added, removed and retargeted links, by the linking note's uri, the target's uri, type, source and kind of change.
     pub links: Vec<LinkChange>,
-    /// The earlier generation.
+    /// Earlier generation.
     pub from: u64,
-    /// The later generation.
+    /// Later generation.
     pub generation: u64,
 }
 
-/// What became of a note.
+/// A changed note.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NoteChange {
-    /// What happened.
+    /// Kind of the change.
     pub kind: NoteChangeKind,
-    /// The note as it is now; as it was, where it is gone.
+    /// The note now; for a removed note, as it was.
     pub now: NoteName,
-    /// The note as it was, where it is another now: moved, or called something else.
+    /// The note before, if its uri, path or title differs.
     pub before: Option<NoteName>,
-    /// What of it is different.
+    /// The parts that differ.
     pub parts: BTreeSet<NotePart>,
 }
 
-/// How a note is called.
+/// The names of a note.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NoteName {
-    /// Its uri.
+    /// Uri of the note.
     pub uri: Uri,
-    /// Its vault's name.
+    /// Name of its vault.
     pub vault: String,
-    /// Its path in the vault.
+    /// Path in the vault.
     pub path: String,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
 }
 
-/// What happened to a note.
+/// Kind of a change to a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteChangeKind {
-    /// It was not there before.
+    /// The note did not exist before.
     Added,
-    /// It is not there any more.
+    /// The note no longer exists.
     Removed,
-    /// Its file lies elsewhere: one with the same uri of its own, or with the same content, is gone.
+    /// Its file has another path; a note with the same explicit uri or the same content disappeared.
     Moved,
-    /// It lies where it lay.
+    /// Its file has the same path and other content.
     Changed,
 }
 
-/// A part of a note that can be different.
+/// A part of a note that can differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotePart {
-    /// Its uri.
+    /// Uri.
     Uri,
-    /// Its title.
+    /// Title.
     Title,
-    /// The text below the frontmatter.
+    /// Text below the frontmatter.
     Text,
-    /// The frontmatter.
+    /// Frontmatter.
     Frontmatter,
-    /// Its other names.
+    /// Aliases.
     Aliases,
-    /// Its tags.
+    /// Tags.
     Tags,
-    /// Its type.
+    /// Type.
     Type,
-    /// The note above it.
+    /// Parent.
     Parent,
-    /// What it states something about.
+    /// Object of a reification.
     Object,
 }
 
-/// What became of a link.
+/// A changed link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkChange {
-    /// The linking note: as it is called now; as it was, where it is gone.
+    /// The linking note as it is now; for a removed note, as it was.
     pub from: Uri,
-    /// What the link means now; what it meant, where it is gone.
+    /// The current target; for a removed link, the former one.
     pub to: Uri,
-    /// The type of the edge.
+    /// Type of the edge.
     pub kind: String,
-    /// Where it was written.
+    /// Part of the note that contains the link.
     pub source: LinkSource,
-    /// What happened.
+    /// Kind of the change.
     pub change: LinkChangeKind,
-    /// What it meant before, where that is something else.
+    /// The former target, if it differs.
     pub before: Option<Uri>,
 }
 
-/// What happened to a link.
+/// Kind of a change to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkChangeKind {
-    /// It was not there before.
+    /// The link did not exist before.
     Added,
-    /// It is not there any more.
+    /// The link no longer exists.
     Removed,
-    /// It led nowhere, and a note answers to it now.
+    /// It was unresolved and resolves now.
     Resolved,
-    /// A note answered to it, and none does now.
+    /// It resolved and is unresolved now.
     Unresolved,
-    /// Another note answers to it now.
+    /// It resolves to another note now.
     Retargeted,
 }
 
 impl Diff {
-    /// What changed from `before` to `after`.
+    /// Compares two snapshots.
     ///
-    /// A note is the same where its path is; else where it claims the same uri, else where it has the same content, and its old path is free.
-    /// A link is the same where its note is and it is written alike, or means the same with the same type; that the note it leads to was renamed is no change of it.
-    /// `O(notes + links)`; the same states give the same answer.
+    /// Notes are paired by path, then by explicit uri, then by content, if the old path is free.
+    /// Links of a paired note are paired if they are written alike, or have the same target and type. Renaming the target is not a change of the link.
+    /// `O(notes + links)`. Deterministic.
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
-        let pair = Pair::new(&before.notes, &after.notes);
+        let pair = NotePairing::new(&before.notes, &after.notes);
         let mut notes = pair.notes();
         notes.sort_unstable();
         let mut links = pair.links();
@@ -130,31 +130,31 @@ impl Diff {
     }
 }
 
-/// A note's place, whichever number its vault has.
-type Place<'t> = (&'t str, &'t str);
+/// Vault name and path of a note.
+type NoteLocation<'t> = (&'t str, &'t str);
 
-/// A link as it is written.
-type Written<'t> = (&'t str, LinkSource, &'t str);
+/// Type, source and written target of a link.
+type LinkKey<'t> = (&'t str, LinkSource, &'t str);
 
-/// Two tables, and which notes are the same.
-struct Pair<'t> {
+/// Two note tables and the pairs of notes between them.
+struct NotePairing<'t> {
     before: &'t NoteTable,
     after: &'t NoteTable,
-    /// Of each note now, what it was.
-    was: BTreeMap<NoteId, NoteId>,
-    /// Of each note then, what it is.
-    is: NoteMap<NoteId>,
+    /// For each note now, the note before.
+    before_of: BTreeMap<NoteId, NoteId>,
+    /// For each note before, the note now.
+    after_of: NoteMap<NoteId>,
 }
 
-impl<'t> Pair<'t> {
+impl<'t> NotePairing<'t> {
     fn new(before: &'t NoteTable, after: &'t NoteTable) -> Self {
-        let mut old: BTreeMap<Place<'t>, NoteId> =
+        let mut old: BTreeMap<NoteLocation<'t>, NoteId> =
             before.by_path().map(|(id, entry)| (place(before, entry), id)).collect();
-        let mut was = BTreeMap::new();
+        let mut before_of = BTreeMap::new();
         let mut new: Vec<(NoteId, &NoteEntry)> = Vec::new();
         for (id, entry) in after.by_path() {
             match old.remove(&place(after, entry)) {
-                Some(same) => drop(was.insert(id, same)),
+                Some(same) => drop(before_of.insert(id, same)),
                 None => new.push((id, entry)),
             }
         }
@@ -177,27 +177,28 @@ impl<'t> Pair<'t> {
                 };
                 same.is_none_or(|same| {
                     taken.insert(same);
-                    was.insert(*id, same);
+                    before_of.insert(*id, same);
                     false
                 })
             });
         }
-        let is = was.iter().map(|(now, then)| (*then, *now)).collect();
-        Self { before, after, was, is }
+        let after_of = before_of.iter().map(|(now, then)| (*then, *now)).collect();
+        Self { before, after, before_of, after_of }
     }
 
     fn notes(&self) -> Vec<NoteChange> {
-        let Self { before, after, was, is } = self;
-        let gone = before.by_path().filter(|(id, _)| !is.contains_key(id));
-        let gone = gone.map(|(id, entry)| alone(NoteChangeKind::Removed, before, id, entry));
-        let there = after.by_path().filter_map(|(id, entry)| match was.get(&id) {
-            None => Some(alone(NoteChangeKind::Added, after, id, entry)),
+        let Self { before, after, before_of, after_of } = self;
+        let removed = before.by_path().filter(|(id, _)| !after_of.contains_key(id));
+        let removed =
+            removed.map(|(id, entry)| unpaired(NoteChangeKind::Removed, before, id, entry));
+        let rest = after.by_path().filter_map(|(id, entry)| match before_of.get(&id) {
+            None => Some(unpaired(NoteChangeKind::Added, after, id, entry)),
             Some(then) => self.change(id, entry, *then, before.entry(*then)?),
         });
-        gone.chain(there).collect()
+        removed.chain(rest).collect()
     }
 
-    /// What is different of a note; nothing where nothing is.
+    /// Returns the differences of a paired note; `None` without any.
     fn change(
         &self,
         id: NoteId,
@@ -207,7 +208,7 @@ impl<'t> Pair<'t> {
     ) -> Option<NoteChange> {
         let (named, was_named) = (name(self.after, id, now), name(self.before, then_id, then));
         let (graph, old_graph) = (self.after.graph(), self.before.graph());
-        let still = |then: Option<NoteId>| then.map(|then| self.is.get(&then).copied());
+        let still = |then: Option<NoteId>| then.map(|then| self.after_of.get(&then).copied());
         let (note, old) = (&now.note, &then.note);
         let parts = [
             (NotePart::Uri, named.uri != was_named.uri),
@@ -232,31 +233,31 @@ impl<'t> Pair<'t> {
     }
 
     fn links(&self) -> Vec<LinkChange> {
-        let Self { before, after, was, is } = self;
+        let Self { before, after, before_of, after_of } = self;
         let mut changes = Vec::new();
         for (id, _) in after.by_path() {
-            let then = was.get(&id);
+            let then = before_of.get(&id);
             let old = then.map(|then| links_of(before, *then)).unwrap_or_default();
             let from = after.graph().uri(id);
             self.compare(from, &old, &links_of(after, id), &mut changes);
         }
-        for (id, _) in before.by_path().filter(|(id, _)| !is.contains_key(id)) {
+        for (id, _) in before.by_path().filter(|(id, _)| !after_of.contains_key(id)) {
             let from = before.graph().uri(id);
             self.compare(from, &links_of(before, id), &BTreeMap::new(), &mut changes);
         }
         changes
     }
 
-    /// Compares the links of one note, each with the one that was written alike, and what is left with what means the same.
+    /// Compares the links of one note: pairs links written alike, then the rest by target and type.
     fn compare(
         &self,
         from: &Uri,
-        old: &BTreeMap<Written<'t>, Vec<NoteId>>,
-        new: &BTreeMap<Written<'t>, Vec<NoteId>>,
+        old: &BTreeMap<LinkKey<'t>, Vec<NoteId>>,
+        new: &BTreeMap<LinkKey<'t>, Vec<NoteId>>,
         changes: &mut Vec<LinkChange>,
     ) {
         let Self { before, after, .. } = self;
-        let written: BTreeSet<&Written<'t>> = old.keys().chain(new.keys()).collect();
+        let written: BTreeSet<&LinkKey<'t>> = old.keys().chain(new.keys()).collect();
         let change = |kind: &str, source, change, to: &Uri| LinkChange {
             from: from.clone(),
             to: to.clone(),
@@ -265,26 +266,29 @@ impl<'t> Pair<'t> {
             change,
             before: None,
         };
-        let mut came: BTreeMap<(&str, LinkSource, NoteId), usize> = BTreeMap::new();
-        let mut gone: Vec<(&Written<'t>, NoteId)> = Vec::new();
+        let mut unmatched_new: BTreeMap<(&str, LinkSource, NoteId), usize> = BTreeMap::new();
+        let mut removed: Vec<(&LinkKey<'t>, NoteId)> = Vec::new();
         for key in written {
             let then = old.get(key).map_or(&[][..], Vec::as_slice);
             let now = new.get(key).map_or(&[][..], Vec::as_slice);
             for (then, now) in then.iter().zip(now) {
-                if let Some(meaning) = self.meaning(*then, *now) {
-                    let meant = Some(before.graph().uri(*then).clone());
-                    let other = change(key.0, key.1, meaning, after.graph().uri(*now));
-                    changes.push(LinkChange { before: meant, ..other });
+                if let Some(kind) = self.target_change(*then, *now) {
+                    let former = Some(before.graph().uri(*then).clone());
+                    let other = change(key.0, key.1, kind, after.graph().uri(*now));
+                    changes.push(LinkChange { before: former, ..other });
                 }
             }
             let n_same = then.len().min(now.len());
             for to in &now[n_same..] {
-                *came.entry((key.0, key.1, *to)).or_default() += 1;
+                *unmatched_new.entry((key.0, key.1, *to)).or_default() += 1;
             }
-            gone.extend(then[n_same..].iter().map(|to| (key, *to)));
+            removed.extend(then[n_same..].iter().map(|to| (key, *to)));
         }
-        for ((kind, source, _), then) in gone {
-            let same = self.is.get(&then).and_then(|now| came.get_mut(&(*kind, *source, *now)));
+        for ((kind, source, _), then) in removed {
+            let same = self
+                .after_of
+                .get(&then)
+                .and_then(|now| unmatched_new.get_mut(&(*kind, *source, *now)));
             match same.filter(|n| **n > 0) {
                 Some(n) => *n -= 1,
                 None => {
@@ -293,26 +297,26 @@ impl<'t> Pair<'t> {
                 }
             }
         }
-        for ((kind, source, now), n) in came {
+        for ((kind, source, now), n) in unmatched_new {
             let added = change(kind, source, LinkChangeKind::Added, after.graph().uri(now));
             changes.extend(std::iter::repeat_n(added, n));
         }
     }
 
-    /// What happened to a link that meant `then` and means `now`; nothing where that is the same.
-    fn meaning(&self, then: NoteId, now: NoteId) -> Option<LinkChangeKind> {
+    /// Returns how the target of a link changed; `None` if it did not.
+    fn target_change(&self, then: NoteId, now: NoteId) -> Option<LinkChangeKind> {
         match (self.before.is_note(then), self.after.is_note(now)) {
             (false, false) => None,
             (false, true) => Some(LinkChangeKind::Resolved),
             (true, false) => Some(LinkChangeKind::Unresolved),
             (true, true) => {
-                (self.is.get(&then) != Some(&now)).then_some(LinkChangeKind::Retargeted)
+                (self.after_of.get(&then) != Some(&now)).then_some(LinkChangeKind::Retargeted)
             }
         }
     }
 }
 
-fn place<'t>(table: &'t NoteTable, entry: &'t NoteEntry) -> Place<'t> {
+fn place<'t>(table: &'t NoteTable, entry: &'t NoteEntry) -> NoteLocation<'t> {
     let vault = table.vault(entry.vault).map_or("", |info| info.name.as_str());
     (vault, entry.note.path.as_str())
 }
@@ -327,17 +331,17 @@ fn name(table: &NoteTable, id: NoteId, entry: &NoteEntry) -> NoteName {
     }
 }
 
-/// A note that came or went.
-fn alone(kind: NoteChangeKind, table: &NoteTable, id: NoteId, entry: &NoteEntry) -> NoteChange {
+/// Describes an added or removed note.
+fn unpaired(kind: NoteChangeKind, table: &NoteTable, id: NoteId, entry: &NoteEntry) -> NoteChange {
     NoteChange { kind, now: name(table, id, entry), before: None, parts: BTreeSet::new() }
 }
 
-/// The links of a note by how they are written, and what each means, in the order of the note.
-fn links_of(table: &NoteTable, id: NoteId) -> BTreeMap<Written<'_>, Vec<NoteId>> {
-    let mut links: BTreeMap<Written<'_>, Vec<NoteId>> = BTreeMap::new();
+/// Returns the targets of a note's links by how they are written, in the order of the note.
+fn links_of(table: &NoteTable, id: NoteId) -> BTreeMap<LinkKey<'_>, Vec<NoteId>> {
+    let mut links: BTreeMap<LinkKey<'_>, Vec<NoteId>> = BTreeMap::new();
     if let Some((entry, resolved)) = table.entry(id).zip(table.resolved(id)) {
         for (link, target) in entry.note.links.iter().zip(&resolved.targets) {
-            // What only would be a link if a note answered to it is none.
+            // Text of tentative syntax is a link only if it resolves.
             let Some(target) = target else { continue };
             let written = (link.kind.as_str(), link.source, link.target.name.as_str());
             links.entry(written).or_default().push(*target);

@@ -1,58 +1,58 @@
-//! Why a question has no answer.
+//! Errors of the engine.
 
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_index::vector::VectorError;
 use weft_model::{Stopped, Uri};
 
-/// Why a question has no answer.
+/// Reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// No note answers to the name.
-    #[error("no note is named `{name}`{}", suggestion(near))]
+    /// No note has the name.
+    #[error("no note is named `{name}`{}", suggestion(suggestions))]
     UnknownNote {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// Uris that resemble it, the most alike first.
-        near: Vec<Uri>,
+        /// Similar uris, most similar first.
+        suggestions: Vec<Uri>,
     },
-    /// The question itself is wrong.
+    /// The request is invalid.
     #[error("`{field}`: {reason}")]
     InvalidArgument {
-        /// The field of the request.
+        /// The invalid field of the request.
         field: &'static str,
-        /// What is wrong and what would be right.
+        /// The problem, and what is valid.
         reason: String,
     },
-    /// The word index failed.
+    /// The keyword index failed.
     #[error(transparent)]
     Keyword(#[from] KeywordError),
     /// The vector index failed.
     #[error(transparent)]
     Vector(#[from] VectorError),
-    /// The query could not be embedded, and nothing but vectors was asked for.
+    /// The query could not be embedded, and the request uses vectors only.
     #[error(transparent)]
     Embed(#[from] EmbedError),
-    /// Vectors were asked for and there are none.
+    /// The request needs vectors, and the index has none.
     #[error(
         "this index has no vectors: the embedding model is `none`; use the keyword or hybrid mode"
     )]
     NoVectors,
-    /// A resume token belongs to a generation that is gone.
+    /// The generation of a resume token is no longer pinned.
     #[error(
-        "generation {asked}, to which the token belongs, is no longer held, the newest is {newest}: ask again without the token"
+        "the token belongs to generation {requested}, which is no longer available (newest: {newest}); start again without a token"
     )]
     Stale {
-        /// The generation of the token.
-        asked: u64,
-        /// The newest generation.
+        /// Generation of the token.
+        requested: u64,
+        /// Newest generation.
         newest: u64,
     },
-    /// The caller's time ran out.
+    /// The deadline passed.
     #[error("the deadline passed before the answer was complete")]
     DeadlineExceeded,
-    /// Nobody waits for the answer any more.
-    #[error("the caller went away before the answer was complete")]
+    /// The client no longer waits for the answer.
+    #[error("the client disconnected before the answer was complete")]
     Cancelled,
 }
 
@@ -65,12 +65,12 @@ impl From<Stopped> for EngineError {
     }
 }
 
-fn suggestion(near: &[Uri]) -> String {
-    match near {
+fn suggestion(similar: &[Uri]) -> String {
+    match similar {
         [] => String::new(),
-        near => {
-            let names: Vec<String> = near.iter().map(|uri| format!("`{uri}`")).collect();
-            format!("; near it are {}", names.join(", "))
+        similar => {
+            let names: Vec<String> = similar.iter().map(|uri| format!("`{uri}`")).collect();
+            format!("; similar names: {}", names.join(", "))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ways to count tokens, by the names that requests use.
+//! Token estimators by the names that requests use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use weft_model::tokens::{Bytes, Characters, Unit};
 
 use crate::EngineError;
 
-/// Ways to count tokens, by name.
+/// Token estimators by name.
 ///
-/// `chars` and `bytes` go by length, `unit` counts every text as one; tokenizers are added by who can read their files.
+/// `chars` and `bytes` estimate by length, `unit` counts every text as one token. Tokenizers are added by code that can read their files.
 #[derive(Clone)]
 pub struct Estimators {
     characters: Characters,
@@ -26,10 +26,10 @@ impl Default for Estimators {
 }
 
 impl Estimators {
-    /// The name of the estimator by characters.
+    /// Name of the estimator by characters.
     pub const CHARS: &'static str = "chars";
 
-    /// Those that need no file, at so many characters or bytes a token.
+    /// Creates the estimators that need no file, with the given characters or bytes per token.
     #[must_use]
     pub fn by_length(characters: Characters) -> Self {
         let bytes = Bytes { per_token: characters.per_token };
@@ -38,35 +38,35 @@ impl Estimators {
         no_others.with("bytes", Arc::new(bytes)).with("unit", Arc::new(Unit))
     }
 
-    /// The same with one more, which takes the place of another of its name.
+    /// Adds an estimator, in place of one with the same name.
     #[must_use]
     pub fn with(mut self, name: &str, estimator: Arc<dyn Estimator>) -> Self {
         self.others.insert(name.to_owned(), estimator);
         self
     }
 
-    /// The same with this one where the caller names none.
+    /// Sets the default estimator.
     ///
-    /// Fails where there is none of this name.
+    /// Fails if none has this name.
     pub fn with_default(mut self, name: &str) -> Result<Self, EngineError> {
         self.find(Some(name))?;
         name.clone_into(&mut self.default);
         Ok(self)
     }
 
-    /// The names, those that need no file first.
+    /// Returns the names, those that need no file first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(Self::CHARS).chain(self.others.keys().map(String::as_str))
     }
 
-    /// The name asked for, or that of the default.
-    pub(crate) fn name<'n>(&'n self, asked: Option<&'n str>) -> &'n str {
-        asked.unwrap_or(&self.default)
+    /// Returns the requested name, or the default.
+    pub(crate) fn name<'n>(&'n self, requested: Option<&'n str>) -> &'n str {
+        requested.unwrap_or(&self.default)
     }
 
-    /// The estimator of this name, or the default.
+    /// Returns the estimator of this name, or the default.
     ///
-    /// Fails on the field `estimator` and lists the names there are.
+    /// Fails on the field `estimator` and lists the known names.
     pub fn find(&self, name: Option<&str>) -> Result<&dyn Estimator, EngineError> {
         let name = self.name(name);
         if name == Self::CHARS {
@@ -74,12 +74,13 @@ impl Estimators {
         }
         self.others.get(name).map(|found| &**found).ok_or_else(|| {
             let known: Vec<&str> = self.names().collect();
-            let reason = format!("`{name}` is no estimator; there are {}", known.join(", "));
+            let reason =
+                format!("unknown estimator `{name}`; known estimators: {}", known.join(", "));
             EngineError::InvalidArgument { field: "estimator", reason }
         })
     }
 
-    /// The same for the accordion, whose arithmetic runs in characters where they are what counts.
+    /// Returns the estimator as a [`Meter`], which counts in characters where an estimator does.
     pub(crate) fn meter(&self, name: Option<&str>) -> Result<Meter<'_>, EngineError> {
         if self.name(name) == Self::CHARS {
             return Ok(Meter::Characters(self.characters));
@@ -109,7 +110,7 @@ mod tests {
         let error = estimators.clone().with_default("gpt").err().unwrap().to_string();
         assert_eq!(
             error,
-            "`estimator`: `gpt` is no estimator; there are chars, bytes, unit, words"
+            "`estimator`: unknown estimator `gpt`; known estimators: chars, bytes, unit, words"
         );
         let by_bytes = estimators.with_default("bytes").unwrap();
         assert_eq!(by_bytes.find(None).unwrap().estimate("é").get(), 1);

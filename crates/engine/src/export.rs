@@ -1,38 +1,38 @@
-//! The whole graph as plain lists.
+//! Export of the graph as plain lists.
 
 use weft_model::{LinkSource, Uri};
 
 use crate::filter::NOTES_PER_CHECK;
 use crate::notes::kind_and_tags;
-use crate::{Engine, EngineError, Filter};
+use crate::{Engine, EngineError, Filter, Warning};
 
 /// The graph of a snapshot: nodes by id, edges by their ends, type and source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Export {
-    /// Notes that pass the filter and placeholders that they name, by id.
+    /// Notes that match the filter, and placeholders that they link to, by id.
     pub nodes: Vec<ExportNode>,
     /// Edges among the nodes, by `from`, `to`, `kind`, `source`.
     pub edges: Vec<ExportEdge>,
-    /// What no note has of that the filter asks for.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Filter conditions that no note matches.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
 /// A note or placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportNode {
-    /// Its uri.
+    /// Uri of the node.
     pub id: Uri,
-    /// Its title; a placeholder's is its name.
+    /// Title of the note; for a placeholder, its name.
     pub title: String,
-    /// Its path; nothing for a placeholder.
+    /// Path of the note; `None` for a placeholder.
     pub path: Option<String>,
-    /// Its `type`.
+    /// Type of the note.
     pub note_type: Option<String>,
-    /// Its tags.
+    /// Tags of the note.
     pub tags: Vec<String>,
-    /// Whether no file answers to it.
+    /// True if no file has this name.
     pub placeholder: bool,
 }
 
@@ -41,19 +41,19 @@ pub struct ExportNode {
 pub struct ExportEdge {
     /// The linking note.
     pub from: Uri,
-    /// What it links to.
+    /// The link target.
     pub to: Uri,
-    /// The edge's type.
+    /// Type of the edge.
     pub kind: String,
-    /// Where it was written.
+    /// Part of the note that contains the link.
     pub source: LinkSource,
 }
 
 impl Engine {
-    /// The whole graph, or the part of it that `filter` lets through with the placeholders it names.
+    /// Returns the whole graph, or the part that matches `filter` with the placeholders it links to.
     pub fn export(&self, filter: &Filter) -> Result<Export, EngineError> {
         let snapshot = self.snapshot();
-        let passing = self.passing(&snapshot, filter)?;
+        let passing = self.filter_matches(&snapshot, filter)?;
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
         let kept = |id| {
             passing.notes.contains(id)
@@ -72,7 +72,7 @@ impl Engine {
         let mut edges: Vec<ExportEdge> = ids
             .iter()
             .flat_map(|from| graph.outgoing(*from).iter().map(move |half| (*from, half)))
-            // A placeholder that a passing note names is kept.
+            // Keeps placeholders that a matching note links to.
             .filter(|(from, half)| {
                 let other = half.other;
                 passing.notes.contains(other)
@@ -93,7 +93,7 @@ impl Engine {
             if at % NOTES_PER_CHECK == 0 {
                 self.stop.check()?;
             }
-            let path = notes.card(id).map(|card| card.path.to_owned());
+            let path = notes.summary(id).map(|summary| summary.path.to_owned());
             let (note_type, tags) = kind_and_tags(notes, id);
             let (id, title) = (graph.uri(id).clone(), notes.title(id).to_owned());
             nodes.push(ExportNode {
@@ -106,7 +106,7 @@ impl Engine {
             });
         }
         nodes.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        let degraded = passing.unmet(&snapshot, &self.stop)?.to_vec();
-        Ok(Export { nodes, edges, degraded, generation: snapshot.generation })
+        let warnings = passing.warnings(&snapshot, &self.stop)?.to_vec();
+        Ok(Export { nodes, edges, warnings, generation: snapshot.generation })
     }
 }

@@ -1,63 +1,64 @@
-//! The filter: one message for every question, one matcher.
+//! The filter shared by all requests.
 
+mod filter_matches;
 mod glob;
-mod passing;
 mod paths;
 mod property;
 
 use std::collections::HashSet;
 
 use jiff::Timestamp;
+use weft_graph::HalfEdge;
 use weft_index::Snapshot;
-use weft_index::notes::{Card, Facets};
+use weft_index::notes::{Facets, NoteSummary};
 use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
-use crate::{EngineError, date, note_named};
-pub(crate) use passing::Passings;
+use crate::{EngineError, Warning, WarningCode, date, note_by_name};
+pub(crate) use filter_matches::{FilterCache, filter_cache};
 use paths::PathMatch;
-use property::Wanted;
+use property::PropertyCondition;
 pub use property::{Comparison, PropertyMatch};
 
-/// Which notes a question is about. Every part given must hold; an empty one restricts nothing.
+/// Restricts a request to some notes. All given conditions must hold; an empty filter restricts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Names of vaults, any of them.
+    /// Names of vaults; any of them.
     pub vaults: Vec<String>,
-    /// Notes and folders by their paths, or globs (`*` stays within a segment, `**` does not); any of them, compared with case folded.
+    /// Paths of notes or folders, or globs (`*` matches within a segment, `**` across segments); any of them, ignoring case.
     ///
-    /// `vault:path` is about one vault. What a note or folder is named is neither that nor a glob, and `./` at the front says nothing.
+    /// `vault:path` restricts to one vault. An existing name of a note or folder is never read as a glob or a vault prefix. A leading `./` is ignored.
     pub paths: Vec<String>,
-    /// Tags, all of them, with or without `#`; a tag holds for those nested below it.
+    /// Tags with or without `#`; all of them. A tag includes the tags nested below it.
     pub tags: Vec<String>,
-    /// Values of `type`, any of them, compared with case folded; a note with several types has each.
+    /// Values of `type`; any of them, ignoring case. A note with several types has each.
     pub types: Vec<String>,
-    /// How properties must compare, all of them.
+    /// Conditions on properties; all of them.
     pub properties: Vec<PropertyMatch>,
-    /// The least `date` (or `created`, `modified`, `updated`, the first that holds a date): `YYYY-MM-DD`, or RFC 3339 with a time; UTC where it names no offset.
+    /// Earliest date of a note, as `YYYY-MM-DD` or RFC 3339 with a time; UTC without an offset. The date of a note is its property `date`, `created`, `modified` or `updated`, the first that contains a date.
     pub after: Option<String>,
-    /// The first date that is too late, in the same forms.
+    /// First date that is too late, in the same forms.
     pub before: Option<String>,
-    /// Notes that the wanted ones link to, all of them.
+    /// Names of notes that each match must link to.
     pub linked_to: Vec<String>,
-    /// Notes that link to the wanted ones, all of them.
+    /// Names of notes that must link to each match.
     pub linked_from: Vec<String>,
-    /// Notes and how many links away from them the wanted ones are at most, all of them.
+    /// Names of notes with a number of hops: each match is at most that far from each of them.
     pub within: Vec<(String, u32)>,
-    /// Notes that do not pass.
+    /// Notes to exclude.
     pub excluded: Vec<String>,
 }
 
-/// Properties that date a note: the first of them that holds a date.
+/// Properties that date a note: the first that contains a date counts.
 const DATE_PROPERTIES: [&str; 4] = ["date", "created", "modified", "updated"];
 
 impl Filter {
-    /// Whether it restricts nothing.
+    /// True if the filter restricts nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The parts that a note does not pass, by the names of their fields.
+    /// Returns the names of the fields whose conditions a note fails; none for a placeholder.
     ///
     /// Fails as [`notes`](Self::notes) does.
     pub(crate) fn failed(
@@ -69,46 +70,14 @@ impl Filter {
         if !snapshot.notes.is_note(id) {
             return Ok(Vec::new());
         }
-        let Self {
-            vaults,
-            paths,
-            tags,
-            types,
-            properties,
-            after,
-            before,
-            linked_to,
-            linked_from,
-            within,
-            excluded,
-        } = self.clone();
-        let parts = [
-            ("vaults", Self { vaults, ..Self::default() }),
-            ("paths", Self { paths, ..Self::default() }),
-            ("tags", Self { tags, ..Self::default() }),
-            ("types", Self { types, ..Self::default() }),
-            ("properties", Self { properties, ..Self::default() }),
-            ("after", Self { after, ..Self::default() }),
-            ("before", Self { before, ..Self::default() }),
-            ("linked_to", Self { linked_to, ..Self::default() }),
-            ("linked_from", Self { linked_from, ..Self::default() }),
-            ("within", Self { within, ..Self::default() }),
-            ("excluded", Self { excluded, ..Self::default() }),
-        ];
-        let mut failed = Vec::new();
-        for (name, part) in parts {
-            if !part.is_empty() && !Matcher::new(&part, snapshot, stop)?.passes(snapshot, id) {
-                failed.push(name);
-            }
-        }
-        Ok(failed)
+        Ok(CompiledFilter::new(self, snapshot, stop)?.failed(snapshot, id))
     }
 
-    /// The notes that pass. `O(notes)`.
+    /// Returns the notes that match. `O(notes)`.
     ///
-    /// Fails on an unknown vault or note, on a glob, tag or date that is none, and when `stop` says so.
+    /// Fails on an unknown vault or note, on an invalid glob, tag or date, and when `stop` ends the work.
     fn notes(&self, snapshot: &Snapshot, stop: &Stop) -> Result<NoteSet, EngineError> {
-        let matcher = Matcher::new(self, snapshot, stop)?;
+        let matcher = CompiledFilter::new(self, snapshot, stop)?;
         let mut passing = Vec::new();
         for (at, id) in snapshot.notes.graph().ids().enumerate() {
             if at % NOTES_PER_CHECK == 0 {
@@ -123,23 +92,25 @@ impl Filter {
 }
 
 impl Filter {
-    /// A line for each path that no note lies at or under, for each tag, type and property that no note has, and one for dates where no note has any: slips of the hand rather than questions. `O(notes)` for each.
+    /// Returns a warning for each path, tag, type and property that no note matches, and one for dates if no note has a date: probably typing errors. `O(notes)` for each.
     ///
-    /// `passing` are the notes that pass. Fails on a glob or tag that is none, and when `stop` says so.
-    fn unmet(
+    /// `passing` is the set of matching notes. Fails on an invalid glob or tag, and when `stop` ends the work.
+    fn warnings(
         &self,
         passing: &NoteSet,
         snapshot: &Snapshot,
         stop: &Stop,
-    ) -> Result<Vec<String>, EngineError> {
-        let mut unmet = Vec::new();
+    ) -> Result<Vec<Warning>, EngineError> {
+        let mut warnings = Vec::new();
+        let mut warn =
+            |message| warnings.push(Warning::new(WarningCode::FilterMatchesNothing, message));
         if self.after.is_some() || self.before.is_some() {
             let mut ids = snapshot.notes.graph().ids();
             let is_dated = |id| snapshot.notes.facets(id).is_some_and(|it| dated(&it).is_some());
             if !ids.any(is_dated) {
                 let [names @ .., last] = DATE_PROPERTIES.map(|name| format!("`{name}`"));
-                unmet.push(format!(
-                    "filter: no note is dated; a date is read from its property {} or {last}",
+                warn(format!(
+                    "no note has a date; dates are read from the property {} or {last}",
                     names.join(", ")
                 ));
             }
@@ -148,27 +119,27 @@ impl Filter {
             stop.check()?;
             let wanted = PathMatch::new(path, snapshot)?;
             if !wanted.is_met(snapshot) {
-                unmet.push(if wanted.is_glob() {
+                warn(if wanted.is_glob() {
                     format!(
-                        "filter: no note's path matches `{path}`; `*` stays within a folder, `**` does not"
+                        "no path matches the glob `{path}`; `*` matches within a folder, `**` across folders"
                     )
                 } else {
-                    format!("filter: no note lies at or under `{path}`")
+                    format!("no note is at or under the path `{path}`")
                 });
             }
         }
         let has_none = |part: Self| part.notes(snapshot, stop).map(|passing| passing.is_empty());
-        // What passes has them all, but of several types only one.
+        // Every match has all conditions, except for several types, of which it has one.
         let types = if passing.is_empty() || self.types.len() > 1 { &self.types[..] } else { &[] };
         for kind in types {
             if has_none(Self { types: vec![kind.clone()], ..Self::default() })? {
-                unmet.push(format!("filter: no note is of type `{kind}`"));
+                warn(format!("no note has the type `{kind}`"));
             }
         }
         if passing.is_empty() {
             for tag in &self.tags {
                 if has_none(Self { tags: vec![tag.clone()], ..Self::default() })? {
-                    unmet.push(format!("filter: no note has the tag `{tag}`"));
+                    warn(format!("no note has the tag `{tag}`"));
                 }
             }
             for wanted in &self.properties {
@@ -178,30 +149,31 @@ impl Filter {
                 let has =
                     |id| snapshot.notes.facets(id).is_some_and(|it| value_of(&it, &key).is_some());
                 if !ids.any(has) {
-                    unmet.push(format!("filter: no note has a property `{}`", wanted.key));
+                    warn(format!("no note has the property `{}`", wanted.key));
                 }
             }
         }
-        Ok(unmet)
+        Ok(warnings)
     }
 }
 
-/// Notes that are looked at between two looks whether to go on.
+/// Number of notes processed between two checks of the deadline.
 pub(crate) const NOTES_PER_CHECK: usize = 256;
 
-struct Matcher {
+struct CompiledFilter {
     vaults: HashSet<u16>,
     paths: Vec<PathMatch>,
     tags: Vec<String>,
     types: Vec<String>,
-    properties: Vec<Wanted>,
+    properties: Vec<PropertyCondition>,
     after: Option<Timestamp>,
     before: Option<Timestamp>,
-    near: Vec<HashSet<NoteId>>,
+    /// Notes that satisfy a condition on links, with the field of the condition.
+    linked: Vec<(&'static str, HashSet<NoteId>)>,
     excluded: HashSet<NoteId>,
 }
 
-impl Matcher {
+impl CompiledFilter {
     fn new(filter: &Filter, snapshot: &Snapshot, stop: &Stop) -> Result<Self, EngineError> {
         let notes = &snapshot.notes;
         let mut vaults = HashSet::new();
@@ -211,7 +183,7 @@ impl Matcher {
                 let known: Vec<&str> = notes.vaults().map(|(_, info)| info.name.as_str()).collect();
                 EngineError::InvalidArgument {
                     field: "filter.vaults",
-                    reason: format!("there is no vault `{name}`; served are {}", known.join(", ")),
+                    reason: format!("unknown vault `{name}`; known vaults: {}", known.join(", ")),
                 }
             })?;
             vaults.insert(id.0);
@@ -222,21 +194,17 @@ impl Matcher {
         };
         let paths = filter.paths.iter().map(path).collect::<Result<_, _>>()?;
         let graph = notes.graph();
-        let mut near: Vec<HashSet<NoteId>> = Vec::new();
-        let mut linked = |names: &[String], inbound: bool| -> Result<(), EngineError> {
-            for name in names {
-                let id = note_named(snapshot, name)?;
-                let halves = if inbound { graph.inbound(id) } else { graph.outgoing(id) };
-                near.push(
-                    halves.iter().map(|half| half.other).filter(|other| *other != id).collect(),
-                );
-            }
-            Ok(())
-        };
-        linked(&filter.linked_to, true)?;
-        linked(&filter.linked_from, false)?;
+        let mut linked: Vec<(&'static str, HashSet<NoteId>)> = Vec::new();
+        for name in &filter.linked_to {
+            let id = note_by_name(snapshot, name)?;
+            linked.push(("linked_to", other_ends(graph.inbound(id), id)));
+        }
+        for name in &filter.linked_from {
+            let id = note_by_name(snapshot, name)?;
+            linked.push(("linked_from", other_ends(graph.outgoing(id), id)));
+        }
         for (name, hops) in &filter.within {
-            let mut seen = HashSet::from([note_named(snapshot, name)?]);
+            let mut seen = HashSet::from([note_by_name(snapshot, name)?]);
             let mut frontier: Vec<NoteId> = seen.iter().copied().collect();
             for _ in 0..*hops {
                 stop.check()?;
@@ -249,14 +217,14 @@ impl Matcher {
                     break;
                 }
             }
-            near.push(seen);
+            linked.push(("within", seen));
         }
-        let excluded = filter.excluded.iter().map(|name| note_named(snapshot, name));
+        let excluded = filter.excluded.iter().map(|name| note_by_name(snapshot, name));
         let excluded = excluded.collect::<Result<_, _>>()?;
         let folded = |list: &[String]| list.iter().map(|item| fold(item)).collect();
         let bare = |tag: &String| match fold(tag.trim_start_matches('#').trim_matches('/')) {
             bare if bare.trim().is_empty() => {
-                let reason = format!("`{tag}` names no tag");
+                let reason = format!("`{tag}` is not a tag");
                 Err(EngineError::InvalidArgument { field: "filter.tags", reason })
             }
             bare => Ok(bare),
@@ -266,86 +234,141 @@ impl Matcher {
             paths,
             tags: filter.tags.iter().map(bare).collect::<Result<_, _>>()?,
             types: folded(&filter.types),
-            properties: filter.properties.iter().map(Wanted::new).collect::<Result<_, _>>()?,
+            properties: filter
+                .properties
+                .iter()
+                .map(PropertyCondition::new)
+                .collect::<Result<_, _>>()?,
             after: moment("filter.after", filter.after.as_deref())?,
             before: moment("filter.before", filter.before.as_deref())?,
-            near,
+            linked,
             excluded,
         })
     }
 
     fn passes(&self, snapshot: &Snapshot, id: NoteId) -> bool {
-        let lies_there = || {
-            snapshot.notes.card(id).is_some_and(|card| {
-                (self.vaults.is_empty() || self.vaults.contains(&card.vault.0))
-                    && (self.paths.is_empty() || self.passes_path(&card))
-            })
+        let passes_summary = || {
+            let summary = snapshot.notes.summary(id);
+            summary.is_some_and(|summary| self.passes_vault(&summary) && self.passes_path(&summary))
         };
-        let lies_anywhere = self.vaults.is_empty() && self.paths.is_empty();
-        let asks_for_facets = self.asks_for_facets();
-        self.near.iter().all(|set| set.contains(&id))
+        let needs_summary = !self.vaults.is_empty() || !self.paths.is_empty();
+        let needs_facets = self.needs_facets();
+        self.linked.iter().all(|(_, notes)| notes.contains(&id))
             && !self.excluded.contains(&id)
-            // Only notes have facets: where those are asked for, what lies anywhere need not be shown to be one.
-            && (lies_anywhere && asks_for_facets || lies_there())
-            && (!asks_for_facets
+            // A placeholder has neither summary nor facets, so either of them excludes it.
+            && (needs_facets && !needs_summary || passes_summary())
+            && (!needs_facets
                 || snapshot.notes.facets(id).is_some_and(|facets| self.passes_facets(&facets)))
     }
 
-    /// Whether any part is about what stands in a note's frontmatter.
-    const fn asks_for_facets(&self) -> bool {
-        let Self { tags, types, properties, after, before, .. } = self;
-        let is_dated = after.is_some() || before.is_some();
-        is_dated || !(tags.is_empty() && types.is_empty() && properties.is_empty())
+    /// Returns the names of the fields whose conditions the note fails.
+    fn failed(&self, snapshot: &Snapshot, id: NoteId) -> Vec<&'static str> {
+        let (summary, facets) = (snapshot.notes.summary(id), snapshot.notes.facets(id));
+        let by_summary = |passes: fn(&Self, &NoteSummary<'_>) -> bool| {
+            summary.as_ref().is_some_and(|summary| passes(self, summary))
+        };
+        let by_facets = |passes: fn(&Self, &Facets<'_>) -> bool| {
+            facets.as_ref().is_some_and(|facets| passes(self, facets))
+        };
+        let date = facets.as_ref().and_then(dated);
+        let is_linked =
+            |field: &str| self.linked.iter().all(|(of, notes)| *of != field || notes.contains(&id));
+        let fields = [
+            ("vaults", by_summary(Self::passes_vault)),
+            ("paths", by_summary(Self::passes_path)),
+            ("tags", by_facets(Self::passes_tags)),
+            ("types", by_facets(Self::passes_type)),
+            ("properties", by_facets(Self::passes_properties)),
+            ("after", self.passes_after(date)),
+            ("before", self.passes_before(date)),
+            ("linked_to", is_linked("linked_to")),
+            ("linked_from", is_linked("linked_from")),
+            ("within", is_linked("within")),
+            ("excluded", !self.excluded.contains(&id)),
+        ];
+        fields.into_iter().filter_map(|(field, passes)| (!passes).then_some(field)).collect()
+    }
+
+    /// True if any condition is on the frontmatter.
+    const fn needs_facets(&self) -> bool {
+        let Self { tags, types, properties, .. } = self;
+        self.needs_date() || !(tags.is_empty() && types.is_empty() && properties.is_empty())
+    }
+
+    const fn needs_date(&self) -> bool {
+        self.after.is_some() || self.before.is_some()
     }
 
     fn passes_facets(&self, facets: &Facets<'_>) -> bool {
-        let has = |wanted: &String| facets.tags.iter().any(|tag| is_below(&fold(tag), wanted));
-        self.tags.iter().all(has)
-            && (self.types.is_empty() || self.passes_type(facets))
-            && self.properties.iter().all(|wanted| {
-                value_of(facets, &wanted.key).is_some_and(|value| wanted.passes(value))
+        self.passes_tags(facets)
+            && self.passes_type(facets)
+            && self.passes_properties(facets)
+            && (!self.needs_date() || {
+                let date = dated(facets);
+                self.passes_after(date) && self.passes_before(date)
             })
-            && self.passes_date(facets)
     }
 
-    fn passes_path(&self, card: &Card<'_>) -> bool {
-        let folded = fold(card.path);
-        self.paths.iter().any(|wanted| wanted.passes(card.vault, card.path, &folded))
+    fn passes_vault(&self, summary: &NoteSummary<'_>) -> bool {
+        self.vaults.is_empty() || self.vaults.contains(&summary.vault.0)
+    }
+
+    fn passes_path(&self, summary: &NoteSummary<'_>) -> bool {
+        if self.paths.is_empty() {
+            return true;
+        }
+        let folded = fold(summary.path);
+        self.paths.iter().any(|wanted| wanted.passes(summary.vault, summary.path, &folded))
+    }
+
+    fn passes_tags(&self, facets: &Facets<'_>) -> bool {
+        let has = |wanted: &String| facets.tags.iter().any(|tag| is_below(&fold(tag), wanted));
+        self.tags.iter().all(has)
     }
 
     fn passes_type(&self, facets: &Facets<'_>) -> bool {
         let first = facets.note_type.as_deref();
         let written = value_of(facets, "type").map_or(&[][..], Value::items);
         let mut all = first.into_iter().chain(written.iter().filter_map(Value::as_written));
-        all.any(|kind| self.types.contains(&fold(kind)))
+        self.types.is_empty() || all.any(|kind| self.types.contains(&fold(kind)))
     }
 
-    fn passes_date(&self, facets: &Facets<'_>) -> bool {
-        let Self { after, before, .. } = self;
-        if after.is_none() && before.is_none() {
-            return true;
-        }
-        dated(facets).is_some_and(|date| {
-            after.is_none_or(|after| date >= after) && before.is_none_or(|before| date < before)
-        })
+    fn passes_properties(&self, facets: &Facets<'_>) -> bool {
+        let passes = |condition: &PropertyCondition| {
+            value_of(facets, &condition.key).is_some_and(|value| condition.passes(value))
+        };
+        self.properties.iter().all(passes)
     }
+
+    fn passes_after(&self, date: Option<Timestamp>) -> bool {
+        self.after.is_none_or(|after| date.is_some_and(|date| date >= after))
+    }
+
+    fn passes_before(&self, date: Option<Timestamp>) -> bool {
+        self.before.is_none_or(|before| date.is_some_and(|date| date < before))
+    }
+}
+
+/// Returns the other ends of the links of a note, without the note itself.
+fn other_ends(links: &[HalfEdge], id: NoteId) -> HashSet<NoteId> {
+    links.iter().map(|link| link.other).filter(|other| *other != id).collect()
 }
 
 fn moment(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, EngineError> {
     let Some(text) = text else { return Ok(None) };
     let found = date::moment(text).ok_or_else(|| EngineError::InvalidArgument {
         field,
-        reason: format!("`{text}` is no date; write 2024-05-01 or 2024-05-01T12:00:00Z"),
+        reason: format!("`{text}` is not a date; write 2024-05-01 or 2024-05-01T12:00:00Z"),
     })?;
     Ok(Some(found))
 }
 
-/// Whether `name` is `above` or lies below it, by whole segments.
+/// True if `name` equals `above` or is below it, by whole segments.
 pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// When a note is dated: of a list the first date counts.
+/// Returns the date of a note; of a list, the first date.
 fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
     let names = DATE_PROPERTIES.iter();
     let read = |text: &str| date::written(text).or_else(|| date::counted(text));
@@ -353,7 +376,7 @@ fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
     names.copied().find_map(|name| first(value_of(facets, name)?))
 }
 
-/// The value of a property by its name in folded case, whatever the case in the note.
+/// Returns the value of a property by its case-folded name, ignoring case in the note.
 pub(crate) fn value_of<'f>(facets: &'f Facets<'_>, key: &str) -> Option<&'f Value> {
     let properties = &facets.properties;
     properties

@@ -1,11 +1,10 @@
-//! One function per question, in domain types.
+//! The query engine: one method per kind of request, in domain types.
 //!
-//! An [`Engine`] answers from one snapshot at a time: it takes the newest at the start of a request and keeps it to the end, so text, scores and links of one answer come from the same moment.
-//! Everything here is synchronous and pure but for the embedding of the query.
+//! An [`Engine`] answers each request from one snapshot: it takes the newest one at the start and keeps it to the end, so the text, scores and links of an answer belong to the same generation.
+//! The crate is synchronous and pure, except for embedding the query.
 #![forbid(unsafe_code)]
 
-mod analyzers;
-mod central;
+mod analyzer_pool;
 pub mod context;
 mod date;
 mod diff;
@@ -13,43 +12,46 @@ mod error;
 mod estimators;
 mod export;
 mod filter;
-mod held;
+mod generation_cache;
 mod notes;
-mod page;
+mod page_token;
+mod pinned_snapshots;
 mod related;
-mod resume;
+mod resume_token;
 mod search;
 mod settings;
 mod siblings;
 mod snippet;
 pub mod walk;
+mod warning;
 
 use std::sync::Arc;
 
+use weft_graph::centrality::Centrality;
 use weft_index::notes::Resolution;
 use weft_index::{Reader, Snapshot};
 use weft_model::{NoteId, Stop};
 
-use analyzers::Analyzers;
+use analyzer_pool::AnalyzerPool;
 use context::ContextSettings;
-use held::Held;
+use generation_cache::GenerationCache;
+use pinned_snapshots::PinnedSnapshots;
 
-use central::Central;
 pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, NoteName, NotePart};
 pub use error::EngineError;
 pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};
-use filter::Passings;
 pub use filter::{Comparison, Filter, PropertyMatch};
+use filter::{FilterCache, filter_cache};
 pub use notes::{
-    LinkView, ListAnswer, ListRequest, NoteAnswer, NoteRef, NoteRequest, NoteSummary,
-    ResolveAnswer, ResolveRequest,
+    ListAnswer, ListRequest, ListedNote, NoteAnswer, NoteLink, NoteRef, NoteRequest, ResolveAnswer,
+    ResolveRequest,
 };
 pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{
-    Connection, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Hit, Loss,
-    MAX_SNIPPETS, Origin, Raw, SearchAnswer, SearchMode, SearchRequest, Via, WhyNotAnswer,
-    WhyNotRequest, Without,
+    Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
+    Hit, MAX_SNIPPETS, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest,
+    Via, WhyNotAnswer, WhyNotRequest,
 };
 pub use settings::{
     Activation, BridgeSettings, ClassicSettings, EngineSettings, Profile, TopicSettings,
@@ -57,144 +59,146 @@ pub use settings::{
 pub use siblings::{SiblingView, SiblingsAnswer, SiblingsRequest};
 pub use snippet::Snippet;
 pub use walk::WalkSettings;
+pub use warning::{Warning, WarningCode};
 pub use weft_accordion::Rendering;
 pub use weft_gars::{Signals, Weights};
 pub use weft_graph::doughnut;
-pub use weft_graph::topics::Nearness;
+pub use weft_graph::topics::SiblingKind;
 
-/// Answers questions over the newest snapshot. Cheap to clone.
+/// Answers requests over the newest snapshot. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     reader: Reader,
     settings: EngineSettings,
     related: RelatedSettings,
-    held: Arc<Held>,
+    pinned: Arc<PinnedSnapshots>,
     contexts: ContextSettings,
     estimators: Estimators,
     walk: WalkSettings,
-    centrality: Arc<Central>,
-    passings: Arc<Passings>,
-    analyzers: Analyzers,
-    /// Why there are no vectors although they are wanted.
+    centrality: Arc<GenerationCache<(), Centrality>>,
+    filter_cache: Arc<FilterCache>,
+    analyzers: AnalyzerPool,
+    /// Why vectors are unavailable although they are configured.
     no_model: Option<Arc<str>>,
     stop: Stop,
 }
 
 impl Engine {
-    /// An engine over what `reader` gives out; where that has no vectors it answers by words and links.
+    /// Creates an engine over the snapshots of `reader`. Without vectors it answers from the keyword index and links.
     #[must_use]
     pub fn new(reader: Reader, settings: EngineSettings) -> Self {
         let related = RelatedSettings::default();
-        let held = Arc::new(Held::new(related.held_generations));
+        let pinned = Arc::new(PinnedSnapshots::new(related.pinned_generations));
         let (contexts, estimators) = (ContextSettings::default(), Estimators::default());
         let walk = WalkSettings::default();
         Self {
             reader,
             settings,
             related,
-            held,
+            pinned,
             contexts,
             estimators,
             walk,
-            centrality: Arc::default(),
-            passings: Arc::default(),
-            analyzers: Analyzers::default(),
+            centrality: Arc::new(GenerationCache::new(1)),
+            filter_cache: Arc::new(filter_cache()),
+            analyzers: AnalyzerPool::default(),
             no_model: None,
             stop: Stop::default(),
         }
     }
 
-    /// The same with these settings for related notes.
+    /// Replaces the settings for related notes.
     #[must_use]
     pub fn with_related(self, related: RelatedSettings) -> Self {
-        let held = Arc::new(Held::new(related.held_generations));
-        Self { related, held, ..self }
+        let pinned = Arc::new(PinnedSnapshots::new(related.pinned_generations));
+        Self { related, pinned, ..self }
     }
 
-    /// The same with these settings for contexts.
+    /// Replaces the settings for contexts.
     #[must_use]
     pub fn with_contexts(self, contexts: ContextSettings) -> Self {
         Self { contexts, ..self }
     }
 
-    /// The same with these ways to count tokens.
+    /// Replaces the token estimators.
     #[must_use]
     pub fn with_estimators(self, estimators: Estimators) -> Self {
         Self { estimators, ..self }
     }
 
-    /// The same without the model that vectors were to come from: searches that would use it say `why` not.
+    /// Marks the configured embedding model as unavailable: searches that would use it warn with the reason `why`.
     #[must_use]
     pub fn without_model(self, why: &str) -> Self {
         Self { no_model: Some(why.into()), ..self }
     }
 
-    /// The same with these bounds on walks.
+    /// Replaces the limits of walks.
     #[must_use]
     pub fn with_walk(self, walk: WalkSettings) -> Self {
         Self { walk, ..self }
     }
 
-    /// The same, whose answers end when `stop` says so: with less in them when the time is near, with an error when it is over.
+    /// Returns an engine that respects `stop`: it skips stages when the deadline is near, and fails when it has passed.
     #[must_use]
     pub fn until(&self, stop: Stop) -> Self {
         Self { stop, ..self.clone() }
     }
 
-    /// The same over one snapshot alone, whatever is published later. It comes from the index that this engine answers from.
+    /// Returns an engine over one fixed `snapshot`, which must belong to the index of this engine.
     #[must_use]
     pub fn over(&self, snapshot: Arc<Snapshot>) -> Self {
         Self { reader: Reader::of(snapshot), ..self.clone() }
     }
 
-    /// The same over the newest snapshot alone, so that questions asked on the way to one answer see one moment.
+    /// Returns an engine over the newest snapshot only, so that all parts of an answer see one generation.
     fn pinned(&self) -> Self {
         self.over(self.reader.snapshot())
     }
 
-    /// The newest snapshot, for questions that belong together.
+    /// Returns the newest snapshot, for requests that must see the same generation.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.reader.snapshot()
     }
 }
 
-/// Notes that are named of those that answer to a name and are not meant.
-const OTHERS_NAMED: usize = 5;
+/// Maximum number of other matches that an ambiguity warning names.
+const MAX_NAMED_MATCHES: usize = 5;
 
-/// The note that [`note_named`] finds, with a line for `told` where several notes answer to the name.
-fn note_meant(
+/// Resolves `name` as [`note_by_name`] does, and adds a warning if the name is ambiguous.
+fn resolve_note(
     snapshot: &Snapshot,
     name: &str,
-    told: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<NoteId, EngineError> {
     let found = snapshot.notes.find(name);
-    told.extend(ambiguity(snapshot, name, &found));
+    warnings.extend(ambiguity(snapshot, name, &found));
     found.note.ok_or_else(|| unknown(snapshot, name))
 }
 
-/// What is said of a name that several notes answer to.
-fn ambiguity(snapshot: &Snapshot, name: &str, found: &Resolution) -> Option<String> {
-    let (meant, others) = found.candidates.split_first()?;
+/// Returns a warning if several notes match `name`.
+fn ambiguity(snapshot: &Snapshot, name: &str, found: &Resolution) -> Option<Warning> {
+    let (chosen, others) = found.candidates.split_first()?;
     let uri = |id: &NoteId| format!("`{}`", snapshot.notes.graph().uri(*id));
-    let named: Vec<String> = others.iter().take(OTHERS_NAMED).map(uri).collect();
+    let named: Vec<String> = others.iter().take(MAX_NAMED_MATCHES).map(uri).collect();
     let more = match others.len() - named.len() {
         0 if named.is_empty() => return None,
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(format!(
-        "name: several notes answer to `{name}`; {} is meant, and not {}{more}",
-        uri(meant),
-        named.join(", ")
-    ))
+    let message =
+        format!("`{name}` is ambiguous: {} was used, not {}{more}", uri(chosen), named.join(", "));
+    Some(Warning::new(WarningCode::AmbiguousName, message))
 }
 
-/// The note that `name` means: a uri, `vault:uri`, a path, anything a link would resolve to, or a title.
-fn note_named(snapshot: &Snapshot, name: &str) -> Result<NoteId, EngineError> {
+/// Resolves `name` to a note: a uri, `vault:uri`, a path, anything a link would resolve to, or a title.
+fn note_by_name(snapshot: &Snapshot, name: &str) -> Result<NoteId, EngineError> {
     snapshot.notes.find(name).note.ok_or_else(|| unknown(snapshot, name))
 }
 
 fn unknown(snapshot: &Snapshot, name: &str) -> EngineError {
-    EngineError::UnknownNote { name: name.to_owned(), near: snapshot.notes.near_matches(name) }
+    EngineError::UnknownNote {
+        name: name.to_owned(),
+        suggestions: snapshot.notes.near_matches(name),
+    }
 }

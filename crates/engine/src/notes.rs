@@ -1,4 +1,4 @@
-//! Questions about notes themselves: one whole, many by page, and what a name means.
+//! Requests about notes: one whole note, pages of notes, and name resolution.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -7,96 +7,96 @@ use weft_index::Snapshot;
 use weft_index::notes::{NoteTable, Resolution};
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
-use crate::page::{Pages, page_size};
-use crate::{Engine, EngineError, Filter, note_named, unknown};
+use crate::page_token::{PageTokens, page_size};
+use crate::{Engine, EngineError, Filter, Warning, note_by_name, unknown};
 
-/// A note by its two names.
+/// A note by uri and title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteRef {
-    /// Its uri.
+    /// Uri of the note.
     pub uri: Uri,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
 }
 
-/// One link, seen from the note asked for.
+/// A link or backlink of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkView {
-    /// The edge's type.
+pub struct NoteLink {
+    /// Type of the edge.
     pub kind: String,
-    /// Where it was written.
+    /// Part of the note that contains the link.
     pub source: LinkSource,
     /// The target as written.
     pub target: String,
-    /// The note at the other end (or the placeholder's name); nothing for a plain string that means no note.
+    /// Uri of the note at the other end, or the name of a placeholder; `None` for a plain string that names no note.
     pub uri: Option<Uri>,
-    /// Whether a note is there.
+    /// True if the target is an existing note.
     pub resolved: bool,
     /// Heading or block within the target.
     pub fragment: Option<String>,
-    /// The text shown.
+    /// The displayed text.
     pub display: Option<String>,
-    /// Where it stands in the linking note's body, in characters.
+    /// Range of the link in the linking note's body, in characters.
     pub span: Option<Span>,
 }
 
-/// A note with everything known of it.
+/// A note with its content, links and place in the hierarchy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoteAnswer {
-    /// Its uri.
+    /// Uri of the note.
     pub uri: Uri,
-    /// Its vault.
+    /// Vault of the note.
     pub vault: String,
-    /// Its path.
+    /// Path of the note.
     pub path: String,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
-    /// Its other names.
+    /// Aliases of the note.
     pub aliases: Vec<String>,
-    /// Its tags.
+    /// Tags of the note.
     pub tags: Vec<String>,
-    /// Its type.
+    /// Type of the note.
     pub note_type: Option<String>,
-    /// Its whole frontmatter.
+    /// The whole frontmatter.
     pub properties: BTreeMap<String, Value>,
-    /// Its number among its siblings.
+    /// Sort key among its siblings.
     pub order: Option<f64>,
-    /// The note above it.
+    /// Parent note.
     pub parent: Option<NoteRef>,
-    /// The note it is a reification about.
+    /// The note that this reification is about.
     pub object: Option<NoteRef>,
-    /// From the root to the parent.
+    /// Ancestors from the root to the parent.
     pub contextual_path: Vec<NoteRef>,
-    /// The notes below it, in sibling order, the first of them.
+    /// The first children, in sibling order.
     pub children: Vec<NoteRef>,
-    /// How many there are.
+    /// Number of all children.
     pub n_children: usize,
-    /// Its headings.
+    /// Headings of the note.
     pub headings: Vec<Heading>,
-    /// Its blocks with a name, in text order.
+    /// Named blocks, in text order.
     pub blocks: Vec<Block>,
-    /// Its links: typed ones, then those of the body in text order, the first of them.
-    pub links: Vec<LinkView>,
-    /// How many there are.
+    /// The first links: typed ones, then those of the body in text order.
+    pub links: Vec<NoteLink>,
+    /// Number of all links.
     pub n_links: usize,
-    /// Links to it, by the linking note's uri, each note's in its own order, the first of them; `uri` is the linking note.
-    pub backlinks: Vec<LinkView>,
-    /// How many there are.
+    /// The first links to the note, by the linking note's uri and then its own order; `uri` is the linking note.
+    pub backlinks: Vec<NoteLink>,
+    /// Number of all backlinks.
     pub n_backlinks: usize,
-    /// Its body, byte for byte.
+    /// The body, byte for byte.
     pub body: String,
-    /// Whether all its vectors are there.
-    pub fresh: bool,
-    /// Hash of its file's bytes.
+    /// True if all vectors of the note are current.
+    pub embedding_current: bool,
+    /// Hash of the file's bytes.
     pub hash: TextHash,
-    /// Other notes that answer to the name asked for as well, the first by vault and path.
+    /// The first other notes that match the requested name, by vault and path.
     pub same_name: Vec<NoteRef>,
-    /// The snapshot's generation.
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
 impl NoteAnswer {
-    /// Whether notes below it, links or backlinks were cut.
+    /// True if children, links or backlinks are incomplete.
     #[must_use]
     pub const fn is_truncated(&self) -> bool {
         self.children.len() < self.n_children
@@ -105,156 +105,157 @@ impl NoteAnswer {
     }
 }
 
-/// Asks for one note.
+/// Requests one note.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoteRequest {
     /// A uri, a path, anything a link would resolve to, or a title.
     pub name: String,
-    /// Links, backlinks and notes below it at most, of each, 1 to 100,000; 0 means 1,000.
+    /// Maximum number of links, of backlinks and of children, 1 to 100,000 each; 0 means 1,000.
     pub max_links: usize,
 }
 
 impl NoteRequest {
-    /// The most of each kind that one answer may have.
+    /// Greatest value of `max_links`.
     pub const MAX_LINKS: usize = 100_000;
 
-    /// How many of each kind are wanted.
+    /// Returns the maximum number of each.
     ///
-    /// Fails where it is more than one answer may have.
+    /// Fails if it exceeds [`MAX_LINKS`](Self::MAX_LINKS).
     fn max_links(&self) -> Result<usize, EngineError> {
         if self.max_links > Self::MAX_LINKS {
-            let reason = format!("{} is more than {}", self.max_links, Self::MAX_LINKS);
+            let reason = format!("{} exceeds the maximum of {}", self.max_links, Self::MAX_LINKS);
             return Err(EngineError::InvalidArgument { field: "max_links", reason });
         }
-        Ok(if self.max_links == 0 { LINKS } else { self.max_links })
+        Ok(if self.max_links == 0 { DEFAULT_LINKS } else { self.max_links })
     }
 }
 
-/// Asks for a page of notes.
+/// Requests a page of notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListRequest {
-    /// Which notes.
+    /// Restricts the notes.
     pub filter: Filter,
     /// Notes per page, 1 to 1,000; 0 means 100.
     pub page_size: usize,
-    /// Where the last page ended; empty for the first.
+    /// Token of the previous page; empty for the first page.
     pub page_token: String,
 }
 
 /// A note in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoteSummary {
-    /// Its uri.
+pub struct ListedNote {
+    /// Uri of the note.
     pub uri: Uri,
-    /// Its vault.
+    /// Vault of the note.
     pub vault: String,
-    /// Its path.
+    /// Path of the note.
     pub path: String,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
-    /// Its type.
+    /// Type of the note.
     pub note_type: Option<String>,
-    /// Its tags.
+    /// Tags of the note.
     pub tags: Vec<String>,
 }
 
 /// A page of notes, by uri.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListAnswer {
-    /// The page.
-    pub notes: Vec<NoteSummary>,
-    /// Asks for the next page; empty after the last.
+    /// Notes of the page.
+    pub notes: Vec<ListedNote>,
+    /// Token of the next page; empty on the last page.
     pub next_page_token: String,
-    /// Notes on all pages.
+    /// Number of notes on all pages.
     pub total: usize,
-    /// What no note has of that the filter asks for.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Filter conditions that no note matches.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// Asks what a link would mean.
+/// Asks what a link would resolve to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolveRequest {
     /// The target, as between `[[` and `]]`.
     pub target: String,
-    /// The note it stands in; nothing means the root of each vault.
+    /// The note that contains the link; `None` for the root of each vault.
     pub from: Option<String>,
 }
 
-/// What a link would mean.
+/// Resolution of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveAnswer {
-    /// The target asked for.
+    /// The requested target.
     pub target: String,
-    /// The note it means.
+    /// The resolved note.
     pub uri: Option<Uri>,
-    /// Its path.
+    /// Path of the resolved note.
     pub path: Option<String>,
-    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name` or `alias`.
+    /// The rule that matched: `uri` (or `id`), `path`, `relative`, `name` or `alias`.
     pub rule: Option<String>,
-    /// Every note that answered equally well, the chosen one first.
+    /// All equally good matches, the chosen one first.
     pub candidates: Vec<NoteRef>,
-    /// Where no note answers: uris that resemble the target.
-    pub near: Vec<Uri>,
-    /// The snapshot's generation.
+    /// Uris similar to the target, if no note matches.
+    pub suggestions: Vec<Uri>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// Links of a note, of each kind, where the caller does not say.
-const LINKS: usize = 1000;
+/// Default of [`NoteRequest::max_links`].
+const DEFAULT_LINKS: usize = 1000;
 
-/// What a note has at most that is soon told: bytes of its name; bytes of its file, and of each that links it; notes that link it, notes below it and above it; links in all of these files.
+/// Limits of a note that is cheap to return: bytes of its name; bytes of its file and of each file that links to it; notes that link to it, children and ancestors; links in all of these files.
 ///
-/// To tell one takes some 10 µs as a rule, where to wake a thread for it and to be woken by that takes 70 (`weft bench --wire --mix get=1`).
-const MAX_NAME_AT_HAND: usize = 4 << 10;
-const MAX_BYTES_AT_HAND: u64 = 32 << 10;
-const MAX_NOTES_AT_HAND: usize = 64;
-const MAX_LINKS_AT_HAND: usize = 1024;
+/// Building such an answer takes some 10 µs, while handing it to another thread and back takes 70 µs (`weft bench --wire --mix get=1`).
+const MAX_CHEAP_NAME_BYTES: usize = 4 << 10;
+const MAX_CHEAP_FILE_BYTES: u64 = 32 << 10;
+const MAX_CHEAP_NOTES: usize = 64;
+const MAX_CHEAP_LINKS: usize = 1024;
 
 impl Engine {
-    /// A note with all that is said of it, but for links beyond those asked for.
+    /// Returns a note with its content and links, up to the requested number of links.
     pub fn note(&self, request: &NoteRequest) -> Result<NoteAnswer, EngineError> {
         let (name, max_links) = (&request.name, request.max_links()?);
         let snapshot = self.snapshot();
         let found = snapshot.notes.find(name);
-        told(&snapshot, &found, max_links).ok_or_else(|| unknown(&snapshot, name))
+        note_answer(&snapshot, &found, max_links).ok_or_else(|| unknown(&snapshot, name))
     }
 
-    /// The same where it is soon told: its name is its uri or path as it stands, the note and those that link it were read before and are small, and what they link and what lies around it is little.
+    /// Returns a note if that is cheap: the name is its exact uri or path, the note and the notes that link to it are in memory and small, and they have few links and relatives.
     ///
-    /// Nothing where it is not, or where no note is named so: [`note`](Self::note) then reads or looks further.
-    /// Reads and decodes no note; of what was mapped, memory may have to be fetched again where the system is short of it.
+    /// Returns `None` otherwise, and for an unknown name: call [`note`](Self::note) then.
+    /// Neither reads nor decodes notes, but memory-mapped pages may have to be read again if the system is short of memory.
     #[must_use]
-    pub fn note_at_hand(&self, request: &NoteRequest) -> Option<NoteAnswer> {
+    pub fn note_if_cheap(&self, request: &NoteRequest) -> Option<NoteAnswer> {
         let (name, max_links) = (&request.name, request.max_links().ok()?);
         let snapshot = self.snapshot();
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
-        if name.len() > MAX_NAME_AT_HAND {
+        if name.len() > MAX_CHEAP_NAME_BYTES {
             return None;
         }
         let found = notes.find_exact(name)?;
         let id = found.note?;
-        let n_above = graph.ancestors(id).take(MAX_NOTES_AT_HAND + 1).count();
+        let n_above = graph.ancestors(id).take(MAX_CHEAP_NOTES + 1).count();
         let (linking, n_below) = (graph.inbound(id), graph.children(id).len());
-        if linking.len().max(n_below).max(n_above) > MAX_NOTES_AT_HAND {
+        if linking.len().max(n_below).max(n_above) > MAX_CHEAP_NOTES {
             return None;
         }
         let mut n_links = 0;
         for id in iter::once(id).chain(linking.iter().map(|half| half.other)) {
-            let small = notes.at_hand(id).filter(|entry| entry.file.size <= MAX_BYTES_AT_HAND);
+            let small =
+                notes.loaded_entry(id).filter(|entry| entry.file.size <= MAX_CHEAP_FILE_BYTES);
             n_links += small?.note.links.len();
         }
-        if n_links <= MAX_LINKS_AT_HAND { told(&snapshot, &found, max_links) } else { None }
+        if n_links <= MAX_CHEAP_LINKS { note_answer(&snapshot, &found, max_links) } else { None }
     }
 
-    /// A page of the notes that pass the filter, by uri.
+    /// Returns a page of the notes that match the filter, by uri.
     pub fn list(&self, request: &ListRequest) -> Result<ListAnswer, EngineError> {
-        let ListRequest { filter, page_size: asked, page_token } = request;
-        let page_size = page_size(*asked)?;
+        let ListRequest { filter, page_size: requested, page_token } = request;
+        let page_size = page_size(*requested)?;
         let snapshot = self.snapshot();
-        let passing = self.passing(&snapshot, filter)?;
-        let pages = Pages::of(&("notes", filter));
+        let passing = self.filter_matches(&snapshot, filter)?;
+        let pages = PageTokens::of(&("notes", filter));
         let after = pages.after(page_token)?.map(Uri::new);
         let left = snapshot.notes.by_uri_after(after.as_ref());
         let left = left.filter(|(_, id)| passing.notes.contains(*id));
@@ -263,30 +264,30 @@ impl Engine {
             notes: page.into_iter().filter_map(|(_, id)| summary(&snapshot, id)).collect(),
             next_page_token,
             total: passing.notes.len().unwrap_or(snapshot.notes.n_notes()),
-            degraded: passing.unmet(&snapshot, &self.stop)?.to_vec(),
+            warnings: passing.warnings(&snapshot, &self.stop)?.to_vec(),
             generation: snapshot.generation,
         })
     }
 
-    /// What `[[target]]` would mean in a note. A target without a note is an answer, not an error.
+    /// Resolves `[[target]]` as a link in a note. A target without a note is an answer, not an error.
     pub fn resolve(&self, request: &ResolveRequest) -> Result<ResolveAnswer, EngineError> {
         let ResolveRequest { target, from } = request;
         if target.trim().is_empty() {
-            let reason = "say what to resolve: a uri, path, name or alias".to_owned();
+            let reason = "name a target: a uri, a path, a name or an alias".to_owned();
             return Err(EngineError::InvalidArgument { field: "target", reason });
         }
         let snapshot = self.snapshot();
         let notes = &snapshot.notes;
         let found = match from {
             None => notes.find_linked(target),
-            Some(from) => notes.find_from(target, note_named(&snapshot, from)?),
+            Some(from) => notes.find_from(target, note_by_name(&snapshot, from)?),
         };
         Ok(ResolveAnswer {
             target: target.clone(),
             uri: found.note.map(|id| notes.graph().uri(id).clone()),
             path: found.note.and_then(|id| Some(notes.entry(id)?.note.path.as_str().to_owned())),
             rule: found.rule.map(str::to_owned),
-            near: if found.note.is_none() { notes.near_matches(target) } else { Vec::new() },
+            suggestions: if found.note.is_none() { notes.near_matches(target) } else { Vec::new() },
             candidates: found.candidates.into_iter().map(|id| reference(&snapshot, id)).collect(),
             generation: snapshot.generation,
         })
@@ -301,37 +302,37 @@ pub(crate) fn reference(snapshot: &Snapshot, id: NoteId) -> NoteRef {
 }
 
 pub(crate) fn vault_of(snapshot: &Snapshot, id: NoteId) -> String {
-    let vault = snapshot.notes.card(id).and_then(|card| snapshot.notes.vault(card.vault));
+    let vault = snapshot.notes.summary(id).and_then(|summary| snapshot.notes.vault(summary.vault));
     vault.map_or_else(String::new, |info| info.name.clone())
 }
 
-/// A note's type and tags, read without keeping the note.
+/// Reads the type and tags of a note without keeping the note in memory.
 pub(crate) fn kind_and_tags(notes: &NoteTable, id: NoteId) -> (Option<String>, Vec<String>) {
     let facets = notes.facets(id);
     facets.map(|it| (it.note_type.into_owned(), it.tags.into_owned())).unwrap_or_default()
 }
 
-pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<NoteSummary> {
-    let card = snapshot.notes.card(id)?;
+pub(crate) fn summary(snapshot: &Snapshot, id: NoteId) -> Option<ListedNote> {
+    let summary = snapshot.notes.summary(id)?;
     let (note_type, tags) = kind_and_tags(&snapshot.notes, id);
-    Some(NoteSummary {
+    Some(ListedNote {
         uri: snapshot.notes.graph().uri(id).clone(),
         vault: vault_of(snapshot, id),
-        path: card.path.to_owned(),
-        title: card.title.to_owned(),
+        path: summary.path.to_owned(),
+        title: summary.title.to_owned(),
         note_type,
         tags,
     })
 }
 
-/// All there is to say of the note that was found, with at most `max_links` of each kind; nothing where its slot holds none.
-fn told(snapshot: &Snapshot, found: &Resolution, max_links: usize) -> Option<NoteAnswer> {
+/// Builds the answer for a resolved note, with at most `max_links` of each kind; `None` if its slot is empty.
+fn note_answer(snapshot: &Snapshot, found: &Resolution, max_links: usize) -> Option<NoteAnswer> {
     let id = found.note?;
     let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
     let (entry, resolved) = (notes.entry(id)?, notes.resolved(id)?);
     let note = &entry.note;
     let reference = |id| reference(snapshot, id);
-    let view = |link: &weft_model::Link, end: Option<NoteId>, target: Option<NoteId>| LinkView {
+    let view = |link: &weft_model::Link, end: Option<NoteId>, target: Option<NoteId>| NoteLink {
         kind: link.kind.clone(),
         source: link.source,
         target: link.target.name.clone(),
@@ -354,7 +355,7 @@ fn told(snapshot: &Snapshot, found: &Resolution, max_links: usize) -> Option<Not
         let room = max_links - backlinks.len();
         backlinks.extend(here.take(room).map(|(link, target)| view(link, Some(from), *target)));
     }
-    // What names no note and is no link without one is none.
+    // An unresolved target of tentative syntax is plain text, not a link.
     let links = note
         .links
         .iter()
@@ -393,7 +394,7 @@ fn told(snapshot: &Snapshot, found: &Resolution, max_links: usize) -> Option<Not
             .map(reference)
             .collect(),
         body: entry.body.to_string(),
-        fresh: snapshot.is_fresh(id),
+        embedding_current: snapshot.is_embedding_current(id),
         hash: entry.file.hash,
         generation: snapshot.generation,
     })

@@ -1,4 +1,4 @@
-//! Related notes: what is most worth reading around one note, within a budget.
+//! Related notes: the notes most worth reading around a focus note, within a budget.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,79 +12,79 @@ use weft_index::Snapshot;
 use weft_model::settings::Problems;
 use weft_model::{Stop, Tokens};
 
-use crate::resume::{ResumeToken, question};
-use crate::{Engine, EngineError, Filter, note_meant};
+use crate::resume_token::{ResumeToken, fingerprint};
+use crate::{Engine, EngineError, Filter, Warning, resolve_note};
 
-/// The most tokens of one page; a resume token goes on from there.
+/// Maximum number of tokens per page. A resume token continues after it.
 pub(crate) const MAX_BUDGET: Tokens = Tokens::new(1_000_000);
 
-/// How related notes are found. `config/default.toml` repeats the defaults.
+/// Settings of related notes. `config/default.toml` repeats the defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelatedSettings {
-    /// Notes too large for what is left after which a page ends.
+    /// Number of notes too large for the remaining budget after which a page ends.
     pub max_skips: NonZeroUsize,
-    /// Generations kept for runs over several pages, besides the newest; 0 to 64.
+    /// Number of generations pinned for answers over several pages, besides the newest; 0 to 64.
     ///
-    /// Each keeps in memory what later generations have replaced of notes and words.
-    pub held_generations: usize,
+    /// Each keeps in memory the notes and keyword data that later generations have replaced.
+    pub pinned_generations: usize,
 }
 
 impl Default for RelatedSettings {
     fn default() -> Self {
-        Self { max_skips: Options::default().max_skips, held_generations: 4 }
+        Self { max_skips: Options::default().max_skips, pinned_generations: 4 }
     }
 }
 
 impl RelatedSettings {
-    /// What of it cannot be used.
+    /// Returns the settings that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
-        let Self { max_skips: _, held_generations } = *self;
+        let Self { max_skips: _, pinned_generations } = *self;
         let mut problems = Problems::default();
-        problems.within("held_generations", held_generations, 0..=64);
+        problems.within("pinned_generations", pinned_generations, 0..=64);
         problems
     }
 }
 
-/// Asks for the notes around one note.
+/// Requests the notes related to a focus note.
 #[derive(Clone, Debug)]
 pub struct RelatedRequest {
-    /// The note in the middle, by any name a link could use, or a title.
+    /// The focus note: any name that a link could use, or a title.
     pub focus: String,
-    /// What one page may cost, at most 1,000,000 tokens.
+    /// Budget of one page, at most 1,000,000 tokens.
     pub budget: Budget,
-    /// How tokens are counted: a name that [`Estimators`](crate::Estimators) know; nothing for their default.
+    /// Name of an estimator known to [`Estimators`](crate::Estimators); `None` for the default.
     pub estimator: Option<String>,
-    /// Which notes there are; the focus note, its parent, object and path stay.
+    /// Restricts the related notes. The focus note, its parent, object and path are exempt.
     pub filter: Filter,
-    /// Whether links in bodies make referring notes.
+    /// True if links in bodies count as references to the focus note.
     pub body_links: bool,
-    /// Whether other notes with the same object are related.
+    /// True if notes with the same object are related.
     pub sibling_of_target: bool,
-    /// Where an earlier page left off; empty for the first. All but the budget and the rendering stay as they were then.
+    /// Token of the previous page; empty for the first page. Only the budget and the rendering may change between pages.
     pub resume_token: String,
-    /// In which form the answer is written as one text.
+    /// Format of the rendered text.
     pub rendering: Rendering,
 }
 
-/// The focus note and what surrounds it, of one snapshot.
+/// The focus note and its related notes, from one snapshot.
 #[derive(Clone)]
 pub struct RelatedAnswer {
-    /// What was found, in ids of [`snapshot`](Self::snapshot).
+    /// The notes, as ids of [`snapshot`](Self::snapshot).
     pub found: Doughnut,
-    /// The snapshot it was found in: that of the first page.
+    /// Snapshot of the first page.
     pub snapshot: Arc<Snapshot>,
-    /// Asks for the next page; nothing on the last.
+    /// Token of the next page; `None` on the last page.
     pub resume_token: Option<String>,
-    /// The answer as one text, if one was asked for.
+    /// The answer as text, if requested.
     pub rendered: Option<String>,
-    /// That several notes answer to the name, and parts of the filter that no note has.
-    pub degraded: Vec<String>,
+    /// Ambiguous names and filter conditions that no note matches.
+    pub warnings: Vec<Warning>,
 }
 
 impl RelatedAnswer {
-    /// What was found, with its texts.
+    /// Returns the notes with their texts.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         view(&self.found, &self.snapshot)
@@ -92,11 +92,11 @@ impl RelatedAnswer {
 }
 
 impl Engine {
-    /// The state of a note and the notes most worth reading around it, best first, within a budget.
+    /// Returns the focus note and the notes most worth reading around it, best first, within a budget.
     ///
-    /// Deterministic. Pages that follow one another by their tokens are one run over the snapshot of the first.
+    /// Deterministic. Pages connected by resume tokens form one walk over the snapshot of the first page.
     ///
-    /// Fails on an unknown note, estimator or token, on a token of another question, and on one whose snapshot is gone.
+    /// Fails on an unknown note, estimator or token, on a token of another request, and on one whose snapshot is no longer pinned.
     pub fn related(&self, request: &RelatedRequest) -> Result<RelatedAnswer, EngineError> {
         let RelatedRequest {
             focus: name,
@@ -118,46 +118,48 @@ impl Engine {
         };
         let estimator_name = self.estimators.name(estimator_name.as_deref());
         let estimator = self.estimators.find(Some(estimator_name))?;
-        let mut degraded = Vec::new();
-        let focus = note_meant(&snapshot, name, &mut degraded)?;
-        let passing = self.passing(&snapshot, filter)?;
-        degraded.extend_from_slice(passing.unmet(&snapshot, &self.stop)?);
+        let mut warnings = Vec::new();
+        let focus = resolve_note(&snapshot, name, &mut warnings)?;
+        let passing = self.filter_matches(&snapshot, filter)?;
+        warnings.extend_from_slice(passing.warnings(&snapshot, &self.stop)?);
         let options = Options {
             max_skips: self.related.max_skips,
             body_links: *body_links,
             sibling_of_target: *sibling_of_target,
         };
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
-        // The generations of another store are others, though they bear the same numbers.
+        // Another store may have the same generation numbers, so the digest of the notes is included.
         let state = notes.total().digest;
-        let question = question(&(graph.uri(focus), filter, options, estimator_name, state));
+        let fingerprint = fingerprint(&(graph.uri(focus), filter, options, estimator_name, state));
         let stop = || self.stop.check().is_err();
         let run = Request {
             focus,
             budget: *budget,
             filter: &passing.notes,
             options,
-            resume: token.as_ref().map(|token| token.of(question)).transpose()?,
+            resume: token.as_ref().map(|token| token.of(fingerprint)).transpose()?,
             stop: &stop,
         };
         let found = doughnut(graph, notes, estimator, &run)
             .map_err(|error| refused(&error, name, &self.stop))?;
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
-            self.held.keep(&snapshot);
-            ResumeToken::new(generation, question, resume).to_string()
+            self.pinned.pin(&snapshot);
+            ResumeToken::new(generation, fingerprint, resume).to_string()
         });
         let rendered = rendered(*rendering, &view(&found, &snapshot));
-        Ok(RelatedAnswer { found, snapshot, resume_token, rendered, degraded })
+        Ok(RelatedAnswer { found, snapshot, resume_token, rendered, warnings })
     }
 
-    /// The snapshot of a generation, if it is the newest or held for runs like this.
-    fn snapshot_at(&self, asked: u64) -> Result<Arc<Snapshot>, EngineError> {
+    /// Returns the snapshot of a generation, if it is the newest or pinned.
+    fn snapshot_at(&self, requested: u64) -> Result<Arc<Snapshot>, EngineError> {
         let newest = self.snapshot();
-        if newest.generation == asked {
+        if newest.generation == requested {
             return Ok(newest);
         }
-        self.held.at(asked).ok_or(EngineError::Stale { asked, newest: newest.generation })
+        self.pinned
+            .get(requested)
+            .ok_or(EngineError::Stale { requested, newest: newest.generation })
     }
 }
 
@@ -177,21 +179,21 @@ fn rendered(rendering: Rendering, view: &View<'_>) -> Option<String> {
 fn within_bounds(budget: Budget) -> Result<(), EngineError> {
     let (field, tokens) = match budget {
         Budget::Related(tokens) => ("budget", tokens),
-        Budget::Window(tokens) => ("window", tokens),
+        Budget::Total(tokens) => ("total_budget", tokens),
     };
     if tokens <= MAX_BUDGET {
         return Ok(());
     }
     let (tokens, most) = (tokens.get(), MAX_BUDGET.get());
     let reason =
-        format!("{tokens} tokens are more than {most}; go on after them with the resume token");
+        format!("{tokens} tokens exceed the maximum of {most}; request more with the resume token");
     Err(EngineError::InvalidArgument { field, reason })
 }
 
 pub(crate) fn refused(error: &DoughnutError, name: &str, stop: &Stop) -> EngineError {
     match error {
         DoughnutError::UnknownFocus { focus: _ } => {
-            EngineError::UnknownNote { name: name.to_owned(), near: Vec::new() }
+            EngineError::UnknownNote { name: name.to_owned(), suggestions: Vec::new() }
         }
         DoughnutError::TooManyPages { n_pages: _ } => {
             EngineError::InvalidArgument { field: "resume_token", reason: error.to_string() }

@@ -1,4 +1,4 @@
-//! How questions are answered, as parameters. `config/default.toml` repeats the defaults.
+//! Search settings. `config/default.toml` repeats the defaults.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use weft_gars::{Weights, classic};
@@ -8,35 +8,35 @@ use weft_model::settings::Problems;
 
 use crate::MAX_SNIPPETS;
 
-/// How questions are answered.
+/// Search settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineSettings {
-    /// What the signals of a search are made of, where the request does not say.
+    /// Ranking profile of requests that name none.
     pub profile: Profile,
-    /// Notes that each leg of a search brings at most, before they are ranked together, or one more than are asked for where that is more; 1 to 10,000.
-    pub candidates_per_leg: usize,
-    /// The share of the vectors in the score of a hybrid search, 0 to 1; words have the rest.
+    /// Maximum number of notes that each retriever returns before they are ranked together, 1 to 10,000. Raised to one more than the limit of a request if that is larger.
+    pub candidates_per_retriever: usize,
+    /// Share of the vector score in a hybrid search, 0 to 1; the keyword score has the rest.
     ///
-    /// It shrinks with what the model's vocabulary cannot express of a query.
+    /// It shrinks with the part of a query that the model's vocabulary does not cover.
     pub vector_share: f64,
-    /// Whether a word that no note holds stands for words one edit away, where the request does not say.
-    pub typos: bool,
-    /// How centrality is measured.
+    /// True if a word that no note contains also matches words one edit away, in requests that do not say.
+    pub typo_tolerance: bool,
+    /// Centrality measure.
     pub centrality: Measure,
-    /// Links of one hit that are followed at most, and links of all its topics; those to other hits are found beyond them, too; at least 1.
+    /// Maximum number of links followed from one hit, and from all its topics together; at least 1. Links to other hits are found beyond this limit.
     ///
-    /// Bounds the work that a hub brings; answers name the hits and topics it cut.
+    /// Bounds the work caused by a hub. Answers list the hits and topics that were limited.
     pub fanout: usize,
-    /// Snippets of one hit at most, 0 to [`MAX_SNIPPETS`].
+    /// Maximum number of snippets per hit, 0 to [`MAX_SNIPPETS`].
     pub snippets: usize,
-    /// Characters of one snippet at most, 1 to 100,000.
+    /// Maximum length of a snippet in characters, 1 to 100,000.
     pub snippet_chars: usize,
-    /// The profile `bridge`.
+    /// Settings of the profile `bridge`.
     pub bridge: BridgeSettings,
-    /// The profile `classic`.
+    /// Settings of the profile `classic`.
     pub classic: ClassicSettings,
-    /// Topics, and the notes that share them.
+    /// Settings of topics and topic siblings.
     pub topics: TopicSettings,
 }
 
@@ -44,9 +44,9 @@ impl Default for EngineSettings {
     fn default() -> Self {
         Self {
             profile: Profile::default(),
-            candidates_per_leg: 200,
+            candidates_per_retriever: 200,
             vector_share: 0.5,
-            typos: false,
+            typo_tolerance: false,
             centrality: Measure::default(),
             fanout: 100,
             snippets: 2,
@@ -59,14 +59,14 @@ impl Default for EngineSettings {
 }
 
 impl EngineSettings {
-    /// What of it cannot be used.
+    /// Returns the settings that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
         let Self {
             profile: _,
-            candidates_per_leg,
+            candidates_per_retriever,
             vector_share,
-            typos: _,
+            typo_tolerance: _,
             centrality: _,
             fanout,
             snippets,
@@ -76,7 +76,7 @@ impl EngineSettings {
             topics,
         } = self;
         let mut problems = Problems::default();
-        problems.within("candidates_per_leg", *candidates_per_leg, 1..=10_000);
+        problems.within("candidates_per_retriever", *candidates_per_retriever, 1..=10_000);
         problems.within("vector_share", *vector_share, 0.0..=1.0);
         problems.at_least("fanout", *fanout, 1);
         problems.within("snippets", *snippets, 0..=MAX_SNIPPETS);
@@ -94,7 +94,7 @@ impl EngineSettings {
     }
 }
 
-/// What the signals of a search are made of.
+/// Ranking profile: how the signals of a search are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
@@ -106,7 +106,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The name that settings and answers use: `bridge` or `classic`.
+    /// Returns the name used in settings and answers: `bridge` or `classic`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,18 +116,18 @@ impl Profile {
     }
 }
 
-/// The profile `bridge`.
+/// Settings of the profile `bridge`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BridgeSettings {
-    /// What each signal counts; only proportions matter.
+    /// Weight of each signal; only proportions matter.
     ///
-    /// While activation counts no more than similarity, no note overtakes the hit that lifts it.
+    /// While activation weighs no more than similarity, no note overtakes the hit that lifts it.
     #[serde(deserialize_with = "SetWeights::of_bridge")]
     pub weights: Weights,
-    /// Whether a note that the query calls by its name is more similar to it.
+    /// True if a note named in the query gains similarity.
     pub names: bool,
-    /// Whether rare words that notes share connect them as links do.
+    /// True if rare words that notes share connect them as links do.
     pub shared_words: bool,
 }
 
@@ -141,20 +141,20 @@ impl Default for BridgeSettings {
     }
 }
 
-/// The profile `classic`.
+/// Settings of the profile `classic`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassicSettings {
-    /// What each signal counts; only proportions matter.
+    /// Weight of each signal; only proportions matter.
     #[serde(deserialize_with = "SetWeights::of_classic")]
     pub weights: Weights,
     /// How linked hits activate a note.
     pub activation: Activation,
-    /// The least similarity of a hit that activates others, 0 to 1.
+    /// Minimum similarity of a hit that activates others, 0 to 1.
     pub activation_floor: f64,
-    /// The least similarity of a hit whose neighbours and topic siblings are ranked too, 0 to 1.
+    /// Minimum similarity of a hit whose neighbors and topic siblings are ranked too, 0 to 1.
     pub expansion_floor: f64,
-    /// Such hits at most, the best by similarity.
+    /// Maximum number of such hits, the most similar ones.
     pub expansion_seeds: usize,
 }
 
@@ -170,7 +170,7 @@ impl Default for ClassicSettings {
     }
 }
 
-/// Weights as they are set: those that are not are as by default.
+/// Weights as configured. Missing ones take their defaults.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SetWeights {
@@ -202,24 +202,24 @@ impl SetWeights {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
-    /// Each linked hit above the floor leaves less doubt; what many of them are linked with comes near 1, whatever it says itself.
+    /// Each linked hit above the floor adds evidence. A note linked with many hits comes near 1, whatever its own text.
     #[default]
     NoisyOr,
-    /// The share of the note's neighbours that are hits.
+    /// Share of the note's neighbors that are hits.
     HitShare,
 }
 
-/// Topics, and the notes that share them.
+/// Settings of topics and topic siblings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopicSettings {
-    /// The folder of notes that are topics whatever their degree, by whole path segments; empty for none.
+    /// Folder whose notes are topics at any degree, by whole path segments; empty for none.
     pub ontology_path: String,
-    /// The in-degree that a note has to exceed to be a topic.
+    /// A note with more inbound links than this is a topic.
     pub hub_min_degree: u32,
-    /// The score of a sibling before the penalty for hubs, 0 to 1.
+    /// Score of a topic sibling before the hub penalty, 0 to 1.
     pub sibling_score: f64,
-    /// Whether the hits whose connections are followed activate notes that share a topic with them as they activate linked ones, with the sibling score for a weight; not where activation is the share of a note's neighbours.
+    /// True if expanded hits activate their topic siblings as they activate linked notes, weighted by the sibling score. Ignored if activation is the share of a note's neighbors.
     pub siblings_activate: bool,
 }
 

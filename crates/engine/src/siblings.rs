@@ -1,67 +1,67 @@
-//! Topic siblings: notes that share a topic with one note, beside those it is linked with.
+//! Topic siblings: notes that share a topic with a note, and the notes it is linked with.
 
-use weft_graph::topics::{DEFAULT_SIBLING_FANOUT, Nearness, Sibling, SiblingRequest, siblings};
+use weft_graph::topics::{DEFAULT_SIBLING_FANOUT, Sibling, SiblingKind, SiblingRequest, siblings};
 use weft_graph::walk::Direction;
 use weft_model::Uri;
 
 use crate::search::topics::ontology_around;
 use crate::settings::TopicSettings;
-use crate::{Engine, EngineError, Filter, NoteRef, note_meant};
+use crate::{Engine, EngineError, Filter, NoteRef, Warning, resolve_note};
 
-/// A question for topic siblings.
+/// Requests topic siblings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiblingsRequest {
-    /// The note, by any name a link could use, or a title.
+    /// Any name that a link could use, or a title.
     pub note: String,
-    /// Which of its links lead to neighbours and topics.
+    /// Direction of the links to neighbors and topics.
     pub direction: Direction,
-    /// Which notes may be results; topics join their siblings either way.
+    /// Restricts the results. Topics that do not match still connect their siblings.
     pub filter: Filter,
-    /// Notes at most, 1 to 1,000.
+    /// Maximum number of notes, 1 to 1,000.
     pub limit: usize,
 }
 
-/// The notes near a note.
+/// Neighbors and topic siblings of a note.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiblingsAnswer {
     /// The note.
     pub note: NoteRef,
     /// By score, best first, then by uri.
     pub siblings: Vec<SiblingView>,
-    /// Whether there are more than asked for.
+    /// True if there are more than requested.
     pub truncated: bool,
-    /// Whose neighbours the fan-out kept back, by uri: the note, topics, or both.
-    pub capped: Vec<Uri>,
-    /// Names that several notes answer to, and parts of the filter that no note has.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// The note and topics whose links were followed only up to the fan-out limit, by uri.
+    pub fanout_limited: Vec<Uri>,
+    /// Ambiguous names and filter conditions that no note matches.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// A note near another.
+/// A neighbor or topic sibling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiblingView {
-    /// Its uri.
+    /// Uri of the note.
     pub uri: Uri,
-    /// Its path.
+    /// Path of the note.
     pub path: String,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
-    /// In `0.0..=1.0`.
+    /// Score in `0.0..=1.0`.
     pub score: f64,
-    /// How it is near.
-    pub kind: Nearness,
-    /// The topic that both link to, which may be a placeholder; nothing for a neighbour.
+    /// Neighbor or sibling.
+    pub kind: SiblingKind,
+    /// The shared topic, which may be a placeholder; `None` for a neighbor.
     pub via: Option<Uri>,
 }
 
-/// Notes of one answer at most.
+/// Maximum number of notes per answer.
 const MAX_LIMIT: usize = 1000;
 
 impl Engine {
-    /// The notes that a note is linked with, and those that share a topic with it.
+    /// Returns the notes linked with a note and those that share a topic with it.
     ///
-    /// Fails on an unknown note, on a limit out of range, and on a filter that cannot be read.
+    /// Fails on an unknown note, on a limit out of range, and on an invalid filter.
     pub fn siblings(&self, request: &SiblingsRequest) -> Result<SiblingsAnswer, EngineError> {
         let SiblingsRequest { note, direction, filter, limit } = request;
         if !(1..=MAX_LIMIT).contains(limit) {
@@ -70,10 +70,10 @@ impl Engine {
         }
         let snapshot = self.snapshot();
         let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
-        let mut degraded = Vec::new();
-        let seed = note_meant(&snapshot, note, &mut degraded)?;
-        let passing = self.passing(&snapshot, filter)?;
-        degraded.extend_from_slice(passing.unmet(&snapshot, &self.stop)?);
+        let mut warnings = Vec::new();
+        let seed = resolve_note(&snapshot, note, &mut warnings)?;
+        let passing = self.filter_matches(&snapshot, filter)?;
+        warnings.extend_from_slice(passing.warnings(&snapshot, &self.stop)?);
         let TopicSettings { ontology_path, hub_min_degree, sibling_score, siblings_activate: _ } =
             &self.settings.topics;
         self.stop.check()?;
@@ -92,11 +92,11 @@ impl Engine {
         );
         let view = |found: &Sibling| {
             let Sibling { note, score, kind, via } = *found;
-            let card = notes.card(note)?;
+            let summary = notes.summary(note)?;
             Some(SiblingView {
                 uri: graph.uri(note).clone(),
-                path: card.path.to_owned(),
-                title: card.title.to_owned(),
+                path: summary.path.to_owned(),
+                title: summary.title.to_owned(),
                 score,
                 kind,
                 via: via.map(|topic| graph.uri(topic).clone()),
@@ -106,8 +106,8 @@ impl Engine {
             note: NoteRef { uri: graph.uri(seed).clone(), title: notes.title(seed).to_owned() },
             truncated: found.siblings.len() > *limit,
             siblings: found.siblings.iter().take(*limit).filter_map(view).collect(),
-            capped: found.capped.iter().map(|id| graph.uri(*id).clone()).collect(),
-            degraded,
+            fanout_limited: found.fanout_limited.iter().map(|id| graph.uri(*id).clone()).collect(),
+            warnings,
             generation: snapshot.generation,
         })
     }

@@ -1,36 +1,36 @@
-//! Snippets: the parts of a body that answer a query.
+//! Snippets: the parts of a body that match a query.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
-use weft_index::keyword::{KeywordQuery, Language, Sought};
+use weft_index::keyword::{KeywordQuery, Language, TermMatcher};
 use weft_index::notes::NoteEntry;
 use weft_model::text::{CharCounter, byte_of_char};
 use weft_model::{Heading, Span, Stop};
 
-use crate::analyzers::Analyzers;
+use crate::analyzer_pool::AnalyzerPool;
 
-/// A part of a body, cut at words.
+/// A part of a body, cut between words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text, exactly as it stands in the body.
+    /// The text, exactly as in the body.
     pub text: String,
-    /// Its first character in the body.
+    /// Start in the body, in characters.
     pub start: u32,
-    /// The first character after it.
+    /// End in the body, in characters, exclusive.
     pub end: u32,
-    /// The words of the query in it, as character ranges of the body.
+    /// Matched words of the query, as character ranges of the body.
     pub matches: Vec<(u32, u32)>,
-    /// The headings above it, outermost first.
+    /// Headings above the snippet, outermost first.
     pub heading_path: Vec<String>,
 }
 
-/// Bytes of a body that are searched for matches at once. Of a longer one it is the best chunk, or piece after piece up to the first with a match.
-const SEARCHED_BYTES: usize = 256 << 10;
+/// Maximum number of bytes searched for matches at once. A longer body is searched in its best chunk, or in consecutive parts up to the first match.
+const MAX_SEARCHED_BYTES: usize = 256 << 10;
 
-/// A word of the query in the body.
+/// A word of the query in a body.
 struct Match {
     start: usize,
     end: usize,
@@ -39,34 +39,34 @@ struct Match {
 
 /// Cuts the snippets of one query.
 pub(crate) struct Cutter<'q> {
-    sought: Sought<'q>,
-    /// What each word of the query is worth.
-    worths: Vec<f64>,
-    analyzers: &'q Analyzers,
-    /// Snippets of a note at most.
+    sought: TermMatcher<'q>,
+    /// Weight of each word of the query.
+    weights: Vec<f64>,
+    analyzers: &'q AnalyzerPool,
+    /// Maximum number of snippets per note.
     n: usize,
-    /// Characters of a snippet at most.
+    /// Maximum number of characters per snippet.
     chars: usize,
     stop: &'q Stop,
 }
 
 impl<'q> Cutter<'q> {
-    /// Cuts at most `n` snippets of a note, of at most `chars` characters each. Looks no further into a long note where `stop` is near.
+    /// Creates a cutter of at most `n` snippets per note with at most `chars` characters each. It stops searching a long note when the deadline of `stop` is near.
     pub(crate) fn new(
         query: &'q KeywordQuery,
-        analyzers: &'q Analyzers,
+        analyzers: &'q AnalyzerPool,
         n: usize,
         chars: usize,
         stop: &'q Stop,
     ) -> Self {
-        let worths = query.terms().iter().map(|term| term.idf.max(f64::EPSILON)).collect();
-        Self { sought: query.sought(), worths, analyzers, n, chars, stop }
+        let weights = query.terms().iter().map(|term| term.idf.max(f64::EPSILON)).collect();
+        Self { sought: query.term_matcher(), weights, analyzers, n, chars, stop }
     }
 
-    /// The best parts of a note's body, in text order.
+    /// Returns the best parts of a note's body, in text order.
     ///
-    /// A part is worth the words of the query it holds, each once, by what they tell.
-    /// Without a match it is the head of the best chunk, or of the body.
+    /// The weight of a part is the sum of the weights of the distinct query words in it.
+    /// Without a match, returns the head of the best chunk, or of the body.
     pub(crate) fn snippets(
         &self,
         entry: &NoteEntry,
@@ -78,17 +78,18 @@ impl<'q> Cutter<'q> {
         }
         let body: &str = &entry.body;
         let best = best_chunk.map_or(0..body.len(), |span| span.bytes(body));
-        let found = if best_chunk.is_some() && body.len() > SEARCHED_BYTES {
+        let found = if best_chunk.is_some() && body.len() > MAX_SEARCHED_BYTES {
             self.matches(body, best.clone(), language)
         } else {
-            let mut pieces = pieces(body).take_while(|at| at.start == 0 || !self.stop.is_near());
+            let mut pieces =
+                pieces(body).take_while(|at| at.start == 0 || !self.stop.is_past_soft_deadline());
             let first = pieces.find_map(|piece| {
                 Some(self.matches(body, piece, language)).filter(|found| !found.is_empty())
             });
             first.unwrap_or_default()
         };
         let windows =
-            Windows { body, found: &found, worths: &self.worths, chars: self.chars, best: &best };
+            Windows { body, found: &found, weights: &self.weights, chars: self.chars, best: &best };
         let windows = windows.apart(self.n);
         let windows = if windows.is_empty() {
             let start = best.start + body[best.clone()].len() - body[best].trim_start().len();
@@ -99,12 +100,12 @@ impl<'q> Cutter<'q> {
         shown(entry, &found, windows)
     }
 
-    /// The words of the query in `region` of `body`, in text order.
+    /// Returns the words of the query in `region` of `body`, in text order.
     fn matches(&self, body: &str, region: Range<usize>, language: Language) -> Vec<Match> {
         let mut found: Vec<Match> = Vec::new();
         let find = |term: usize, at: Range<usize>| {
             let (start, end) = (at.start + region.start, at.end + region.start);
-            // Pairs of characters overlap, and parts lie in their compound; what touches is one match.
+            // Bigrams overlap, and parts lie within their compound word: adjoining matches are merged.
             match found.last_mut() {
                 Some(last) if start < last.end => last.end = last.end.max(end),
                 _ => found.push(Match { start, end, term }),
@@ -116,12 +117,12 @@ impl<'q> Cutter<'q> {
     }
 }
 
-/// A body in order, in parts of at most [`SEARCHED_BYTES`], between words where there is space.
+/// Splits a body into parts of at most [`MAX_SEARCHED_BYTES`], between words if possible.
 fn pieces(body: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
         let left = &body[start..];
-        let most = left.floor_char_boundary(SEARCHED_BYTES);
+        let most = left.floor_char_boundary(MAX_SEARCHED_BYTES);
         let between = || left[..most].rfind(char::is_whitespace).filter(|at| *at > 0);
         let len = if most == left.len() { most } else { between().unwrap_or(most) };
         let piece = start..start + len;
@@ -130,7 +131,7 @@ fn pieces(body: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// The windows of a note's body as they are shown, with what was found in them.
+/// Converts windows of a note's body to snippets with their matches.
 fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Vec<Snippet> {
     let body: &str = &entry.body;
     let mut counter = CharCounter::new(body);
@@ -139,7 +140,7 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
         .filter(|(start, end)| start < end)
         .map(|(start, end)| {
             let span = counter.span(start..end);
-            // Of a match that a snippet has no room for, its part is one.
+            // Clips a match that is longer than its snippet.
             let inside = found
                 .iter()
                 .map(|found| found.start.max(start)..found.end.min(end))
@@ -157,36 +158,36 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
         .collect()
 }
 
-/// The parts of a body that may be shown: for every match one that begins somewhat before it, and holds what follows.
+/// Candidate windows of a body: each match has one that starts shortly before it.
 struct Windows<'b> {
     body: &'b str,
-    /// In text order; none overlaps another.
+    /// In text order, without overlaps.
     found: &'b [Match],
-    /// What each word is worth.
-    worths: &'b [f64],
-    /// Characters of a window at most.
+    /// Weight of each word.
+    weights: &'b [f64],
+    /// Maximum number of characters per window.
     chars: usize,
     /// The best chunk.
     best: &'b Range<usize>,
 }
 
 impl Windows<'_> {
-    /// The `n` windows worth most of which none overlaps a better one, in text order; of equal ones the earlier is better.
+    /// Returns the `n` windows with the highest weight that do not overlap a better one, in text order; of equal ones, the earlier is better.
     ///
-    /// Where a window begins and ends is looked for only where it may be among them.
+    /// The bounds of a window are computed only if it may be selected.
     fn apart(&self, n: usize) -> Vec<(usize, usize)> {
         let mut apart: Vec<(usize, usize)> = Vec::new();
-        let mut candidates: BinaryHeap<Candidate> = self
-            .worths_at_most()
+        let mut candidates: BinaryHeap<WindowCandidate> = self
+            .weight_bounds()
             .zip(0..)
-            .map(|(worth, first)| Candidate { worth, first, window: None })
+            .map(|(worth, first)| WindowCandidate { worth, first, window: None })
             .collect();
         while apart.len() < n
-            && let Some(Candidate { first, window, .. }) = candidates.pop()
+            && let Some(WindowCandidate { first, window, .. }) = candidates.pop()
         {
             let at = self.found[first].start;
             match window {
-                // Wherever it ends, it holds its match.
+                // A window contains its match wherever it ends.
                 None if apart.iter().any(|(start, end)| (*start..*end).contains(&at)) => {}
                 None => candidates.push(self.cut(first)),
                 Some((start, end)) if apart.iter().all(|(s, e)| end <= *s || *e <= start) => {
@@ -199,27 +200,27 @@ impl Windows<'_> {
         apart
     }
 
-    /// The window of the match `first`, and what it is worth.
-    fn cut(&self, first: usize) -> Candidate {
+    /// Returns the window of the match `first` and its weight.
+    fn cut(&self, first: usize) -> WindowCandidate {
         let at = &self.found[first];
         let mut start = start_before(self.body, at.start, self.chars / 4);
         let mut end = end_after(self.body, start, self.chars);
         if end < at.end {
-            // It has more room without what stands before it, if not enough.
+            // Starting at the match leaves more room for it, though perhaps not enough.
             start = at.start;
             end = end_after(self.body, start, self.chars);
         }
-        let mut counts = vec![0; self.worths.len()];
+        let mut counts = vec![0; self.weights.len()];
         counts[at.term] = 1;
         for inside in self.found[first..].iter().skip(1).take_while(|other| other.end <= end) {
             counts[inside.term] += 1;
         }
-        Candidate { worth: self.worth(first, &counts), first, window: Some((start, end)) }
+        WindowCandidate { worth: self.worth(first, &counts), first, window: Some((start, end)) }
     }
 
-    /// What the window of each match is worth at most: it begins there or before.
-    fn worths_at_most(&self) -> impl Iterator<Item = f64> {
-        let mut counts = vec![0; self.worths.len()];
+    /// Returns an upper bound for the weight of each match's window, which starts at or before the match.
+    fn weight_bounds(&self) -> impl Iterator<Item = f64> {
+        let mut counts = vec![0; self.weights.len()];
         let mut next = 0;
         self.found.iter().enumerate().map(move |(first, at)| {
             let end = at.start + byte_of_char(&self.body[at.start..], self.chars);
@@ -234,52 +235,52 @@ impl Windows<'_> {
         })
     }
 
-    /// What a window is worth that begins before the match `first` and in which each word stands so often, which counts once.
+    /// Returns the weight of a window of the match `first`, given the number of occurrences of each word.
     fn worth(&self, first: usize, counts: &[usize]) -> f64 {
-        /// Of two equal parts the one in the best chunk is shown.
-        const IN_BEST_CHUNK: f64 = 1.0 + 1e-6;
-        let inside = self.worths.iter().zip(counts).filter(|(_, count)| **count > 0);
+        /// Factor that prefers windows in the best chunk among equal ones.
+        const BEST_CHUNK_FACTOR: f64 = 1.0 + 1e-6;
+        let inside = self.weights.iter().zip(counts).filter(|(_, count)| **count > 0);
         let worth: f64 = inside.map(|(worth, _)| worth).sum();
-        if self.best.contains(&self.found[first].start) { worth * IN_BEST_CHUNK } else { worth }
+        if self.best.contains(&self.found[first].start) { worth * BEST_CHUNK_FACTOR } else { worth }
     }
 }
 
-/// A window that may be shown.
-struct Candidate {
-    /// What it is worth; at most, as long as it is not cut.
+/// A candidate window.
+struct WindowCandidate {
+    /// Weight; an upper bound until the window is cut.
     worth: f64,
-    /// The match it begins before.
+    /// Index of its first match.
     first: usize,
-    /// Nothing as long as it is not cut.
+    /// Bounds; `None` until the window is cut.
     window: Option<(usize, usize)>,
 }
 
-impl Ord for Candidate {
-    /// The one worth more is greater, of equal ones the earlier.
+impl Ord for WindowCandidate {
+    /// Orders by weight, then the earlier window first.
     fn cmp(&self, other: &Self) -> Ordering {
         self.worth.total_cmp(&other.worth).then(other.first.cmp(&self.first))
     }
 }
 
-impl PartialOrd for Candidate {
+impl PartialOrd for WindowCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Candidate {
+impl PartialEq for WindowCandidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Candidate {}
+impl Eq for WindowCandidate {}
 
-/// A word's start at most `chars` characters before `byte`, on the same paragraph.
+/// Returns the start of a word at most `chars` characters before `byte`, in the same paragraph.
 fn start_before(body: &str, byte: usize, chars: usize) -> usize {
     let before = &body[..byte];
     let floor = before.char_indices().rev().take(chars).last().map_or(byte, |(at, _)| at);
-    // What follows the last line that is empty, or of which nothing is within reach.
+    // The paragraph starts after the last blank line within reach.
     let mut start = floor;
     let mut at = floor;
     for line in before[floor..].split_inclusive('\n') {
@@ -299,14 +300,14 @@ fn start_before(body: &str, byte: usize, chars: usize) -> usize {
         .unwrap_or(byte)
 }
 
-/// Whether no grapheme is cut at `byte`, as a bound of words may do in scripts without spaces.
+/// True if `byte` is a grapheme boundary; a word boundary may not be one in scripts without spaces.
 fn is_between_graphemes(text: &str, byte: usize) -> bool {
     GraphemeCursor::new(byte, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// The last bound of words in `text` that is at most `limit`, a bound of characters; 0 where there is none but the start.
+/// Returns the last word boundary of `text` at or before `limit`, which is a character boundary; 0 if there is none but the start.
 ///
-/// Bounds are looked for from the last space before a plain letter on: there is always one between them, and none behind it depends on what stands before.
+/// The scan starts at the last space before an ASCII letter: there is always a word boundary between them, and no later boundary depends on the text before.
 fn last_bound(text: &str, limit: usize) -> usize {
     let bytes = text.as_bytes();
     let is_certain =
@@ -317,7 +318,7 @@ fn last_bound(text: &str, limit: usize) -> usize {
     ends.filter(|end| is_between_graphemes(text, *end)).last().unwrap_or(start)
 }
 
-/// A word's end at most `chars` characters after `start`.
+/// Returns the end of a word at most `chars` characters after `start`.
 fn end_after(body: &str, start: usize, chars: usize) -> usize {
     let rest = &body[start..];
     let limit = byte_of_char(rest, chars);
@@ -326,7 +327,7 @@ fn end_after(body: &str, start: usize, chars: usize) -> usize {
     }
     let mut end = last_bound(rest, limit);
     if end == 0 {
-        // One word fills it all: cut between graphemes.
+        // A single word fills the window, so it is cut between graphemes.
         for (at, cluster) in rest.grapheme_indices(true) {
             if at + cluster.len() > limit {
                 break;
@@ -346,12 +347,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_begins_on_the_paragraph_of_its_match() {
+    fn window_starts_within_the_paragraph_of_its_match() {
         for end in ["\n", "\r\n", "\n \t", " \r\n"] {
             let text = format!("one two{end}\n  three four\nfive match");
-            let byte = text.find("match").expect("it is there");
+            let byte = text.find("match").expect("the text contains it");
             let begins = |chars: usize| &text[start_before(&text, byte, chars)..];
-            // Before the match, on its line, on the one before, at the paragraph's beginning, and at each place before that.
+            // Within the line of the match, the line before, the start of the paragraph, and each position in between.
             assert_eq!([0, 4, 6, 8].map(begins), ["match", "match", "five match", "five match"]);
             assert_eq!((begins(12), begins(15)), ("four\nfive match", "four\nfive match"));
             for chars in 18..text.len() - "one two match".len() {
@@ -361,20 +362,20 @@ mod tests {
     }
 
     #[test]
-    fn a_long_body_is_searched_in_pieces_between_words() {
+    fn long_body_is_split_between_words() {
         for body in ["fern moss ".repeat(60_000), "é".repeat(400_000), String::new(), "fern".into()]
         {
             let pieces: Vec<Range<usize>> = pieces(&body).collect();
             let whole: String = pieces.iter().map(|at| &body[at.clone()]).collect();
             assert_eq!(whole, body);
-            assert!(pieces.iter().all(|at| at.len() <= SEARCHED_BYTES));
+            assert!(pieces.iter().all(|at| at.len() <= MAX_SEARCHED_BYTES));
             let ends = pieces.iter().rev().skip(1).map(|at| &body[at.end..]);
             assert!(ends.clone().all(|rest| rest.starts_with([' ', 'é'])), "no word is cut");
         }
     }
 
     #[test]
-    fn no_grapheme_is_cut_in_scripts_without_spaces() {
+    fn graphemes_stay_whole_in_scripts_without_spaces() {
         let text = "น้ำ".repeat(30);
         let bounds: Vec<usize> = text.grapheme_indices(true).map(|(at, _)| at).collect();
         for chars in 1..20 {
@@ -386,7 +387,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn windows_apart_are_those_of_a_look_at_all(
+        fn selected_windows_equal_exhaustive_search(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "fern ", "fern", "Moss ", "moss", "shade", "shade. ", " and ", "a", "é ", "漢", "\n", "\n\n", ", ",
@@ -410,7 +411,7 @@ mod tests {
                 .collect();
             found.sort_by_key(|found| found.start);
             let best = 0..best.index(body.len() + 1);
-            let windows = Windows { body: &body, found: &found, worths: &[1.0, 1.0, 2.5], chars, best: &best };
+            let windows = Windows { body: &body, found: &found, weights: &[1.0, 1.0, 2.5], chars, best: &best };
             let all: Result<Vec<_>, TestCaseError> = (0..found.len())
                 .map(|first| {
                     let (start, end) = windows.cut(first).window.expect("it is cut");
@@ -436,7 +437,7 @@ mod tests {
         }
 
         #[test]
-        fn the_last_bound_is_that_of_a_scan_from_the_start(
+        fn last_bound_equals_full_scan(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "a", "B", "1", " ", "  ", "\n", "\r\n", "'", ".", ",", "_", "\u{301}", "\u{200d}",

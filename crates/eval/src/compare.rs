@@ -1,54 +1,54 @@
-//! Two rankings of the same queries: by how much one is better, and how sure that is.
+//! Comparison of two rankings of the same queries: the difference and its confidence interval.
 
 use serde::Serialize;
 
 use crate::Measures;
-use crate::draw::Draw;
+use crate::seeded_random::SeededRandom;
 
-/// How often queries are drawn anew.
+/// Number of bootstrap samples.
 const N_DRAWS: usize = 2000;
 
-/// The share of draws that an interval leaves out on each side.
+/// Share of the samples outside the interval on each side.
 const TAIL: f64 = 0.025;
 
-/// One ranking against another, by one measure.
+/// Comparison of one ranking with another by one measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Comparison {
-    /// The mean difference; above 0 where the one is better than the other.
+pub struct PairedComparison {
+    /// Mean difference; above 0 if the first ranking is better.
     pub difference: f64,
-    /// The lower end of its 95 % interval.
+    /// Lower end of the 95 % interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the 95 % interval.
     pub high: f64,
-    /// Queries for which the one is better.
+    /// Number of queries for which the first ranking is better.
     pub n_better: usize,
-    /// Queries for which it is worse.
+    /// Number of queries for which the first ranking is worse.
     pub n_worse: usize,
 }
 
-/// A mean, and how far it may be off.
+/// A mean with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mean {
     /// The mean.
     pub mean: f64,
-    /// The lower end of its 95 % interval.
+    /// Lower end of the 95 % interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the 95 % interval.
     pub high: f64,
 }
 
 impl Mean {
-    /// The mean of values, one for each query. Zeros for none.
+    /// Computes the mean of one value per query; zeros without values.
     ///
     /// The interval is a bootstrap: queries are drawn with replacement.
-    /// The draws are the same for equal numbers of queries, so equal inputs give equal intervals. Source: Efron and Tibshirani, 1993; Sakai, 2006.
+    /// The samples depend on the number of queries only, so equal inputs give equal intervals. Source: Efron and Tibshirani, 1993; Sakai, 2006.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
         let n = values.len();
         let mean = |sum: f64| sum / n.max(1) as f64;
-        let mut draw = Draw::default();
-        let mut drawn = || mean((0..n).map(|_| values[draw.below(n)]).sum());
-        let mut means: Vec<f64> = (0..N_DRAWS).map(|_| drawn()).collect();
+        let mut draw = SeededRandom::default();
+        let mut shuffled = || mean((0..n).map(|_| values[draw.below(n)]).sum());
+        let mut means: Vec<f64> = (0..N_DRAWS).map(|_| shuffled()).collect();
         means.sort_unstable_by(f64::total_cmp);
         Self {
             mean: mean(values.iter().sum()),
@@ -58,18 +58,18 @@ impl Mean {
     }
 }
 
-/// Compares measures of the same queries in the same order. Zeros without queries.
+/// Compares measures of the same queries in the same order; zeros without queries.
 ///
 /// The interval is that of [`Mean::of`] the differences, so both rankings of a query are drawn together.
 #[must_use]
-pub fn compare(one: &[Measures], other: &[Measures], measure: &str) -> Comparison {
+pub fn compare(one: &[Measures], other: &[Measures], measure: &str) -> PairedComparison {
     let values = |all: &[Measures]| -> Vec<f64> {
         all.iter().map(|measures| measures.value(measure).unwrap_or(0.0)).collect()
     };
-    Comparison::of(&values(one), &values(other))
+    PairedComparison::of(&values(one), &values(other))
 }
 
-impl Comparison {
+impl PairedComparison {
     /// Compares values of the same queries in the same order, as [`compare`] does.
     #[must_use]
     pub fn of(one: &[f64], other: &[f64]) -> Self {
@@ -88,7 +88,7 @@ impl Comparison {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a share of the length"
+    reason = "it is at most the length"
 )]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = ((sorted.len() as f64 - 1.0) * share).round() as usize;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_have_a_direction_and_an_interval() {
+    fn difference_has_a_direction_and_an_interval() {
         let one: Vec<Measures> = (0..40).map(|at| ranked(at % 4 != 0)).collect();
         let other: Vec<Measures> = (0..40).map(|at| ranked(at % 2 == 0)).collect();
         let found = compare(&one, &other, "MRR");
@@ -119,9 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn equals_do_not_differ() {
+    fn equal_rankings_do_not_differ() {
         let same = vec![ranked(true); 5];
-        let zero = Comparison { difference: 0.0, low: 0.0, high: 0.0, n_better: 0, n_worse: 0 };
+        let zero =
+            PairedComparison { difference: 0.0, low: 0.0, high: 0.0, n_better: 0, n_worse: 0 };
         assert_eq!(compare(&same, &same, "nDCG@10"), zero);
         assert_eq!(compare(&[], &[], "nDCG@10"), zero);
     }

@@ -1,34 +1,34 @@
-//! Judgements in, measures with intervals out: what a ranking is worth, and what each part of it.
+//! Evaluation of rankings: relevance judgments in, measures with confidence intervals out.
 //!
-//! Pure: rankings come from elsewhere, as lists of document names.
+//! Pure: rankings are given as lists of document names.
 //!
 //! ```
-//! use weft_eval::{Judgements, Measures};
+//! use weft_eval::{Judgments, Measures};
 //!
-//! let judgements = Judgements::read("q1\tfern\t1\nq1\tmoss\t1\n")?;
+//! let judgments = Judgments::read("q1\tfern\t1\nq1\tmoss\t1\n")?;
 //! let ranking = ["stone", "fern"].map(str::to_owned);
-//! let measures = Measures::of(&judgements.of("q1"), &ranking);
+//! let measures = Measures::of(&judgments.of("q1"), &ranking);
 //! assert_eq!(measures.value("recall@5"), Some(0.5));
 //! assert_eq!(measures.value("MRR"), Some(0.5));
 //! # Ok::<(), weft_eval::ReadError>(())
 //! ```
 #![forbid(unsafe_code)]
 
-mod column;
 mod compare;
-mod draw;
-mod held;
-mod hidden;
-mod judgements;
+mod context_recall;
+mod hidden_links;
+mod judgments;
 mod measures;
-mod run;
-mod tune;
+mod run_lines;
+mod seeded_random;
+mod trec_column;
+mod weight_tuning;
 
-pub use column::{column, name_of};
-pub use compare::{Comparison, Mean, compare};
-pub use held::Held;
-pub use hidden::{HiddenLinks, LinkSpan, drawn, hide_links};
-pub use judgements::{Grades, Judgements, Query, ReadError, read_queries};
+pub use compare::{Mean, PairedComparison, compare};
+pub use context_recall::ContextRecall;
+pub use hidden_links::{HiddenLinks, LinkSpan, hide_links, shuffled};
+pub use judgments::{EvalQuery, Grades, Judgments, ReadError, read_queries};
 pub use measures::{MEASURES, Measures};
-pub use run::run_lines;
-pub use tune::{Candidates, N_SIGNALS, halves, measured, tuned};
+pub use run_lines::run_lines;
+pub use trec_column::{decode_column, encode_column};
+pub use weight_tuning::{Candidates, N_SIGNALS, measure_all, split_halves, tuned};

@@ -1,30 +1,30 @@
-//! Measures of one ranking against the judgements of one query.
+//! Measures of one ranking against the judgments of one query.
 
 use std::collections::HashSet;
 
 use crate::Grades;
 
-/// The cuts at which recall is measured.
+/// Cutoffs of recall.
 const CUTS: [usize; 3] = [2, 5, 10];
 
-/// The cut of nDCG.
+/// Cutoff of nDCG.
 const NDCG_CUT: usize = 10;
 
-/// Their names, in the order of [`Measures::iter`].
+/// Names of the measures, in the order of [`Measures::iter`].
 ///
-/// - `recall@k`: the share of the right documents among the first k.
-/// - `all@k`: 1 when all of them are there.
+/// - `recall@k`: share of the relevant documents among the first k.
+/// - `all@k`: 1 if all relevant documents are among the first k.
 /// - `nDCG@10`: gain 2^grade − 1, discounted by log₂ of the rank plus 1, against the best possible order. Source: Järvelin and Kekäläinen, 2002; Burges et al., 2005.
-/// - `MRR`: 1 / rank of the first right document.
+/// - `MRR`: 1 / rank of the first relevant document.
 pub const MEASURES: [&str; 8] =
     ["recall@2", "recall@5", "recall@10", "all@2", "all@5", "all@10", "nDCG@10", "MRR"];
 
-/// The measures of one ranking, or their means over many; each 0 to 1.
+/// Measures of one ranking, or means over several; each 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures([f64; MEASURES.len()]);
 
 impl Measures {
-    /// Measures a ranking, best first. A document that comes again counts where it came first.
+    /// Measures a ranking, best first. A repeated document counts at its first rank.
     #[must_use]
     pub fn of(grades: &Grades, ranking: &[String]) -> Self {
         let mut seen = HashSet::new();
@@ -52,7 +52,7 @@ impl Measures {
         measures
     }
 
-    /// The means of measures; zeros for none.
+    /// Returns the means of measures; zeros without any.
     #[must_use]
     pub fn mean(all: &[Self]) -> Self {
         let mut mean = Self::default();
@@ -62,13 +62,13 @@ impl Measures {
         mean
     }
 
-    /// The measure of that name.
+    /// Returns the measure of that name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Each with its name, in the order of [`MEASURES`].
+    /// Returns each measure with its name, in the order of [`MEASURES`].
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
         MEASURES.into_iter().zip(self.0)
     }
@@ -78,7 +78,7 @@ fn gain(grades: &[u32]) -> f64 {
     let gains = grades.iter().take(NDCG_CUT).zip(2_u32..);
     let gain =
         |(grade, rank): (&u32, u32)| (f64::from(*grade).exp2() - 1.0) / f64::from(rank).log2();
-    // Not a sum, which is -0 of nothing.
+    // Not `sum`, which returns -0 for an empty list.
     gains.map(gain).fold(0.0, |sum, gain| sum + gain)
 }
 

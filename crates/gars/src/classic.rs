@@ -1,14 +1,14 @@
 //! Profile `classic`: the formulas of the Shadow graph guide.
 
-/// The least similarity of a hit that activates others. Source: search design, "Graph signals".
+/// Minimum similarity of a hit that activates others. Source: search design, "Graph signals".
 pub const ACTIVATION_FLOOR: f64 = 0.40;
 
-/// The least similarity of a hit from which the pool grows. Source: Shadow graph guide, "Precision controls".
+/// Minimum similarity of a hit whose neighbors become candidates. Source: Shadow graph guide, "Precision controls".
 pub const EXPANSION_FLOOR: f64 = 0.40;
 
-/// Gathers what linked hits do for a note: `1 − Π (1 − strength·similarity)`.
+/// Combines the effects of linked hits on a note: `1 − Π (1 − strength·similarity)`.
 ///
-/// In `0.0..=1.0` for inputs in it; grows with every hit, and with equal ones in any order.
+/// In `0.0..=1.0` for inputs in that range. Grows with every hit, independent of their order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisyOr {
     doubt: f64,
@@ -21,22 +21,22 @@ impl Default for NoisyOr {
 }
 
 impl NoisyOr {
-    /// Takes in a hit: the strength of the edge to it (its weight over the greatest there is), and its similarity.
+    /// Adds a hit: the strength of the edge to it (its weight relative to the maximum), and its similarity.
     pub fn add(&mut self, strength: f64, similarity: f64) {
         self.doubt *= 1.0 - strength * similarity;
     }
 
-    /// The activation.
+    /// Returns the activation.
     #[must_use]
     pub fn value(self) -> f64 {
         1.0 - self.doubt
     }
 }
 
-/// The share of a note's distinct neighbours that are hits; 0 without neighbours.
+/// Returns the share of a note's distinct neighbors that are hits; 0 without neighbors.
 #[must_use]
-pub fn hit_share(n_hits: u32, n_neighbours: u32) -> f64 {
-    if n_neighbours == 0 { 0.0 } else { (f64::from(n_hits) / f64::from(n_neighbours)).min(1.0) }
+pub fn hit_share(n_hits: u32, n_neighbors: u32) -> f64 {
+    if n_neighbors == 0 { 0.0 } else { (f64::from(n_hits) / f64::from(n_neighbors)).min(1.0) }
 }
 
 #[cfg(test)]

@@ -2,36 +2,36 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of one candidate. Each part lies in `0.0..=1.0`.
+/// Signals of one candidate, each in `0.0..=1.0`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signals {
-    /// How well its own text and name answer.
+    /// How well its text and name match the query.
     pub similarity: f64,
     /// How connected it is.
     pub centrality: f64,
-    /// How its connections to better hits lift it.
+    /// How connections to better hits lift it.
     pub activation: f64,
 }
 
-/// What each signal counts. Only their proportions matter: see [`Weights::shares`].
+/// Weight of each signal. Only their proportions matter: see [`Weights::shares`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// What the similarity counts; finite and not negative, like the others.
+    /// Weight of the similarity; finite and not negative, like the others.
     pub similarity: f64,
-    /// What the centrality counts.
+    /// Weight of the centrality.
     pub centrality: f64,
-    /// What the activation counts.
+    /// Weight of the activation.
     pub activation: f64,
 }
 
-/// Why numbers are no weights.
+/// Reason why weights are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightsError {
-    /// One of them is negative, infinite, or no number.
-    #[error("the weight of {signal} must be a number that is not negative")]
+    /// One of them is negative or not finite.
+    #[error("the weight of {signal} must be finite and not negative")]
     NotAWeight {
-        /// Of which signal.
+        /// Name of the signal.
         signal: &'static str,
     },
     /// All of them are 0.
@@ -39,14 +39,14 @@ pub enum WeightsError {
     Nothing,
 }
 
-/// Sums this near to 1 are left as they are, so that weights written as decimals stay what was written.
+/// Sums this close to 1 are left unchanged, so that decimal weights stay as written.
 const ROUNDING: f64 = 1e-12;
 
 impl Weights {
-    /// Similarity alone.
+    /// Similarity only.
     pub const SIMILARITY: Self = Self { similarity: 1.0, centrality: 0.0, activation: 0.0 };
 
-    /// These weights in proportion, so that they sum to 1 and a score never exceeds it.
+    /// Scales the weights so that they sum to 1, which bounds the score by 1.
     pub fn shares(&self) -> Result<Self, WeightsError> {
         let Self { similarity, centrality, activation } = *self;
         for (signal, weight) in
@@ -62,7 +62,7 @@ impl Weights {
         }
         let mut shares = *self;
         if (self.sum() - 1.0).abs() > ROUNDING {
-            // By the greatest first: the sum of huge weights may be infinite.
+            // Divides by the greatest first, because the sum of huge weights may be infinite.
             shares = shares.divided_by(greatest);
             shares = shares.divided_by(shares.sum());
         }
@@ -75,7 +75,7 @@ impl Weights {
         Ok(shares)
     }
 
-    /// In the order in which scores are summed.
+    /// Sums in the same order as scores.
     fn sum(&self) -> f64 {
         self.similarity + self.centrality + self.activation
     }
@@ -92,16 +92,16 @@ impl Weights {
 /// A score with its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gars {
-    /// The parts before weighing.
+    /// Signals before weighting.
     pub signals: Signals,
-    /// The parts after weighing.
+    /// Signals after weighting.
     pub contributions: Signals,
-    /// The sum of the contributions in the order similarity, centrality, activation; in `0.0..=1.0`.
+    /// Sum of the contributions in the order similarity, centrality, activation; in `0.0..=1.0`.
     pub score: f64,
 }
 
 impl Gars {
-    /// GARS = sim·W_sim + cent·W_cent + act·W_act, for weights that [`Weights::shares`] gave. Source: Shadow graph guide, stage 3.
+    /// Computes sim·W_sim + cent·W_cent + act·W_act, for weights from [`Weights::shares`]. Source: Shadow graph guide, stage 3.
     #[must_use]
     pub fn new(signals: Signals, weights: &Weights) -> Self {
         let Signals { similarity, centrality, activation } = signals;
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scores_stay_in_bounds_and_are_their_parts(
+        fn scores_are_bounded_and_equal_the_sum_of_their_parts(
             given in [0.0..10.0_f64, 0.0..10.0, 0.01..10.0],
             signals in [0.0..=1.0_f64, 0.0..=1.0, 0.0..=1.0],
         ) {

@@ -1,49 +1,49 @@
-//! Edges of all nodes in one direction: a compact base with an overlay of edited lists.
+//! Edges of all nodes in one direction: compressed sparse rows with an overlay of edited lists.
 
 use std::sync::Arc;
 
 use weft_model::{LinkSource, NoteId};
 
-/// The type of an edge, as an index into [`NoteGraph::kind`](crate::NoteGraph::kind).
+/// Type of an edge: an index into [`NoteGraph::kind`](crate::NoteGraph::kind).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindId(pub(crate) u16);
 
 /// One end of an edge, seen from the other end.
 ///
-/// A list of halves is free of duplicates and sorted by type, then uri of the other end (both by bytes), then typed before inline.
+/// A list of half-edges has no duplicates and is sorted by type, then by uri of the other end (both by bytes), then typed before inline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Half {
-    /// The node at the other end.
+pub struct HalfEdge {
+    /// Node at the other end.
     pub other: NoteId,
-    /// The edge's type.
+    /// Type of the edge.
     pub kind: KindId,
-    /// Where the link was written.
+    /// Source of the link: typed or inline.
     pub source: LinkSource,
 }
 
-/// The halves of every node in one direction.
+/// Half-edges of every node in one direction.
 ///
-/// The base is one array with offsets; a changed list replaces its base list in the overlay.
+/// The base is one array with offsets; the overlay holds the lists that replace lists of the base.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Adjacency {
-    base: Arc<Base>,
-    overlay: imbl::HashMap<NoteId, Arc<[Half]>>,
+    base: Arc<Csr>,
+    overlay: imbl::HashMap<NoteId, Arc<[HalfEdge]>>,
 }
 
 #[derive(Debug, Default)]
-struct Base {
-    /// `n_nodes + 1` positions in `halves`, ascending; empty when there are no nodes.
+struct Csr {
+    /// Start positions in `halves`, ascending, `n_nodes + 1` of them; empty if there are no nodes.
     offsets: Vec<u32>,
-    halves: Vec<Half>,
+    halves: Vec<HalfEdge>,
 }
 
-/// The overlay is folded into a new base when it holds more than one list in this many.
+/// The overlay is merged into a new base when it holds more than one list in `FOLD_ONE_IN`.
 const FOLD_ONE_IN: usize = 10;
 
 impl Adjacency {
-    /// From lists in the order of slots, each already sorted.
-    pub(crate) fn from_lists<L: AsRef<[Half]>>(lists: impl Iterator<Item = L>) -> Self {
-        let mut base = Base { offsets: vec![0], halves: Vec::new() };
+    /// Builds the base from lists in slot order, each already sorted.
+    pub(crate) fn from_lists<L: AsRef<[HalfEdge]>>(lists: impl Iterator<Item = L>) -> Self {
+        let mut base = Csr { offsets: vec![0], halves: Vec::new() };
         for list in lists {
             base.halves.extend_from_slice(list.as_ref());
             base.offsets.push(position(base.halves.len()));
@@ -51,8 +51,8 @@ impl Adjacency {
         Self { base: Arc::new(base), overlay: imbl::HashMap::new() }
     }
 
-    /// The halves of `node`; none for a slot it does not know. `O(1)`.
-    pub(crate) fn of(&self, node: NoteId) -> &[Half] {
+    /// Returns the half-edges of `node`; empty for an unknown slot. `O(1)`.
+    pub(crate) fn of(&self, node: NoteId) -> &[HalfEdge] {
         if let Some(list) = self.overlay.get(&node) {
             return list;
         }
@@ -62,12 +62,12 @@ impl Adjacency {
         }
     }
 
-    /// Replaces the halves of `node`.
-    pub(crate) fn set(&mut self, node: NoteId, halves: Vec<Half>) {
+    /// Replaces the half-edges of `node`.
+    pub(crate) fn set(&mut self, node: NoteId, halves: Vec<HalfEdge>) {
         self.overlay.insert(node, halves.into());
     }
 
-    /// Folds the overlay into the base when it has grown. `O(edges)` when it does, else `O(1)`.
+    /// Merges the overlay into the base if it has grown too large. `O(edges)` then, otherwise `O(1)`.
     pub(crate) fn fold(&mut self, n_nodes: usize) {
         if self.overlay.len() * FOLD_ONE_IN > n_nodes.max(256) {
             let ids = (0..position(n_nodes)).map(NoteId::new);

@@ -1,31 +1,31 @@
-//! How central a node is, always in `0.0..=1.0`.
+//! Centrality of nodes, always in `0.0..=1.0`.
 
 use serde::{Deserialize, Serialize};
 use weft_model::NoteId;
 
 use crate::NoteGraph;
 
-/// A way to measure.
+/// Measure of centrality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Distinct neighbours / (nodes − 1), placeholders counted as nodes. Source: search design, "Graph signals".
+    /// Distinct neighbors / (nodes − 1), placeholders included. Source: search design, "Graph signals".
     #[default]
     Plain,
-    /// Distinct neighbours / the most that any node has: stays visible in a large vault.
+    /// Distinct neighbors / the highest number of any node: stays visible in a large vault.
     MaxDegree,
-    /// `ln(1 + distinct neighbours)`, as a share of the greatest: closer together than degrees.
+    /// `ln(1 + distinct neighbors)` as a share of the highest value: compresses large degrees.
     Log,
-    /// PageRank along links, as a share of the greatest.
+    /// PageRank along links, as a share of the highest rank.
     #[serde(rename = "pagerank")]
     PageRank,
 }
 
 impl Measure {
-    /// All of them.
+    /// All measures.
     pub const ALL: [Self; 4] = [Self::Plain, Self::MaxDegree, Self::Log, Self::PageRank];
 
-    /// The name that settings use: `plain`, `max_degree`, `log` or `pagerank`.
+    /// Returns the name used in settings: `plain`, `max_degree`, `log` or `pagerank`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,27 +36,27 @@ impl Measure {
         }
     }
 
-    /// The measure of that name.
+    /// Returns the measure with the given name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|measure| measure.name() == name)
     }
 }
 
-/// The share of rank that follows links; the rest starts anew anywhere.
+/// Share of rank that follows links; the rest restarts at a random node.
 ///
 /// Source: Brin and Page, "The anatomy of a large-scale hypertextual web search engine".
 pub const DAMPING: f64 = 0.85;
 
-/// PageRank ends when no rank changes by more than this share of itself.
+/// PageRank stops when every rank changes by less than this share of itself.
 const TOLERANCE: f64 = 1e-6;
 
-/// PageRank ends after so many rounds at the latest; the error shrinks by [`DAMPING`] in each, so this passes [`TOLERANCE`].
+/// Maximum number of PageRank iterations. The error shrinks by [`DAMPING`] in each, so [`TOLERANCE`] is reached before.
 const MAX_ROUNDS: usize = 100;
 
 /// Centrality of all nodes of one graph by one measure.
 ///
-/// Equal graphs give equal numbers, whatever edits led to them and on every machine with IEEE arithmetic; [`at_most`](Self::at_most) alone may differ.
+/// Equal graphs give equal numbers, independent of edit history, on every machine with IEEE arithmetic; only [`upper_bound`](Self::upper_bound) may differ.
 #[derive(Clone, Debug)]
 pub struct Centrality(Scale);
 
@@ -66,7 +66,7 @@ enum Scale {
     Ranks(Vec<f64>),
 }
 
-/// How a number of distinct neighbours becomes a share.
+/// Conversion of a number of distinct neighbors to a share.
 #[derive(Clone, Copy, Debug)]
 enum DegreeScale {
     Divided { by: f64 },
@@ -83,7 +83,7 @@ impl DegreeScale {
 }
 
 impl Centrality {
-    /// Prepares `measure` for `graph`: `O(1)` for the plain one, `O(nodes)` for the rescaled ones, `O(edges)` a round for PageRank.
+    /// Prepares `measure` for `graph`: `O(1)` for the plain measure, `O(nodes)` for the rescaled ones, `O(edges)` per iteration for PageRank.
     #[must_use]
     pub fn new(graph: &NoteGraph, measure: Measure) -> Self {
         let greatest = || graph.ids().map(|id| graph.degrees(id).both).max().unwrap_or(0);
@@ -96,7 +96,7 @@ impl Centrality {
         Self(Scale::Degrees(scale))
     }
 
-    /// The centrality of a node of the graph this was made for; 0 for an empty slot.
+    /// Returns the centrality of a node of the graph this was built for; 0 for an empty slot.
     #[must_use]
     pub fn of(&self, graph: &NoteGraph, id: NoteId) -> f64 {
         match &self.0 {
@@ -105,9 +105,9 @@ impl Centrality {
         }
     }
 
-    /// What no node of the graph this was made for exceeds; after edits that took links away, perhaps none comes near. `O(1)`.
+    /// Returns an upper bound for all nodes of the graph this was built for. It may be loose after edits that removed links. `O(1)`.
     #[must_use]
-    pub fn at_most(&self, graph: &NoteGraph) -> f64 {
+    pub fn upper_bound(&self, graph: &NoteGraph) -> f64 {
         match &self.0 {
             Scale::Degrees(scale) => scale.of(graph.max_degree),
             Scale::Ranks(_) => 1.0,
@@ -119,10 +119,10 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
 }
 
-/// By slot, PageRank as a share of the greatest. Every written link is one vote, self loops are none.
+/// Returns PageRank by slot, as a share of the highest rank. Every written link is one vote; self loops do not vote.
 ///
 /// Each node pulls from its inbound list, whose order does not depend on slots, and no sum runs over all nodes.
-/// The rank of nodes without links is dropped and not spread: with a uniform restart that scales all ranks alike, and the scale falls out in the end.
+/// The rank of dangling nodes is dropped instead of redistributed: with a uniform restart that scales all ranks equally, and the final normalization cancels the scale.
 fn page_rank(graph: &NoteGraph) -> Vec<f64> {
     let n_slots = graph.n_slots();
     let ids: Vec<NoteId> = graph.ids().collect();

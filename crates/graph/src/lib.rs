@@ -1,8 +1,8 @@
-//! Pure walks over the note graph: build, centrality, activation, topics, walk, Doughnut.
+//! The note graph and pure algorithms over it: centrality, topic siblings, walks and Doughnut.
 //!
-//! A [`NoteGraph`] is an immutable value: nodes with their uris and places in the hierarchy, and typed edges in both directions, sorted as answers are.
-//! An edit gives a new graph that shares all it did not touch, so readers keep the one they hold.
-//! The graph never sees a path or a text.
+//! A [`NoteGraph`] is an immutable value: nodes with their uris and positions in the hierarchy, and typed edges in both directions, sorted in response order.
+//! An edit returns a new graph that shares everything unchanged, so readers keep the graph they hold.
+//! The graph contains neither paths nor texts.
 //!
 //! ```
 //! use weft_graph::{NodeSpec, NoteGraph};
@@ -20,15 +20,14 @@
 
 mod adjacency;
 pub mod centrality;
-mod columns;
 pub mod doughnut;
+mod graph_columns;
+mod natural_order;
 mod note_graph;
-mod order;
 pub mod topics;
-pub mod visit;
 pub mod walk;
 
-pub use adjacency::{Half, KindId};
-pub use columns::{ColumnsError, GraphColumns};
+pub use adjacency::{HalfEdge, KindId};
+pub use graph_columns::{GraphColumns, GraphColumnsError};
+pub use natural_order::natural_cmp;
 pub use note_graph::{Degrees, NodeSpec, NoteGraph};
-pub use order::natural_cmp;

@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use weft_model::{LinkSource, NoteBits, NoteId, Uri, fold};
 
-use crate::adjacency::{Adjacency, Half, KindId};
-use crate::order::natural_cmp;
+use crate::adjacency::{Adjacency, HalfEdge, KindId};
+use crate::natural_order::natural_cmp;
 
-/// What the graph is told of one node.
+/// Description of one node, from which the graph is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSpec {
-    /// The node's uri; unique in the graph.
+    /// Uri of the node, unique in the graph.
     pub uri: Uri,
-    /// Whether only links know of it: no file answers to the name yet.
+    /// True if no file has this name yet and only links refer to it.
     pub placeholder: bool,
-    /// The note above it. Never a placeholder; loops are harmless.
+    /// Parent note, never a placeholder. Cycles are harmless.
     pub parent: Option<NoteId>,
-    /// The note it is a reification about. Never a placeholder.
+    /// Note that this reification is about, never a placeholder.
     pub object: Option<NoteId>,
-    /// Its number among its siblings; numbered notes come first.
+    /// Number among its siblings. Numbered notes sort first.
     pub order: Option<f64>,
-    /// Its name among its siblings where numbers do not decide; compared naturally with case folded.
+    /// Name among its siblings, compared in natural order with case folded if numbers do not decide.
     pub name: String,
-    /// Its outgoing edges: target, type, source. Duplicates merge.
+    /// Outgoing edges: target, type, source. Duplicates are merged.
     pub links: Vec<(NoteId, Arc<str>, LinkSource)>,
 }
 
 impl NodeSpec {
-    /// A note without links or place, named by its uri.
+    /// Returns a note without links or hierarchy, named by its uri.
     pub fn note(uri: &str) -> Self {
         Self {
             uri: Uri::new(uri),
@@ -42,20 +42,20 @@ impl NodeSpec {
         }
     }
 
-    /// A placeholder: a name that links use and no file answers to.
+    /// Returns a placeholder: a name that links refer to but no file has.
     pub fn placeholder(uri: &str) -> Self {
         Self { placeholder: true, ..Self::note(uri) }
     }
 }
 
-/// How many distinct other nodes a node is linked with. Self loops and parallel edges do not count.
+/// Numbers of distinct neighbors of a node. Self loops and parallel edges do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Degrees {
-    /// Nodes that link to it.
+    /// Number of nodes that link to it.
     pub inbound: u32,
-    /// Nodes it links to.
+    /// Number of nodes it links to.
     pub outgoing: u32,
-    /// Nodes on either side, each once.
+    /// Number of nodes on either side, each counted once.
     pub both: u32,
 }
 
@@ -66,27 +66,27 @@ pub(crate) struct Node {
     pub(crate) parent: Option<NoteId>,
     pub(crate) object: Option<NoteId>,
     pub(crate) order: Option<f64>,
-    /// Folded.
+    /// Case-folded.
     pub(crate) name: Arc<str>,
     pub(crate) degrees: Degrees,
 }
 
-/// Lists up to this long are scanned: searching them would cost more.
-const SCANNED: usize = 32;
+/// Maximum length of a list that is scanned linearly; binary search would cost more.
+const MAX_SCANNED: usize = 32;
 
 /// Notes and placeholders of one snapshot with their edges and hierarchy.
 ///
-/// Cloning and editing share what does not change; the cost of an edit is that of the lists it touches.
-/// Equal content gives equal answers whatever the order of edits that led to it.
+/// Clones and edited graphs share unchanged parts; an edit costs as much as the lists it touches.
+/// Equal content gives equal results, independent of edit history.
 #[derive(Clone, Debug, Default)]
 pub struct NoteGraph {
     pub(crate) nodes: imbl::Vector<Option<Node>>,
     pub(crate) n_nodes: usize,
-    /// No node has more distinct neighbours; before earlier edits one may have had as many.
+    /// Upper bound of the number of distinct neighbors; a node may have reached it before earlier edits.
     pub(crate) max_degree: u32,
-    /// Which nodes are placeholders, once more: walks ask this of every edge.
+    /// Placeholders as a bit set: walks test this for every edge.
     pub(crate) placeholders: Arc<NoteBits>,
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: KindTable,
     pub(crate) outgoing: Adjacency,
     pub(crate) inbound: Adjacency,
     /// Children in sibling order.
@@ -95,25 +95,25 @@ pub struct NoteGraph {
     pub(crate) referrings: imbl::HashMap<NoteId, Arc<[NoteId]>>,
 }
 
-/// The greatest index of a type: where a graph is written down, one bit tells where its link stands.
+/// Highest index of a type. A stored graph uses one bit for the source of the link.
 const LAST_KIND: u16 = u16::MAX >> 1;
 
-/// Names of edge types; an index, once given, stays.
+/// Names of edge types. An index never changes once assigned.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kinds {
+pub(crate) struct KindTable {
     pub(crate) names: Arc<Vec<Arc<str>>>,
     ids: imbl::HashMap<Arc<str>, KindId>,
 }
 
-impl Kinds {
-    /// Types by their indices.
+impl KindTable {
+    /// Builds the table from names in index order.
     pub(crate) fn new(names: impl IntoIterator<Item = Arc<str>>) -> Self {
         let names: Vec<Arc<str>> = names.into_iter().collect();
         let ids = names.iter().cloned().zip((0..=LAST_KIND).map(KindId)).collect();
         Self { names: Arc::new(names), ids }
     }
 
-    /// Types beyond what an index can name share the last one; no vault of people comes near.
+    /// Returns the index of `name`, assigning one if needed. Types beyond the last index share it; no realistic vault has as many.
     fn id(&mut self, name: &Arc<str>) -> KindId {
         if let Some(known) = self.ids.get(name) {
             return *known;
@@ -129,9 +129,9 @@ impl Kinds {
 }
 
 impl NoteGraph {
-    /// Builds the graph of `nodes`, each slot given once; edges to slots not given are dropped.
+    /// Builds the graph of `nodes`, each slot added once. Edges to unknown slots are dropped.
     ///
-    /// `O(edges · log degree)`, and that of sorting the uris.
+    /// `O(edges · log degree)`, plus the cost of sorting the uris.
     #[must_use]
     pub fn build(nodes: impl IntoIterator<Item = (NoteId, NodeSpec)>) -> Self {
         let mut specs: Vec<Option<NodeSpec>> = Vec::new();
@@ -148,7 +148,7 @@ impl NoteGraph {
         };
         let mut graph = Self { n_nodes: known().count(), ..Self::default() };
 
-        // Sorting by rank compares numbers where sorting by uri would compare texts.
+        // Sorting by rank compares numbers instead of strings.
         let mut by_uri: Vec<(&Uri, NoteId)> = known().map(|(id, spec)| (&spec.uri, id)).collect();
         by_uri.sort_unstable();
         let mut rank = vec![u32::MAX; n_slots];
@@ -156,17 +156,17 @@ impl NoteGraph {
             rank[id.index()] = at;
         }
         let is_known = |to: &NoteId| rank.get(to.index()).is_some_and(|at| *at != u32::MAX);
-        let mut outgoing: Vec<Vec<Half>> = vec![Vec::new(); n_slots];
+        let mut outgoing: Vec<Vec<HalfEdge>> = vec![Vec::new(); n_slots];
         for (id, spec) in known() {
             let halves = &mut outgoing[id.index()];
             halves.reserve(spec.links.len());
-            // Most links of a note are of one type.
+            // Most links of a note have the same type.
             let mut last: Option<(&Arc<str>, KindId)> = None;
             for (to, kind, source) in spec.links.iter().filter(|(to, ..)| is_known(to)) {
                 let again = last.filter(|(other, _)| Arc::ptr_eq(other, kind)).map(|(_, id)| id);
                 let id = again.unwrap_or_else(|| graph.kinds.id(kind));
                 last = Some((kind, id));
-                halves.push(Half { other: *to, kind: id, source: *source });
+                halves.push(HalfEdge { other: *to, kind: id, source: *source });
             }
         }
         let mut kind_rank = vec![0_u32; graph.kinds.names.len()];
@@ -175,17 +175,17 @@ impl NoteGraph {
         for ((_, kind), at) in by_name.iter().zip(0..) {
             kind_rank[*kind] = at;
         }
-        let sort = |halves: &mut Vec<Half>| {
+        let sort = |halves: &mut Vec<HalfEdge>| {
             halves.sort_unstable_by_key(|half| {
                 (kind_rank[half.kind.0 as usize], rank[half.other.index()], half.source)
             });
             halves.dedup();
         };
         outgoing.iter_mut().for_each(sort);
-        let mut inbound: Vec<Vec<Half>> = vec![Vec::new(); n_slots];
+        let mut inbound: Vec<Vec<HalfEdge>> = vec![Vec::new(); n_slots];
         for (from, halves) in (0..).map(NoteId::new).zip(&outgoing) {
             for half in halves {
-                inbound[half.other.index()].push(Half { other: from, ..*half });
+                inbound[half.other.index()].push(HalfEdge { other: from, ..*half });
             }
         }
         inbound.iter_mut().for_each(sort);
@@ -206,7 +206,7 @@ impl NoteGraph {
             Arc::new(known().filter(|(_, spec)| spec.placeholder).map(|(id, _)| id).collect());
         for (id, spec) in (0..).map(NoteId::new).zip(specs) {
             let node = spec.map(|spec| {
-                let degrees = graph.counted(id);
+                let degrees = graph.count_degrees(id);
                 graph.max_degree = graph.max_degree.max(degrees.both);
                 Node {
                     uri: spec.uri,
@@ -231,17 +231,17 @@ impl NoteGraph {
         graph
     }
 
-    /// This graph with some nodes replaced, added (`Some`) or removed (`None`).
+    /// Returns this graph with some nodes replaced or added (`Some`) or removed (`None`).
     ///
-    /// The caller also changes every node whose own links, parent or object change by it: a removed node that is still linked to must come back as a placeholder.
-    /// Cost: the lists of the changed nodes and of the nodes they are or were linked with, whatever the size of the graph.
+    /// The caller must also change every node whose own links, parent or object are affected: a removed node that still has inbound links must return as a placeholder.
+    /// Cost: the lists of the changed nodes and of their old and new neighbors, independent of the size of the graph.
     #[must_use]
     pub fn edited(&self, changes: impl IntoIterator<Item = (NoteId, Option<NodeSpec>)>) -> Self {
         let changes: BTreeMap<NoteId, Option<NodeSpec>> = changes.into_iter().collect();
         let mut graph = self.clone();
-        let mut edit = Edit::default();
+        let mut edit = AffectedLists::default();
 
-        // First the nodes themselves, so that every list is sorted by the new uris and places.
+        // The nodes come first, so that every list is sorted by the new uris and positions.
         for (id, spec) in &changes {
             let old = self.node(*id);
             if old.map(|node| &node.uri) != spec.as_ref().map(|spec| &spec.uri) {
@@ -281,20 +281,24 @@ impl NoteGraph {
             graph.nodes.set(id.index(), node);
         }
 
-        // Then the outgoing lists, and with them what must be taken from or given to inbound ones.
-        let mut taken: HashSet<(NoteId, NoteId)> = HashSet::new();
-        let mut given: BTreeMap<NoteId, Vec<Half>> = BTreeMap::new();
+        // Then the outgoing lists, and the half-edges to remove from and add to inbound lists.
+        let mut removed: HashSet<(NoteId, NoteId)> = HashSet::new();
+        let mut added: BTreeMap<NoteId, Vec<HalfEdge>> = BTreeMap::new();
         for (id, spec) in &changes {
             for half in self.outgoing.of(*id) {
-                taken.insert((half.other, *id));
+                removed.insert((half.other, *id));
                 edit.inbound.insert(half.other);
             }
             let mut halves = Vec::new();
             for (to, kind, source) in spec.iter().flat_map(|spec| &spec.links) {
                 if graph.node(*to).is_some() {
                     let kind = graph.kinds.id(kind);
-                    halves.push(Half { other: *to, kind, source: *source });
-                    given.entry(*to).or_default().push(Half { other: *id, kind, source: *source });
+                    halves.push(HalfEdge { other: *to, kind, source: *source });
+                    added.entry(*to).or_default().push(HalfEdge {
+                        other: *id,
+                        kind,
+                        source: *source,
+                    });
                     edit.inbound.insert(*to);
                 }
             }
@@ -305,9 +309,9 @@ impl NoteGraph {
         }
         for id in &edit.inbound {
             let kept =
-                self.inbound.of(*id).iter().filter(|half| !taken.contains(&(*id, half.other)));
-            let mut halves: Vec<Half> =
-                kept.copied().chain(given.remove(id).unwrap_or_default()).collect();
+                self.inbound.of(*id).iter().filter(|half| !removed.contains(&(*id, half.other)));
+            let mut halves: Vec<HalfEdge> =
+                kept.copied().chain(added.remove(id).unwrap_or_default()).collect();
             graph.sort(&mut halves);
             graph.inbound.set(*id, halves);
             edit.degrees.insert(*id);
@@ -320,9 +324,9 @@ impl NoteGraph {
             edit.degrees.insert(*id);
         }
 
-        // Last what is derived from both.
+        // Degrees and hierarchy are derived from both.
         for id in edit.degrees {
-            let degrees = graph.counted(id);
+            let degrees = graph.count_degrees(id);
             graph.max_degree = graph.max_degree.max(degrees.both);
             if let Some(Some(node)) = graph.nodes.get_mut(id.index()) {
                 node.degrees = degrees;
@@ -330,12 +334,14 @@ impl NoteGraph {
         }
         let moved: HashSet<NoteId> = changes.keys().copied().collect();
         for parent in edit.children {
-            let list = graph.regrouped(self.children(parent), &moved, parent, |node| node.parent);
-            put(&mut graph.children, parent, list, |a, b| self_cmp(&graph.nodes, *a, *b));
+            let list = graph.regroup(self.children(parent), &moved, parent, |node| node.parent);
+            insert_sorted(&mut graph.children, parent, list, |a, b| {
+                compare_siblings(&graph.nodes, *a, *b)
+            });
         }
         for object in edit.referrings {
-            let list = graph.regrouped(self.referrings(object), &moved, object, |node| node.object);
-            put(&mut graph.referrings, object, list, |a, b| {
+            let list = graph.regroup(self.referrings(object), &moved, object, |node| node.object);
+            insert_sorted(&mut graph.referrings, object, list, |a, b| {
                 uri_of(&graph.nodes, *a).cmp(&uri_of(&graph.nodes, *b))
             });
         }
@@ -344,19 +350,19 @@ impl NoteGraph {
         graph
     }
 
-    /// The number of nodes, placeholders included.
+    /// Returns the number of nodes, placeholders included.
     #[must_use]
     pub const fn n_nodes(&self) -> usize {
         self.n_nodes
     }
 
-    /// The number of slots: every id is below it.
+    /// Returns the number of slots. Every id is below it.
     #[must_use]
     pub fn n_slots(&self) -> usize {
         self.nodes.len()
     }
 
-    /// All nodes, in the order of slots (not one for answers).
+    /// Returns all nodes in slot order, which is not a response order.
     pub fn ids(&self) -> impl Iterator<Item = NoteId> + '_ {
         self.nodes
             .iter()
@@ -365,59 +371,59 @@ impl NoteGraph {
             .map(|(_, slot)| NoteId::new(slot))
     }
 
-    /// Whether the slot holds a node.
+    /// Returns true if the slot holds a node.
     #[must_use]
     pub fn contains(&self, id: NoteId) -> bool {
         self.node(id).is_some()
     }
 
-    /// The node's uri.
+    /// Returns the uri of the node.
     ///
     /// # Panics
     ///
-    /// If the slot holds no node: ids come from this graph.
+    /// Panics if the slot holds no node: ids must come from this graph.
     #[must_use]
     pub fn uri(&self, id: NoteId) -> &Uri {
         uri_of(&self.nodes, id).expect("ids come from this graph")
     }
 
-    /// Whether only links know of the node. `O(1)`, a look at one bit.
+    /// Returns true if the node is a placeholder. `O(1)`.
     #[must_use]
     pub fn is_placeholder(&self, id: NoteId) -> bool {
         self.placeholders.contains(id)
     }
 
-    /// The name of an edge type.
+    /// Returns the name of an edge type.
     #[must_use]
     pub fn kind(&self, kind: KindId) -> &str {
         &self.kinds.names[kind.0 as usize]
     }
 
-    /// All edge types ever used, for filters that fold each name once.
+    /// Returns all edge types ever used, for filters that fold each name once.
     pub fn kinds(&self) -> impl Iterator<Item = (KindId, &str)> {
         self.kinds.names.iter().zip(0..).map(|(name, at)| (KindId(at), &**name))
     }
 
-    /// Edges from `id`, sorted by type, uri of the target, typed before inline; self loops included.
+    /// Returns the edges from `id`, sorted by type, then uri of the target, then typed before inline. Self loops are included.
     #[must_use]
-    pub fn outgoing(&self, id: NoteId) -> &[Half] {
+    pub fn outgoing(&self, id: NoteId) -> &[HalfEdge] {
         self.outgoing.of(id)
     }
 
-    /// Edges to `id`, sorted by type, uri of the origin, typed before inline; self loops included.
+    /// Returns the edges to `id`, sorted by type, then uri of the origin, then typed before inline. Self loops are included.
     #[must_use]
-    pub fn inbound(&self, id: NoteId) -> &[Half] {
+    pub fn inbound(&self, id: NoteId) -> &[HalfEdge] {
         self.inbound.of(id)
     }
 
-    /// The edges from one node to another, by type, typed before inline. `O(types · log degree)`, whichever of the two is a hub.
+    /// Returns the edges from one node to another, by type, then typed before inline. `O(types · log degree)` of the node with the smaller list.
     #[must_use]
-    pub fn edges(&self, from: NoteId, to: NoteId) -> Vec<Half> {
+    pub fn edges(&self, from: NoteId, to: NoteId) -> Vec<HalfEdge> {
         let (outgoing, inbound) = (self.outgoing(from), self.inbound(to));
         let (mut rest, other) =
             if outgoing.len() <= inbound.len() { (outgoing, to) } else { (inbound, from) };
         let mut found = Vec::new();
-        if rest.len() <= SCANNED {
+        if rest.len() <= MAX_SCANNED {
             found.extend(rest.iter().filter(|half| half.other == other));
         } else {
             let uri = self.uri(other);
@@ -429,53 +435,53 @@ impl NoteGraph {
                 rest = others;
             }
         }
-        found.into_iter().map(|half: &Half| Half { other: to, ..*half }).collect()
+        found.into_iter().map(|half: &HalfEdge| HalfEdge { other: to, ..*half }).collect()
     }
 
-    /// Whether an edge leads from one of two nodes to the other. The cost is that of [`edges`](Self::edges).
+    /// Returns true if an edge connects the two nodes in either direction. Costs as much as [`edges`](Self::edges).
     #[must_use]
     pub fn are_linked(&self, one: NoteId, other: NoteId) -> bool {
         !self.edges(one, other).is_empty() || !self.edges(other, one).is_empty()
     }
 
-    /// Distinct neighbours of `id`. `O(1)`.
+    /// Returns the numbers of distinct neighbors of `id`. `O(1)`.
     #[must_use]
     pub fn degrees(&self, id: NoteId) -> Degrees {
         self.node(id).map_or_else(Degrees::default, |node| node.degrees)
     }
 
-    /// The note above `id`.
+    /// Returns the parent of `id`.
     #[must_use]
     pub fn parent(&self, id: NoteId) -> Option<NoteId> {
         self.node(id)?.parent
     }
 
-    /// The note `id` is a reification about.
+    /// Returns the object of `id`: the note that a reification is about.
     #[must_use]
     pub fn object(&self, id: NoteId) -> Option<NoteId> {
         self.node(id)?.object
     }
 
-    /// The notes above `id`, nearest first; ends at a root or where a loop would close.
+    /// Returns the ancestors of `id`, nearest first, up to a root or to where a cycle would close.
     pub fn ancestors(&self, id: NoteId) -> impl Iterator<Item = NoteId> + '_ {
         let mut seen = HashSet::from([id]);
         std::iter::successors(self.parent(id), |above| self.parent(*above))
             .take_while(move |above| seen.insert(*above))
     }
 
-    /// The notes below `id`, in sibling order: numbered first, ascending, then by name naturally, ties by uri.
+    /// Returns the children of `id` in sibling order: numbered first, ascending, then by natural order of names, ties by uri.
     #[must_use]
     pub fn children(&self, id: NoteId) -> &[NoteId] {
         self.children.get(&id).map_or(&[], |list| list)
     }
 
-    /// The notes whose object is `id`, by uri.
+    /// Returns the notes whose object is `id`, by uri.
     #[must_use]
     pub fn referrings(&self, id: NoteId) -> &[NoteId] {
         self.referrings.get(&id).map_or(&[], |list| list)
     }
 
-    /// The children of `id`'s parent, `id` among them, and its position there; nothing for a root. `O(log siblings)`.
+    /// Returns the children of `id`'s parent, `id` included, and its position among them; `None` for a root. `O(log siblings)`.
     #[must_use]
     pub fn siblings(&self, id: NoteId) -> Option<(&[NoteId], usize)> {
         let siblings = self.children(self.parent(id)?);
@@ -483,17 +489,17 @@ impl NoteGraph {
         Some((siblings, at))
     }
 
-    /// The order of children of one parent: numbered first, ascending, then by name naturally, ties by uri.
+    /// Compares children of one parent: numbered first, ascending, then by natural order of names, ties by uri.
     #[must_use]
     pub fn sibling_cmp(&self, a: NoteId, b: NoteId) -> Ordering {
-        self_cmp(&self.nodes, a, b)
+        compare_siblings(&self.nodes, a, b)
     }
 
     pub(crate) fn node(&self, id: NoteId) -> Option<&Node> {
         self.nodes.get(id.index())?.as_ref()
     }
 
-    fn sort(&self, halves: &mut Vec<Half>) {
+    fn sort(&self, halves: &mut Vec<HalfEdge>) {
         halves.sort_unstable_by(|a, b| {
             (self.kind(a.kind), uri_of(&self.nodes, a.other), a.source).cmp(&(
                 self.kind(b.kind),
@@ -504,8 +510,8 @@ impl NoteGraph {
         halves.dedup();
     }
 
-    fn counted(&self, id: NoteId) -> Degrees {
-        let distinct = |lists: [&[Half]; 2]| {
+    fn count_degrees(&self, id: NoteId) -> Degrees {
+        let distinct = |lists: [&[HalfEdge]; 2]| {
             let mut others: Vec<NoteId> = lists
                 .iter()
                 .flat_map(|list| list.iter().map(|half| half.other))
@@ -523,8 +529,8 @@ impl NoteGraph {
         }
     }
 
-    /// The members of a group after an edit: the old ones that did not move, and the moved ones that are here now.
-    fn regrouped(
+    /// Returns the members of a group after an edit: old members that did not move, and moved nodes that now belong to it.
+    fn regroup(
         &self,
         old: &[NoteId],
         moved: &HashSet<NoteId>,
@@ -540,9 +546,9 @@ impl NoteGraph {
     }
 }
 
-/// The lists that an edit touches.
+/// Lists that an edit touches.
 #[derive(Default)]
-struct Edit {
+struct AffectedLists {
     inbound: BTreeSet<NoteId>,
     outgoing: BTreeSet<NoteId>,
     degrees: BTreeSet<NoteId>,
@@ -550,8 +556,8 @@ struct Edit {
     referrings: BTreeSet<NoteId>,
 }
 
-impl Edit {
-    /// A new uri changes the order of every list that the node stands in.
+impl AffectedLists {
+    /// Marks every list that contains the node: a new uri changes its order.
     fn renamed(&mut self, old: &NoteGraph, id: NoteId) {
         self.inbound.extend(old.outgoing.of(id).iter().map(|half| half.other));
         self.outgoing.extend(old.inbound.of(id).iter().map(|half| half.other));
@@ -560,7 +566,7 @@ impl Edit {
     }
 }
 
-fn put(
+fn insert_sorted(
     map: &mut imbl::HashMap<NoteId, Arc<[NoteId]>>,
     key: NoteId,
     mut list: Vec<NoteId>,
@@ -578,7 +584,7 @@ fn uri_of(nodes: &imbl::Vector<Option<Node>>, id: NoteId) -> Option<&Uri> {
     nodes.get(id.index())?.as_ref().map(|node| &node.uri)
 }
 
-fn self_cmp(nodes: &imbl::Vector<Option<Node>>, a: NoteId, b: NoteId) -> Ordering {
+fn compare_siblings(nodes: &imbl::Vector<Option<Node>>, a: NoteId, b: NoteId) -> Ordering {
     let node = |id: NoteId| nodes.get(id.index()).and_then(Option::as_ref);
     let (Some(a), Some(b)) = (node(a), node(b)) else { return a.cmp(&b) };
     let first = match (a.order, b.order) {

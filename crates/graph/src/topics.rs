@@ -1,4 +1,4 @@
-//! Topic siblings: notes that share a topic without a link between them.
+//! Topic siblings: notes that share a topic but have no link between them.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -6,48 +6,48 @@ use std::collections::HashSet;
 use weft_model::{LinkSource, NoteId, NoteMap, NoteSet};
 
 use crate::walk::{Direction, Side};
-use crate::{Half, NoteGraph};
+use crate::{HalfEdge, NoteGraph};
 
-/// The in-degree that a hub has to exceed to be a topic.
+/// In-degree that a hub must exceed to be a topic.
 ///
 /// Source: Shadow graph guide, "Ontology traversal".
 pub const HUB_MIN_DEGREE: u32 = 5;
 
-/// The score of a sibling before the penalty for hubs.
+/// Score of a sibling before the hub penalty.
 ///
 /// Source: search design, "Topic siblings".
 pub const SIBLING_SCORE: f64 = 0.25;
 
-/// The weight of a typed edge, the greatest there is. Source: search design, "Graph signals".
+/// Weight of a typed edge, the highest weight. Source: search design, "Graph signals".
 pub const TYPED_WEIGHT: f64 = 1.5;
 
-/// The weight of an inline edge. Source: search design, "Graph signals".
+/// Weight of an inline edge. Source: search design, "Graph signals".
 pub const INLINE_WEIGHT: f64 = 1.0;
 
-/// Neighbours taken per list where the caller names no number.
+/// Default fan-out limit per list.
 pub const DEFAULT_SIBLING_FANOUT: usize = 1000;
 
-/// How siblings are found.
+/// Request for the siblings of a note.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiblingRequest<'a> {
-    /// Around which note.
+    /// Note whose siblings are requested.
     pub seed: NoteId,
-    /// Which of its links lead to neighbours.
+    /// Direction of the links to neighbors.
     pub direction: Direction,
-    /// Notes that are topics by their place, whatever their degree.
+    /// Notes that are topics by their path, whatever their degree.
     pub ontology: &'a NoteSet,
-    /// A neighbour whose in-degree exceeds this is a topic too.
+    /// A neighbor whose in-degree exceeds this is also a topic.
     pub hub_min_degree: u32,
-    /// The score of a sibling before the penalty, in `0.0..=1.0`.
+    /// Score of a sibling before the penalty, in `0.0..=1.0`.
     pub sibling_score: f64,
-    /// Which notes may be results. Topics join their siblings either way.
+    /// Notes that may be results. Topics connect siblings even if they are excluded.
     pub notes: &'a NoteSet,
-    /// At most so many direct neighbours, so many topics, and so many siblings through each topic.
+    /// Maximum number of direct neighbors, of topics, and of siblings per topic.
     pub max_fanout: usize,
 }
 
 impl<'a> SiblingRequest<'a> {
-    /// The siblings of `seed` with all defaults: both directions, every note a possible result.
+    /// Returns a request for the siblings of `seed` with all defaults: both directions, all notes.
     #[must_use]
     pub const fn of(seed: NoteId, ontology: &'a NoteSet) -> Self {
         Self {
@@ -62,17 +62,17 @@ impl<'a> SiblingRequest<'a> {
     }
 }
 
-/// How a note is near the seed.
+/// Connection between a note and the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Nearness {
-    /// A link joins them.
+pub enum SiblingKind {
+    /// A link between them.
     Direct,
-    /// A topic joins them.
+    /// A shared topic.
     Sibling,
 }
 
-impl Nearness {
-    /// The name that answers use: `direct` or `sibling`.
+impl SiblingKind {
+    /// Returns the name used in responses: `direct` or `sibling`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,58 +82,57 @@ impl Nearness {
     }
 }
 
-/// A note near the seed.
+/// A note connected with the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sibling {
     /// The note.
     pub note: NoteId,
-    /// In `0.0..=1.0`.
+    /// Score in `0.0..=1.0`.
     pub score: f64,
-    /// How it is near.
-    pub kind: Nearness,
-    /// The topic through which it was found, which may be a placeholder; nothing for a direct neighbour.
+    /// Connection with the seed.
+    pub kind: SiblingKind,
+    /// Topic through which it was found, possibly a placeholder; `None` for a direct neighbor.
     pub via: Option<NoteId>,
 }
 
-/// The notes near a seed.
+/// Notes connected with a seed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Siblings {
-    /// By score, best first, then by uri; each note once, by its best score.
+    /// Siblings by score, best first, then by uri; each note once, with its best score.
     pub siblings: Vec<Sibling>,
-    /// Whose neighbours the fan-out cap kept back, by uri: the seed, topics, or both.
-    pub capped: Vec<NoteId>,
+    /// Notes whose neighbors were cut by the fan-out limit, by uri: the seed, topics, or both.
+    pub fanout_limited: Vec<NoteId>,
 }
 
-/// The direct neighbours of a note, and the notes that link to the same topics.
+/// Returns the direct neighbors of a note and the notes that link to the same topics.
 ///
-/// A topic is a neighbour in the ontology or with an in-degree above the bound; a placeholder can be one, and is no result itself.
-/// Strong neighbours come first under the cap, then low uris; of a topic's list the first notes in neighbour order are read.
+/// A topic is a neighbor in the ontology or with an in-degree above the threshold. A placeholder can be a topic but not a result.
+/// Under the fan-out limit, strong neighbors come first, then low uris; the notes of a topic are read in neighbor order.
 #[must_use]
 pub fn siblings(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Siblings {
     let SiblingRequest { seed, direction, max_fanout, .. } = request;
     let lists = [(Side::Outgoing, graph.outgoing(*seed)), (Side::Incoming, graph.inbound(*seed))];
     let halves = lists.into_iter().filter(|(side, _)| direction.follows(*side));
     let mut weights: NoteMap<f64> = NoteMap::default();
-    let mut neighbours = Vec::new();
+    let mut neighbors = Vec::new();
     for half in halves.flat_map(|(_, list)| list).filter(|half| half.other != *seed) {
         let weight = weights.entry(half.other).or_insert_with(|| {
-            neighbours.push(half.other);
+            neighbors.push(half.other);
             0.0
         });
         *weight = weight.max(edge_weight(half));
     }
     let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
-    neighbours
-        .sort_unstable_by(|a, b| weights[b].total_cmp(&weights[a]).then_with(|| by_uri(a, b)));
-    let mut near = Near::new(graph, request);
-    let mut results = neighbours.iter().filter(|id| request.is_result(graph, **id));
+    neighbors.sort_unstable_by(|a, b| weights[b].total_cmp(&weights[a]).then_with(|| by_uri(a, b)));
+    let mut found_set = SiblingSet::new(graph, request);
+    let mut results = neighbors.iter().filter(|id| request.is_result(graph, **id));
     for note in results.by_ref().take(*max_fanout) {
         let score = weights[note] / TYPED_WEIGHT;
-        near.keep(Sibling { note: *note, score, kind: Nearness::Direct, via: None });
+        found_set.keep(Sibling { note: *note, score, kind: SiblingKind::Direct, via: None });
     }
     let is_cut = results.next().is_some();
-    near.through_topics(neighbours.into_iter(), is_cut);
-    near.sorted()
+    found_set.add_topic_siblings(neighbors.into_iter(), is_cut);
+    found_set.sorted()
 }
 
 impl SiblingRequest<'_> {
@@ -142,66 +141,66 @@ impl SiblingRequest<'_> {
     }
 }
 
-/// Notes near the seed so far, each by its best score.
-struct Near<'g, 'r> {
+/// Notes connected with the seed so far, each with its best score.
+struct SiblingSet<'g, 'r> {
     graph: &'g NoteGraph,
     request: &'r SiblingRequest<'r>,
     best: NoteMap<Sibling>,
-    capped: Vec<NoteId>,
+    fanout_limited: Vec<NoteId>,
 }
 
-impl<'g, 'r> Near<'g, 'r> {
+impl<'g, 'r> SiblingSet<'g, 'r> {
     fn new(graph: &'g NoteGraph, request: &'r SiblingRequest<'r>) -> Self {
-        Self { graph, request, best: NoteMap::default(), capped: Vec::new() }
+        Self { graph, request, best: NoteMap::default(), fanout_limited: Vec::new() }
     }
 
     fn keep(&mut self, found: Sibling) {
         let known = self.best.entry(found.note).or_insert(found);
-        if better(self.graph, &found, known) == Ordering::Less {
+        if compare(self.graph, &found, known) == Ordering::Less {
             *known = found;
         }
     }
 
-    /// Takes in those that link to the topics among `neighbours`; `is_cut` says that the seed's own list was cut before.
-    fn through_topics(&mut self, neighbours: impl Iterator<Item = NoteId>, is_cut: bool) {
+    /// Adds the notes that link to the topics among `neighbors`. `is_cut` is true if the fan-out limit already cut the neighbors of the seed.
+    fn add_topic_siblings(&mut self, neighbors: impl Iterator<Item = NoteId>, is_cut: bool) {
         let (graph, request) = (self.graph, self.request);
         let max_fanout = request.max_fanout;
-        let mut topics = neighbours.filter(|id| is_topic(graph, *id, request));
+        let mut topics = neighbors.filter(|id| is_topic(graph, *id, request));
         for topic in topics.by_ref().take(max_fanout) {
-            let mut met = HashSet::new();
+            let mut seen = HashSet::new();
             let mut inbound = graph
                 .inbound(topic)
                 .iter()
                 .map(|half| half.other)
-                .filter(|id| *id != topic && request.is_result(graph, *id) && met.insert(*id));
+                .filter(|id| *id != topic && request.is_result(graph, *id) && seen.insert(*id));
             let score = sibling_score(graph, topic, request.sibling_score);
             for note in inbound.by_ref().take(max_fanout) {
-                self.keep(Sibling { note, score, kind: Nearness::Sibling, via: Some(topic) });
+                self.keep(Sibling { note, score, kind: SiblingKind::Sibling, via: Some(topic) });
             }
             if inbound.next().is_some() {
-                self.capped.push(topic);
+                self.fanout_limited.push(topic);
             }
         }
         if is_cut || topics.next().is_some() {
-            self.capped.push(request.seed);
+            self.fanout_limited.push(request.seed);
         }
     }
 
     fn sorted(self) -> Siblings {
-        let Self { graph, best, mut capped, request: _ } = self;
+        let Self { graph, best, mut fanout_limited, request: _ } = self;
         let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
         let mut siblings: Vec<Sibling> = best.into_values().collect();
         siblings.sort_unstable_by(|a, b| {
             b.score.total_cmp(&a.score).then_with(|| by_uri(&a.note, &b.note))
         });
-        capped.sort_unstable_by(by_uri);
-        Siblings { siblings, capped }
+        fanout_limited.sort_unstable_by(by_uri);
+        Siblings { siblings, fanout_limited }
     }
 }
 
-/// The weight of an edge by its source.
+/// Returns the weight of an edge by its source.
 #[must_use]
-pub const fn edge_weight(half: &Half) -> f64 {
+pub const fn edge_weight(half: &HalfEdge) -> f64 {
     match half.source {
         LinkSource::Typed => TYPED_WEIGHT,
         LinkSource::Inline => INLINE_WEIGHT,
@@ -212,13 +211,13 @@ fn is_topic(graph: &NoteGraph, id: NoteId, request: &SiblingRequest<'_>) -> bool
     request.ontology.contains(id) || is_hub(graph, id, request.hub_min_degree)
 }
 
-/// Whether so many notes link to a note that it is a topic wherever it lies: its in-degree exceeds `min_degree`.
+/// Returns true if the in-degree of a note exceeds `min_degree`, which makes it a topic whatever its path.
 #[must_use]
 pub fn is_hub(graph: &NoteGraph, id: NoteId, min_degree: u32) -> bool {
     graph.degrees(id).inbound > min_degree
 }
 
-/// What a topic gives the notes that share it: `base / max(1, ln(in-degree + 1))`: the larger the hub, the less it says.
+/// Returns the score of a note that shares `topic`: `base / max(1, ln(in-degree + 1))`. Large hubs score low.
 ///
 /// Source: search design, "Topic siblings".
 #[must_use]
@@ -226,8 +225,8 @@ pub fn sibling_score(graph: &NoteGraph, topic: NoteId, base: f64) -> f64 {
     base / f64::from(graph.degrees(topic).inbound).ln_1p().max(1.0)
 }
 
-/// Of two findings of one note: higher score, then direct, then the lower uri of the topic.
-fn better(graph: &NoteGraph, a: &Sibling, b: &Sibling) -> Ordering {
+/// Compares two siblings for the same note: higher score first, then direct, then the lower uri of the topic.
+fn compare(graph: &NoteGraph, a: &Sibling, b: &Sibling) -> Ordering {
     let topic = |found: &Sibling| found.via.map(|topic| graph.uri(topic).clone());
     b.score
         .total_cmp(&a.score)

@@ -1,18 +1,14 @@
-//! The graph as a value: building, editing, writing down.
+//! The graph as a value: building, editing, serialization.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use petgraph::algo::{connected_components, dijkstra, floyd_warshall, tarjan_scc};
-use petgraph::dot::{Config, Dot};
-use petgraph::visit::{EdgeRef as _, IntoEdgeReferences as _, NodeIndexable as _};
 use proptest::prelude::*;
-use weft_graph::visit::Dense;
-use weft_graph::{Degrees, Half, NodeSpec, NoteGraph};
+use weft_graph::{Degrees, HalfEdge, NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 
-/// Everything the graph says, in words.
+/// Returns the whole content of the graph as text.
 fn dump(graph: &NoteGraph) -> String {
     let mut text = String::new();
     let mut ids: Vec<NoteId> = graph.ids().collect();
@@ -20,7 +16,7 @@ fn dump(graph: &NoteGraph) -> String {
     let names =
         |list: &[NoteId]| list.iter().map(|id| graph.uri(*id).to_string()).collect::<Vec<_>>();
     for id in ids {
-        let halves = |list: &[Half]| {
+        let halves = |list: &[HalfEdge]| {
             list.iter()
                 .map(|half| {
                     format!(
@@ -111,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_sequence_of_edits_leads_to_the_graph_built_at_once(
+    fn edits_equal_a_fresh_build(
         start in specs(),
         edits in prop::collection::vec(prop::collection::vec((spec(12), any::<bool>()), 1..4), 1..8),
     ) {
@@ -139,9 +135,9 @@ proptest! {
     }
 }
 
-/// More types than an index can name: those beyond share the last, also in what is written down.
+/// Covers more types than an index can name: those beyond share the last index, also when serialized.
 #[test]
-fn types_without_number_are_written_down_as_they_are() {
+fn edge_types_beyond_the_last_index_survive_serialization() {
     let [a, b] = [0, 1].map(NoteId::new);
     let kind = |n: usize| (b, format!("t{n}").as_str().into(), LinkSource::Typed);
     let links = (0..40_000).map(kind).collect();
@@ -158,11 +154,11 @@ fn types_without_number_are_written_down_as_they_are() {
 }
 
 #[test]
-fn a_graph_is_built_of_what_it_is_given() {
+fn build_keeps_nodes_edges_and_types() {
     let ids @ [gap, a, b, beyond] = [0, 1, 2, 9].map(NoteId::new);
     let [up, down]: [Arc<str>; 2] = ["up", "down"].map(Arc::from);
     let link = |to, kind: &Arc<str>| (to, Arc::clone(kind), LinkSource::Typed);
-    // Types in the order of links, and one that is the same by its letters alone.
+    // Types in the order of links, and one equal to another by its text alone.
     let mut links: Vec<_> = ids.iter().flat_map(|to| [link(*to, &up), link(*to, &down)]).collect();
     links.extend([link(b, &up), link(b, &Arc::from("up"))]);
     let graph = NoteGraph::build([
@@ -172,7 +168,7 @@ fn a_graph_is_built_of_what_it_is_given() {
     ]);
     assert_eq!((graph.n_nodes(), graph.n_slots(), graph.uri(b).as_str()), (2, 3, "b"));
     assert!(!graph.contains(gap) && !graph.contains(beyond));
-    let halves = |list: &[Half]| -> Vec<(String, NoteId)> {
+    let halves = |list: &[HalfEdge]| -> Vec<(String, NoteId)> {
         list.iter().map(|half| (graph.kind(half.kind).to_owned(), half.other)).collect()
     };
     let own = |kind: &str, id| (kind.to_owned(), id);
@@ -183,7 +179,7 @@ fn a_graph_is_built_of_what_it_is_given() {
 }
 
 #[test]
-fn parallel_edges_and_self_loops_do_not_count_as_neighbours() {
+fn parallel_edges_and_self_loops_do_not_count_as_neighbors() {
     let [a, b] = [0, 1].map(NoteId::new);
     let links = vec![
         (b, "related".into(), LinkSource::Inline),
@@ -201,7 +197,7 @@ fn parallel_edges_and_self_loops_do_not_count_as_neighbours() {
 }
 
 #[test]
-fn children_stand_in_sibling_order() {
+fn children_are_in_sibling_order() {
     let root = NoteId::new(0);
     let child = |id: u32, uri: &str, order: Option<f64>, name: &str| {
         (
@@ -228,7 +224,7 @@ fn children_stand_in_sibling_order() {
 }
 
 #[test]
-fn ancestors_end_where_a_loop_would_close() {
+fn ancestors_end_before_a_cycle() {
     let ids = [0, 1, 2].map(NoteId::new);
     let graph = NoteGraph::build(ids.map(|id| {
         (
@@ -240,54 +236,4 @@ fn ancestors_end_where_a_loop_would_close() {
         )
     }));
     assert_eq!(graph.ancestors(ids[0]).collect::<Vec<_>>(), [ids[1], ids[2]]);
-}
-
-#[test]
-fn algorithms_of_petgraph_run_on_it() {
-    let ids = [0, 1, 2, 3].map(NoteId::new);
-    let to = |id: NoteId| vec![(id, "related".into(), LinkSource::Inline)];
-    let graph = NoteGraph::build([
-        (ids[0], NodeSpec { links: to(ids[1]), ..NodeSpec::note("a") }),
-        (ids[1], NodeSpec { links: to(ids[0]), ..NodeSpec::note("b") }),
-        (ids[2], NodeSpec::note("c")),
-        (ids[3], NodeSpec { links: to(ids[2]), ..NodeSpec::note("d") }),
-    ]);
-    let mut sizes: Vec<usize> = tarjan_scc(&graph).iter().map(Vec::len).collect();
-    sizes.sort_unstable();
-    assert_eq!(sizes, [1, 1, 2]);
-    let mut dfs = petgraph::visit::Dfs::new(&graph, ids[3]);
-    let reached: Vec<_> = std::iter::from_fn(|| dfs.next(&graph)).collect();
-    assert_eq!(reached, [ids[3], ids[2]]);
-
-    let costs = dijkstra(&graph, ids[0], None, |edge| edge.weight().other.get() + 1);
-    assert_eq!(costs.into_iter().collect::<BTreeMap<_, _>>(), [(ids[0], 0), (ids[1], 2)].into());
-    let edges: Vec<_> =
-        graph.edge_references().map(|edge| (edge.source(), edge.target())).collect();
-    assert_eq!(edges, [(ids[0], ids[1]), (ids[1], ids[0]), (ids[3], ids[2])]);
-    let dot = Dot::with_attr_getters(
-        &graph,
-        &[Config::NodeNoLabel, Config::EdgeNoLabel],
-        &|_, _| String::new(),
-        &|_, (_, uri)| format!("label = {uri}"),
-    );
-    let dot = format!("{dot:?}");
-    assert!(dot.contains("3 [ label = d]") && dot.contains("3 -> 2 [ ]"), "{dot}");
-}
-
-#[test]
-fn algorithms_that_want_no_gaps_run_on_its_dense_view() {
-    let ids = [1, 4, 9, 12].map(NoteId::new);
-    let to = |id: NoteId| vec![(id, "related".into(), LinkSource::Inline)];
-    let graph = NoteGraph::build([
-        (ids[0], NodeSpec { links: to(ids[3]), ..NodeSpec::note("a") }),
-        (ids[1], NodeSpec::note("b")),
-        (ids[2], NodeSpec::note("c")),
-        (ids[3], NodeSpec { links: to(ids[2]), ..NodeSpec::note("d") }),
-    ]);
-    let dense = Dense::new(&graph);
-    assert_eq!(connected_components(&dense), 2);
-    let costs = floyd_warshall(&dense, |_| 1_u32).expect("no negative cycle");
-    assert_eq!(costs[&(ids[0], ids[2])], 2);
-    assert_eq!(costs[&(ids[2], ids[0])], u32::MAX, "no way back");
-    assert_eq!([0, 3].map(|index| dense.from_index(index)), [ids[0], ids[3]]);
 }

@@ -1,4 +1,4 @@
-//! Changes of files, and the one place that they pass.
+//! File operations of the store, all in one place.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -10,27 +10,27 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of change.
+/// A kind of file operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
-    /// A file or folder is made.
+pub enum DiskOperation {
+    /// A file or folder is created.
     Create,
     /// Bytes are written into a file.
     Write,
-    /// A file is given another length.
+    /// The length of a file is changed.
     Resize,
-    /// What was written is made durable.
+    /// Written bytes are made durable.
     Sync,
-    /// A file or folder gets another name.
+    /// A file or folder is renamed.
     Rename,
     /// A file or folder is removed.
     Remove,
 }
 
-impl Step {
-    /// Whether a disk without room refuses it.
+impl DiskOperation {
+    /// True if a full disk refuses the operation.
     #[must_use]
-    pub const fn takes_room(self) -> bool {
+    pub const fn needs_space(self) -> bool {
         match self {
             Self::Create | Self::Write | Self::Resize => true,
             Self::Sync | Self::Rename | Self::Remove => false,
@@ -38,216 +38,217 @@ impl Step {
     }
 }
 
-/// Stands before the changes of a disk, so that a test can say what a disk would.
-pub trait Gate: Send + Sync {
-    /// Lets a change of `path` come about, or says what the file system is to have answered.
-    fn pass(&self, step: Step, path: &Path) -> io::Result<()>;
+/// Fails chosen file operations in tests.
+pub trait FaultInjector: Send + Sync {
+    /// Allows the operation on `path`, or returns the error that the file system is to report.
+    fn check(&self, operation: DiskOperation, path: &Path) -> io::Result<()>;
 }
 
-/// A disk: every change of the store's files is made here. Cloning shares the gate.
+/// The disk: all changes to the store's files pass through it. Cloning shares the fault injector.
 ///
-/// Nothing stands before the changes unless a test puts a [`Gate`] there.
+/// Operations fail on their own only, unless a test adds a [`FaultInjector`].
 #[derive(Clone, Default)]
-pub struct Disk(Option<Arc<dyn Gate>>);
+pub struct Disk(Option<Arc<dyn FaultInjector>>);
 
 impl fmt::Debug for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_gated() { "Disk behind a gate" } else { "Disk" })
+        f.write_str(if self.has_faults() { "Disk with injected faults" } else { "Disk" })
     }
 }
 
 impl Disk {
-    /// A disk whose changes pass `gate`.
+    /// Creates a disk whose operations `injector` may fail.
     #[must_use]
-    pub fn behind(gate: Arc<dyn Gate>) -> Self {
-        Self(Some(gate))
+    pub fn with_faults(injector: Arc<dyn FaultInjector>) -> Self {
+        Self(Some(injector))
     }
 
-    /// Whether a gate stands before the changes.
-    pub(crate) const fn is_gated(&self) -> bool {
+    /// True if a fault injector is set.
+    pub(crate) const fn has_faults(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Asks whether a change may come about that somebody else makes.
-    pub(crate) fn pass(&self, step: Step, path: &Path) -> io::Result<()> {
-        self.0.as_ref().map_or(Ok(()), |gate| gate.pass(step, path))
+    /// Checks an operation that is performed elsewhere.
+    pub(crate) fn check_fault(&self, operation: DiskOperation, path: &Path) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |injector| injector.check(operation, path))
     }
 
-    /// Makes a folder and those above it, unless they are there; their names are durable, for without them nothing in them is.
+    /// Creates a folder and its missing parents, and makes their names durable: nothing in a folder is durable without its name.
     pub fn create_folder(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
         }
-        self.pass(Step::Create, path)?;
-        let above = || path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-        let n_made = above().take_while(|above| !above.is_dir()).count();
+        self.check_fault(DiskOperation::Create, path)?;
+        let parents = || path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+        let n_created = parents().take_while(|parent| !parent.is_dir()).count();
         fs::create_dir_all(path)?;
-        above().take(n_made + 1).try_for_each(|above| self.sync_folder(above))
+        parents().take(n_created + 1).try_for_each(|parent| self.sync_folder(parent))
     }
 
-    /// The same, but that nobody else may look into what is made.
+    /// Creates a folder like [`create_folder`](Self::create_folder), but accessible to its owner only and not durable.
     pub(crate) fn create_private_folder(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
         }
-        self.pass(Step::Create, path)?;
+        self.check_fault(DiskOperation::Create, path)?;
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.recursive(true).create(path)
     }
 
-    /// Makes an empty file that is read and written; fails where something is at `path`.
+    /// Creates an empty file for reading and writing; fails if `path` exists.
     pub fn create_new(&self, path: &Path) -> io::Result<File> {
-        self.pass(Step::Create, path)?;
+        self.check_fault(DiskOperation::Create, path)?;
         File::options().read(true).write(true).create_new(true).open(path)
     }
 
-    /// Makes an empty file without a name in `folder`, to be read and written; it goes with the last who holds or maps it.
-    pub(crate) fn create_nameless(&self, folder: &Path) -> io::Result<File> {
-        self.pass(Step::Create, folder)?;
-        // A crash before its name is taken from it leaves it with that of what is not in its place yet.
-        let named = tempfile::Builder::new().suffix(&format!(".{STAGED}")).tempfile_in(folder)?;
+    /// Creates an empty file without a name in `folder`, for reading and writing; it is deleted when it is no longer open or mapped.
+    pub(crate) fn create_unnamed(&self, folder: &Path) -> io::Result<File> {
+        self.check_fault(DiskOperation::Create, folder)?;
+        // A crash before its name is removed leaves it with the extension of an unfinished file.
+        let named =
+            tempfile::Builder::new().suffix(&format!(".{STAGED_EXTENSION}")).tempfile_in(folder)?;
         Ok(named.into_file())
     }
 
-    /// Writes `bytes` at the place where `file`, which lies at `path`, stands.
+    /// Writes `bytes` at the current position of `file`, whose path is `path`.
     ///
-    /// A write that a gate refuses has come half way.
+    /// A write that fails by injection has written half of the bytes.
     pub fn write_all(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if let Err(error) = self.pass(Step::Write, path) {
+        if let Err(error) = self.check_fault(DiskOperation::Write, path) {
             file.write_all(&bytes[..bytes.len() / 2])?;
             return Err(error);
         }
         file.write_all(bytes)
     }
 
-    /// Gives `file`, which lies at `path`, another length.
+    /// Sets the length of `file`, whose path is `path`.
     pub fn set_len(&self, file: &File, path: &Path, n_bytes: u64) -> io::Result<()> {
-        self.pass(Step::Resize, path)?;
+        self.check_fault(DiskOperation::Resize, path)?;
         file.set_len(n_bytes)
     }
 
-    /// Makes what was written into `file`, which lies at `path`, durable.
+    /// Makes the bytes written to `file`, whose path is `path`, durable.
     pub fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
-        self.pass(Step::Sync, path)?;
+        self.check_fault(DiskOperation::Sync, path)?;
         file.sync_data()
     }
 
-    /// Makes the names in a folder durable; a no-op where folders cannot be opened.
+    /// Makes the names in a folder durable; a no-op on systems where folders cannot be opened.
     pub fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.pass(Step::Sync, folder)?;
+        self.check_fault(DiskOperation::Sync, folder)?;
         if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
-    /// Gives a file or folder another name, in place of a file that has it.
+    /// Renames a file or folder, replacing a file of that name.
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.pass(Step::Rename, to)?;
+        self.check_fault(DiskOperation::Rename, to)?;
         fs::rename(from, to)
     }
 
-    /// Gives the file at `from` a second name, which nothing may have.
+    /// Creates a hard link at `to`, which must not exist.
     pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.pass(Step::Create, to)?;
+        self.check_fault(DiskOperation::Create, to)?;
         fs::hard_link(from, to)
     }
 
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file; a missing file is not an error.
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.pass(Step::Remove, path)?;
-        absent_is_removed(fs::remove_file(path))
+        self.check_fault(DiskOperation::Remove, path)?;
+        ignore_not_found(fs::remove_file(path))
     }
 
-    /// Removes a folder with all it holds; one that is not there is no error.
+    /// Removes a folder with its content; a missing folder is not an error.
     pub fn remove_folder(&self, path: &Path) -> io::Result<()> {
-        self.pass(Step::Remove, path)?;
-        absent_is_removed(fs::remove_dir_all(path))
+        self.check_fault(DiskOperation::Remove, path)?;
+        ignore_not_found(fs::remove_dir_all(path))
     }
 
-    /// Makes the file at `path` hold `bytes`, durably. Whoever reads it meanwhile may see some of them.
+    /// Writes `bytes` to the file at `path`, durably. Concurrent readers may see part of them.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.pass(Step::Create, path)?;
+        self.check_fault(DiskOperation::Create, path)?;
         let mut file = File::create(path)?;
         self.write_all(&mut file, path, bytes)?;
         self.sync(&file, path)
     }
 
-    /// Begins a file at `path`, in place of one that is there. Whoever reads it meanwhile may see some of it.
-    pub(crate) fn outlet<'d>(&'d self, path: &'d Path) -> io::Result<Outlet<'d>> {
-        self.pass(Step::Create, path)?;
+    /// Creates or truncates the file at `path` for a checksummed write. Concurrent readers may see part of it.
+    pub(crate) fn checksum_writer<'d>(&'d self, path: &'d Path) -> io::Result<ChecksumWriter<'d>> {
+        self.check_fault(DiskOperation::Create, path)?;
         let file = File::create(path)?;
-        let sum = FileSum { n_bytes: 0, crc32: 0 };
-        let (buffer, hasher) = (Vec::with_capacity(PIECE_BYTES), crc32fast::Hasher::new());
-        Ok(Outlet { disk: self, path, file, buffer, hasher, sum })
+        let sum = FileChecksum { n_bytes: 0, crc32: 0 };
+        let (buffer, hasher) = (Vec::with_capacity(BUFFER_BYTES), crc32fast::Hasher::new());
+        Ok(ChecksumWriter { disk: self, path, file, buffer, hasher, sum })
     }
 
-    /// Puts a file of `bytes` in the place of the one at `path`: whoever reads it sees the old bytes or the new ones.
+    /// Atomically replaces the file at `path`: readers see either the old bytes or the new ones.
     ///
-    /// The bytes are durable; that they are the ones in place is so after [`sync_folder`](Self::sync_folder).
+    /// The bytes are durable; the replacement is durable after [`sync_folder`](Self::sync_folder).
     pub fn swap(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.swap_written(path, |beside| self.write(beside, bytes))
+        self.swap_with(path, |staging| self.write(staging, bytes))
     }
 
-    /// The same, but that the bytes are durable only when somebody has made them so.
-    pub(crate) fn swap_for_now(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.swap_written(path, |beside| {
-            self.pass(Step::Create, beside)?;
-            self.write_all(&mut File::create(beside)?, beside, bytes)
+    /// Replaces the file at `path` like [`swap`](Self::swap), but does not make the bytes durable.
+    pub(crate) fn swap_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.swap_with(path, |staging| {
+            self.check_fault(DiskOperation::Create, staging)?;
+            self.write_all(&mut File::create(staging)?, staging, bytes)
         })
     }
 
-    /// Puts what `write` makes beside `path` in its place, or takes it away: a disk that is full needs the room.
-    fn swap_written(
+    /// Moves the file that `write` creates beside `path` into its place, or deletes it after an error, since a full disk needs the space.
+    fn swap_with(
         &self,
         path: &Path,
         write: impl FnOnce(&Path) -> io::Result<()>,
     ) -> io::Result<()> {
-        let beside = beside(path);
-        let swapped = write(&beside).and_then(|()| self.rename(&beside, path));
-        // Where it cannot be taken away, either, the next start does it.
-        swapped.inspect_err(|_| drop(self.remove_file(&beside)))
+        let staging = staging_path(path);
+        let swapped = write(&staging).and_then(|()| self.rename(&staging, path));
+        // If it cannot be deleted either, the next start deletes it.
+        swapped.inspect_err(|_| drop(self.remove_file(&staging)))
     }
 
-    /// The same, durably.
+    /// Replaces the file at `path` like [`swap`](Self::swap), and makes the replacement durable.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.swap(path, bytes)?;
         self.sync_folder(path.parent().unwrap_or(Path::new(".")))
     }
 }
 
-/// Bytes that are written at once.
-const PIECE_BYTES: usize = 1 << 20;
+/// Bytes per write.
+const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file that is written piece by piece.
+/// A buffered file writer that computes a checksum.
 #[derive(Debug)]
-pub(crate) struct Outlet<'d> {
+pub(crate) struct ChecksumWriter<'d> {
     disk: &'d Disk,
     path: &'d Path,
     file: File,
     buffer: Vec<u8>,
     hasher: crc32fast::Hasher,
-    sum: FileSum,
+    sum: FileChecksum,
 }
 
-/// What tells whether a file is what was written.
+/// Length and checksum of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileSum {
+pub(crate) struct FileChecksum {
     pub(crate) n_bytes: u64,
     pub(crate) crc32: u32,
 }
 
-impl Outlet<'_> {
-    /// Makes everything durable, and tells what was written.
-    pub(crate) fn finish(mut self) -> io::Result<FileSum> {
+impl ChecksumWriter<'_> {
+    /// Makes the file durable and returns its checksum.
+    pub(crate) fn finish(mut self) -> io::Result<FileChecksum> {
         self.flush()?;
         self.disk.sync(&self.file, self.path)?;
-        Ok(FileSum { crc32: self.hasher.finalize(), ..self.sum })
+        Ok(FileChecksum { crc32: self.hasher.finalize(), ..self.sum })
     }
 }
 
-impl io::Write for Outlet<'_> {
+impl io::Write for ChecksumWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.buffer.len() + bytes.len() > PIECE_BYTES {
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
             self.flush()?;
         }
         self.buffer.extend_from_slice(bytes);
@@ -263,12 +264,12 @@ impl io::Write for Outlet<'_> {
     }
 }
 
-/// Bytes for which the disk of a folder has room; as many as there can be where the system does not tell.
-pub(crate) fn room(folder: &Path) -> io::Result<u64> {
+/// Returns the free bytes on the disk of `folder`; the maximum if the system does not report it.
+pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     #[cfg(unix)]
     {
-        let facts = rustix::fs::statvfs(folder)?;
-        Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+        let stats = rustix::fs::statvfs(folder)?;
+        Ok(stats.f_bavail.saturating_mul(stats.f_frsize))
     }
     #[cfg(not(unix))]
     {
@@ -277,26 +278,26 @@ pub(crate) fn room(folder: &Path) -> io::Result<u64> {
     }
 }
 
-/// The extension of files that are not in their place yet.
-pub(crate) const STAGED: &str = "new";
+/// Extension of files that are not yet in their final place.
+pub(crate) const STAGED_EXTENSION: &str = "new";
 
-/// A name beside `path`, one of its own for each: two threads may put files in the same place, one after the other.
-fn beside(path: &Path) -> PathBuf {
+/// Returns a unique name beside `path`, since two threads may replace the same file one after the other.
+fn staging_path(path: &Path) -> PathBuf {
     let n = N_STAGED.fetch_add(1, Ordering::Relaxed);
-    path.with_extension(format!("{n}.{STAGED}"))
+    path.with_extension(format!("{n}.{STAGED_EXTENSION}"))
 }
 
-/// Files that this process has put beside their place so far.
+/// Number of staging names given out by this process.
 static N_STAGED: AtomicU64 = AtomicU64::new(0);
 
-fn absent_is_removed(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_not_found(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
 }
 
-/// The file's bytes; nothing where there is no such file.
+/// Returns the file's bytes; `None` if there is no such file.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -305,37 +306,37 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// What the file system says of a file: whoever changes it changes this, unless he means to hide it.
+/// Length and modification time of a file. They reveal a change by another program unless it restores the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct FileStamp {
     n_bytes: u64,
     modified: Option<SystemTime>,
 }
 
-impl Facts {
-    /// Nothing where there is no such file.
+impl FileStamp {
+    /// Returns the stamp of a file; `None` if there is no such file.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self { n_bytes: metadata.len(), modified: metadata.modified().ok() })
     }
 
-    /// Whether a file has lost bytes since: where it is mapped, reading those ends the process.
+    /// True if a file became shorter: reading the missing bytes of a mapping would kill the process.
     pub(crate) fn is_cut(before: Option<Self>, now: Option<Self>) -> bool {
         before.zip(now).is_some_and(|(before, now)| now.n_bytes < before.n_bytes)
     }
 }
 
-/// Whether a folder lies where a file is looked for, or the other way round.
+/// True if a folder is in the place of a file, or a file in that of a folder.
 pub(crate) fn is_misplaced(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory)
 }
 
-/// `bytes` with their checksum behind them.
+/// Returns `bytes` followed by their checksum.
 pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
     [bytes, &crc32fast::hash(bytes).to_le_bytes()].concat()
 }
 
-/// The bytes that were sealed; nothing where the checksum differs.
+/// Returns the bytes without their checksum; `None` if it does not match.
 pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, sum) = bytes.split_last_chunk()?;
     (crc32fast::hash(bytes) == u32::from_le_bytes(*sum)).then_some(bytes)
@@ -345,21 +346,25 @@ pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// A disk on which files can be made and not filled.
+    /// A full disk: files can be created but not written.
     struct Full;
 
-    impl Gate for Full {
-        fn pass(&self, step: Step, _: &Path) -> io::Result<()> {
-            if step == Step::Write { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    impl FaultInjector for Full {
+        fn check(&self, operation: DiskOperation, _: &Path) -> io::Result<()> {
+            if operation == DiskOperation::Write {
+                Err(io::ErrorKind::StorageFull.into())
+            } else {
+                Ok(())
+            }
         }
     }
 
     #[test]
-    fn what_has_no_room_takes_none() {
+    fn failed_write_leaves_no_file_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, disk) = (folder.path().join("file"), Disk::behind(Arc::new(Full)));
+        let (path, disk) = (folder.path().join("file"), Disk::with_faults(Arc::new(Full)));
         fs::write(&path, "old").unwrap();
-        for put in [Disk::swap, Disk::swap_for_now, Disk::replace] {
+        for put in [Disk::swap, Disk::swap_unsynced, Disk::replace] {
             let error = put(&disk, &path, b"new and longer").unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

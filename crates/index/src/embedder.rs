@@ -1,90 +1,90 @@
-//! The embedder: the one trait between texts and vectors.
+//! The embedder: the trait that turns text into vectors.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// What a text is embedded for. Models that tell queries from documents put different prefixes before them.
+/// Purpose of an embedding. Models that distinguish queries from documents use a different prefix for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Something asked.
+    /// Text of a query.
     Query,
-    /// Something found.
+    /// Text of a chunk.
     Document,
 }
 
-/// Everything on which a vector depends besides its text. Vectors of different identities are never mixed.
+/// Everything besides the text that determines a vector. Vectors of different identities are never mixed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModelIdentity {
-    /// The model's name, with a digest of its weights where they are a file.
+    /// Name of the model, with a digest of its weights if they are a file.
     pub model: String,
     /// Floats per vector.
     pub dimension: usize,
-    /// What runs it: `rten`, `onnxruntime`, …; runners differ in the last digits.
+    /// Runtime of the model: `rten`, `onnxruntime`, …; runtimes differ in the last digits.
     pub runner: String,
-    /// How token vectors become one: `mean`, `cls`, ….
+    /// Pooling of token vectors into one: `mean`, `cls`, ….
     pub pooling: String,
 }
 
 /// Turns texts into unit vectors.
 ///
-/// Deterministic: the same text in the same role gives the same bits, whatever else is in the batch and on however many threads; an endpoint elsewhere is as deterministic as it is.
-/// Synchronous and CPU-bound (or blocking on a socket): callers give it threads of their own.
+/// Deterministic: the same text in the same role gives the same bits, independent of batch and number of threads; a remote endpoint may be less deterministic.
+/// Synchronous and CPU-bound (or blocking on a socket): callers provide dedicated threads.
 pub trait Embedder: Send + Sync {
-    /// What its vectors depend on.
+    /// Returns the identity of the model.
     fn identity(&self) -> &ModelIdentity;
 
-    /// The most tokens of one text that the model sees, its own special tokens taken off; more is cut.
+    /// Returns the maximum number of tokens of one text, without the model's special tokens; longer texts are truncated.
     fn window(&self) -> usize;
 
-    /// How many of the model's tokens `text` takes, special tokens not counted. Pure and cheap.
+    /// Returns the number of the model's tokens in `text`, without special tokens. Pure and cheap.
     fn n_tokens(&self, text: &str) -> usize;
 
-    /// How much of `text` the model's vocabulary can express, in `0.0..=1.0`; 1 where that is not known.
+    /// Returns the share of `text` that the model's vocabulary covers, in `0.0..=1.0`; 1 if unknown.
     ///
-    /// A vector of what it cannot express says little, whatever it resembles. Pure and cheap.
-    fn expressed(&self, _text: &str) -> f64 {
+    /// The vector of a text outside the vocabulary carries little meaning, whatever it is similar to. Pure and cheap.
+    fn vocabulary_coverage(&self, _text: &str) -> f64 {
         1.0
     }
 
-    /// One unit vector per text, in order, each of the identity's dimension.
+    /// Returns one unit vector per text, in order, each of the identity's dimension.
     ///
-    /// An empty batch gives no vectors; an empty text is legal.
+    /// An empty batch gives no vectors; an empty text is valid.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// The unit vector of one query; one that is not had by `until` may be [`Unavailable`](EmbedError::Unavailable).
+    /// Returns the unit vector of one query. If it is not available by `until`, this may fail with [`Unavailable`](EmbedError::Unavailable).
     fn embed_query(&self, text: &str, until: Option<Instant>) -> Result<Vec<f32>, EmbedError> {
         let _ = until;
         let vector = self.embed(&[text], Role::Query)?.into_iter().next();
         vector.ok_or_else(|| EmbedError::Failed {
             model: self.identity().model.clone(),
-            reason: "it gave no vector".to_owned(),
+            reason: "it returned no vector".to_owned(),
         })
     }
 
-    /// Documents that are best given at once: enough to keep what runs the model busy, few enough to show them often.
+    /// Returns the best number of documents per call: enough to keep the model busy, few enough to publish results often.
     fn batch(&self) -> usize {
         32
     }
 }
 
-/// Why no vector came.
+/// Reason why a text could not be embedded.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The model failed on these texts; trying again gives the same.
+    /// The model failed on these texts; a retry gives the same result.
     #[error("the model `{model}` failed: {reason}")]
     Failed {
-        /// Which model.
+        /// Name of the model.
         model: String,
-        /// What it said.
+        /// Error of the model.
         reason: String,
     },
-    /// The model cannot be reached now; trying again may help.
+    /// The model cannot be reached now; a retry may help.
     #[error("the model `{model}` cannot be reached: {reason}")]
     Unavailable {
-        /// Which model.
+        /// Name of the model.
         model: String,
-        /// What stood in the way.
+        /// Reason of the failure.
         reason: String,
     },
 }

@@ -1,25 +1,27 @@
-//! The searchable state: snapshot, notes, keyword, vector, store, and the embedder trait.
+//! The searchable state: snapshot, notes, keyword index, vector index, store, and the embedder trait.
 //!
-//! A [`Snapshot`] holds everything a question needs, of one generation; a [`Reader`] gives out the newest.
-//! The parts are immutable values that share what did not change, so publishing costs what an edit touched.
-//! A [`Store`] writes them down.
+//! A [`Snapshot`] holds everything a query needs, of one generation; a [`Reader`] returns the newest.
+//! The parts are immutable values with structural sharing, so publishing costs only what an edit changed.
+//! A [`Store`] persists them.
 #![deny(unsafe_code)]
 
-mod columns;
+mod byte_columns;
 mod disk;
 pub mod embedder;
 pub mod keyword;
-mod map;
+mod mapped_file;
+mod note_rows;
 pub mod notes;
-mod rows;
+mod open_file;
 mod snapshot;
 mod store;
 pub mod vector;
 
-pub use disk::{Disk, Gate, Step};
-pub use rows::NoteRows;
-pub use snapshot::{Awaited, Publisher, Reader, Reading, Snapshot, Vectors};
-pub use store::{Backup, BackupWriter, Copied, Piece, inspect, restore};
+pub use disk::{Disk, DiskOperation, FaultInjector};
+pub use note_rows::NoteRows;
+pub use snapshot::{LoadingVectors, Publisher, Reader, Snapshot, VectorLoadGuard, Vectors};
+pub use store::{Backup, BackupPart, BackupSummary, BackupWriter, inspect, restore};
 pub use store::{
-    Checkpoint, Checkpoints, MODEL, Newest, Resumed, Shelf, ShelfReport, Store, StoreError,
+    Checkpoint, Checkpoints, EmbeddingStore, EmbeddingStoreReport, LatestCheckpoint,
+    MODEL_SETTINGS_FILE, ResumePoint, Store, StoreError,
 };

@@ -1,4 +1,4 @@
-//! The state that readers see: notes, words, vectors and graph of one generation.
+//! The state that readers see: notes, keyword index, vectors and graph of one generation.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,180 +8,183 @@ use weft_model::NoteId;
 
 use crate::embedder::Embedder;
 use crate::keyword::KeywordReader;
+use crate::note_rows::NoteRows;
 use crate::notes::NoteTable;
-use crate::rows::NoteRows;
 use crate::vector::{RowId, VectorError, VectorIndex, VectorParams, VectorWriter};
 
-/// Everything a request needs, of one moment. Never changes; stays whole however long it is held.
+/// Everything a request needs, of one point in time. Immutable; stays valid however long it is held.
 #[derive(Clone)]
 pub struct Snapshot {
-    /// Counts the states ever published; equal numbers mean equal answers.
+    /// Number of the published state; equal numbers mean equal results.
     pub generation: u64,
     /// Notes, names, links and graph.
     pub notes: NoteTable,
-    /// Words.
+    /// Keyword index.
     pub keyword: KeywordReader,
-    /// Vectors, and whose they are; nothing without a model.
+    /// Vectors and the notes they belong to; `None` without a model.
     pub vectors: Option<Vectors>,
 }
 
 /// The vectors of a snapshot.
 #[derive(Clone)]
 pub struct Vectors {
-    /// The rows.
+    /// The vector index.
     pub index: VectorIndex,
-    /// Which of them are whose.
+    /// Rows of each note.
     pub rows: NoteRows,
-    /// Chunks that wait for their vector.
+    /// Number of chunks whose vector is pending.
     pub n_waiting: usize,
-    /// Those that are stored, while they are read back; nothing once they are.
-    pub awaited: Option<Arc<Awaited>>,
-    /// What made them, and makes the vector of a query to compare with them.
+    /// The stored vectors while they are loading; `None` afterwards.
+    pub loading: Option<Arc<LoadingVectors>>,
+    /// The model that made the vectors and embeds queries to compare with them.
     pub embedder: Arc<dyn Embedder>,
 }
 
 impl Vectors {
-    /// What stands for vectors while they are read back, whose notes will have these `rows`, and whoever reads them.
-    pub fn awaited(
+    /// Returns empty vectors that stand in for stored ones while those are loading, and the guard of the loading thread. Once loaded, notes will have these `rows`.
+    pub fn loading(
         embedder: Arc<dyn Embedder>,
         params: VectorParams,
         (rows, n_waiting): (NoteRows, usize),
-    ) -> Result<(Self, Reading), VectorError> {
-        let awaited = Arc::new(Awaited {
+    ) -> Result<(Self, VectorLoadGuard), VectorError> {
+        let loading = Arc::new(LoadingVectors {
             rows,
-            read: OnceLock::new(),
-            is_over: Mutex::default(),
-            over: Condvar::new(),
+            loaded: OnceLock::new(),
+            is_finished: Mutex::default(),
+            finished: Condvar::new(),
         });
-        let reading = Reading(Arc::clone(&awaited));
-        let none = Self::without((NoteRows::default(), n_waiting), embedder, params)?;
-        Ok((Self { awaited: Some(awaited), ..none }, reading))
+        let guard = VectorLoadGuard(Arc::clone(&loading));
+        let empty = Self::with_rows((NoteRows::default(), n_waiting), embedder, params)?;
+        Ok((Self { loading: Some(loading), ..empty }, guard))
     }
 
-    /// Vectors of none of `notes`: every chunk waits.
-    pub fn none(
+    /// Returns vectors without rows: every chunk of `notes` is pending.
+    pub fn empty(
         notes: &NoteTable,
         embedder: Arc<dyn Embedder>,
         params: VectorParams,
     ) -> Result<Self, VectorError> {
-        Self::without(Self::no_rows(notes), embedder, params)
+        Self::with_rows(Self::unembedded_rows(notes), embedder, params)
     }
 
-    /// The rows of `notes` that have none, and how many chunks wait for one.
+    /// Returns the rows of `notes` without any vectors, and the number of pending chunks.
     #[must_use]
-    pub fn no_rows(notes: &NoteTable) -> (NoteRows, usize) {
-        let none = notes.cards().map(|(id, card)| (id, card.texts().map(|_| None).collect()));
+    pub fn unembedded_rows(notes: &NoteTable) -> (NoteRows, usize) {
+        let none = notes
+            .summaries()
+            .map(|(id, summary)| (id, summary.chunk_hashes().map(|_| None).collect()));
         (none.collect(), notes.total().n_chunks)
     }
 
-    fn without(
+    fn with_rows(
         (rows, n_waiting): (NoteRows, usize),
         embedder: Arc<dyn Embedder>,
         params: VectorParams,
     ) -> Result<Self, VectorError> {
         let index = VectorWriter::in_memory(embedder.identity().dimension, params)?.publish();
-        Ok(Self { index, rows, n_waiting, awaited: None, embedder })
+        Ok(Self { index, rows, n_waiting, loading: None, embedder })
     }
 
-    /// The vectors, once they are read back: waits for that, at most until `near`.
+    /// Waits until the vectors are loaded, or until `deadline`, and returns them.
     ///
-    /// Where they cannot be read, or not in time, what stands for them: it holds none.
+    /// Returns the empty stand-in if they cannot be loaded, or not in time.
     #[must_use]
-    pub fn read_back(&self, near: Option<Instant>) -> &Self {
-        self.awaited.as_ref().and_then(|awaited| awaited.wait(near)).unwrap_or(self)
+    pub fn wait_loaded(&self, deadline: Option<Instant>) -> &Self {
+        self.loading.as_ref().and_then(|loading| loading.wait(deadline)).unwrap_or(self)
     }
 
-    /// Whether they are being read back, so that who asks for them waits.
+    /// True if the vectors are loading, so that a search for them waits.
     #[must_use]
-    pub fn is_being_read(&self) -> bool {
-        self.awaited.as_ref().is_some_and(|awaited| !*awaited.is_over())
+    pub fn is_loading(&self) -> bool {
+        self.loading.as_ref().is_some_and(|loading| !*loading.is_finished())
     }
 
-    /// The rows of a note's chunks; those that it will have, while they are read back.
+    /// Returns the rows of a note's chunks; while loading, those it will have.
     fn rows_of(&self, note: NoteId) -> &[Option<RowId>] {
-        self.awaited.as_ref().map_or(&self.rows, |awaited| &awaited.rows).of(note)
+        self.loading.as_ref().map_or(&self.rows, |loading| &loading.rows).of(note)
     }
 }
 
-/// Vectors that are being read back.
-pub struct Awaited {
-    /// The rows that notes have if they are whole.
+/// Stored vectors that are being loaded.
+pub struct LoadingVectors {
+    /// Rows of the notes if all vectors are intact.
     rows: NoteRows,
-    read: OnceLock<Vectors>,
-    is_over: Mutex<bool>,
-    over: Condvar,
+    loaded: OnceLock<Vectors>,
+    is_finished: Mutex<bool>,
+    finished: Condvar,
 }
 
-impl Awaited {
-    fn is_over(&self) -> MutexGuard<'_, bool> {
-        self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+impl LoadingVectors {
+    fn is_finished(&self) -> MutexGuard<'_, bool> {
+        self.is_finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, near: Option<Instant>) -> Option<&Vectors> {
-        let mut is_over = self.is_over();
-        while !*is_over {
-            is_over = match near.map(|near| near.saturating_duration_since(Instant::now())) {
-                None => self.over.wait(is_over).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => break,
-                Some(left) => {
-                    let woken = self.over.wait_timeout(is_over, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+    fn wait(&self, deadline: Option<Instant>) -> Option<&Vectors> {
+        let mut is_finished = self.is_finished();
+        while !*is_finished {
+            is_finished =
+                match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                    None => self.finished.wait(is_finished).unwrap_or_else(PoisonError::into_inner),
+                    Some(Duration::ZERO) => break,
+                    Some(left) => {
+                        let woken = self.finished.wait_timeout(is_finished, left);
+                        woken.unwrap_or_else(PoisonError::into_inner).0
+                    }
+                };
         }
-        self.read.get()
+        self.loaded.get()
     }
 }
 
-/// Whoever reads vectors back. Those who wait for them go on when it is dropped.
-pub struct Reading(Arc<Awaited>);
+/// Guard of the thread that loads vectors. Waiting searches resume when it is dropped.
+pub struct VectorLoadGuard(Arc<LoadingVectors>);
 
-impl Reading {
-    /// Tells what was read.
+impl VectorLoadGuard {
+    /// Publishes the loaded vectors to waiting searches.
     pub fn done(self, vectors: Vectors) {
-        let _ = self.0.read.set(vectors);
+        let _ = self.0.loaded.set(vectors);
     }
 }
 
-impl Drop for Reading {
+impl Drop for VectorLoadGuard {
     fn drop(&mut self) {
-        *self.0.is_over() = true;
-        self.0.over.notify_all();
+        *self.0.is_finished() = true;
+        self.0.finished.notify_all();
     }
 }
 
 impl Snapshot {
-    /// The notes and links of an earlier generation, whose words and vectors are not held any more.
+    /// Returns a snapshot of an earlier generation with its notes and links only.
     ///
-    /// Asking it for words fails with [`KeywordError::Past`](crate::keyword::KeywordError::Past).
+    /// Its keyword index fails with [`KeywordError::Unloaded`](crate::keyword::KeywordError::Unloaded).
     #[must_use]
     pub fn past(generation: u64, notes: NoteTable) -> Self {
-        Self { generation, notes, keyword: KeywordReader::past(generation), vectors: None }
+        Self { generation, notes, keyword: KeywordReader::unloaded(generation), vectors: None }
     }
 
-    /// Whether every chunk of `note` has its vector.
+    /// True if every chunk of `note` has a current vector.
     ///
-    /// True for every note where there is no model: nothing is pending then. The same before vectors are read back and after, unless they are damaged.
+    /// True for every note without a model, since nothing is pending. Loading does not change the result, unless vectors are damaged.
     #[must_use]
-    pub fn is_fresh(&self, note: NoteId) -> bool {
+    pub fn is_embedding_current(&self, note: NoteId) -> bool {
         self.vectors
             .as_ref()
             .is_none_or(|vectors| vectors.rows_of(note).iter().all(Option::is_some))
     }
 }
 
-/// Gives out the newest snapshot. Cheap to clone.
+/// Returns the newest snapshot. Cheap to clone.
 #[derive(Clone)]
 pub struct Reader(Arc<ArcSwap<Snapshot>>);
 
 impl Reader {
-    /// A reader that gives out `snapshot` for ever.
+    /// Creates a reader that always returns `snapshot`.
     #[must_use]
     pub fn of(snapshot: Arc<Snapshot>) -> Self {
         Self(Arc::new(ArcSwap::new(snapshot)))
     }
 
-    /// The newest published snapshot. Never blocks; stays whole however long it is held.
+    /// Returns the newest published snapshot. Never blocks; the snapshot stays valid however long it is held.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.0.load_full()
@@ -192,7 +195,7 @@ impl Reader {
 pub struct Publisher(Arc<ArcSwap<Snapshot>>);
 
 impl Publisher {
-    /// Starts with `first`.
+    /// Creates a publisher with a first snapshot.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(first)))
@@ -203,13 +206,13 @@ impl Publisher {
         self.0.store(Arc::new(next));
     }
 
-    /// The newest published snapshot.
+    /// Returns the newest published snapshot.
     #[must_use]
     pub fn newest(&self) -> Arc<Snapshot> {
         self.0.load_full()
     }
 
-    /// A reader of what is published here.
+    /// Returns a reader of this publisher.
     #[must_use]
     pub fn reader(&self) -> Reader {
         Reader(Arc::clone(&self.0))

@@ -1,8 +1,8 @@
-//! A note to chunks: pieces small enough for the model, each with a line that says where it stands.
+//! Cuts a note into chunks that fit the model, each with a line of context.
 //!
-//! Cuts fall at headings, then at blank lines, then between sentences, then between words, and only in a word too long for the model within it.
-//! What is small is joined up to the window, so a short note is one chunk whose embedded text is its title and its text.
-//! Everything is covered, however long the note is: each character that is no whitespace lies in some chunk.
+//! Cuts fall at headings, then at blank lines, then between sentences, then between words, and inside a word only if the word alone is too long for the model.
+//! Small sections are joined up to the window, so a short note is one chunk whose embedded text is its title and its text.
+//! The whole note is covered, however long: every character except whitespace is in some chunk.
 
 use std::ops::Range;
 
@@ -11,38 +11,38 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::embedder::Embedder;
 use weft_model::{Chunk, Note, Span, TextHash};
 
-use crate::hash::hash_of;
-use crate::offsets::Offsets;
-use crate::plain::plain;
+use crate::char_offsets::CharOffsets;
+use crate::content_hash::hash_of;
+use crate::plain_text::plain;
 
-/// Characters of title and headings before a chunk's text.
+/// Maximum number of characters of title and headings before a chunk's text.
 ///
-/// A few dozen tokens, so that they never crowd out the text they stand before.
+/// A few dozen tokens, so that they never displace the text that follows.
 const MAX_CONTEXT_CHARS: usize = 96;
 
-/// Between the title and the headings of the context line.
+/// Separator between the title and the headings of the context line.
 const SEPARATOR: &str = " > ";
 
-/// A text with more bytes than this for each token of room is taken for too long without being counted.
+/// Bytes per token of room above which a text counts as too long without being tokenized.
 ///
-/// Words of real text take 2 to 6 bytes a token; only a single enormous word may be more.
+/// Words of real text take 2 to 6 bytes per token; only a single enormous word takes more.
 const MAX_BYTES_PER_TOKEN: usize = 16;
 
-/// The least share of the window that is left to the text, however long the context line is: one part of this many.
+/// Minimum share of the window reserved for the text, as a divisor, however long the context line is.
 const MIN_ROOM_SHARE: usize = 4;
 
-/// How large chunks are.
+/// Limits on the size of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChunkLimits {
-    /// Tokens of an embedded text, context line included, special tokens not.
+    /// Maximum number of tokens of an embedded text, including the context line but not the special tokens.
     pub max_tokens: usize,
-    /// Tokens that a chunk repeats from the end of the one before, where a section is cut; 0 for none.
+    /// Number of tokens that a chunk repeats from the end of the previous one when a section is cut; 0 disables overlap.
     pub overlap_tokens: usize,
 }
 
 impl ChunkLimits {
-    /// The same, cut to what a model sees.
+    /// Returns these limits capped to the model's window.
     #[must_use]
     pub fn for_model(self, embedder: &dyn Embedder) -> Self {
         let max_tokens = self.max_tokens.min(embedder.window());
@@ -51,22 +51,22 @@ impl ChunkLimits {
 }
 
 impl Default for ChunkLimits {
-    /// The window of all-MiniLM-L6-v2 (256 tokens) without its two special tokens, and an eighth of it repeated.
+    /// The window of all-MiniLM-L6-v2 (256 tokens) without its two special tokens, and an eighth of it as overlap.
     fn default() -> Self {
         Self { max_tokens: 254, overlap_tokens: 32 }
     }
 }
 
-/// Cuts a note.
+/// Cuts a note into chunks.
 ///
-/// `count` says how many of the model's tokens a text takes; it is asked about short texts only.
-/// Chunks ascend by start; a note without text has one, with an empty span.
-/// `O(bytes)`, with about two calls of `count` per sentence at most.
+/// `count` returns the number of the model's tokens in a text; it is called with short texts only.
+/// Chunks ascend by start; a note without text has one chunk with an empty span.
+/// `O(bytes)`, with at most about two calls of `count` per sentence.
 #[must_use]
 pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) -> Vec<Chunk> {
-    let offsets = Offsets::new(&note.body);
+    let offsets = CharOffsets::new(&note.body);
     let mut packer =
-        Packer { note, count, limits, offsets: &offsets, open: None, done: Vec::new() };
+        ChunkPacker { note, count, limits, offsets: &offsets, open: None, done: Vec::new() };
     for section in sections(note, &offsets) {
         packer.add(&section);
     }
@@ -83,29 +83,29 @@ pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) 
     chunks
 }
 
-/// The text that the model sees for one chunk of `note`. `O(bytes before the chunk's end)`.
+/// Returns the text that the model embeds for one chunk of `note`. `O(bytes before the chunk's end)`.
 #[must_use]
 pub fn embedded_text(note: &Note, chunk: &Chunk) -> String {
     text_of(note, &chunk.heading_path, chunk.span.slice(&note.body))
 }
 
-/// The texts that the model sees for chunks of `note`, in their order. `O(bytes)` for all of them.
+/// Returns the texts that the model embeds for chunks of `note`, in order. `O(bytes)` in total.
 pub fn embedded_texts<'n>(
     note: &'n Note,
     chunks: &'n [Chunk],
 ) -> impl Iterator<Item = String> + 'n {
-    let offsets = Offsets::new(&note.body);
+    let offsets = CharOffsets::new(&note.body);
     chunks
         .iter()
         .map(move |chunk| text_of(note, &chunk.heading_path, &note.body[offsets.bytes(chunk.span)]))
 }
 
-/// The text that the model sees for `markdown` below `heading_path` of `note`.
+/// Returns the text that the model embeds for `markdown` below `heading_path` of `note`.
 pub(crate) fn text_of(note: &Note, heading_path: &[String], markdown: &str) -> String {
     let Note { title, dendron, .. } = note;
     let mut text = context_line(title, heading_path.iter().map(String::as_str));
     let body = plain(markdown, *dendron);
-    // A first heading that repeats the title says nothing new.
+    // A first heading that repeats the title adds nothing.
     let (first, rest) = body.split_once('\n').unwrap_or((&body, ""));
     let repeats = first.trim() == title || first.trim() == plain(title, *dendron);
     let body = if repeats { rest } else { &body };
@@ -116,7 +116,7 @@ pub(crate) fn text_of(note: &Note, heading_path: &[String], markdown: &str) -> S
     text
 }
 
-/// The title and as many headings as there is room for, the innermost kept.
+/// Joins the title and as many headings as fit, keeping the innermost.
 fn context_line<'h>(title: &str, headings: impl DoubleEndedIterator<Item = &'h str>) -> String {
     let title = shortened(title);
     let mut left = MAX_CONTEXT_CHARS - title.chars().count();
@@ -134,21 +134,21 @@ fn context_line<'h>(title: &str, headings: impl DoubleEndedIterator<Item = &'h s
     line
 }
 
-/// `title` cut between two words to at most [`MAX_CONTEXT_CHARS`].
+/// Cuts `title` between two words to at most [`MAX_CONTEXT_CHARS`].
 fn shortened(title: &str) -> &str {
     let Some((end, _)) = title.char_indices().nth(MAX_CONTEXT_CHARS) else { return title };
     let cut = &title[..end];
     cut.rfind(char::is_whitespace).map_or(cut, |space| cut[..space].trim_end())
 }
 
-/// A heading with what follows it, or what stands before the first one.
+/// A heading with the text that follows it, or the text before the first heading.
 struct Section<'n> {
     bytes: Range<usize>,
-    /// The headings above it and, last, its own, each with its level.
+    /// The headings above it and its own, outermost first, each with its level.
     path: Vec<(u8, &'n str)>,
 }
 
-fn sections<'n>(note: &'n Note, offsets: &Offsets<'_>) -> Vec<Section<'n>> {
+fn sections<'n>(note: &'n Note, offsets: &CharOffsets<'_>) -> Vec<Section<'n>> {
     let mut sections = Vec::with_capacity(note.headings.len() + 1);
     let mut path: Vec<(u8, &'n str)> = Vec::new();
     let mut start = 0;
@@ -165,85 +165,85 @@ fn sections<'n>(note: &'n Note, offsets: &Offsets<'_>) -> Vec<Section<'n>> {
     sections
 }
 
-/// A stretch of the body that is not cut further.
-struct Piece {
+/// A range of the body that is not cut further.
+struct TextSegment {
     bytes: Range<usize>,
     n_tokens: usize,
 }
 
 /// A chunk that may still grow.
-struct Open<'n> {
+struct OpenChunk<'n> {
     bytes: Range<usize>,
     n_tokens: usize,
-    /// Tokens it may take.
+    /// Tokens available for its text.
     room: usize,
     path: Vec<(u8, &'n str)>,
 }
 
-struct Packer<'a, 'n> {
+struct ChunkPacker<'a, 'n> {
     note: &'n Note,
     count: &'a dyn Fn(&str) -> usize,
     limits: &'a ChunkLimits,
-    offsets: &'a Offsets<'n>,
-    open: Option<Open<'n>>,
+    offsets: &'a CharOffsets<'n>,
+    open: Option<OpenChunk<'n>>,
     done: Vec<Chunk>,
 }
 
-impl<'n> Packer<'_, 'n> {
-    /// Joins a section to the open chunk if all of it fits, else begins a new chunk with it.
+impl<'n> ChunkPacker<'_, 'n> {
+    /// Adds a section to the open chunk if all of it fits; otherwise begins a new chunk with it.
     fn add(&mut self, section: &Section<'n>) {
         let room = self.room(&section.path);
-        let pieces = self.pieces(section.bytes.clone(), room);
-        let n_tokens = pieces.iter().map(|piece| piece.n_tokens).sum::<usize>();
+        let segments = self.segments(section.bytes.clone(), room);
+        let n_tokens = segments.iter().map(|segment| segment.n_tokens).sum::<usize>();
         let level = section.path.last().map_or(0, |(level, _)| *level);
         if let Some(open) = &mut self.open
             && open.n_tokens + n_tokens <= open.room
         {
             open.bytes.end = section.bytes.end;
             open.n_tokens += n_tokens;
-            // Only the headings above all of the chunk say where it stands.
+            // The context line names only the headings above the whole chunk.
             open.path.retain(|(above, _)| *above < level);
             return;
         }
         self.close();
         let above = &section.path[..section.path.len().saturating_sub(1)];
         let start = section.bytes.start;
-        let mut open = Open { bytes: start..start, n_tokens: 0, room, path: above.to_vec() };
-        for piece in pieces {
-            if open.n_tokens + piece.n_tokens > room && !open.bytes.is_empty() {
-                let (full, start) = (open.bytes.clone(), piece.bytes.start);
+        let mut open = OpenChunk { bytes: start..start, n_tokens: 0, room, path: above.to_vec() };
+        for segment in segments {
+            if open.n_tokens + segment.n_tokens > room && !open.bytes.is_empty() {
+                let (full, start) = (open.bytes.clone(), segment.bytes.start);
                 let path = section.path.clone();
-                let next = Open { bytes: start..start, n_tokens: 0, room, path };
+                let next = OpenChunk { bytes: start..start, n_tokens: 0, room, path };
                 self.open = Some(std::mem::replace(&mut open, next));
                 if self.close() {
-                    let left = room - piece.n_tokens.min(room);
+                    let left = room - segment.n_tokens.min(room);
                     (open.bytes.start, open.n_tokens) = self.overlap(&full, left);
                 }
             }
-            open.bytes.end = piece.bytes.end;
-            open.n_tokens += piece.n_tokens;
+            open.bytes.end = segment.bytes.end;
+            open.n_tokens += segment.n_tokens;
         }
         self.open = Some(open);
     }
 
-    /// Ends the open chunk; returns whether it stayed in one piece.
+    /// Ends the open chunk; returns whether it stayed whole.
     fn close(&mut self) -> bool {
-        let Some(Open { bytes, path, .. }) = self.open.take() else { return false };
+        let Some(OpenChunk { bytes, path, .. }) = self.open.take() else { return false };
         let room = self.room(&path);
         if self.fits(&bytes, room).is_some() {
             self.finish(&bytes, &path);
             return true;
         }
-        // Alone, a piece may have looked like markup (`1.` like a list) that it is not among others; or the context line has changed.
-        let mut pieces = Vec::new();
-        self.runs(bytes, room, room, &mut pieces);
-        for piece in pieces {
-            self.finish(&piece.bytes, &path);
+        // A segment may be markup on its own (`1.` is a list) but text in context, or the context line has changed.
+        let mut segments = Vec::new();
+        self.runs(bytes, room, room, &mut segments);
+        for segment in segments {
+            self.finish(&segment.bytes, &path);
         }
         false
     }
 
-    /// Adds the chunk that covers `bytes`; nothing comes of one without text.
+    /// Adds the chunk that covers `bytes`, unless it has no text.
     fn finish(&mut self, bytes: &Range<usize>, path: &[(u8, &str)]) {
         let text = &self.note.body[bytes.clone()];
         let start = bytes.end - text.trim_start().len();
@@ -257,14 +257,14 @@ impl<'n> Packer<'_, 'n> {
         }
     }
 
-    /// Tokens left to the text of a chunk below the headings `path`.
+    /// Returns the tokens available for the text of a chunk below the headings `path`.
     fn room(&self, path: &[(u8, &str)]) -> usize {
         let line = context_line(&self.note.title, path.iter().map(|(_, text)| *text));
         let max = self.limits.max_tokens;
         max.saturating_sub((self.count)(&line)).max(max / MIN_ROOM_SHARE).max(1)
     }
 
-    /// The tokens of what the model would see of `bytes`; nothing if they are more than `room`.
+    /// Counts the tokens that the model would see for `bytes`; `None` if more than `room`.
     fn fits(&self, bytes: &Range<usize>, room: usize) -> Option<usize> {
         let text = plain(&self.note.body[bytes.clone()], self.note.dendron);
         if text.len() > room.saturating_mul(MAX_BYTES_PER_TOKEN) {
@@ -273,12 +273,12 @@ impl<'n> Packer<'_, 'n> {
         Some((self.count)(&text)).filter(|&n_tokens| n_tokens <= room)
     }
 
-    /// Pieces of at most `room` tokens that tile `bytes`: paragraphs where they fit, else sentences, else runs of words.
-    fn pieces(&self, bytes: Range<usize>, room: usize) -> Vec<Piece> {
-        let mut pieces = Vec::new();
+    /// Splits `bytes` into segments of at most `room` tokens: paragraphs if they fit, else sentences, else runs of words.
+    fn segments(&self, bytes: Range<usize>, room: usize) -> Vec<TextSegment> {
+        let mut segments = Vec::new();
         for paragraph in paragraphs(&self.note.body, bytes) {
             if let Some(n_tokens) = self.fits(&paragraph, room) {
-                pieces.push(Piece { bytes: paragraph, n_tokens });
+                segments.push(TextSegment { bytes: paragraph, n_tokens });
                 continue;
             }
             let mut start = paragraph.start;
@@ -286,31 +286,31 @@ impl<'n> Packer<'_, 'n> {
                 let bytes = start..start + sentence.len();
                 start = bytes.end;
                 match self.fits(&bytes, room) {
-                    Some(n_tokens) => pieces.push(Piece { bytes, n_tokens }),
-                    None => self.runs(bytes, room, room, &mut pieces),
+                    Some(n_tokens) => segments.push(TextSegment { bytes, n_tokens }),
+                    None => self.runs(bytes, room, room, &mut segments),
                 }
             }
         }
-        pieces
+        segments
     }
 
-    /// Adds runs of words of about `size` bytes that tile `bytes`, halving those that do not fit.
-    fn runs(&self, bytes: Range<usize>, room: usize, size: usize, pieces: &mut Vec<Piece>) {
+    /// Splits `bytes` into runs of words of about `size` bytes, halving those that do not fit.
+    fn runs(&self, bytes: Range<usize>, room: usize, size: usize, segments: &mut Vec<TextSegment>) {
         let mut start = bytes.start;
         while start < bytes.end {
             let len = run_length(&self.note.body[start..bytes.end], size);
             let run = start..start + len;
             start = run.end;
             match self.fits(&run, room) {
-                Some(n_tokens) => pieces.push(Piece { bytes: run, n_tokens }),
-                None if size > 1 && len > 1 => self.runs(run, room, size.min(len) / 2, pieces),
-                // One character that takes more tokens than there is room for.
-                None => pieces.push(Piece { bytes: run, n_tokens: room }),
+                Some(n_tokens) => segments.push(TextSegment { bytes: run, n_tokens }),
+                None if size > 1 && len > 1 => self.runs(run, room, size.min(len) / 2, segments),
+                // A single character that takes more tokens than fit.
+                None => segments.push(TextSegment { bytes: run, n_tokens: room }),
             }
         }
     }
 
-    /// Where the text begins that the chunk after `bytes` repeats, and its tokens: whole sentences, else words.
+    /// Returns the start of the text that the chunk after `bytes` repeats, and its tokens: whole sentences, else words.
     fn overlap(&self, bytes: &Range<usize>, room: usize) -> (usize, usize) {
         let max = self.limits.overlap_tokens.min(room);
         let none = (bytes.end, 0);
@@ -322,13 +322,13 @@ impl<'n> Packer<'_, 'n> {
         let sentences = text[tail..].split_sentence_bound_indices().map(|(at, _)| at);
         let words = text[tail..].split_word_bound_indices().map(|(at, _)| at);
         let fitting = |starts: Vec<usize>| {
-            // What begins at the tail's own front may be half of something.
+            // A word or sentence at the start of the tail may be cut.
             let starts = starts.into_iter().filter(|&at| at > 0).map(|at| bytes.start + tail + at);
             let starts = starts.collect::<Vec<_>>();
             let first = starts.partition_point(|&at| self.fits(&(at..bytes.end), max).is_none());
             let start = *starts.get(first)?;
             let n_tokens = self.fits(&(start..bytes.end), max)?;
-            // Repeating all of a chunk would only make it longer.
+            // Repeating an entire chunk would only lengthen it.
             let is_part = !self.note.body[bytes.start..start].trim().is_empty();
             (n_tokens > 0 && is_part).then_some((start, n_tokens))
         };
@@ -336,7 +336,7 @@ impl<'n> Packer<'_, 'n> {
     }
 }
 
-/// Stretches that tile `bytes`, each a run of lines and the blank lines after it.
+/// Splits `bytes` into paragraphs: a run of lines and the blank lines after it.
 fn paragraphs(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
     let mut paragraphs = Vec::new();
     let (mut start, mut at, mut after_blank) = (bytes.start, bytes.start, false);
@@ -355,7 +355,7 @@ fn paragraphs(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
     paragraphs
 }
 
-/// The bytes of a run of about `size` at the front of `text`, at least one character: up to the last space, else whole graphemes.
+/// Returns the length of a run of about `size` bytes at the start of `text`, at least one character: up to the last space, else whole graphemes.
 fn run_length(text: &str, size: usize) -> usize {
     let size = size.max(1);
     if text.len() <= size {
@@ -365,7 +365,7 @@ fn run_length(text: &str, size: usize) -> usize {
     if let Some((at, space)) = window.char_indices().rev().find(|(_, c)| c.is_whitespace()) {
         return at + space.len_utf8();
     }
-    // A little more than the window shows whether its last grapheme goes on; all of a huge text would be too dear.
+    // A little more than the window shows whether its last grapheme continues; scanning all of a huge text would be slow.
     let around = &text[..text.ceil_char_boundary(2 * size)];
     let mut cursor = GraphemeCursor::new(window.len(), around.len(), true);
     match cursor.is_boundary(around, 0) {
@@ -378,7 +378,7 @@ fn run_length(text: &str, size: usize) -> usize {
     }
 }
 
-/// The bytes of about `size` at the end of `text`, on a character boundary.
+/// Returns the length of about `size` bytes at the end of `text`, on a character boundary.
 fn run_tail(text: &str, size: usize) -> usize {
     text.len() - text.floor_char_boundary(text.len().saturating_sub(size))
 }
@@ -396,7 +396,7 @@ mod tests {
         parse(&NotePath::new("moss.md"), text.as_bytes(), &ParseOptions::default()).0
     }
 
-    /// A token per word and per six letters of a word, as a stand-in for a tokenizer.
+    /// Stand-in for a tokenizer: one token per word and per six letters of a word.
     fn words(text: &str) -> usize {
         text.split_whitespace().map(|word| 1 + word.chars().count() / 6).sum()
     }
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_note_is_one_chunk_of_title_and_text() {
+    fn short_note_is_one_chunk_of_title_and_text() {
         let cases = [
             ("text only", "soft and green\n", "Moss\nsoft and green"),
             ("the title again as heading", "\n# Moss\n\nsoft\n", "Moss\nsoft"),
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_embedded_shows_the_label_of_a_link() {
+    fn embedded_text_contains_link_labels() {
         let options = ParseOptions { dendron: true, ..ParseOptions::default() };
         let text = "# [[Moss|a.moss]]\nsee [[the fern|plant.fern#soil]] and [[a.b]]\n";
         let (note, _) = parse(&NotePath::new("a.moss.md"), text.as_bytes(), &options);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_fall_at_headings_and_say_where_they_stand() {
+    fn chunks_are_cut_at_headings_and_name_them() {
         let text = "word ".repeat(20);
         let note = note(&format!(
             "# Moss\n{text}\n## Soil\n{text}\n### Depth\n{text}\n## Light\n{text}\n"
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_section_repeats_the_end_of_the_last_chunk() {
+    fn long_section_overlaps_previous_chunk() {
         let sentences =
             (0..40).map(|n| format!("Sentence number {n} is here. ")).collect::<String>();
         let note = note(&sentences);
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_title_leaves_room_for_the_text() {
+    fn long_title_leaves_room_for_text() {
         let title = "long ".repeat(200);
         let text = format!("---\ntitle: {title}\n---\n# One\n{}", "word ".repeat(50));
         let (note, _) = parse(&NotePath::new("a.md"), text.as_bytes(), &ParseOptions::default());
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_in_pieces_cannot_outgrow_the_window() {
+    fn split_markup_cannot_exceed_window() {
         // Each `1.` alone is an empty list; together they are text.
         let note = note(&". 1".repeat(5000));
         let chunks = cut(&note, 60, 8);
@@ -519,7 +519,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
-        fn everything_is_covered_and_fits(body in markdown(), max_tokens in 12_usize..80, overlap in 0_usize..12) {
+        fn all_text_is_covered_and_fits(body in markdown(), max_tokens in 12_usize..80, overlap in 0_usize..12) {
             let note = note(&body);
             let chunks = cut(&note, max_tokens, overlap);
             let covered = |at: u32| chunks.iter().any(|chunk| chunk.span.start <= at && at < chunk.span.end);
@@ -531,7 +531,7 @@ mod tests {
             for (chunk, text) in chunks.iter().zip(&texts) {
                 prop_assert_eq!(text, &embedded_text(&note, chunk));
                 prop_assert_eq!(hash_of(text.as_bytes()), chunk.hash);
-                // A long context line may cost a little more than its share of so small a window.
+                // A long context line may take slightly more than its share of such a small window.
                 let context = words(text.lines().next().unwrap_or_default());
                 prop_assert!(words(text) <= max_tokens.max(context + max_tokens / MIN_ROOM_SHARE + 1), "{}", text);
             }

@@ -1,4 +1,4 @@
-//! Files to the next snapshot: what lies in a vault, what each file says, and how it is cut for the model.
+//! The indexer: scans and watches vaults, parses notes, embeds them, and publishes snapshots.
 //!
 //! ```
 //! use weft_indexer::parse::{ParseOptions, parse};
@@ -16,37 +16,41 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod board;
+mod char_offsets;
 pub mod chunk;
-mod coverage;
-mod depth;
+mod content_hash;
+mod coverage_report;
+mod deletion_guard;
 pub mod embed;
-mod files;
-mod fuse;
-mod hash;
-mod in_order;
+mod file_watcher;
+mod index_settings;
+mod index_status;
 mod indexer;
-mod moving;
-mod offsets;
-mod open;
+mod link_rewrite;
+mod model_migration;
+mod move_intent;
+mod nesting_limit;
+mod parallel_map;
 pub mod parse;
-mod past;
-mod plain;
-mod priority;
-mod retarget;
+mod past_snapshots;
+mod plain_text;
 pub mod scan;
-mod settings;
-mod status;
-mod succession;
-mod vaults;
-mod watch;
-mod write;
+mod shared_status;
+mod startup;
+mod thread_priority;
+mod vault_changes;
+mod vault_files;
+mod write_request;
 mod writer;
 
-pub use fuse::{Confirmed, FuseOptions};
+pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
+pub use file_watcher::{WatchMode, WatchOptions};
+pub use index_settings::{IndexError, IndexSettings, Rescan, VaultSettings};
+pub use index_status::{
+    FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState,
+};
 pub use indexer::Indexer;
-pub use settings::{IndexError, IndexSettings, Rescan, VaultSettings};
-pub use status::{FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState};
-pub use succession::Model;
-pub use watch::{WatchMode, WatchOptions};
-pub use write::{Content, Expected, RewrittenLinks, Write, WriteError, Wrote};
+pub use model_migration::Model;
+pub use write_request::{
+    Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
+};

@@ -1,13 +1,13 @@
-//! The scan: which files of a vault are notes, and why the others are not.
+//! Scans a vault: finds the files that are notes, and reports why others are skipped.
 //!
-//! Honours `.gitignore` (also outside a repository), `.ignore` and `.weftignore`, as far as they lie in the vault.
-//! Notes and folders whose name begins with a dot, `.obsidian`, `.trash` and `.git` among them, and `node_modules` are listed and never looked into.
-//! Nothing outside the vault's real folder is read, wherever a symbolic link leads.
+//! Respects `.gitignore` (also outside a repository), `.ignore` and `.weftignore` files inside the vault.
+//! Skips notes and folders whose name begins with a dot (`.obsidian`, `.trash`, `.git` and others), and `node_modules`; they are reported but never opened.
+//! Never reads anything outside the vault's real folder, wherever a symbolic link points.
 //!
-//! The folders are walked here and not by the `ignore` crate's walker, whose rules are used, because that one is silent about what it passes over.
+//! Uses the ignore rules of the `ignore` crate but not its walker, which does not report what it skips.
 
-mod area;
-mod place;
+mod scan_area;
+mod writable_path;
 
 use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -24,42 +24,44 @@ use std::time::UNIX_EPOCH;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::{Deserialize, Serialize};
-use weft_index::notes::FileFacts;
+use weft_index::notes::FileMetadata;
 use weft_model::NotePath;
 use weft_model::id::MARKDOWN_EXTENSIONS;
 use weft_model::text::nfc;
 
-pub use area::Area;
-use area::{Part, spelled};
-pub use place::{Placed, Refusal, note_path, place};
+pub use scan_area::ScanArea;
+use scan_area::{AreaPart, spelled};
+pub use writable_path::{PathProblem, WritablePath, note_path, writable_path};
 
-use crate::files::is_beside;
-use crate::in_order::in_order;
+use crate::parallel_map::parallel_map;
+use crate::vault_files::is_temp_file;
 
-/// Files that hold rules, those that win first.
+/// Ignore files, by descending precedence.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
 
-/// Folders that are listed before the first of them is looked through: enough for all cores, few enough to hold their names.
+/// Maximum number of folders to list before the first of them is processed: enough work for all cores, few enough to hold their entries in memory.
 const FOLDERS_AT_ONCE: usize = 1024;
 
-/// Why notes and folders of this name are never looked into; nothing where they are.
+/// Returns why an entry of this name is always skipped; `None` if it is not.
 fn hidden(name: &OsStr) -> Option<&'static str> {
     if name == "node_modules" {
-        Some("what is named `node_modules` holds nobody's notes")
+        Some("`node_modules` folders are not scanned for notes")
     } else {
-        name.as_encoded_bytes().starts_with(b".").then_some("its name begins with a dot")
+        name.as_encoded_bytes()
+            .starts_with(b".")
+            .then_some("its name begins with a dot, which marks hidden files")
     }
 }
 
-/// Which files are read. Globs are written like lines of `.gitignore`.
+/// Which files to read. Globs use the syntax of `.gitignore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanOptions {
-    /// Globs of which a file, or a folder above it, must match one; none means all files.
+    /// Globs of which a file, or a folder above it, must match at least one; an empty list includes all files.
     pub include: Vec<String>,
-    /// Globs that keep files and folders out.
+    /// Globs of files and folders to exclude.
     pub exclude: Vec<String>,
-    /// Bytes of the largest file that is read.
+    /// Maximum size of a file to read, in bytes.
     pub max_file_bytes: u64,
 }
 
@@ -69,91 +71,91 @@ impl Default for ScanOptions {
     }
 }
 
-/// A file to be read.
+/// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Its path in the vault.
+pub struct ScannedFile {
+    /// Path in the vault.
     pub path: NotePath,
-    /// Where it lies, as the file system spells it.
+    /// Path in the file system, in its spelling.
     pub file: PathBuf,
-    /// What the file system says of it; the hash is not known yet.
-    pub facts: FileFacts,
+    /// Metadata from the file system; the hash is not known yet.
+    pub facts: FileMetadata,
 }
 
 /// A file that is not read, or a folder that is not entered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Skipped {
-    /// Its path in the vault, with a `/` at the end for a folder; what is no Unicode is replaced.
+pub struct SkippedEntry {
+    /// Path in the vault, with a trailing `/` for a folder; invalid Unicode is replaced.
     pub path: String,
-    /// One sentence for a person.
+    /// One sentence that states the reason.
     pub reason: String,
-    /// Whether it should have been read and could not.
+    /// True if it should have been read but could not be.
     pub failed: bool,
 }
 
-/// What lies in a vault, or in the area that was looked at, sorted by path.
+/// The files in a vault, or in the scanned area, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
-    /// Files to be read.
-    pub found: Vec<Found>,
-    /// Markdown files and folders that are not, each with its reason.
-    pub skipped: Vec<Skipped>,
-    /// Whether one file can be seen under several paths, by links or by spellings of Unicode.
+pub struct ScanResult {
+    /// Files to read.
+    pub found: Vec<ScannedFile>,
+    /// Markdown files and folders that were skipped, each with a reason.
+    pub skipped: Vec<SkippedEntry>,
+    /// True if a file is reachable by several paths, through links or Unicode spellings.
     ///
-    /// Then a change under one path may show under another, so only a look at everything tells.
-    pub entangled: bool,
-    /// Files that look as though a write had put them beside their place, where they are not looked for by name.
-    pub(crate) beside: Vec<PathBuf>,
+    /// A change reported under one path may then affect another, so only a full scan is reliable.
+    pub has_path_aliases: bool,
+    /// Files entry like temporary files of a write; left over if a write was interrupted.
+    pub(crate) leftover_temp_files: Vec<PathBuf>,
 }
 
 /// Why a vault or a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A glob of the settings is none.
-    #[error("`{glob}` is no glob: {reason}")]
+    /// A glob in the settings is invalid.
+    #[error("invalid glob `{glob}`: {reason}")]
     Glob {
         /// The glob.
         glob: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         reason: String,
     },
-    /// A path leads out of the vault.
-    #[error("{} lies outside the vault", path.display())]
+    /// A path points outside the vault.
+    #[error("{} is outside the vault", path.display())]
     Outside {
         /// The path.
         path: PathBuf,
     },
-    /// A file has become too long to be read.
-    #[error("{} has more than {max_bytes} bytes", path.display())]
+    /// A file has grown beyond the size limit.
+    #[error("{} is larger than the limit of {max_bytes} bytes", path.display())]
     TooLong {
         /// The path.
         path: PathBuf,
-        /// Bytes it may have.
+        /// The limit, in bytes.
         max_bytes: u64,
     },
-    /// A path leads to something that is no file, such as a pipe.
-    #[error("{} is no regular file", path.display())]
+    /// A path points to something that is not a regular file, such as a pipe.
+    #[error("{} is not a regular file", path.display())]
     NoFile {
         /// The path.
         path: PathBuf,
     },
 }
 
-/// Looks through `area` of the vault at `root`.
+/// Scans `area` of the vault at `root`.
 ///
-/// The same files give the same answer in the same order; the answer about an area is the part of the whole answer that lies in it.
-/// Fails when the root itself cannot be read; a file or folder below it that cannot is listed and the rest goes on.
-pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, ScanError> {
-    let mut walk = Walk::new(root, options)?;
-    let mut level = vec![Folder::top(walk.root.clone(), area.part())];
+/// Deterministic and ordered by path; the result for an area equals the full result restricted to that area.
+/// Fails if the root itself cannot be read. An unreadable file or folder below it is reported in the result, and the scan continues.
+pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanResult, ScanError> {
+    let mut walk = VaultWalk::new(root, options)?;
+    let mut level = vec![PendingFolder::top(walk.root.clone(), area.part())];
     while !level.is_empty() {
         let mut inner = Vec::new();
         for folders in level.chunks(FOLDERS_AT_ONCE) {
@@ -163,7 +165,7 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, Sca
                     Err(source) if folder.path == walk.root => {
                         return Err(ScanError::Read { path: walk.root, source });
                     }
-                    // It was there a moment ago; the next scan will not see it.
+                    // It was deleted during the scan; the next scan will not see it.
                     Err(error) if is_gone(&error) => {}
                     Err(error) => {
                         walk.skip(&folder.path, true, format!("it cannot be read: {error}"), true);
@@ -173,18 +175,23 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &Area) -> Result<Scan, Sca
         }
         level = inner;
     }
-    let Walk { found, mut skipped, entangled, beside, .. } = walk;
+    let VaultWalk { found, mut skipped, has_path_aliases, leftover_temp_files, .. } = walk;
     skipped.sort();
-    Ok(Scan { found: found.into_values().collect(), skipped, entangled, beside })
+    Ok(ScanResult {
+        found: found.into_values().collect(),
+        skipped,
+        has_path_aliases,
+        leftover_temp_files,
+    })
 }
 
 fn is_gone(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// The bytes of the file that `path` leads to, if it lies below `root`.
+/// Reads the file at `path` if it is below `root`.
 ///
-/// Fails where it lies outside, is no file, or has more than `max_bytes`.
+/// Fails if it is outside, is not a regular file, or is larger than `max_bytes`.
 pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanError> {
     let failed = |source| ScanError::Read { path: path.to_owned(), source };
     let file = match open_unlinked(root, path) {
@@ -195,7 +202,7 @@ pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanErr
     if !facts.is_file() {
         return Err(ScanError::NoFile { path: path.to_owned() });
     }
-    // Room for all of it and for finding its end, so that it is read at once.
+    // Reserve one byte more than the file has, so that a single read also finds its end.
     let length = usize::try_from(facts.len().min(max_bytes)).unwrap_or_default();
     let mut bytes = Vec::with_capacity(length + 1);
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
@@ -205,10 +212,10 @@ pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanErr
     Ok(bytes)
 }
 
-/// Opens `path` where it is written below `root` and no part of it, of `root` neither, is a symbolic link: then it lies there.
+/// Opens `path` if it is below `root` and no component, including those of `root`, is a symbolic link.
 ///
-/// That is one question to the system in place of one for each folder on the way, and nothing can come between looking and opening.
-/// Nothing where it cannot be opened so, or the system does not know how; then [`open_inside`] can, or says why not.
+/// One system call instead of one per folder, and no race between the check and the open.
+/// `None` if this fails or the system does not support it; [`open_inside`] then opens the file or reports the error.
 #[cfg(target_os = "linux")]
 fn open_unlinked(root: &Path, path: &Path) -> Option<File> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fcntl_setfl, openat2};
@@ -216,10 +223,10 @@ fn open_unlinked(root: &Path, path: &Path) -> Option<File> {
     if !root.is_absolute() || !path.strip_prefix(root).is_ok_and(is_plain) {
         return None;
     }
-    // What it is, is asked of what was opened; opening must neither wait for the writer of a pipe nor take a terminal.
+    // The file type is checked after opening, so opening must neither wait for the writer of a pipe nor acquire a terminal.
     let how = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
-    // Reading may wait: some file systems would rather say that they have nothing yet.
+    // Reading may block again: some file systems would otherwise return "would block".
     fcntl_setfl(&opened, OFlags::empty()).ok()?;
     Some(File::from(opened))
 }
@@ -229,11 +236,11 @@ fn open_unlinked(_root: &Path, _path: &Path) -> Option<File> {
     None
 }
 
-/// Opens what `path` leads to, over symbolic links, too, if it lies below `root` and is a file.
+/// Opens the file at `path`, following symbolic links, if it is a regular file below `root`.
 fn open_inside(root: &Path, path: &Path) -> Result<File, ScanError> {
     let failed = |source| ScanError::Read { path: path.to_owned(), source };
     let target = real(path)?;
-    // What begins a real path is real itself, unless it is nothing.
+    // A prefix of a canonical path is canonical itself, unless it is empty.
     let is_inside = root.is_absolute() && target.starts_with(root);
     if !is_inside && !target.starts_with(real(root)?) {
         return Err(ScanError::Outside { path: path.to_owned() });
@@ -245,26 +252,26 @@ fn open_inside(root: &Path, path: &Path) -> Result<File, ScanError> {
     File::open(&target).map_err(failed)
 }
 
-/// A folder to be entered.
-struct Folder {
+/// A folder to scan.
+struct PendingFolder {
     path: PathBuf,
-    /// The real folders on the way to it, itself included.
+    /// The canonical folders on the way to it, including itself.
     above: Vec<PathBuf>,
-    /// The rules of the folders above it.
-    rules: Option<Arc<Rules>>,
-    /// What of it is looked at.
-    part: Part,
+    /// The ignore rules of the folders above it.
+    rules: Option<Arc<IgnoreRules>>,
+    /// The part of it to scan.
+    part: AreaPart,
 }
 
-impl Folder {
-    /// The vault's own folder.
-    fn top(root: PathBuf, part: Part) -> Self {
+impl PendingFolder {
+    /// The vault's root folder.
+    fn top(root: PathBuf, part: AreaPart) -> Self {
         Self { above: vec![root.clone()], path: root, rules: None, part }
     }
 
-    fn list(&self) -> std::io::Result<Listing> {
-        let Part::Names(names) = &self.part else {
-            let mut rules: RulesListed = [false; RULE_FILES.len()];
+    fn list(&self) -> std::io::Result<FolderListing> {
+        let AreaPart::Names(names) = &self.part else {
+            let mut rules: RuleFilesPresent = [false; RULE_FILES.len()];
             let mut names = std::fs::read_dir(&self.path)?
                 .map(|entry| {
                     let entry = entry?;
@@ -272,107 +279,112 @@ impl Folder {
                         *there |= entry.file_name().eq_ignore_ascii_case(name);
                     }
                     let kind = Some(entry.file_type()?);
-                    Ok(Named { path: entry.path(), kind, part: Part::All })
+                    Ok(FolderEntry { path: entry.path(), kind, part: AreaPart::All })
                 })
                 .collect::<std::io::Result<Vec<_>>>()?;
-            // In one folder they differ in their last part alone.
+            // Entries of one folder differ only in their last component.
             names.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
-            return Ok(Listing { names, rules, entangled: false });
+            return Ok(FolderListing { names, rules, has_path_aliases: false });
         };
-        let mut entangled = false;
-        let named = |(name, part): (&OsString, &Part)| {
+        let mut has_path_aliases = false;
+        let entry = |(name, part): (&OsString, &AreaPart)| {
             let path = self.path.join(name);
             let kind = path.symlink_metadata().ok().map(|facts| facts.file_type());
-            let named = Named { path, kind, part: part.clone() };
-            // Where case or spelling of names does not count, a folder's listing alone says how they are written.
-            let real = || named.path.canonicalize();
-            entangled |= !named.is_link() && real().is_ok_and(|real| real != named.path);
-            named
+            let entry = FolderEntry { path, kind, part: part.clone() };
+            // On a file system that ignores case or Unicode form, only a listing of the folder shows how names are spelled.
+            let real = || entry.path.canonicalize();
+            has_path_aliases |= !entry.is_link() && real().is_ok_and(|real| real != entry.path);
+            entry
         };
-        let names = names.iter().map(named).collect();
-        Ok(Listing { names, rules: NOT_LISTED, entangled })
+        let names = names.iter().map(entry).collect();
+        Ok(FolderListing { names, rules: NOT_LISTED, has_path_aliases })
     }
 }
 
 /// Which of [`RULE_FILES`] may be in a folder.
-type RulesListed = [bool; RULE_FILES.len()];
+type RuleFilesPresent = [bool; RULE_FILES.len()];
 
-/// Each of them may be in a folder that was not listed.
-const NOT_LISTED: RulesListed = [true; RULE_FILES.len()];
+/// For a folder that was not listed: all of them may be there.
+const NOT_LISTED: RuleFilesPresent = [true; RULE_FILES.len()];
 
-/// What is to be looked at in a folder.
-struct Listing {
-    /// In order.
-    names: Vec<Named>,
-    rules: RulesListed,
-    /// Whether a name is spelled otherwise than it was asked for.
-    entangled: bool,
+/// The entries of a folder to scan.
+struct FolderListing {
+    /// Sorted by name.
+    names: Vec<FolderEntry>,
+    rules: RuleFilesPresent,
+    /// True if the file system spells a name differently.
+    has_path_aliases: bool,
 }
 
 /// A name in a folder.
-struct Named {
+struct FolderEntry {
     path: PathBuf,
-    /// What bears the name, links not followed; nothing where that is not known.
+    /// File type, without following links; `None` if unknown.
     kind: Option<FileType>,
-    /// What is looked at if it is a folder.
-    part: Part,
+    /// The part to scan if it is a folder.
+    part: AreaPart,
 }
 
-impl Named {
+impl FolderEntry {
     fn is_link(&self) -> bool {
         self.kind.is_some_and(|kind| kind.is_symlink())
     }
 
-    /// What bears the name, links followed; the file system is asked no more than must be.
-    fn look(&self) -> std::io::Result<Seen> {
+    /// Returns the kind of the entry, following links, with as few system calls as possible.
+    fn inspect(&self) -> std::io::Result<EntryKind> {
         match self.kind {
-            Some(kind) if kind.is_dir() => return Ok(Seen::Folder),
-            Some(kind) if !kind.is_symlink() && !is_markdown(&self.path) => return Ok(Seen::Other),
+            Some(kind) if kind.is_dir() => return Ok(EntryKind::Folder),
+            Some(kind) if !kind.is_symlink() && !is_markdown(&self.path) => {
+                return Ok(EntryKind::Other);
+            }
             Some(_) | None => {}
         }
         let facts = self.path.metadata()?;
         Ok(if facts.is_dir() {
-            Seen::Folder
+            EntryKind::Folder
         } else if is_markdown(&self.path) {
-            Seen::Markdown {
+            EntryKind::Markdown {
                 facts: file_facts(&facts),
                 is_regular: facts.is_file(),
                 has_other_names: has_other_names(&facts),
             }
         } else {
-            Seen::Other
+            EntryKind::Other
         })
     }
 }
 
-/// What bears a name.
-enum Seen {
+/// The kind of an entry.
+enum EntryKind {
     Folder,
-    Markdown { facts: FileFacts, is_regular: bool, has_other_names: bool },
+    Markdown { facts: FileMetadata, is_regular: bool, has_other_names: bool },
     Other,
 }
 
-/// What is to be looked at in each of `folders`, with what the file system says of it; on all cores where that is much.
-fn list(folders: &[Folder]) -> Vec<std::io::Result<(Listing, Vec<std::io::Result<Seen>>)>> {
-    let listings = on_all_cores(folders, Folder::list);
-    let names: Vec<&Named> = listings.iter().flatten().flat_map(|listing| &listing.names).collect();
-    let mut seen = on_all_cores(&names, |named| named.look()).into_iter();
-    let mut with_seen = |listing: Listing| {
-        let seen = seen.by_ref().take(listing.names.len()).collect();
-        (listing, seen)
+/// Lists `folders` and reads the metadata of their entries, in parallel if there are many.
+fn list(
+    folders: &[PendingFolder],
+) -> Vec<std::io::Result<(FolderListing, Vec<std::io::Result<EntryKind>>)>> {
+    let listings = on_all_cores(folders, PendingFolder::list);
+    let names: Vec<&FolderEntry> =
+        listings.iter().flatten().flat_map(|listing| &listing.names).collect();
+    let mut kinds = on_all_cores(&names, |entry| entry.inspect()).into_iter();
+    let mut with_kinds = |listing: FolderListing| {
+        let kinds = kinds.by_ref().take(listing.names.len()).collect();
+        (listing, kinds)
     };
-    listings.into_iter().map(|listing| listing.map(&mut with_seen)).collect()
+    listings.into_iter().map(|listing| listing.map(&mut with_kinds)).collect()
 }
 
-/// What `ask` says of each item, in order.
+/// Calls `ask` for each item on all cores; returns the results in order.
 fn on_all_cores<Item: Sync, Answer: Send>(
     items: &[Item],
     ask: impl Fn(&Item) -> std::io::Result<Answer> + Sync,
 ) -> Vec<std::io::Result<Answer>> {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut answers = Vec::with_capacity(items.len());
-    let unknown = || Err(std::io::Error::other("looking at it failed"));
-    let taken = in_order(
+    let unknown = || Err(std::io::Error::other("reading its metadata failed"));
+    let taken = parallel_map(
         items,
         &mut vec![(); n_cores],
         |_| 0,
@@ -386,27 +398,27 @@ fn on_all_cores<Item: Sync, Answer: Send>(
     answers
 }
 
-/// The rules of one folder and of those above it.
-struct Rules {
-    above: Option<Arc<Rules>>,
+/// The ignore rules of one folder and of those above it.
+struct IgnoreRules {
+    above: Option<Arc<IgnoreRules>>,
     /// In the order of [`RULE_FILES`].
     files: [Gitignore; RULE_FILES.len()],
 }
 
-struct Walk {
+struct VaultWalk {
     root: PathBuf,
     include: Gitignore,
     exclude: Gitignore,
     max_file_bytes: u64,
-    /// Real folders that were entered by way of a link.
+    /// Canonical folders that were entered through a link.
     linked: HashSet<PathBuf>,
-    found: BTreeMap<NotePath, Found>,
-    skipped: Vec<Skipped>,
-    entangled: bool,
-    beside: Vec<PathBuf>,
+    found: BTreeMap<NotePath, ScannedFile>,
+    skipped: Vec<SkippedEntry>,
+    has_path_aliases: bool,
+    leftover_temp_files: Vec<PathBuf>,
 }
 
-impl Walk {
+impl VaultWalk {
     fn new(root: &Path, options: &ScanOptions) -> Result<Self, ScanError> {
         let root = real(root)?;
         Ok(Self {
@@ -416,87 +428,88 @@ impl Walk {
             linked: HashSet::new(),
             found: BTreeMap::new(),
             skipped: Vec::new(),
-            entangled: false,
-            beside: Vec::new(),
+            has_path_aliases: false,
+            leftover_temp_files: Vec::new(),
             root,
         })
     }
 
-    /// Takes in the files of `folder` and gives the folders within it that are to be entered.
+    /// Records the files of `folder` and returns its subfolders to scan.
     fn folder(
         &mut self,
-        folder: &Folder,
-        (listing, seen): (Listing, Vec<std::io::Result<Seen>>),
-    ) -> std::io::Result<Vec<Folder>> {
-        self.entangled |= listing.entangled;
+        folder: &PendingFolder,
+        (listing, kinds): (FolderListing, Vec<std::io::Result<EntryKind>>),
+    ) -> std::io::Result<Vec<PendingFolder>> {
+        self.has_path_aliases |= listing.has_path_aliases;
         let rules = self.rules(folder, listing.rules)?;
         let mut inner = Vec::new();
-        for (named, seen) in listing.names.into_iter().zip(seen) {
-            let (path, is_link) = (&named.path, named.is_link());
+        for (entry, kind) in listing.names.into_iter().zip(kinds) {
+            let (path, is_link) = (&entry.path, entry.is_link());
             let name = path.file_name().unwrap_or_default();
             if let Some(reason) = hidden(name) {
-                self.beside.extend(name.to_str().is_some_and(is_beside).then(|| path.clone()));
-                if let Ok(Seen::Folder | Seen::Markdown { .. }) = seen {
-                    let is_dir = matches!(seen, Ok(Seen::Folder));
+                self.leftover_temp_files
+                    .extend(name.to_str().is_some_and(is_temp_file).then(|| path.clone()));
+                if let Ok(EntryKind::Folder | EntryKind::Markdown { .. }) = kind {
+                    let is_dir = matches!(kind, Ok(EntryKind::Folder));
                     self.skip(path, is_dir, reason.to_owned(), false);
                 }
                 continue;
             }
-            match seen {
-                Ok(Seen::Folder) => inner.extend(self.enter(folder, named, rules.as_ref())),
-                Ok(Seen::Markdown { facts, is_regular, has_other_names }) => {
-                    self.entangled |= is_link || has_other_names;
-                    self.file(named, facts, is_regular, rules.as_deref());
+            match kind {
+                Ok(EntryKind::Folder) => inner.extend(self.enter(folder, entry, rules.as_ref())),
+                Ok(EntryKind::Markdown { facts, is_regular, has_other_names }) => {
+                    self.has_path_aliases |= is_link || has_other_names;
+                    self.file(entry, facts, is_regular, rules.as_deref());
                 }
-                // It went since the folder was listed, or before it was asked for.
+                // It was deleted after the folder was listed, or before it was requested.
                 Err(error) if is_gone(&error) && !is_link => {}
                 Err(error) if is_markdown(path) => {
                     let reason = if is_link {
-                        "it is a symbolic link that leads nowhere".to_owned()
+                        "it is a symbolic link whose target cannot be reached".to_owned()
                     } else {
                         format!("it cannot be read: {error}")
                     };
                     self.skip(path, false, reason, !is_link);
                 }
-                Ok(Seen::Other) | Err(_) => {}
+                Ok(EntryKind::Other) | Err(_) => {}
             }
         }
         Ok(inner)
     }
 
-    /// The folder `named`, unless it is kept out.
+    /// Returns the folder `entry`, unless it is excluded.
     fn enter(
         &mut self,
-        parent: &Folder,
-        named: Named,
-        rules: Option<&Arc<Rules>>,
-    ) -> Option<Folder> {
-        let is_link = named.is_link();
-        let Named { path, kind: _, part } = named;
+        parent: &PendingFolder,
+        entry: FolderEntry,
+        rules: Option<&Arc<IgnoreRules>>,
+    ) -> Option<PendingFolder> {
+        let is_link = entry.is_link();
+        let FolderEntry { path, kind: _, part } = entry;
         let mut above = parent.above.clone();
         let reason = if let Some(rule) = self.kept_out(&path, true, rules.map(Arc::as_ref)) {
             rule
         } else if path.to_str().is_none() {
-            "its name is no Unicode".to_owned()
+            "its name is not valid Unicode; rename it".to_owned()
         } else if !is_link {
             above.extend(path.file_name().and_then(|name| Some(above.last()?.join(name))));
-            return Some(Folder { path, above, rules: rules.cloned(), part });
+            return Some(PendingFolder { path, above, rules: rules.cloned(), part });
         } else {
-            self.entangled = true;
+            self.has_path_aliases = true;
             match path.canonicalize() {
                 Ok(real) if !real.starts_with(&self.root) => {
-                    "it is a symbolic link that leaves the vault".to_owned()
+                    "it is a symbolic link to a target outside the vault".to_owned()
                 }
                 Ok(real) if above.iter().any(|folder| folder.starts_with(&real)) => {
-                    "it is a symbolic link to a folder above it".to_owned()
+                    "it is a symbolic link to one of its own parent folders".to_owned()
                 }
-                // Links between many folders would open paths without number.
+                // Links between many folders would open an exponential number of paths.
                 Ok(real) if !self.linked.insert(real.clone()) => {
-                    "it is a symbolic link to a folder that another link has opened".to_owned()
+                    "it is a symbolic link to a folder that was already scanned through another link".to_owned()
                 }
                 Ok(real) => {
                     above.push(real);
-                    return Some(Folder { path, above, rules: rules.cloned(), part });
+                    return Some(PendingFolder { path, above, rules: rules.cloned(), part });
                 }
                 Err(error) => format!("it cannot be read: {error}"),
             }
@@ -505,9 +518,15 @@ impl Walk {
         None
     }
 
-    fn file(&mut self, named: Named, facts: FileFacts, is_regular: bool, rules: Option<&Rules>) {
-        let is_link = named.is_link();
-        let file = named.path;
+    fn file(
+        &mut self,
+        entry: FolderEntry,
+        facts: FileMetadata,
+        is_regular: bool,
+        rules: Option<&IgnoreRules>,
+    ) {
+        let is_link = entry.is_link();
+        let file = entry.path;
         let included = self.include.is_empty()
             || self.include.matched_path_or_any_parents(&file, false).is_ignore();
         let leaves =
@@ -515,25 +534,26 @@ impl Walk {
         let (reason, failed) = if let Some(rule) = self.kept_out(&file, false, rules) {
             (rule, false)
         } else if !included {
-            ("no glob of `scan.include` names it".to_owned(), false)
+            ("no glob of `scan.include` matches it".to_owned(), false)
         } else if !is_regular {
-            ("it is no regular file".to_owned(), false)
+            ("it is not a regular file".to_owned(), false)
         } else if leaves() {
-            ("it is a symbolic link that leaves the vault".to_owned(), false)
+            ("it is a symbolic link to a target outside the vault".to_owned(), false)
         } else if facts.size > self.max_file_bytes {
             let (size, max) = (facts.size, self.max_file_bytes);
-            (format!("it has {size} bytes, more than `scan.max_file_bytes` = {max}"), false)
+            (format!("its {size} bytes exceed `scan.max_file_bytes` = {max}"), false)
         } else if let Some(path) = self.vault_path(&file) {
-            return self.keep(Found { path, file, facts });
+            return self.keep(ScannedFile { path, file, facts });
         } else {
-            ("its name is no Unicode".to_owned(), true)
+            ("its name is not valid Unicode; rename it".to_owned(), true)
         };
         self.skip(&file, false, reason, failed);
     }
 
-    /// Keeps a file; of two whose names are one in NFC, the one that is spelled so, else the lower.
-    fn keep(&mut self, file: Found) {
-        let rank = |file: &Found| (!file.file.ends_with(file.path.as_str()), file.file.clone());
+    /// Keeps a file. If two names are equal in NFC, keeps the one spelled in NFC, or else the lower one.
+    fn keep(&mut self, file: ScannedFile) {
+        let rank =
+            |file: &ScannedFile| (!file.file.ends_with(file.path.as_str()), file.file.clone());
         let loser = match self.found.entry(file.path.clone()) {
             Entry::Vacant(place) => {
                 place.insert(file);
@@ -542,16 +562,18 @@ impl Walk {
             Entry::Occupied(mut place) if rank(&file) < rank(place.get()) => place.insert(file),
             Entry::Occupied(_) => file,
         };
-        let reason = "another file has its name in another spelling of Unicode".to_owned();
+        let reason =
+            "another file has the same name in a different Unicode form; rename one of them"
+                .to_owned();
         self.skip(&loser.file, false, reason, true);
     }
 
-    /// The rules that hold within `folder`; fails where some are there that cannot be read, since what they keep out must stay out.
+    /// Returns the ignore rules for `folder`. Fails if a rule file cannot be read, since files it excludes must not be indexed.
     fn rules(
         &mut self,
-        folder: &Folder,
-        listed: RulesListed,
-    ) -> std::io::Result<Option<Arc<Rules>>> {
+        folder: &PendingFolder,
+        listed: RuleFilesPresent,
+    ) -> std::io::Result<Option<Arc<IgnoreRules>>> {
         let mut any = false;
         let mut files = RULE_FILES.map(|_| Gitignore::empty());
         for ((rules, name), is_listed) in files.iter_mut().zip(RULE_FILES).zip(listed) {
@@ -559,30 +581,30 @@ impl Walk {
             if !is_listed || !path.is_file() {
                 continue;
             }
-            // The library passes over what it cannot read.
+            // The library ignores unreadable files.
             std::fs::read(&path).map_err(|error| {
                 let reason = format!("its rules in `{name}` cannot be read: {error}");
                 std::io::Error::new(error.kind(), reason)
             })?;
             any = true;
-            // A change of what it leads to is announced under another path.
-            self.entangled |= path.is_symlink();
+            // A change to the link's target is reported under another path.
+            self.has_path_aliases |= path.is_symlink();
             let (found, error) = Gitignore::new(&path);
             if let Some(error) = error {
-                self.skip(&path, false, format!("not all of its rules can be used: {error}"), true);
+                self.skip(&path, false, format!("some of its rules are invalid: {error}"), true);
             }
             *rules = found;
         }
         let above = folder.rules.clone();
-        Ok(if any { Some(Arc::new(Rules { above, files })) } else { above })
+        Ok(if any { Some(Arc::new(IgnoreRules { above, files })) } else { above })
     }
 
-    /// The rule that keeps `path` out, as a reason.
+    /// Returns the rule that excludes `path`, as a reason.
     ///
-    /// Of the kinds of files the one that says anything decides, of its folders the nearest.
-    fn kept_out(&self, path: &Path, is_dir: bool, rules: Option<&Rules>) -> Option<String> {
+    /// The first rule file that has a matching rule decides; within one kind of file, the nearest folder.
+    fn kept_out(&self, path: &Path, is_dir: bool, rules: Option<&IgnoreRules>) -> Option<String> {
         if self.exclude.matched(path, is_dir).is_ignore() {
-            return Some("a glob of `scan.exclude` names it".to_owned());
+            return Some("a glob of `scan.exclude` matches it".to_owned());
         }
         for (kind, name) in RULE_FILES.iter().enumerate() {
             let mut next = rules;
@@ -590,7 +612,7 @@ impl Walk {
                 match folder.files[kind].matched(path, is_dir) {
                     Match::Ignore(rule) => {
                         return Some(format!(
-                            "the rule `{}` of a `{name}` names it",
+                            "the rule `{}` in a `{name}` file matches it",
                             rule.original()
                         ));
                     }
@@ -605,20 +627,20 @@ impl Walk {
     fn skip(&mut self, path: &Path, is_dir: bool, reason: String, failed: bool) {
         let path = spelled(path.strip_prefix(&self.root).unwrap_or(path));
         let path = path + if is_dir { "/" } else { "" };
-        self.skipped.push(Skipped { path, reason, failed });
+        self.skipped.push(SkippedEntry { path, reason, failed });
     }
 
-    /// The path in the vault: `/` between segments, NFC; nothing for a name that is no Unicode.
+    /// Returns the path in the vault: `/` between segments, NFC; `None` if the name is not valid Unicode.
     fn vault_path(&mut self, path: &Path) -> Option<NotePath> {
         let path = path.strip_prefix(&self.root).ok()?;
         let written = path.to_str()?;
         let spelled = spelled(path);
-        self.entangled |= nfc(written) != written;
+        self.has_path_aliases |= nfc(written) != written;
         Some(NotePath::new(spelled))
     }
 }
 
-/// Fails on the first of `globs` that is none.
+/// Fails on the first invalid glob.
 pub fn check_globs(globs: &[String]) -> Result<(), ScanError> {
     self::globs(Path::new("/"), globs).map(drop)
 }
@@ -642,7 +664,7 @@ fn is_markdown(path: &Path) -> bool {
     })
 }
 
-/// Whether the file can be reached by another name that is no symbolic link.
+/// Returns true if the file has another hard link.
 fn has_other_names(facts: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(facts) > 1;
@@ -654,7 +676,7 @@ fn real(path: &Path) -> Result<PathBuf, ScanError> {
     path.canonicalize().map_err(|source| ScanError::Read { path: path.to_owned(), source })
 }
 
-fn file_facts(facts: &std::fs::Metadata) -> FileFacts {
+fn file_facts(facts: &std::fs::Metadata) -> FileMetadata {
     let modified = facts.modified().ok();
     let modified_ns = modified.map_or(0, |time| match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
@@ -668,7 +690,7 @@ fn file_facts(facts: &std::fs::Metadata) -> FileFacts {
     };
     #[cfg(not(unix))]
     let (inode, changed_ns) = (0, 0);
-    FileFacts { size: facts.len(), modified_ns, changed_ns, inode, ..FileFacts::default() }
+    FileMetadata { size: facts.len(), modified_ns, changed_ns, inode, ..FileMetadata::default() }
 }
 
 #[cfg(test)]

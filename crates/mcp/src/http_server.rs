@@ -1,4 +1,4 @@
-//! The protocol over requests: each is answered by itself, in JSON, and nothing is remembered between two.
+//! The MCP endpoint over HTTP: stateless, with one JSON response per request.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 use tonic::body::Body;
 
-use crate::server::Server;
+use crate::mcp_server::Server;
 
-/// The path at which clients expect it.
+/// Path of the endpoint.
 pub const PATH: &str = "/mcp";
 
-/// Answers requests to [`PATH`].
+/// Serves requests to [`PATH`].
 #[derive(Clone)]
-pub struct Http(StreamableHttpService<Server, NeverSessionManager>);
+pub struct HttpServer(StreamableHttpService<Server, NeverSessionManager>);
 
-impl Http {
-    /// Answers with the tools of `server`; a request of more than `max_request_bytes` is refused.
+impl HttpServer {
+    /// Creates an endpoint with the tools of `server`; requests of more than `max_request_bytes` are refused.
     ///
-    /// Whether the request's host and origin are right is for the caller to see before.
+    /// The caller must check the host and origin of requests.
     #[must_use]
     pub fn new(server: Server, max_request_bytes: usize) -> Self {
         let config = StreamableHttpServerConfig::default()
@@ -35,12 +35,12 @@ impl Http {
         Self(StreamableHttpService::new(move || Ok(server.clone()), sessions, config))
     }
 
-    /// Answers one request.
+    /// Handles one request.
     pub async fn answer(&self, request: http::Request<Body>) -> http::Response<Body> {
         let kind = request.headers().get(header::CONTENT_TYPE);
         let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let answer = self.0.handle(request).await;
-        // So the library says that a body is none of its messages.
+        // rmcp uses this status for a body that is not an MCP message.
         if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             return unreadable();
         }
@@ -48,14 +48,14 @@ impl Http {
     }
 }
 
-/// The answer to what is no message of the protocol.
+/// Builds the response to a body that is not an MCP message.
 fn unreadable() -> http::Response<Body> {
     let said = json!({
         "jsonrpc": "2.0",
         "id": null,
         "error": {
             "code": ErrorCode::PARSE_ERROR.0,
-            "message": "this is no message of the protocol: send one request as one JSON object; batches are not taken",
+            "message": "not an MCP message: send one request as one JSON object; batches are not supported",
         },
     });
     let mut answer = http::Response::new(Body::new(said.to_string()));

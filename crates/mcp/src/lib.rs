@@ -1,23 +1,23 @@
-//! Noteweft's tools for agents, over the Model Context Protocol.
+//! Tools for agents, over the Model Context Protocol (MCP).
 //!
-//! A [`Server`] turns calls of tools into questions to the services of the contract and their answers into bounded text, with the same in structured form beside it.
-//! It asks over any transport that carries gRPC: a channel to a daemon, or the services of the same process.
-//! [`Server::over_stdio`] speaks with the program that started this one, [`Http`] with programs that send requests.
+//! A [`Server`] translates tool calls into requests to the gRPC services, and their responses into bounded text and the same content in structured form.
+//! It works over any transport that carries gRPC: a channel to a daemon, or in-process services.
+//! [`Server::over_stdio`] serves the parent process over standard input and output, [`HttpServer`] serves HTTP clients.
 //!
 //! ```no_run
-//! # async fn example(channel: tonic::transport::Channel) -> Result<(), weft_mcp::Ended> {
+//! # async fn example(channel: tonic::transport::Channel) -> Result<(), weft_mcp::StdioError> {
 //! weft_mcp::Server::new(channel).over_stdio().await
 //! # }
 //! ```
 #![forbid(unsafe_code)]
 
-mod bounds;
-mod clients;
+mod bounded_arguments;
+mod error_text;
 mod http_server;
-mod problem;
-mod server;
-mod text;
+mod mcp_server;
+mod output_text;
+mod service_clients;
 mod tools;
 
-pub use http_server::{Http, PATH};
-pub use server::{Ended, Server};
+pub use http_server::{HttpServer, PATH};
+pub use mcp_server::{Server, StdioError};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Span;
 
-/// The hash of an embedded text: equal texts share one vector, across renames and restarts.
+/// Hash of an embedded text. Equal texts share one vector, across renames and restarts.
 ///
 /// 128 bits of BLAKE3 over the UTF-8 text handed to the model.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,15 +19,15 @@ impl fmt::Debug for TextHash {
     }
 }
 
-/// One piece of a body, small enough for the model's window.
+/// A section of a body, small enough for the model's context window.
 ///
-/// The text that is embedded is not kept: it is the context line (title, heading path) and the span's text, and can be made again from the note.
+/// The embedded text is not stored: it consists of the context line (title, heading path) and the span's text, so it can be rebuilt from the note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// The part of the body it covers.
+    /// Part of the body that the chunk covers.
     pub span: Span,
-    /// The headings above it, outermost first.
+    /// Headings above the chunk, outermost first.
     pub heading_path: Vec<String>,
-    /// The hash of the text that is embedded for it.
+    /// Hash of the text that is embedded for the chunk.
     pub hash: TextHash,
 }

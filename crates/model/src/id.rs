@@ -1,4 +1,4 @@
-//! Identifiers: dense ones for the inside, stable ones for the wire.
+//! Identifiers: dense ids inside a snapshot, stable ones on the wire.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,54 +6,54 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A dense number for one node of a snapshot: a note, or a placeholder for a note that does not exist yet.
+/// Dense number of one node of a snapshot: a note, or a placeholder for a note that does not exist yet.
 ///
-/// Slots are reused after deletion, so an id means nothing outside its snapshot and never orders an answer.
+/// Slots are reused after deletion, so an id has no meaning outside its snapshot and never orders a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NoteId(u32);
 
 impl NoteId {
-    /// The id of slot `index`.
+    /// Returns the id of slot `index`.
     #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
-    /// The slot as a number for columns of `u32`.
+    /// Returns the slot as a number, for columns of `u32`.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// The slot as an index into a table.
+    /// Returns the slot as an index into a table.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What is known of some notes.
+/// Map from notes to values, in no particular order.
 ///
-/// Hashed for speed: keys are slots of a snapshot, which nobody outside chooses. In no particular order.
+/// Uses a fast hash function: the keys are slots of a snapshot, which no client can choose.
 pub type NoteMap<V> = HashMap<NoteId, V, foldhash::fast::RandomState>;
 
-/// The stable name of a note: what goes over the wire and settles ties.
+/// Stable name of a note: identifies it on the wire and breaks ties.
 ///
 /// Compared exactly, ordered by bytes.
-/// Unique within a snapshot; where a daemon serves several vaults it reads `vault:uri`.
+/// Unique within a snapshot; if a daemon serves several vaults, it has the form `vault:uri`.
 /// Cloning shares the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Uri(Arc<str>);
 
 impl Uri {
-    /// Takes `text` as it is.
+    /// Creates a uri from `text`, unchanged.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The uri as text.
+    /// Returns the uri as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -72,7 +72,7 @@ impl std::borrow::Borrow<str> for Uri {
     }
 }
 
-/// The path of a note's file relative to its vault: `/` on every system, NFC, with extension.
+/// Path of a note's file relative to its vault: `/` on every system, NFC, with extension.
 ///
 /// Ordered by bytes. Cloning shares the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,36 +80,36 @@ impl std::borrow::Borrow<str> for Uri {
 pub struct NotePath(Arc<str>);
 
 impl NotePath {
-    /// Takes `text` as it is: the caller has brought it to `/` and NFC.
+    /// Creates a path from `text`, unchanged: the caller has converted it to `/` and NFC.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The folder without a trailing `/`; empty for a note at the root.
+    /// Returns the folder without a trailing `/`; empty for a note at the root.
     #[must_use]
     pub fn folder(&self) -> &str {
         folder_of(&self.0)
     }
 
-    /// The last segment, extension included.
+    /// Returns the last segment, extension included.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.0.rsplit_once('/').map_or(&*self.0, |(_, name)| name)
     }
 
-    /// The last segment without a Markdown extension.
+    /// Returns the last segment without a Markdown extension.
     #[must_use]
     pub fn stem(&self) -> &str {
         without_markdown_extension(self.file_name())
     }
 
-    /// The whole path without a Markdown extension: the uri of a note that claims none.
+    /// Returns the whole path without a Markdown extension: the uri of a note that claims none.
     #[must_use]
     pub fn without_extension(&self) -> &str {
         without_markdown_extension(&self.0)
@@ -128,19 +128,21 @@ impl std::borrow::Borrow<str> for NotePath {
     }
 }
 
-/// The folder of the file at `path`, without a trailing `/`; empty at the root.
+/// Returns the folder of the file at `path`, without a trailing `/`; empty at the root.
 #[must_use]
 pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Extensions of files that are read as notes, without the dot, compared with case folded.
+/// Extensions of files that are read as notes, without the dot, compared case-insensitively.
 pub const MARKDOWN_EXTENSIONS: &[&str] = &["md", "markdown"];
 
-/// Stems of files that stand for their folder, folded and compared with case folded; the first that exists wins.
+/// Case-folded stems of files that represent their folder, compared case-insensitively; the first that exists wins.
 pub const FOLDER_NOTES: &[&str] = &["index", "readme", "_index", "__index"];
 
-/// The segments of `name` seen from `folder`, without `.`; `..` only at the front, where it leaves the vault.
+/// Returns the segments of `name` as seen from `folder`, without `.`.
+///
+/// `..` remains only at the front, if the path leaves the vault.
 #[must_use]
 pub fn segments<'a>(folder: &'a str, name: &'a str) -> Vec<&'a str> {
     let mut parts: Vec<&str> = Vec::new();
@@ -156,7 +158,7 @@ pub fn segments<'a>(folder: &'a str, name: &'a str) -> Vec<&'a str> {
     parts
 }
 
-/// `name` without its Markdown extension, if it has one and something stands before it.
+/// Returns `name` without its Markdown extension, if it has one after a non-empty stem.
 #[must_use]
 pub fn without_markdown_extension(name: &str) -> &str {
     match name.rsplit_once('.') {
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_knows_its_parts() {
+    fn path_splits_into_folder_name_and_stem() {
         let cases = [
             ("a.md", "", "a.md", "a", "a"),
             ("b/c.Markdown", "b", "c.Markdown", "c", "b/c"),

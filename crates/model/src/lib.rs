@@ -1,7 +1,7 @@
-//! What a note is: identifiers, notes, links, chunks, tokens.
+//! The domain model of a note: identifiers, notes, links, chunks, tokens.
 //!
-//! The vocabulary every other crate shares.
-//! No IO, no async, no protobuf: values that can be compared, ordered and written down.
+//! The vocabulary shared by all other crates.
+//! No IO, no async, no protobuf: only values that can be compared, ordered and serialized.
 //!
 //! ```
 //! use weft_model::{Estimator, NotePath, Tokens, tokens::Characters};
@@ -13,12 +13,13 @@
 #![forbid(unsafe_code)]
 
 pub mod chunk;
+pub mod escape;
 pub mod id;
 pub mod link;
-pub mod near;
 pub mod note;
 pub mod note_set;
 pub mod settings;
+pub mod similar_names;
 pub mod stop;
 pub mod text;
 pub mod tokens;

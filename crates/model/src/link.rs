@@ -1,15 +1,15 @@
-//! Links as they are written, before anything is known of their targets.
+//! Links as written, before their targets are resolved.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
 
-/// The type of every link that stands in a body.
+/// Type of every link in a body.
 pub const INLINE_TYPE: &str = "related";
 
-/// Where a link was written.
+/// Place where a link is written.
 ///
-/// The order is that of answers: typed before inline.
+/// The order is that of results: typed before inline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LinkSource {
     /// In the frontmatter: the property's name, or the entry's `type`, is the type of the edge.
@@ -19,7 +19,7 @@ pub enum LinkSource {
 }
 
 impl LinkSource {
-    /// The name that answers use: `typed` or `inline`.
+    /// Returns the name used in results: `typed` or `inline`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl LinkSource {
     }
 }
 
-/// How a target was written, which decides where resolution looks first and whether it may fail.
+/// Syntax of a target. It decides where resolution looks first and whether the link may stay unresolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TargetSyntax {
     /// `[[target]]`.
@@ -44,48 +44,48 @@ pub enum TargetSyntax {
     WikilinkToFile,
     /// `[text](target)` that looks like the path of a file or folder: a link only if it resolves.
     MarkdownToFile,
-    /// `[[dendron://vault/target]]`, kept as `vault:target`: in that vault where one of this name is served, else in the linking note's own.
+    /// `[[dendron://vault/target]]`, stored as `vault:target`: resolves in that vault if one of this name is served, otherwise in the linking note's own vault.
     WikilinkInVault,
 }
 
 impl TargetSyntax {
-    /// Whether it stands in a Markdown link, where paths are written.
+    /// True if the target is in a Markdown link, which holds a path.
     #[must_use]
     pub const fn is_markdown(self) -> bool {
         matches!(self, Self::Markdown | Self::MarkdownToFile)
     }
 
-    /// Whether it is no link where it does not resolve.
+    /// True if an unresolved target means that there is no link.
     #[must_use]
     pub const fn is_tentative(self) -> bool {
         matches!(self, Self::Tentative | Self::WikilinkToFile | Self::MarkdownToFile)
     }
 }
 
-/// What a link points at: NFC, `/` as separator, without fragment and without Markdown extension.
+/// Target of a link: NFC, `/` as separator, without fragment and without Markdown extension.
 ///
 /// Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Target {
-    /// The name looked up, and the id of the placeholder while nothing answers to it.
+    /// Name to look up, and the id of the placeholder while no note matches.
     pub name: String,
-    /// How it was written.
+    /// Syntax in which it was written.
     pub syntax: TargetSyntax,
 }
 
-/// One link of one note. Several links between two notes stay several.
+/// One link of one note. Repeated links between two notes are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The edge's type: the property's name, an entry's `type`, or [`INLINE_TYPE`].
+    /// Type of the edge: the property's name, an entry's `type`, or [`INLINE_TYPE`].
     pub kind: String,
-    /// Where it was written.
+    /// Place where the link is written.
     pub source: LinkSource,
-    /// What it points at.
+    /// Target of the link.
     pub target: Target,
     /// Heading (`Heading`) or block (`^block`) within the target, without the leading `#`.
     pub fragment: Option<String>,
-    /// The text shown instead of the target, if one was given.
+    /// Text shown instead of the target, if given.
     pub display: Option<String>,
-    /// Where it stands in the body; nothing for a typed link.
+    /// Position in the body; `None` for a typed link.
     pub span: Option<Span>,
 }

@@ -1,4 +1,4 @@
-//! A note as its file says, understood but not yet connected.
+//! A parsed note whose links are not yet resolved.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Link, NotePath, Span};
 
-/// What one file says. Links are unresolved, so this needs nothing but the file.
+/// Content of one file. Links are unresolved, so parsing needs only the file itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
-    /// Where the file lies in its vault.
+    /// Path of the file in its vault.
     pub path: NotePath,
-    /// The frontmatter's `uri`, else its `id` or `note_id`, as written; without one the path serves.
+    /// The frontmatter's `uri`, else its `id` or `note_id`, as written. If `None`, the path is the uri.
     pub claimed_uri: Option<String>,
-    /// Frontmatter `title`, else the `relation` of a `type: Relationship`, else the first H1, else the file's (or, for a folder note, the folder's) name, of a dotted one the last segment.
+    /// Title: frontmatter `title`, else the `relation` of a `type: Relationship`, else the first H1, else the file's name (for a folder note, the folder's; for a dotted name, the last segment).
     pub title: String,
-    /// Other names by which links find the note, in the order written, without repeats.
+    /// Other names under which links find the note, in the order written, without duplicates.
     pub aliases: Vec<String>,
-    /// Tags without `#`, in the order first met, without repeats; nested ones keep their `/`.
+    /// Tags without `#`, in order of first occurrence, without duplicates; nested tags keep their `/`.
     pub tags: Vec<String>,
     /// Frontmatter `type`.
     pub note_type: Option<String>,
     /// The whole frontmatter, by key.
     pub properties: BTreeMap<String, Value>,
-    /// Frontmatter `order`, `nav_order`, `weight` or `position`, the first that is a finite number.
+    /// The first of frontmatter `order`, `nav_order`, `weight` and `position` that is a finite number.
     pub order: Option<f64>,
     /// Headings in text order.
     pub headings: Vec<Heading>,
     /// Blocks named by `^id`, in text order.
     pub blocks: Vec<Block>,
-    /// Whether it is kept as Dendron keeps notes: the dots in its file's name say its place, and its wikilinks give the label before the target.
+    /// True if the note follows Dendron's conventions: the dots in its file name define its place in the hierarchy, and its wikilinks put the label before the target.
     pub dendron: bool,
     /// Typed links in frontmatter order, then inline links in text order.
     pub links: Vec<Link>,
-    /// The details: everything after the newline that ends the closing `---`, byte for byte.
+    /// Body: everything after the newline that ends the closing `---`, byte for byte.
     pub body: String,
 }
 
@@ -43,14 +43,14 @@ pub struct Note {
 pub struct Heading {
     /// 1 to 6.
     pub level: u8,
-    /// Its text without marks.
+    /// Text without markup.
     pub text: String,
-    /// The source lines it takes, without the final newline.
+    /// Source lines of the heading, without the final newline.
     pub span: Span,
 }
 
 impl Heading {
-    /// The texts of those above character `at`, outermost first; one that starts there counts. `headings` stand in text order.
+    /// Returns the texts of the headings above character `at`, outermost first, including one that starts at `at`. `headings` must be in text order.
     #[must_use]
     pub fn path(headings: &[Self], at: u32) -> Vec<String> {
         let mut path: Vec<&Self> = vec![];
@@ -62,44 +62,44 @@ impl Heading {
     }
 }
 
-/// A block that links can name.
+/// A block that links can refer to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// The name without `^`.
+    /// Name without `^`.
     pub id: String,
-    /// The lines of the block, its mark included.
+    /// Lines of the block, including its marker.
     pub span: Span,
 }
 
-/// A value of the frontmatter.
+/// A frontmatter value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// `null`, `~` or nothing.
     Null,
-    /// A truth value, with the text it was written as: `TRUE` may name something too.
+    /// A boolean, with the text as written: `TRUE` may also be a name.
     Bool {
-        /// As written: `true`, `True`, `TRUE`, or the same of `false`.
+        /// As written: `true`, `True`, `TRUE`, or the same forms of `false`.
         text: String,
-        /// What it says.
+        /// The boolean value.
         value: bool,
     },
-    /// A number, with the text it was written as: `1.10` is no `1.1` where it names something.
+    /// A number, with the text as written: as a name, `1.10` differs from `1.1`.
     Number {
         /// As written.
         text: String,
-        /// Its value; finite.
+        /// The numeric value; finite.
         value: f64,
     },
-    /// Anything else that is one scalar, dates included.
+    /// Any other scalar, dates included.
     Text(String),
     /// A sequence.
     List(Vec<Value>),
-    /// A mapping; keys that are no strings are taken as written.
+    /// A mapping; keys that are not strings are kept as written.
     Map(BTreeMap<String, Value>),
 }
 
 impl Value {
-    /// The scalar as written; nothing for `Null`, lists and maps.
+    /// Returns the scalar as written; `None` for `Null`, lists and maps.
     #[must_use]
     pub fn as_written(&self) -> Option<&str> {
         match self {
@@ -108,7 +108,7 @@ impl Value {
         }
     }
 
-    /// The value as a list: its items, itself alone if it is a scalar or map, nothing for `Null`.
+    /// Returns the value as a list: its items, a single element for a scalar or map, nothing for `Null`.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         match self {
@@ -121,25 +121,25 @@ impl Value {
     }
 }
 
-/// How much a diagnostic takes away.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
-    /// Everything was read; something about it is odd.
+    /// Everything was read, but something is unusual.
     Notice,
-    /// Part of the file could not be understood and is missing from the index.
+    /// Part of the file could not be parsed and is missing from the index.
     Warning,
 }
 
-/// Something about a file that its owner may want to know. Never the end of a run.
+/// A finding about a file for its owner. It never aborts a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// How much it takes away.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// A stable short name, such as `broken-frontmatter`.
+    /// Stable short name, such as `broken-frontmatter`.
     pub code: String,
     /// One sentence for a person: what was found and what was done.
     pub message: String,
-    /// The line of the file, from 1, where one is known.
+    /// Line of the file, from 1, if known.
     pub line: Option<u32>,
 }
 
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_holds_one_heading_of_each_level_above() {
+    fn heading_path_has_one_heading_per_level() {
         let headings: Vec<Heading> =
             [(1, "One", 0), (2, "Two", 10), (3, "Deep", 20), (2, "Three", 30), (1, "Four", 40)]
                 .map(|(level, text, start)| Heading {

@@ -1,10 +1,10 @@
-//! Sets of notes: how a filter travels into every search and walk.
+//! Sets of notes: filters for searches and walks.
 
 use crate::NoteId;
 
-/// Which notes a search or walk may touch.
+/// Notes that a search or walk may return or visit.
 ///
-/// One bit per slot of the snapshot, so membership is a look-up and sets intersect word by word.
+/// One bit per slot of the snapshot, so membership is a lookup and sets intersect word by word.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum NoteSet {
     /// No restriction.
@@ -15,7 +15,7 @@ pub enum NoteSet {
 }
 
 impl NoteSet {
-    /// Whether `note` may be touched. `O(1)`.
+    /// True if `note` is in the set. `O(1)`.
     #[must_use]
     pub fn contains(&self, note: NoteId) -> bool {
         match self {
@@ -24,7 +24,7 @@ impl NoteSet {
         }
     }
 
-    /// How many notes it holds; nothing when it is no restriction. `O(1)`.
+    /// Returns the number of notes; `None` if there is no restriction. `O(1)`.
     #[must_use]
     pub const fn len(&self) -> Option<usize> {
         match self {
@@ -33,20 +33,20 @@ impl NoteSet {
         }
     }
 
-    /// Whether no note may be touched.
+    /// True if the set contains no notes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         matches!(self, Self::Only(NoteBits { n_set: 0, .. }))
     }
 
-    /// Lets `note` be touched, too.
+    /// Adds `note` to the set.
     pub fn insert(&mut self, note: NoteId) {
         if let Self::Only(bits) = self {
             bits.insert(note);
         }
     }
 
-    /// What both sets allow. `O(slots)`.
+    /// Returns the intersection of both sets. `O(slots)`.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         match (self, other) {
@@ -64,7 +64,7 @@ impl FromIterator<NoteId> for NoteSet {
     }
 }
 
-/// A bit per note slot.
+/// Bit set with one bit per note slot.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NoteBits {
     words: Vec<u64>,
@@ -72,47 +72,47 @@ pub struct NoteBits {
 }
 
 impl NoteBits {
-    /// Adds `note`; returns true when it was not there.
+    /// Adds `note`; returns true if it was not in the set.
     pub fn insert(&mut self, note: NoteId) -> bool {
         let (word, bit) = (note.index() / 64, 1_u64 << (note.index() % 64));
         if self.words.len() <= word {
             self.words.resize(word + 1, 0);
         }
-        let fresh = self.words[word] & bit == 0;
+        let is_new = self.words[word] & bit == 0;
         self.words[word] |= bit;
-        self.n_set += usize::from(fresh);
-        fresh
+        self.n_set += usize::from(is_new);
+        is_new
     }
 
-    /// Takes `note` out; returns true when it was there.
+    /// Removes `note`; returns true if it was in the set.
     pub fn remove(&mut self, note: NoteId) -> bool {
-        let there = self.contains(note);
-        if there {
+        let was_present = self.contains(note);
+        if was_present {
             self.words[note.index() / 64] &= !(1_u64 << (note.index() % 64));
             self.n_set -= 1;
         }
-        there
+        was_present
     }
 
-    /// Whether `note` is in the set.
+    /// True if `note` is in the set.
     #[must_use]
     pub fn contains(&self, note: NoteId) -> bool {
         self.words.get(note.index() / 64).is_some_and(|word| word >> (note.index() % 64) & 1 == 1)
     }
 
-    /// How many notes are in the set.
+    /// Returns the number of notes in the set.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.n_set
     }
 
-    /// Whether none is.
+    /// True if the set is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.n_set == 0
     }
 
-    /// The notes, ascending.
+    /// Returns the notes in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = NoteId> + '_ {
         self.words.iter().zip(0_u32..).flat_map(|(&word, at)| {
             let mut rest = word;
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_answers_as_it_was_filled() {
+    fn set_contains_inserted_notes() {
         let ids = [0, 63, 64, 200, 63].map(NoteId::new);
         let bits: NoteBits = ids.into_iter().collect();
         assert_eq!(bits.len(), 4);

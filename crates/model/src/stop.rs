@@ -1,76 +1,82 @@
-//! When a computation ends before it is done: its caller's time is over, or nobody waits any more.
+//! Cancellation: ends a computation early if its deadline passes or its client disconnects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The share of the time that is kept for what cannot be left out: one part of this many.
-const KEPT_BACK: u32 = 5;
+/// One part in this many of the time is reserved for work that cannot be left out.
+const RESERVED_SHARE: u32 = 5;
 
-/// Handed down from a call to every stage of its work, and asked there at bounded intervals. Cloning shares it.
+/// Cancellation token. A request passes it to every stage of its work, which checks it at bounded intervals. Cloning shares it.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Option<Arc<Inner>>);
+pub struct Stop(Option<Arc<StopState>>);
 
 #[derive(Debug)]
-struct Inner {
-    /// When what can be left out is.
-    near: Option<Instant>,
+struct StopState {
+    /// Time after which optional work is left out.
+    soft_deadline: Option<Instant>,
     deadline: Option<Instant>,
     is_cancelled: AtomicBool,
-    /// Checks after which it is cancelled.
-    patience: u64,
+    /// Number of checks after which it is cancelled.
+    max_checks: u64,
     n_checks: AtomicU64,
 }
 
-/// Why a computation ended before it was done.
+/// Reason why a computation ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// Its time is over.
+    /// The deadline passed.
     #[error("the deadline passed before the answer was complete")]
     Deadline,
-    /// Nobody waits any more.
-    #[error("the caller went away before the answer was complete")]
+    /// The client no longer waits.
+    #[error("the client disconnected before the answer was complete")]
     Cancelled,
 }
 
 impl Stop {
-    /// One that ends nothing by itself, and can be cancelled.
+    /// Creates a token that can be cancelled but has no deadline.
     #[must_use]
-    pub fn by_hand() -> Self {
+    pub fn cancellable() -> Self {
         Self::new(None, None, u64::MAX)
     }
 
-    /// One that ends the work at `deadline`, and asks for less of it when a fifth of the time is left.
+    /// Creates a token that ends the work at `deadline`, and asks for optional work to be left out once a fifth of the time is left.
     #[must_use]
     pub fn at(deadline: Instant) -> Self {
         let left = deadline.saturating_duration_since(Instant::now());
-        let near = deadline.checked_sub(left / KEPT_BACK);
-        Self::new(near, Some(deadline), u64::MAX)
+        let soft_deadline = deadline.checked_sub(left / RESERVED_SHARE);
+        Self::new(soft_deadline, Some(deadline), u64::MAX)
     }
 
-    /// One that lets so many checks pass and is cancelled then: work counts by its checks, not by time.
+    /// Creates a token that is cancelled after `max_checks` checks: work is counted by checks, not by time.
     #[must_use]
-    pub fn after_checks(patience: u64) -> Self {
-        Self::new(None, None, patience)
+    pub fn after_checks(max_checks: u64) -> Self {
+        Self::new(None, None, max_checks)
     }
 
-    fn new(near: Option<Instant>, deadline: Option<Instant>, patience: u64) -> Self {
+    fn new(soft_deadline: Option<Instant>, deadline: Option<Instant>, max_checks: u64) -> Self {
         let (is_cancelled, n_checks) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self(Some(Arc::new(Inner { near, deadline, is_cancelled, patience, n_checks })))
+        Self(Some(Arc::new(StopState {
+            soft_deadline,
+            deadline,
+            is_cancelled,
+            max_checks,
+            n_checks,
+        })))
     }
 
-    /// Ends the work at its next check: nobody waits for it. Does nothing to the default, which nothing ends.
+    /// Ends the work at its next check. Has no effect on the default token, which never stops.
     pub fn cancel(&self) {
         if let Some(inner) = &self.0 {
             inner.is_cancelled.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Fails when the work is to end.
+    /// Fails if the work must end.
     pub fn check(&self) -> Result<(), Stopped> {
         let Some(inner) = &self.0 else { return Ok(()) };
         let n_checks = inner.n_checks.fetch_add(1, Ordering::Relaxed);
-        if inner.is_cancelled.load(Ordering::Relaxed) || n_checks >= inner.patience {
+        if inner.is_cancelled.load(Ordering::Relaxed) || n_checks >= inner.max_checks {
             return Err(Stopped::Cancelled);
         }
         if inner.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -79,33 +85,33 @@ impl Stop {
         Ok(())
     }
 
-    /// How often it was checked.
+    /// Returns the number of checks so far.
     #[must_use]
     pub fn n_checks(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.n_checks.load(Ordering::Relaxed))
     }
 
-    /// Whether what can be left out should be, for an answer that is in time.
+    /// True if optional work should be left out, so that the result is in time.
     #[must_use]
-    pub fn is_near(&self) -> bool {
-        self.near().is_some_and(|near| Instant::now() >= near)
+    pub fn is_past_soft_deadline(&self) -> bool {
+        self.soft_deadline().is_some_and(|soft_deadline| Instant::now() >= soft_deadline)
     }
 
-    /// When it begins to be [near](Self::is_near).
+    /// Returns the time from which [`is_past_soft_deadline`](Self::is_past_soft_deadline) is true.
     #[must_use]
-    pub fn near(&self) -> Option<Instant> {
-        self.0.as_ref()?.near
+    pub fn soft_deadline(&self) -> Option<Instant> {
+        self.0.as_ref()?.soft_deadline
     }
 
-    /// How much time is left until the deadline, where there is one.
+    /// Returns the time left until the deadline, if there is one.
     #[must_use]
-    pub fn left(&self) -> Option<Duration> {
+    pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.0.as_ref()?.deadline?;
         Some(deadline.saturating_duration_since(Instant::now()))
     }
 }
 
-/// Equal when both are the same one: what ends together.
+/// Two tokens are equal if they are clones of each other.
 impl PartialEq for Stop {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -122,10 +128,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_ends_by_time_by_hand_and_by_count() {
+    fn work_stops_at_deadline_on_cancel_and_after_max_checks() {
         let now = Instant::now();
         let hour = Duration::from_secs(3600);
-        let cancelled = Stop::by_hand();
+        let cancelled = Stop::cancellable();
         cancelled.clone().cancel();
         for (name, stop, expected) in [
             ("never", Stop::default(), Ok(())),
@@ -142,10 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn a_fifth_of_the_time_is_kept_for_what_must_be_done() {
+    fn soft_deadline_reserves_a_fifth_of_the_time() {
         let stop = Stop::at(Instant::now() + Duration::from_secs(100));
-        let near = stop.near().unwrap().saturating_duration_since(Instant::now());
-        assert!((79..=80).contains(&near.as_secs()), "{near:?}");
-        assert!(!stop.is_near() && Stop::at(Instant::now()).is_near());
+        let soft_deadline = stop.soft_deadline().unwrap().saturating_duration_since(Instant::now());
+        assert!((79..=80).contains(&soft_deadline.as_secs()), "{soft_deadline:?}");
+        assert!(!stop.is_past_soft_deadline() && Stop::at(Instant::now()).is_past_soft_deadline());
     }
 }

@@ -1,4 +1,4 @@
-//! Text by Unicode scalar values: spans, slices, and the folding under which names are compared.
+//! Text by Unicode scalar values: spans, slices, and the case folding used to compare names.
 
 use std::ops::Range;
 
@@ -10,46 +10,46 @@ use unicode_normalization::UnicodeNormalization as _;
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Span {
-    /// The first character inside.
+    /// Index of the first character.
     pub start: u32,
-    /// The first character after.
+    /// Index after the last character.
     pub end: u32,
 }
 
 impl Span {
-    /// The span `start..end`; `start ≤ end`.
+    /// Returns the span `start..end`; `start ≤ end`.
     #[must_use]
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
 
-    /// Its length in characters.
+    /// Returns the length in characters.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.end - self.start
     }
 
-    /// Whether nothing lies inside.
+    /// True if the span is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// The bytes of `text` that this span covers, cut to what is there. `O(bytes before the end)`.
+    /// Returns the byte range of this span in `text`, clamped to the text. `O(bytes before the end)`.
     #[must_use]
     pub fn bytes(self, text: &str) -> Range<usize> {
         let start = byte_of_char(text, self.start as usize);
         start..start + byte_of_char(&text[start..], self.len() as usize)
     }
 
-    /// The part of `text` that this span covers, cut to what is there. `O(bytes before the end)`.
+    /// Returns the part of `text` that this span covers, clamped to the text. `O(bytes before the end)`.
     #[must_use]
     pub fn slice(self, text: &str) -> &str {
         &text[self.bytes(text)]
     }
 }
 
-/// The byte at which character `n` of `text` starts; its length where it has no such character.
+/// Returns the byte at which character `n` of `text` starts, or the length of `text` if it has no such character.
 #[must_use]
 pub fn byte_of_char(text: &str, n: usize) -> usize {
     if text.as_bytes().get(..n).is_some_and(<[u8]>::is_ascii) {
@@ -58,9 +58,9 @@ pub fn byte_of_char(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(byte, _)| byte)
 }
 
-/// Turns byte offsets of one text into character offsets.
+/// Converts byte offsets of one text to character offsets.
 ///
-/// Ascending offsets cost `O(bytes)` in all; going back starts again from the front.
+/// Ascending offsets cost `O(bytes)` in total; a smaller offset restarts from the front.
 #[derive(Debug)]
 pub struct CharCounter<'t> {
     text: &'t str,
@@ -69,13 +69,13 @@ pub struct CharCounter<'t> {
 }
 
 impl<'t> CharCounter<'t> {
-    /// Starts at the front of `text`.
+    /// Creates a counter at the front of `text`.
     #[must_use]
     pub const fn new(text: &'t str) -> Self {
         Self { text, byte: 0, chars: 0 }
     }
 
-    /// The number of characters before `byte`, which lies on a character boundary.
+    /// Returns the number of characters before `byte`, which must be on a character boundary.
     ///
     /// Saturates at `u32::MAX`; the parser refuses bodies that long.
     pub fn at(&mut self, byte: usize) -> u32 {
@@ -87,20 +87,20 @@ impl<'t> CharCounter<'t> {
         u32::try_from(self.chars).unwrap_or(u32::MAX)
     }
 
-    /// The span of `bytes`.
+    /// Returns the span of `bytes`.
     pub fn span(&mut self, bytes: Range<usize>) -> Span {
         let start = self.at(bytes.start);
         Span::new(start, self.at(bytes.end))
     }
 }
 
-/// `text` in NFC.
+/// Returns `text` in NFC.
 #[must_use]
 pub fn nfc(text: &str) -> String {
     if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
 }
 
-/// `text` as names are compared: NFC with full case folding.
+/// Returns `text` in the form used to compare names: NFC with full case folding.
 #[must_use]
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
@@ -109,7 +109,7 @@ pub fn fold(text: &str) -> String {
     caseless::default_case_fold_str(&nfc(text)).nfc().collect()
 }
 
-/// Whether [`fold`] of `text` is `folded`, which is folded. Allocates nothing where `text` is ASCII.
+/// True if [`fold`] of `text` equals `folded`, which must be folded. Does not allocate if `text` is ASCII.
 #[must_use]
 pub fn folds_to(text: &str, folded: &str) -> bool {
     if text.is_ascii() { text.eq_ignore_ascii_case(folded) } else { fold(text) == folded }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_cuts_characters_not_bytes() {
+    fn span_counts_characters_not_bytes() {
         let text = "aé漢🌿z";
         for (span, expected) in [
             (Span::new(0, 1), "a"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_has_its_byte() {
+    fn byte_of_char_finds_each_character() {
         for (text, n, byte) in
             [("", 0, 0), ("", 1, 0), ("abc", 2, 2), ("abc", 3, 3), ("abc", 4, 3), ("abé漢z", 4, 7)]
         {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_follows_bytes_in_any_order() {
+    fn char_counter_accepts_offsets_in_any_order() {
         let text = "aé漢🌿z";
         let mut counter = CharCounter::new(text);
         assert_eq!([counter.at(3), counter.at(text.len()), counter.at(1)], [2, 5, 1]);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_joins_what_readers_take_for_one_name() {
+    fn fold_equates_case_and_normalization_variants() {
         for (left, right) in [("STRASSE", "straße"), ("e\u{301}", "É"), ("ΣΊΣΥΦΟΣ", "σίσυφος")]
         {
             assert_eq!(fold(left), fold(right));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_text_folds_to_is_known_without_folding_it() {
+    fn folds_to_agrees_with_fold() {
         let texts = [
             "", "Fern", "fern", "FERN", "fern ", "ferns", "k", "K", "\u{212a}", "É", "e\u{301}",
             "ss", "ß",

@@ -1,4 +1,4 @@
-//! Budgets: characters, tokens, and how one is estimated from the other.
+//! Budgets: characters, tokens, and estimators of one from the other.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub const CHARACTERS_PER_TOKEN: f64 = 3.75;
 pub struct Chars(pub u64);
 
 impl Chars {
-    /// The characters of `text`.
+    /// Returns the number of characters of `text`.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(text.chars().count() as u64)
@@ -33,19 +33,19 @@ impl Tokens {
     /// No tokens.
     pub const ZERO: Self = Self(0);
 
-    /// `count` tokens.
+    /// Returns `count` tokens.
     #[must_use]
     pub const fn new(count: u64) -> Self {
         Self(count)
     }
 
-    /// The count.
+    /// Returns the count.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Takes `cost` out of this budget and returns true when it fits; changes nothing otherwise.
+    /// Subtracts `cost` and returns true if it fits in this budget; changes nothing otherwise.
     #[must_use]
     pub const fn try_spend(&mut self, cost: Self) -> bool {
         match self.0.checked_sub(cost.0) {
@@ -58,11 +58,11 @@ impl Tokens {
     }
 }
 
-/// Says how many tokens a text takes, rounding up.
+/// Estimates the number of tokens of a text, rounding up.
 ///
 /// Implementations are pure: the same text always costs the same.
 pub trait Estimator: Send + Sync {
-    /// The tokens of `text`; at least one, also for an empty text.
+    /// Returns the estimated tokens of `text`; at least one, even for an empty text.
     fn estimate(&self, text: &str) -> Tokens;
 }
 
@@ -80,13 +80,13 @@ impl Default for Characters {
 }
 
 impl Characters {
-    /// The tokens of a text of `length`; at least one.
+    /// Returns the estimated tokens of a text of `length`; at least one.
     #[must_use]
     pub fn tokens(self, length: Chars) -> Tokens {
         per_unit(length.0, self.per_token)
     }
 
-    /// The characters that `tokens` pay for: `⌊tokens × per_token⌋`.
+    /// Returns the characters that fit in `tokens`: `⌊tokens × per_token⌋`.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -103,7 +103,7 @@ impl Estimator for Characters {
     }
 }
 
-/// `⌈UTF-8 bytes / per_token⌉`, at least one: closer than characters for text that is not Latin.
+/// `⌈UTF-8 bytes / per_token⌉`, at least one: more accurate than characters for non-Latin text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bytes {
     /// Bytes per token; positive and finite.
@@ -122,7 +122,7 @@ impl Estimator for Bytes {
     }
 }
 
-/// One token per text: a budget then counts texts.
+/// One token per text, so that a budget counts texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unit;
 
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_never_overspent() {
+    fn budget_is_never_overspent() {
         let mut budget = Tokens::new(5);
         assert!(budget.try_spend(Tokens::new(3)));
         assert!(!budget.try_spend(Tokens::new(3)));

@@ -1,18 +1,18 @@
-//! The wire contract `noteweft.v1`: its messages, clients and servers as generated from `proto/`, and their JSON.
+//! The wire contract `noteweft.v1`: messages, clients and servers generated from `proto/`, and their JSON encoding.
 //!
-//! It uses nothing else of Noteweft, so other programs can depend on it alone.
+//! It depends on no other crate of the workspace, so other programs can use it alone.
 #![forbid(unsafe_code)]
 
-mod field;
-mod json;
-mod property;
+mod field_names;
+mod json_encoding;
+mod property_comparison;
 
-pub use field::with_own_names;
-pub use property::NoComparison;
+pub use field_names::rename_field;
+pub use property_comparison::InvalidComparison;
 
-/// The package names of the contract.
+/// Package of the contract.
 pub mod noteweft {
-    /// Version 1 of the contract. The comments stand in `proto/noteweft/v1/`.
+    /// Version 1 of the contract, documented in `proto/noteweft/v1/`.
     #[allow(
         missing_docs,
         unused_qualifications,
@@ -25,5 +25,5 @@ pub mod noteweft {
     }
 }
 
-/// The compiled contract with all it imports, encoded as a `FileDescriptorSet`: what reflection serves.
+/// The compiled contract and its imports, encoded as a `FileDescriptorSet`, for server reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("descriptor_set");

@@ -1,4 +1,4 @@
-//! The contract is kept: nothing that was released changes its meaning, and what is new is written as the rest is.
+//! Compatibility and style of the contract: released parts keep their meaning, and new parts follow the conventions.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use prost_types::{
     FileDescriptorSet, ServiceDescriptorProto,
 };
 
-/// What was released, a line for each thing that others build on.
+/// Everything that was released, one line for each item that clients depend on.
 const RELEASED: &str = include_str!("../../../proto/released.txt");
 
 fn files() -> Vec<FileDescriptorProto> {
@@ -18,7 +18,7 @@ fn files() -> Vec<FileDescriptorProto> {
     set.file.into_iter().filter(|file| file.package().starts_with("noteweft.")).collect()
 }
 
-/// Everything in the contract that others build on: names, numbers and types of fields, names and numbers of enums, calls.
+/// Returns everything that clients depend on: names, numbers and types of fields, names and numbers of enum values, and methods.
 fn lines() -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
     for file in files() {
@@ -72,7 +72,7 @@ fn message_lines(above: &str, message: &DescriptorProto, lines: &mut BTreeSet<St
     }
 }
 
-/// How a field is written on the wire and read in code.
+/// Describes the wire type of a field and its type in generated code.
 fn kind(field: &FieldDescriptorProto, message: &DescriptorProto) -> String {
     let label = match field.label() {
         Label::Repeated => "repeated ",
@@ -104,34 +104,34 @@ fn kind(field: &FieldDescriptorProto, message: &DescriptorProto) -> String {
     format!("{label}{own}{one_of}")
 }
 
-/// What was released and is not there any more, or is something else.
+/// Returns the released items that are missing or changed.
 fn broken<'r>(released: &'r str, now: &BTreeSet<String>) -> Vec<&'r str> {
     let lines = released.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.filter(|line| !now.contains(*line)).collect()
 }
 
 #[test]
-fn nothing_that_was_released_has_changed() {
+fn released_items_are_unchanged() {
     let now = lines();
-    // For whoever releases: what `proto/released.txt` is to say.
+    // Prints the new content of `proto/released.txt`, for a release.
     let text: String = now.iter().flat_map(|line| [line, "\n"]).collect();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("released.txt");
     std::fs::write(&path, format!("{}{text}", header(RELEASED))).unwrap();
     let broken = broken(RELEASED, &now);
     assert!(
         broken.is_empty(),
-        "these were released, and are gone or changed; bring them back, or make it noteweft.v2:\n{}",
+        "these released items are missing or changed; restore them, or create noteweft.v2:\n{}",
         broken.join("\n")
     );
 }
 
-/// The lines of comment at the top.
+/// Returns the comment lines at the top.
 fn header(text: &str) -> String {
     text.lines().take_while(|line| line.starts_with('#')).flat_map(|line| [line, "\n"]).collect()
 }
 
 #[test]
-fn a_break_is_seen_and_an_addition_is_none() {
+fn breaking_changes_are_detected_and_additions_are_allowed() {
     let now = lines();
     let field = now.iter().find(|line| line.starts_with("field ")).unwrap();
     let (name, rest) = field.split_once(" = ").unwrap();
@@ -140,16 +140,16 @@ fn a_break_is_seen_and_an_addition_is_none() {
         ("another number", format!("{name} = 9{number} {kind}")),
         ("another type", format!("{name} = {number} sfixed32")),
         ("another name", format!("{name}_old = {number} {kind}")),
-        ("a call less", "call noteweft.v1.SearchService/Guess .a -> .b".to_owned()),
-        ("a message less", "message noteweft.v1.Gone".to_owned()),
-        ("an enum value less", "enum noteweft.v1.Phase PHASE_GONE = 99".to_owned()),
+        ("a removed method", "call noteweft.v1.SearchService/Guess .a -> .b".to_owned()),
+        ("a removed message", "message noteweft.v1.Gone".to_owned()),
+        ("a removed enum value", "enum noteweft.v1.Phase PHASE_GONE = 99".to_owned()),
     ] {
         assert_eq!(broken(&changed, &now), [changed.as_str()], "{what}");
     }
-    assert_eq!(broken(field, &now), [""; 0], "whatever else there is, is new");
+    assert_eq!(broken(field, &now), [""; 0], "all other items are additions");
 }
 
-/// Rules of style that tools for other languages rely on. Source: buf's lint category STANDARD, and COMMENTS.
+/// Style rules that tools for other languages rely on. Source: buf's lint category STANDARD, and COMMENTS.
 #[test]
 fn names_and_comments_follow_the_rules() {
     let mut breaches = Vec::new();
@@ -158,11 +158,11 @@ fn names_and_comments_follow_the_rules() {
         let mut breach = |what: String| breaches.push(format!("{}: {what}", file.name()));
         let folder = package.replace('.', "/");
         if !file.name().starts_with(&format!("{folder}/")) {
-            breach(format!("lies elsewhere than {folder}"));
+            breach(format!("is not in the folder {folder}"));
         }
         let version = package.rsplit('.').next().unwrap_or_default();
         if version.strip_prefix('v').is_none_or(|n| n.parse::<u32>().is_err()) {
-            breach(format!("the package {package} ends with no version"));
+            breach(format!("the package {package} does not end with a version"));
         }
         for service in &file.service {
             service_breaches(service, &package, &mut breach);
@@ -188,12 +188,16 @@ fn service_breaches(
     }
     for call in &service.method {
         let wanted = |suffix: &str| format!(".{package}.{}{suffix}", call.name());
-        // A call that streams what another gives at once may share its messages.
+        // A streaming method may share the messages of its unary counterpart.
         let whole = call.name().trim_end_matches("Stream");
         let shared = |suffix: &str| format!(".{package}.{whole}{suffix}");
         for (is, suffix) in [(call.input_type(), "Request"), (call.output_type(), "Response")] {
             if is != wanted(suffix) && is != shared(suffix) {
-                breach(format!("{} takes or gives {is}, not {}", call.name(), wanted(suffix)));
+                breach(format!(
+                    "{} uses the message {is} instead of {}",
+                    call.name(),
+                    wanted(suffix)
+                ));
             }
         }
     }
@@ -203,10 +207,10 @@ fn enum_breaches(own: &EnumDescriptorProto, breach: &mut impl FnMut(String)) {
     let prefix = format!("{}_", upper_snake(own.name()));
     for value in &own.value {
         if !value.name().starts_with(&prefix) {
-            breach(format!("{} does not begin with {prefix}", value.name()));
+            breach(format!("{} does not start with {prefix}", value.name()));
         }
         if value.number() == 0 && value.name() != format!("{prefix}UNSPECIFIED") {
-            breach(format!("{} is 0 and not {prefix}UNSPECIFIED", value.name()));
+            breach(format!("{} is 0 instead of {prefix}UNSPECIFIED", value.name()));
         }
     }
 }
@@ -217,7 +221,7 @@ fn message_breaches(message: &DescriptorProto, breach: &mut impl FnMut(String)) 
         let is_lower =
             name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if !is_lower || name.starts_with('_') || name.ends_with('_') || name.contains("__") {
-            breach(format!("{}.{name} is not written in lower_snake_case", message.name()));
+            breach(format!("{}.{name} is not in lower_snake_case", message.name()));
         }
     }
     for own in &message.enum_type {
@@ -239,9 +243,9 @@ fn upper_snake(name: &str) -> String {
     snake
 }
 
-/// Tells of each message, field, enum, value, service and call that has no comment.
+/// Reports each message, field, enum, value, service and method without a comment.
 fn uncommented(file: &FileDescriptorProto, breach: &mut impl FnMut(String)) {
-    // The numbers of fields in `descriptor.proto` that lead to each.
+    // The field numbers in `descriptor.proto` that lead to each.
     let mut wanted: Vec<(Vec<i32>, String)> = Vec::new();
     for (own, at) in file.message_type.iter().zip(0..) {
         message_paths(own, vec![4, at], &mut wanted);
@@ -268,7 +272,7 @@ fn uncommented(file: &FileDescriptorProto, breach: &mut impl FnMut(String)) {
 }
 
 fn message_paths(message: &DescriptorProto, path: Vec<i32>, wanted: &mut Vec<(Vec<i32>, String)>) {
-    // What a map is made of is written by nobody.
+    // Entry messages of maps are generated.
     if message.options.as_ref().is_some_and(|options| options.map_entry()) {
         return;
     }

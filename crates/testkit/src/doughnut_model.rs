@@ -1,13 +1,13 @@
-//! The retrieval around a focus note as its design text tells it, with no thought of cost.
+//! Model of the Doughnut retrieval, written from its design text without regard to cost.
 //!
-//! A second reading of the same text: it shares nothing with the retrieval of the graph crate but the notebook.
-//! Every list is complete from the start, every look-up is a search.
+//! An independent implementation: it shares only the notebook with the retrieval of the graph crate.
+//! Every list is complete from the start, every look-up is a linear search.
 
 use std::collections::VecDeque;
 
 use crate::Notebook;
 
-/// The levels with their relations in the order of turns; what each grows from; the list it fills.
+/// Levels with their relations in turn order: relation, the relation it grows from, and the list it fills.
 const LEVELS: [&[(&str, &str, Option<usize>)]; 4] = [
     &[("Parent", "Self", None), ("Object", "Self", None)],
     &[
@@ -38,42 +38,47 @@ const REFERRINGS: usize = 1;
 const PRIOR_SIBLINGS: usize = 2;
 const YOUNGER_SIBLINGS: usize = 3;
 
-/// What a run is told besides notebook, focus and budgets.
+/// Inputs of a run besides notebook, focus and budgets.
 #[derive(Clone, Debug)]
-pub struct Setup {
-    /// Notes that the filter leaves out.
+pub struct ModelOptions {
+    /// Notes excluded by the filter.
     pub excluded: Vec<usize>,
-    /// Skips that end a page.
+    /// Maximum number of skipped notes per page.
     pub max_skips: usize,
-    /// Whether links in texts make referring notes.
+    /// True if links in texts make referring notes.
     pub body_links: bool,
-    /// Whether notes with the same object are related.
+    /// True if notes with the same object are related.
     pub sibling_of_target: bool,
-    /// Tokens of a text of so many characters.
+    /// Returns the tokens of a text of the given number of characters.
     pub price: fn(usize) -> u64,
 }
 
-/// One page of an answer; notes by position.
+/// One page of a result; notes by position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Notes with relation, further relations, and cost, in the order of delivery.
+    /// Notes with relation, further relations, and cost, in delivery order.
     pub related: Vec<(usize, &'static str, Vec<&'static str>, u64)>,
     /// Children, referrings, prior and younger siblings.
     pub lists: [Vec<usize>; 4],
-    /// What is left of the budget.
+    /// Tokens left in the budget.
     pub remaining: u64,
     /// Notes refused so far, with relation and cost.
     pub skipped: Vec<(usize, &'static str, u64)>,
-    /// Whether the skips ended the page before the notes did.
-    pub skipped_more: bool,
-    /// Whether a next page is offered.
+    /// True if the page ended at the maximum number of skipped notes.
+    pub skipped_truncated: bool,
+    /// True if a next page is offered.
     pub more: bool,
 }
 
-/// The pages that `budgets` give, as long as a next one is offered.
+/// Returns the pages for `budgets`, as long as a next page is offered.
 #[must_use]
-pub fn pages(notebook: &Notebook, focus: usize, budgets: &[u64], setup: &Setup) -> Vec<Page> {
-    let mut model = Model::new(notebook, focus, setup);
+pub fn pages(
+    notebook: &Notebook,
+    focus: usize,
+    budgets: &[u64],
+    options: &ModelOptions,
+) -> Vec<Page> {
+    let mut model = Model::new(notebook, focus, options);
     let mut pages = Vec::new();
     for budget in budgets {
         let page = model.page(*budget);
@@ -86,9 +91,9 @@ pub fn pages(notebook: &Notebook, focus: usize, budgets: &[u64], setup: &Setup) 
     pages
 }
 
-/// A note met by a relation: its list entry's place is `(nth)`.
+/// A note found by a relation; `nth` is the position of its list entry.
 #[derive(Clone, Copy, Debug)]
-struct Met {
+struct FoundNote {
     note: usize,
     relation: &'static str,
     nth: usize,
@@ -98,8 +103,8 @@ struct Met {
 struct Model<'n> {
     notebook: &'n Notebook,
     focus: usize,
-    setup: &'n Setup,
-    /// Members not taken yet, by level and slot, and how many were taken.
+    options: &'n ModelOptions,
+    /// Members not taken yet, by level and slot, and the number taken.
     waiting: [Vec<(VecDeque<usize>, usize)>; 4],
     ring: [usize; 4],
     queue: Vec<(&'static str, usize)>,
@@ -108,21 +113,21 @@ struct Model<'n> {
     turn_begun: bool,
     fetched_in_round: bool,
     delivered: Vec<(usize, &'static str, Vec<&'static str>, u64)>,
-    listed: Vec<(usize, Met)>,
-    refused: Vec<(Met, u64)>,
+    listed: Vec<(usize, FoundNote)>,
+    refused: Vec<(FoundNote, u64)>,
     remaining: u64,
     skips: usize,
     refused_now: bool,
-    /// Notes treated like the focus note, to look ahead.
+    /// Notes treated like the focus note, for looking ahead.
     ignored: Vec<usize>,
 }
 
 impl<'n> Model<'n> {
-    fn new(notebook: &'n Notebook, focus: usize, setup: &'n Setup) -> Self {
+    fn new(notebook: &'n Notebook, focus: usize, options: &'n ModelOptions) -> Self {
         Self {
             notebook,
             focus,
-            setup,
+            options,
             waiting: LEVELS.map(|level| level.iter().map(|_| (VecDeque::new(), 0)).collect()),
             ring: [0; 4],
             queue: vec![("Self", focus)],
@@ -149,15 +154,15 @@ impl<'n> Model<'n> {
         self.rounds();
 
         let mut skipped: Vec<(usize, &'static str, u64)> = Vec::new();
-        for (met, cost) in &self.refused {
-            let known = skipped.iter().any(|(note, ..)| *note == met.note);
-            if !known && self.delivery(met.note).is_none() {
-                skipped.push((met.note, met.relation, *cost));
+        for (found, cost) in &self.refused {
+            let known = skipped.iter().any(|(note, ..)| *note == found.note);
+            if !known && self.delivery(found.note).is_none() {
+                skipped.push((found.note, found.relation, *cost));
             }
         }
         let mut ahead = self.clone();
         ahead.ignored.extend(skipped.iter().map(|(note, ..)| *note));
-        ahead.refused.retain(|(met, _)| self.delivery(met.note).is_some());
+        ahead.refused.retain(|(found, _)| self.delivery(found.note).is_some());
         ahead.remaining = u64::MAX;
         ahead.skips = 0;
         ahead.refused_now = false;
@@ -173,7 +178,7 @@ impl<'n> Model<'n> {
                     .listed
                     .iter()
                     .filter(|(of, _)| *of == list)
-                    .map(|(_, met)| (met.nth, met.note))
+                    .map(|(_, found)| (found.nth, found.note))
                     .collect();
                 notes.sort_unstable();
                 if list == PRIOR_SIBLINGS {
@@ -182,21 +187,21 @@ impl<'n> Model<'n> {
                 notes.into_iter().map(|(_, note)| note).collect()
             }),
             remaining: self.remaining,
-            skipped_more: unseen && self.skips >= self.setup.max_skips,
+            skipped_truncated: unseen && self.skips >= self.options.max_skips,
             more: (unseen || !skipped.is_empty()) && !stuck,
             skipped,
         }
     }
 
     fn offer_again(&mut self) {
-        for (met, cost) in std::mem::take(&mut self.refused) {
-            if self.delivery(met.note).is_some() {
-                self.met_again(met);
+        for (found, cost) in std::mem::take(&mut self.refused) {
+            if self.delivery(found.note).is_some() {
+                self.found_again(found);
             } else if cost <= self.remaining {
-                self.deliver(met, cost);
+                self.deliver(found, cost);
             } else {
                 self.refused_now = true;
-                self.refused.push((met, cost));
+                self.refused.push((found, cost));
             }
         }
     }
@@ -213,9 +218,9 @@ impl<'n> Model<'n> {
                     if self.page_is_over() {
                         return;
                     }
-                    let Some(met) = self.take() else { break };
+                    let Some(found) = self.take() else { break };
                     self.fetched_in_round = true;
-                    self.meet(met);
+                    self.meet(found);
                 }
                 self.level += 1;
                 self.turn_begun = false;
@@ -230,9 +235,9 @@ impl<'n> Model<'n> {
     }
 
     fn page_is_over(&self) -> bool {
-        let least = (self.setup.price)("[]()Parent".len());
+        let least = (self.options.price)("[]()Parent".len());
         self.remaining == 0
-            || self.skips >= self.setup.max_skips
+            || self.skips >= self.options.max_skips
             || (self.refused_now && self.remaining < least)
     }
 
@@ -249,7 +254,7 @@ impl<'n> Model<'n> {
         }
     }
 
-    fn take(&mut self) -> Option<Met> {
+    fn take(&mut self) -> Option<FoundNote> {
         let rows = LEVELS[self.level];
         for step in 0..rows.len() {
             let slot = (self.ring[self.level] + step) % rows.len();
@@ -258,77 +263,77 @@ impl<'n> Model<'n> {
                 let nth = *taken;
                 *taken += 1;
                 self.ring[self.level] = (slot + 1) % rows.len();
-                return Some(Met { note, relation: rows[slot].0, nth });
+                return Some(FoundNote { note, relation: rows[slot].0, nth });
             }
         }
         None
     }
 
-    fn meet(&mut self, met: Met) {
-        if self.ignored.contains(&met.note) {
+    fn meet(&mut self, found: FoundNote) {
+        if self.ignored.contains(&found.note) {
             return;
         }
-        if self.delivery(met.note).is_some() {
-            self.met_again(met);
+        if self.delivery(found.note).is_some() {
+            self.found_again(found);
             return;
         }
-        let cost = self.cost(met);
+        let cost = self.cost(found);
         if cost <= self.remaining {
-            self.deliver(met, cost);
+            self.deliver(found, cost);
             self.added += 1;
             let (again, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.refused)
                 .into_iter()
-                .partition(|(other, _)| other.note == met.note);
+                .partition(|(other, _)| other.note == found.note);
             self.refused = others;
             for (other, _) in again {
-                self.met_again(other);
+                self.found_again(other);
             }
             return;
         }
         self.refused_now = true;
-        let same_note = self.refused.iter().filter(|(other, _)| other.note == met.note);
+        let same_note = self.refused.iter().filter(|(other, _)| other.note == found.note);
         let relations: Vec<&str> = same_note.map(|(other, _)| other.relation).collect();
         if relations.is_empty() {
             self.skips += 1;
         }
-        if !relations.contains(&met.relation) {
-            self.refused.push((met, cost));
+        if !relations.contains(&found.relation) {
+            self.refused.push((found, cost));
         }
     }
 
-    fn deliver(&mut self, met: Met, cost: u64) {
+    fn deliver(&mut self, found: FoundNote, cost: u64) {
         self.remaining -= cost;
-        self.delivered.push((met.note, met.relation, Vec::new(), cost));
-        self.fetched(met);
+        self.delivered.push((found.note, found.relation, Vec::new(), cost));
+        self.fetched(found);
     }
 
-    fn met_again(&mut self, met: Met) {
-        let Some(at) = self.delivery(met.note) else { return };
+    fn found_again(&mut self, found: FoundNote) {
+        let Some(at) = self.delivery(found.note) else { return };
         let (_, relation, also, _) = &mut self.delivered[at];
-        if *relation != met.relation && !also.contains(&met.relation) {
-            also.push(met.relation);
-            self.fetched(met);
+        if *relation != found.relation && !also.contains(&found.relation) {
+            also.push(found.relation);
+            self.fetched(found);
         }
     }
 
-    fn fetched(&mut self, met: Met) {
-        if let Some(list) = fills(met.relation) {
-            self.listed.push((list, met));
+    fn fetched(&mut self, found: FoundNote) {
+        if let Some(list) = fills(found.relation) {
+            self.listed.push((list, found));
         }
-        self.queue.push((met.relation, met.note));
+        self.queue.push((found.relation, found.note));
     }
 
     fn delivery(&self, note: usize) -> Option<usize> {
         self.delivered.iter().position(|(other, ..)| *other == note)
     }
 
-    fn cost(&self, met: Met) -> u64 {
-        let note = &self.notebook.notes[met.note];
+    fn cost(&self, found: FoundNote) -> u64 {
+        let note = &self.notebook.notes[found.note];
         let link = |at: usize| {
             let note = &self.notebook.notes[at];
             format!("[{}]({})", note.title, note.uri)
         };
-        let mut parts = vec![link(met.note), met.relation.to_owned()];
+        let mut parts = vec![link(found.note), found.relation.to_owned()];
         parts.push(if note.details.chars().count() > 1000 {
             note.details.chars().take(1000).chain("...".chars()).collect()
         } else {
@@ -336,10 +341,10 @@ impl<'n> Model<'n> {
         });
         parts.extend(note.parent.map(link));
         parts.extend(note.object.map(link));
-        if fills(met.relation).is_some() {
-            parts.push(link(met.note));
+        if fills(found.relation).is_some() {
+            parts.push(link(found.note));
         }
-        (self.setup.price)(parts.concat().chars().count())
+        (self.options.price)(parts.concat().chars().count())
     }
 
     fn members(&self, relation: &str, source: usize) -> Vec<usize> {
@@ -360,7 +365,7 @@ impl<'n> Model<'n> {
             }
             "ReferringNote" => {
                 let mut found = self.by_uri(|at| notes[at].object == Some(source));
-                if self.setup.body_links {
+                if self.options.body_links {
                     found.extend(self.by_uri(|at| notes[at].links.contains(&source)));
                 }
                 found
@@ -373,12 +378,12 @@ impl<'n> Model<'n> {
             "ObjectParentSibling" => self.around_parent(notes[source].object),
             "SiblingOfTarget" => {
                 let object = notes[source].object;
-                let wanted = self.setup.sibling_of_target && object.is_some();
+                let wanted = self.options.sibling_of_target && object.is_some();
                 self.by_uri(|at| wanted && at != source && notes[at].object == object)
             }
-            other => panic!("no relation is named `{other}`"),
+            other => panic!("unknown relation `{other}`"),
         };
-        let present = |note: &usize| *note == self.focus || !self.setup.excluded.contains(note);
+        let present = |note: &usize| *note == self.focus || !self.options.excluded.contains(note);
         found.into_iter().filter(present).collect()
     }
 

@@ -1,12 +1,12 @@
-//! What tests of several crates share: notebooks from a drawing or a seed, a model to compare answers with, and a disk that fails.
+//! Shared test support: notebooks from a drawing or a seed, a model of Doughnut, an HTTP server, and a disk that fails.
 #![forbid(unsafe_code)]
 
 pub mod doughnut_model;
-pub mod endpoint;
-mod failing;
+mod failing_disk;
+pub mod http_stub;
 pub mod notebook;
 mod random;
 
-pub use failing::FailingDisk;
-pub use notebook::{Entry, Notebook};
+pub use failing_disk::FailingDisk;
+pub use notebook::{Notebook, NotebookEntry};
 pub use random::Random;

@@ -1,4 +1,4 @@
-//! Notebooks: small hierarchies of notes as values, from a drawing or from a seed.
+//! Notebooks: small hierarchies of notes as values, from a drawing or a seed.
 
 use std::borrow::Cow;
 
@@ -11,37 +11,37 @@ use crate::Random;
 /// Notes that form hierarchies and may be reifications.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notebook {
-    /// The notes; positions serve as names within a notebook.
-    pub notes: Vec<Entry>,
+    /// The notes. Positions identify them within the notebook.
+    pub notes: Vec<NotebookEntry>,
 }
 
 /// One note of a notebook.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Entry {
-    /// Unique in the notebook.
+pub struct NotebookEntry {
+    /// Uri, unique in the notebook.
     pub uri: String,
-    /// For readers.
+    /// Title.
     pub title: String,
-    /// The text.
+    /// Text.
     pub details: String,
-    /// The note above it.
+    /// Position of the parent.
     pub parent: Option<usize>,
-    /// The note it is a reification about.
+    /// Position of the object: the note that a reification is about.
     pub object: Option<usize>,
-    /// Its number among its siblings; numbered ones come first, then all by uri.
+    /// Number among its siblings. Numbered notes come first, ties sort by uri.
     pub order: Option<f64>,
-    /// Notes that its text links to.
+    /// Positions of the notes that its text links to.
     pub links: Vec<usize>,
 }
 
 impl Notebook {
-    /// Reads a drawing: one note a line, below the note that is indented less, siblings in the order of lines.
+    /// Parses a drawing: one note per line, below the nearest less indented note, siblings in line order.
     ///
-    /// A line reads `uri -> object ~> linked, linked: details`, each part but the first optional; titles are uris.
+    /// A line has the form `uri -> object ~> linked, linked: details`; all parts except the first are optional. Titles are uris.
     ///
     /// # Panics
     ///
-    /// If an arrow points at a uri that has no line.
+    /// Panics if an arrow points to a uri without a line.
     #[must_use]
     pub fn drawn(drawing: &str) -> Self {
         let lines: Vec<&str> = drawing.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -62,7 +62,7 @@ impl Notebook {
             let (head, details) = line.split_once(": ").unwrap_or((line, ""));
             let (head, links) = head.split_once("~>").unwrap_or((head, ""));
             let object = head.split_once("->").map(|(_, object)| position(object));
-            notes.push(Entry {
+            notes.push(NotebookEntry {
                 uri: uris[at].clone(),
                 title: uris[at].clone(),
                 details: details.to_owned(),
@@ -80,7 +80,7 @@ impl Notebook {
         Self { notes }
     }
 
-    /// A notebook of up to `max_notes` notes in which anything may happen: loops, own objects, equal numbers, long texts.
+    /// Generates a notebook of up to `max_notes` notes with unusual cases: cycles, notes that are their own object, equal numbers, long texts.
     ///
     /// The same state of `random` gives the same notebook.
     pub fn random(random: &mut Random, max_notes: usize) -> Self {
@@ -103,7 +103,7 @@ impl Notebook {
             };
             let letter = if random.below(4) == 0 { "漢" } else { "x" };
             let n_links = random.below(8).saturating_sub(5);
-            Entry {
+            NotebookEntry {
                 uri: format!("n{}", char::from(b'a' + u8::try_from(names[at] % 26).unwrap_or(0)))
                     .repeat(1 + names[at] / 26),
                 title: ["Fern", "Moss", "", "羊歯"][random.below(4)].to_owned(),
@@ -117,7 +117,7 @@ impl Notebook {
         Self { notes: notes.collect() }
     }
 
-    /// The graph of the notebook. Ids run against positions, so that no answer can lean on them.
+    /// Builds the graph of the notebook. Ids run in the opposite order of positions, so that no result can depend on them.
     #[must_use]
     pub fn graph(&self) -> NoteGraph {
         NoteGraph::build(self.notes.iter().enumerate().map(|(at, note)| {
@@ -135,40 +135,40 @@ impl Notebook {
         }))
     }
 
-    /// The id of the note at `position`.
+    /// Returns the id of the note at `position`.
     ///
     /// # Panics
     ///
-    /// If the notebook has no such position.
+    /// Panics if the notebook has no such position.
     #[must_use]
     pub fn id(&self, position: usize) -> NoteId {
-        let turned = self.notes.len() - 1 - position;
-        NoteId::new(u32::try_from(turned).expect("a notebook has fewer than 2^32 notes"))
+        let reversed = self.notes.len() - 1 - position;
+        NoteId::new(u32::try_from(reversed).expect("a notebook has fewer than 2^32 notes"))
     }
 
-    /// The position of `note`, which comes from [`graph`](Self::graph).
+    /// Returns the position of `note`, which comes from [`graph`](Self::graph).
     #[must_use]
     pub fn position(&self, note: NoteId) -> usize {
         self.notes.len() - 1 - note.index()
     }
 
-    /// The position of the note named `uri`.
+    /// Returns the position of the note with the given uri.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// Panics if no note has it.
     #[must_use]
     pub fn find(&self, uri: &str) -> usize {
         let found = self.notes.iter().position(|note| note.uri == uri);
         found.unwrap_or_else(|| panic!("no note `{uri}`"))
     }
 
-    /// The note named `uri`, to change it.
+    /// Returns the note with the given uri for modification.
     ///
     /// # Panics
     ///
-    /// If there is none.
-    pub fn note_mut(&mut self, uri: &str) -> &mut Entry {
+    /// Panics if no note has it.
+    pub fn note_mut(&mut self, uri: &str) -> &mut NotebookEntry {
         let at = self.find(uri);
         &mut self.notes[at]
     }

@@ -1,19 +1,19 @@
-//! Numbers that look random and repeat.
+//! Deterministic pseudorandom numbers.
 
-/// SplitMix64: small, quick, and the same on every machine.
+/// SplitMix64: small, fast, and the same on every machine.
 ///
 /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Starts at `seed`.
+    /// Returns a generator with the given seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -22,7 +22,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0; even enough for small ends.
+    /// Returns a number below `end`, which must not be 0; close to uniform for small `end`.
     #[expect(clippy::cast_possible_truncation, reason = "the remainder is below a usize")]
     pub const fn below(&mut self, end: usize) -> usize {
         (self.number() % end as u64) as usize

@@ -1,4 +1,4 @@
-//! A daemon in the background where no service manager runs: `serve --detach` starts one, `stop` ends it.
+//! A background daemon without a service manager: `serve --detach` starts it, `stop` ends it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,30 +9,30 @@ use tokio::net::{UnixDatagram, UnixStream};
 use weft_daemon::config::{Config, Sources};
 use weft_daemon::{Environment, Paths};
 
-use crate::asker::config;
 use crate::cli::Global;
+use crate::client::config;
 use crate::commands::{aside, render};
+use crate::connection::{port, socket};
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::reach::{port, socket};
 use crate::serve::say;
-use crate::{notify, print};
+use crate::{print, service_manager};
 
-/// How long to let a daemon end beyond what it lets running questions go on.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for a daemon to exit, in addition to the time it grants running requests.
+const EXIT_GRACE: Duration = Duration::from_secs(10);
 
-/// Between two looks at whether a daemon is gone.
-const PULSE: Duration = Duration::from_millis(20);
+/// Interval of checks whether a daemon has exited.
+const EXIT_POLL: Duration = Duration::from_millis(20);
 
-/// Between two lines about a start that takes its time.
-const LINES_APART: Duration = Duration::from_secs(10);
+/// Interval between status lines during a slow start.
+const STATUS_LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Lines of a daemon's log that are shown where it did not start.
+/// Number of log lines shown if the daemon did not start.
 const LOG_LINES: usize = 20;
 
-/// Starts this same command without `--detach` in the background, and returns when it serves.
+/// Starts this command without `--detach` in the background, and returns once the daemon is ready.
 ///
-/// What the daemon says goes into a log; where it ends before it serves, the end of that log is shown.
+/// The daemon writes to a log file; if it exits before it is ready, the end of the log is shown.
 pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Result<(), Failure> {
     let failed = |action: &str, path: &Path, error: std::io::Error| {
         Failure::other(format!("cannot {action} {}: {error}", path.display()))
@@ -45,17 +45,18 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
     let mut options = std::fs::OpenOptions::new();
     let sink = options.create(true).append(true).open(&log);
     let sink = sink.map_err(|error| failed("write", &log, error))?;
-    let already = sink.metadata().map_or(0, |facts| facts.len());
+    let log_start = sink.metadata().map_or(0, |facts| facts.len());
 
-    let ear = paths.state().join(format!("start-{}.sock", std::process::id()));
-    let listening = UnixDatagram::bind(&ear).map_err(|error| failed("listen on", &ear, error))?;
-    let mut child = spawn(sink, &ear)?;
+    let notify_socket = paths.state().join(format!("start-{}.sock", std::process::id()));
+    let listening = UnixDatagram::bind(&notify_socket)
+        .map_err(|error| failed("listen on", &notify_socket, error))?;
+    let mut child = spawn(sink, &notify_socket)?;
     let outcome = tokio::select! {
         ended = child.wait() => {
             let code = ended.ok().and_then(|status| status.code()).unwrap_or(1);
             let text = std::fs::read(&log).unwrap_or_default();
-            let text = text.get(usize::try_from(already).unwrap_or(0)..).unwrap_or_default();
-            Err(Failure::ended(code, &tail(&String::from_utf8_lossy(text))))
+            let text = text.get(usize::try_from(log_start).unwrap_or(0)..).unwrap_or_default();
+            Err(Failure::daemon_exited(code, &tail(&String::from_utf8_lossy(text))))
         }
         status = until_ready(&listening, &log) => Ok(status),
         () = interrupted() => {
@@ -66,19 +67,19 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
             Err(Failure::interrupted())
         }
     };
-    // It may be gone already, and nothing else uses it.
-    let _ = std::fs::remove_file(&ear);
+    // It may have been removed already, and nothing else uses it.
+    let _ = std::fs::remove_file(&notify_socket);
     let status = outcome?;
     let socket = config.settings.server.socket.as_str();
     let stop = match (socket, child.id()) {
-        // Without a socket nobody else knows the process.
+        // Without a socket, the process can only be found by its id.
         ("none", Some(process)) => format!("kill {process}"),
         ("none" | "auto", _) => {
             let address = global.own_address().map(String::as_str);
-            // A port that the system chose is told by the daemon alone.
-            let told = || status.rsplit_once(" at ").map(|(_, place)| place.trim());
+            // Only the daemon knows a port chosen by the system.
+            let chosen = || status.rsplit_once(" at ").map(|(_, place)| place.trim());
             let address = match address {
-                Some(asked) if asked.ends_with(":0") => told().or(address),
+                Some(given) if given.ends_with(":0") => chosen().or(address),
                 _ => address,
             };
             Hint::daemon(address).command(&["stop"])
@@ -89,41 +90,41 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
     Ok(())
 }
 
-fn spawn(sink: std::fs::File, ear: &Path) -> Result<tokio::process::Child, Failure> {
+fn spawn(sink: std::fs::File, notify_socket: &Path) -> Result<tokio::process::Child, Failure> {
     let failed = |error: std::io::Error| Failure::other(format!("cannot start a process: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--detach");
     let mut command = tokio::process::Command::new(program);
     command
         .args(arguments)
-        .env(notify::SOCKET, ear)
+        .env(service_manager::SOCKET, notify_socket)
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())
         .stderr(sink)
-        // Ctrl-C at this terminal is not meant for it.
+        // Ctrl-C in this terminal must not reach the daemon.
         .process_group(0);
     command.spawn().map_err(failed)
 }
 
-/// Waits for the notice that the daemon serves; gives the last status it told.
+/// Waits for the daemon's ready notification and returns its last status line.
 async fn until_ready(listening: &UnixDatagram, log: &Path) -> String {
     let mut status = String::new();
     let mut shown = Instant::now();
     let mut buffer = [0; 4096];
     loop {
-        // An error here ends with the daemon, which is waited for as well.
+        // On an error the daemon's exit, which is awaited as well, ends the wait.
         let Ok(n) = listening.recv(&mut buffer).await else {
             std::future::pending::<()>().await;
             continue;
         };
         let text = String::from_utf8_lossy(&buffer[..n]);
-        if let Some(told) = text.lines().find_map(|line| line.strip_prefix("STATUS=")) {
-            told.clone_into(&mut status);
+        if let Some(line) = text.lines().find_map(|line| line.strip_prefix("STATUS=")) {
+            line.clone_into(&mut status);
         }
         if text.lines().any(|line| line == "READY=1") {
             return status;
         }
-        if shown.elapsed() >= LINES_APART {
+        if shown.elapsed() >= STATUS_LINE_INTERVAL {
             shown = Instant::now();
             say(&format!("{status} (log: {})\n", log.display()));
         }
@@ -139,27 +140,27 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
 }
 
-/// Asks the daemon at the address of the flags or the settings to end, and waits until it has.
+/// Signals the daemon at the address of the flags or the settings to stop, and waits until it has exited.
 ///
-/// The kernel tells which process listens on the daemon's Unix socket, so there is no number in a file that could be wrong.
+/// The kernel reports the process that listens on the daemon's Unix socket, so no PID file can be stale.
 pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
     let (config, paths) = match config(global, &global.vault, &[]) {
         Ok(found) => found,
-        // A mistake in the settings must not keep a daemon from being ended.
+        // Invalid settings must not prevent stopping a daemon.
         Err(failure) => {
-            let usual = Config::load(&Sources::default(), &Environment::from_pairs(&[]));
-            let usual = usual.map_err(|_| failure.clone())?;
-            // What is no TOML is shown as a picture; its first line says so.
+            let defaults = Config::load(&Sources::default(), &Environment::from_pairs(&[]));
+            let defaults = defaults.map_err(|_| failure.clone())?;
+            // A TOML syntax error spans several lines; the first one names the problem.
             let why = failure.message.lines().next().unwrap_or_default();
-            aside(&print::warning(&format!("{why}; the usual settings are taken")));
-            (usual, Paths::new(&Environment::read()))
+            aside(&print::warning(&format!("{why}; using the default settings")));
+            (defaults, Paths::new(&Environment::read()))
         }
     };
     let server = &config.settings.server;
     let address = global.addr.as_ref().unwrap_or(&server.address);
     let socket = socket(address, &server.socket, &paths).ok_or_else(|| {
-        Failure::usage(format!("no Unix socket belongs to {address}, and by that alone `weft stop` knows the process"))
-            .hint("name another socket with --addr unix:PATH; end a daemon without one with `kill`, or by its service manager")
+        Failure::usage(format!("no Unix socket is known for {address}, and `weft stop` needs it to find the process"))
+            .hint("name the socket with --addr unix:PATH; stop a daemon without a socket with `kill` or its service manager")
     })?;
     let unreachable = |error: std::io::Error| {
         Failure::unreachable(&socket.display().to_string(), &error.to_string())
@@ -167,30 +168,32 @@ pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
     let stream = UnixStream::connect(&socket).await.map_err(unreachable)?;
     let pid = stream.peer_cred().map_err(unreachable)?.pid();
     let pid = pid.and_then(|pid| to_pid(pid.unsigned_abs())).ok_or_else(|| {
-        Failure::other(format!("this system does not say who listens on {}", socket.display()))
+        Failure::other(format!("cannot determine which process listens on {}", socket.display()))
     })?;
     drop(stream);
     rustix::process::kill_process(pid, Signal::TERM)
         .map_err(|error| Failure::other(format!("cannot signal process {pid:?}: {error}")))?;
-    let until = Instant::now() + Duration::from_millis(server.shutdown_ms) + PATIENCE;
-    // Its socket is the last thing that a daemon takes away.
+    let until = Instant::now() + Duration::from_millis(server.shutdown_ms) + EXIT_GRACE;
+    // A daemon removes its socket last.
     while socket.exists() && rustix::process::test_kill_process(pid).is_ok() {
         if Instant::now() >= until {
             return Err(Failure::other(format!(
-                "the daemon (process {}) was told to stop and still runs",
+                "the daemon (process {}) was asked to stop but is still running",
                 pid.as_raw_nonzero()
             )));
         }
-        tokio::time::sleep(PULSE).await;
+        tokio::time::sleep(EXIT_POLL).await;
     }
     let answer =
-        Stopped { socket: socket.display().to_string(), process: pid.as_raw_nonzero().get() };
-    render(global.format, &answer, |Stopped { socket, process }| print::stopped(socket, *process))
+        StoppedDaemon { socket: socket.display().to_string(), process: pid.as_raw_nonzero().get() };
+    render(global.format, &answer, |StoppedDaemon { socket, process }| {
+        print::stopped(socket, *process)
+    })
 }
 
 /// The daemon that `stop` ended.
 #[derive(Serialize)]
-struct Stopped {
+struct StoppedDaemon {
     socket: String,
     process: i32,
 }
@@ -204,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_log_is_its_last_lines() {
+    fn tail_keeps_last_lines_of_log() {
         let text: String = (0..100).map(|n| format!("{n}\n")).collect();
         let tail = tail(&text);
         assert!(tail.starts_with("80\n") && tail.ends_with("\n99"));

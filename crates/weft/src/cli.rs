@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line definitions.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use crate::related::RelatedArgs;
 use crate::walk::WalkCommand;
 use crate::write::WriteCommand;
 
-/// Find your notes by meaning, by word and by link.
+/// Search your notes by meaning, by keyword and by link.
 #[derive(Debug, Parser)]
 #[command(
     name = "weft",
     version,
-    about = "Finds your notes by meaning, by word and by link",
+    about = "Searches your notes by meaning, by keyword and by link",
     max_term_width = 100
 )]
 pub(crate) struct Cli {
@@ -32,13 +32,13 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// What the process was called with; ends it where that cannot be understood.
+    /// Parses the command line of the process; prints the error and exits if it is invalid.
     pub(crate) fn read() -> Self {
-        let words = gathered(std::env::args_os());
+        let words = move_repeated_flags_last(std::env::args_os());
         let matches = Self::command().try_get_matches_from(words);
         let matches = matches.unwrap_or_else(|error| about_quotes(error).exit());
         let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        // A variable that is set to nothing says nothing.
+        // An empty variable counts as unset.
         cli.global.addr = cli.global.addr.filter(|address| !address.is_empty());
         let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         cli.global.addr_by_flag = is_typed("addr");
@@ -47,7 +47,7 @@ impl Cli {
                 let message = "--token and --token-file cannot be used together\n";
                 Self::command().error(ErrorKind::ArgumentConflict, message).exit();
             }
-            // A flag counts more than a variable.
+            // A flag takes precedence over a variable.
             (false, true) => cli.global.token = None,
             (true, false) => cli.global.token_file = None,
             (false, false) => {}
@@ -56,7 +56,7 @@ impl Cli {
     }
 }
 
-/// The same error, with what to do where a word is left over that is no flag.
+/// Adds a hint about quotes to an error caused by a surplus word that is not a flag.
 fn about_quotes(mut error: clap::Error) -> clap::Error {
     let is_word = |value: &ContextValue| matches!(value, ContextValue::String(word) if !word.starts_with('-'));
     let is_left_over = error.kind() == ErrorKind::UnknownArgument
@@ -68,21 +68,21 @@ fn about_quotes(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// What is said of names where each word stands for one.
-pub(crate) const QUOTES: &str = "a name of several words stands in quotes, such as 'Leap second'";
+/// Hint for a name of several words given without quotes.
+pub(crate) const QUOTES: &str = "put a name of several words in quotes, such as 'Leap second'";
 
-/// Flags of every command that count each time they are given.
+/// Flags that may be repeated before and after the command.
 const REPEATED: [&str; 2] = ["--set", "--vault"];
 
-/// The same words with the flags of [`REPEATED`] at the end, in their order: of those before a command and those behind it the parser keeps the latter alone.
-fn gathered(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// Moves the flags of [`REPEATED`] to the end, in order: clap keeps only the values after the command if they are given on both sides.
+fn move_repeated_flags_last(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let (mut others, mut repeated) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let text = word.to_str().unwrap_or_default();
         let (flag, value) = text.split_once('=').map_or((text, None), |(flag, v)| (flag, Some(v)));
         if text == "--" {
-            // Past it nothing is a flag.
+            // Everything after `--` is an argument.
             repeated.extend([word].into_iter().chain(words.by_ref()));
         } else if !REPEATED.contains(&flag) {
             others.push(word);
@@ -96,172 +96,172 @@ fn gathered(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     others
 }
 
-/// Flags of every command.
+/// Flags accepted by every command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
-    /// Answer in this process from the folder DIR, brought up to date first; may be given several times.
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Where to ask")]
+    /// Answer in this process from the vault DIR, after updating its index; repeatable.
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Connection")]
     pub(crate) vault: Vec<PathBuf>,
-    /// With --vault: answer at once, without waiting for vectors.
-    #[arg(long, global = true, help_heading = "Where to ask")]
+    /// With --vault: answer at once, without waiting for embeddings.
+    #[arg(long, global = true, help_heading = "Connection")]
     pub(crate) no_wait: bool,
-    /// Answer from the earlier generation N, one of those that `status` lists.
-    #[arg(long, global = true, value_name = "N", help_heading = "When to ask")]
+    /// Answer from the earlier generation N; `weft status` lists those available.
+    #[arg(long, global = true, value_name = "N", help_heading = "Generation")]
     pub(crate) as_of: Option<u64>,
-    /// Wait until generation N is there, as a write command printed it.
+    /// Wait for generation N, as printed by a write command.
     #[arg(
         long,
         global = true,
         value_name = "N",
         conflicts_with = "as_of",
-        help_heading = "When to ask"
+        help_heading = "Generation"
     )]
     pub(crate) min_generation: Option<u64>,
-    /// The daemon to ask: HOST:PORT, https://HOST:PORT or unix:PATH. With `serve` the HOST:PORT to serve at, which the variable does not say.
+    /// Address of the daemon: HOST:PORT, https://HOST:PORT or unix:PATH. For `serve`, the HOST:PORT to listen on; the variable does not apply there.
     #[arg(
         long,
         global = true,
         env = "WEFT_ADDR",
         value_name = "ADDR",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) addr: Option<String>,
-    /// Whether a flag said so.
+    /// True if the address comes from a flag.
     #[arg(skip)]
     pub(crate) addr_by_flag: bool,
-    /// The file with the token to show to a daemon that asks for one; its last line counts.
+    /// File with the token for a daemon that requires one; of several lines, the last is used.
     #[arg(
         long,
         global = true,
         env = "WEFT_TOKEN_FILE",
         value_name = "FILE",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) token_file: Option<PathBuf>,
-    /// The token itself. Others on this machine may see it on the command line; the variable or --token-file hide it.
+    /// The token itself. Prefer the variable or --token-file: other users may see the command line.
     #[arg(
         long,
         global = true,
         env = "WEFT_TOKEN",
         hide_env_values = true,
         value_name = "TOKEN",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) token: Option<String>,
-    /// Ask over TLS, and trust the authority whose certificate is in this file; https:// addresses trust the public ones without it.
+    /// Use TLS and trust the certificate authority in this file; https:// addresses trust the public ones without it.
     #[arg(
         long,
         global = true,
         env = "WEFT_TLS_CA",
         value_name = "FILE",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// The name that the daemon's certificate bears, where it is asked at another one, such as 127.0.0.1; asks over TLS.
+    /// Name in the daemon's certificate, if it differs from the host in the address; implies TLS.
     #[arg(
         long,
         global = true,
         env = "WEFT_TLS_NAME",
         value_name = "NAME",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) tls_name: Option<String>,
-    /// The certificate to show to a daemon that asks for one.
+    /// Client certificate for a daemon that requires one.
     #[arg(
         long,
         global = true,
         env = "WEFT_TLS_CERT",
         value_name = "FILE",
         requires = "tls_key",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key.
+    /// Private key of the client certificate.
     #[arg(
         long,
         global = true,
         env = "WEFT_TLS_KEY",
         value_name = "FILE",
-        help_heading = "Where to ask"
+        help_heading = "Connection"
     )]
     pub(crate) tls_key: Option<PathBuf>,
-    /// The folder of the index, instead of one in the user's data folder.
+    /// Folder of the index [default: below the user's data folder].
     #[arg(long, global = true, value_name = "DIR", help_heading = "Settings")]
     pub(crate) store: Option<PathBuf>,
-    /// The configuration file, instead of the user's own.
+    /// Configuration file [default: the user's own].
     #[arg(long, global = true, value_name = "FILE", help_heading = "Settings")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one setting, such as embedding.model=none; may be given several times.
+    /// Override one setting, such as embedding.model=none; repeatable.
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = pair, help_heading = "Settings")]
     pub(crate) set: Vec<(String, String)>,
-    /// How the answer is written.
+    /// Output format.
     #[arg(long, global = true, value_enum, default_value_t, help_heading = "Output")]
     pub(crate) format: Format,
 }
 
 impl Global {
-    /// The address to serve at, where one is named: the variable says whom to ask, which may be a daemon elsewhere.
+    /// Returns the address to listen on, if a flag sets it: the variable names the daemon to ask, which may run elsewhere.
     pub(crate) fn own_address(&self) -> Option<&String> {
         self.addr.as_ref().filter(|_| self.addr_by_flag)
     }
 }
 
-/// How an answer is written.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text for people.
     #[default]
     Human,
-    /// One object.
+    /// One JSON object.
     Json,
-    /// A record to a line, of `tree` and `path`.
+    /// One record per line; only `tree` and `path`.
     Records,
-    /// GraphML, of `export` alone.
+    /// GraphML; only `export`.
     Graphml,
-    /// Graphviz, of `export` alone.
+    /// Graphviz DOT; only `export`.
     Dot,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve folders of notes over gRPC until Ctrl-C.
+    /// Serve vaults over gRPC until Ctrl-C.
     Serve {
-        /// The folders; without any those of the configuration.
+        /// Vaults to serve [default: those of the configuration].
         #[arg(value_name = "VAULT")]
         vaults: Vec<PathBuf>,
-        /// Ask this question as soon as everything is indexed, and print the answer.
-        #[arg(long, value_name = "QUESTION")]
+        /// Run this search once everything is indexed, and print the hits.
+        #[arg(long, value_name = "QUERY")]
         ask: Option<String>,
-        /// The path of a Unix socket, `auto` or `none`.
+        /// Path of a Unix socket, `auto` or `none`.
         #[arg(long, value_name = "PATH")]
         socket: Option<String>,
-        /// Serve in the background; returns when questions are answered. `weft stop` ends it.
+        /// Run in the background and return once the daemon is ready; `weft stop` ends it.
         #[arg(long, conflicts_with = "ask")]
         detach: bool,
     },
-    /// End the daemon, and wait until it has written everything down.
+    /// Stop the daemon and wait until everything is persisted.
     Stop,
-    /// Bring the index of a folder up to date, with progress.
+    /// Update the index of a vault, with progress.
     Index {
-        /// The folders; without any those of --vault or of the configuration.
+        /// Vaults to index [default: those of --vault or the configuration].
         #[arg(value_name = "VAULT")]
         vaults: Vec<PathBuf>,
     },
-    /// Find notes.
+    /// Search notes.
     Search {
-        /// What to look for, in one or several words. No hit lacks what a + stands before (+must, +"a phrase") or holds what a - stands before (-not, after --).
+        /// Query, as one or several words. +term and +"a phrase" are required, -term is excluded (after --).
         #[arg(required = true, value_name = "QUERY")]
         query: Vec<String>,
-        /// Hits at most.
+        /// Maximum number of hits.
         #[arg(long, default_value_t = 10)]
         limit: u32,
-        /// How to look.
+        /// Retrievers to use.
         #[arg(long, value_enum, default_value_t)]
-        mode: Mode,
+        mode: SearchModeArg,
         /// Show the parts of each score.
         #[arg(long)]
         explain: bool,
-        /// Snippets of a hit at most, 0 for none; as configured without it.
+        /// Maximum number of snippets per hit, 0 for none [default: the setting search.snippets].
         #[arg(long, value_name = "N")]
         snippets: Option<u32>,
         #[command(flatten)]
@@ -269,54 +269,54 @@ pub(crate) enum Command {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Read what surrounds a note, best first, within a budget.
+    /// Show the notes most worth reading around a note, best first, within a token budget.
     Related(RelatedArgs),
-    /// Pack the best notes into a text that fits a budget, with an account of it.
+    /// Pack the best notes into a context within a token budget, with a ledger of every candidate.
     Context(Box<ContextArgs>),
-    /// Say why a note is no hit of a search.
+    /// Explain why a note is missing from the hits of a search.
     WhyNot {
-        /// The note that is missing.
+        /// The missing note.
         note: String,
-        /// What was looked for, in one or several words.
+        /// Query of the search, as one or several words.
         #[arg(required = true, value_name = "QUERY")]
         query: Vec<String>,
-        /// Hits that were asked for.
+        /// Limit of the search.
         #[arg(long, default_value_t = 10)]
         limit: u32,
-        /// How it was looked for.
+        /// Retrievers of the search.
         #[arg(long, value_enum, default_value_t)]
-        mode: Mode,
+        mode: SearchModeArg,
         #[command(flatten)]
         ranking: RankingArgs,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Read a note, with its links and backlinks.
+    /// Show a note with its links and backlinks.
     Get {
-        /// A uri, a path, anything a link would resolve to, or a title, in one or several words.
+        /// URI, path, link target or title, as one or several words.
         #[arg(required = true)]
         note: Vec<String>,
-        /// Links, backlinks and notes below it at most, of each; up to 100,000.
+        /// Maximum number of links, of backlinks and of children, up to 100,000.
         #[arg(long, value_name = "N", default_value_t = 1000)]
         max_links: u32,
     },
     /// List notes.
     List {
-        /// Notes at most.
+        /// Maximum number of notes.
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// Continue where a page ended: its `next_page_token`.
+        /// Token of the next page, from `next_page_token` of the previous one.
         #[arg(long, default_value = "", value_name = "TOKEN", hide_default_value = true)]
         page_token: String,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Say what a link would find.
+    /// Resolve a link target.
     Resolve {
-        /// The target, as between `[[` and `]]`, in one or several words.
+        /// Target as written between `[[` and `]]`, as one or several words.
         #[arg(required = true)]
         target: Vec<String>,
-        /// The note that holds the link.
+        /// Note that contains the link.
         #[arg(long, value_name = "NOTE")]
         from: Option<String>,
     },
@@ -324,82 +324,82 @@ pub(crate) enum Command {
     Walk(Box<WalkCommand>),
     #[command(flatten)]
     Write(WriteCommand),
-    /// Say how the index is.
+    /// Show the status of the index.
     Status,
-    /// Say what became of every file.
+    /// Show what was indexed, skipped or failed, file by file.
     Coverage {
-        /// List the files that are in order, too.
+        /// Also list files without problems.
         #[arg(long)]
         all: bool,
     },
-    /// Write the whole graph to standard output: as JSON, or with --format graphml or dot.
+    /// Write the whole graph to standard output, as JSON, or with --format graphml or dot.
     Export {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Say what changed since an earlier generation, or between two (--as-of names the later).
+    /// Show what changed since an earlier generation, or between two (--as-of names the later one).
     Diff {
-        /// The earlier generation, one that `status` names; without it, the last stored one.
+        /// Earlier generation, one listed by `weft status` [default: the last stored one].
         #[arg(value_name = "GENERATION")]
         from: Option<u64>,
         /// List every note and link.
         #[arg(long)]
         all: bool,
     },
-    /// Measure the ranking, or contexts, on questions of your own, and what each part is worth.
+    /// Measure the ranking, or contexts, on your own questions, and the effect of each part.
     Eval(EvalArgs),
-    /// Put a load on the daemon and measure how long its answers take.
+    /// Put load on the daemon and measure its latency.
     Bench(BenchArgs),
-    /// Look at the files again.
+    /// Rescan the files.
     Reindex {
-        /// Read every file, also where size and time are unchanged.
+        /// Read every file, even if size and time are unchanged.
         #[arg(long)]
         full: bool,
-        /// Take what was deleted off the disk: text, words, vectors, earlier generations, other models' vectors.
+        /// Remove deleted data from disk: text, terms, vectors, earlier generations, vectors of other models.
         #[arg(long)]
         compact: bool,
     },
-    /// Wait until all earlier changes are indexed and written down.
+    /// Wait until all earlier changes are indexed and persisted.
     Flush,
-    /// Copy the index into a new folder, while the daemon goes on.
+    /// Copy the index into a new folder while the daemon keeps running.
     Backup {
-        /// The folder; nothing may be in it.
+        /// Folder of the backup; it must be empty or missing.
         folder: PathBuf,
     },
-    /// Make an index of a copy, so that nothing needs to be read or understood anew.
+    /// Create an index from a backup, without reading or embedding the notes again.
     Restore {
-        /// The folder that `backup` wrote.
+        /// Folder written by `backup`.
         folder: PathBuf,
     },
-    /// Let notes go whose files are missing: a vault of which too many are missing at once keeps them.
-    Confirm {
-        /// The vault; without it, every one.
+    /// Delete the notes that the mass-deletion guard keeps because too many of their files are missing.
+    ConfirmDeletions {
+        /// Vault [default: all vaults].
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
     /// Check settings, model, store and daemon.
     Doctor,
-    /// Offer search, context and walks to an agent, over the Model Context Protocol on standard input and output.
+    /// Serve search, context and walks to an agent, over the Model Context Protocol on standard input and output.
     Mcp,
     /// Show the settings.
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Print the script that completes commands and flags in a shell, or write it into a folder.
+    /// Print a shell completion script, or write it into a folder.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
-        /// The folder; the file is named as the shell expects it.
+        /// Folder; the file gets the name that the shell expects.
         #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
     },
-    /// Print the page for `man`, or write one for each command into a folder.
+    /// Print the manual page, or write one page per command into a folder.
     Man {
-        /// The folder.
+        /// Folder.
         #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
-        /// Print all commands and flags as one page of Markdown instead.
+        /// Print all commands and flags as one Markdown page instead.
         #[arg(long, conflicts_with = "folder")]
         markdown: bool,
     },
@@ -409,93 +409,93 @@ pub(crate) enum Command {
 pub(crate) enum ConfigCommand {
     /// Show the settings in force.
     Show {
-        /// Say where each value came from.
+        /// Show the origin of each value.
         #[arg(long)]
         origin: bool,
     },
-    /// Print the annotated defaults, a start for a file of your own.
+    /// Print the annotated defaults, a start for your own file.
     Default,
 }
 
-/// How to look.
+/// Retrievers of a search.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum Mode {
-    /// By meaning and by word.
+pub(crate) enum SearchModeArg {
+    /// Vector and keyword retriever.
     #[default]
     Hybrid,
-    /// By meaning.
+    /// Vector retriever only.
     Vector,
-    /// By word.
+    /// Keyword retriever only.
     Keyword,
 }
 
-impl From<Mode> for SearchMode {
-    fn from(mode: Mode) -> Self {
+impl From<SearchModeArg> for SearchMode {
+    fn from(mode: SearchModeArg) -> Self {
         match mode {
-            Mode::Hybrid => Self::Hybrid,
-            Mode::Vector => Self::Vector,
-            Mode::Keyword => Self::Keyword,
+            SearchModeArg::Hybrid => Self::Hybrid,
+            SearchModeArg::Vector => Self::Vector,
+            SearchModeArg::Keyword => Self::Keyword,
         }
     }
 }
 
-/// The form of a text for a language model.
+/// Format of a text for a language model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum TextFormat {
     /// No text.
     #[default]
     None,
     /// Headings, with note texts in fences.
     Markdown,
-    /// An element for each note.
+    /// One element per note.
     Xml,
-    /// An object for each note.
+    /// One object per note.
     Json,
 }
 
-impl From<Form> for Rendering {
-    fn from(form: Form) -> Self {
-        match form {
-            Form::None => Self::None,
-            Form::Markdown => Self::Markdown,
-            Form::Xml => Self::Xml,
-            Form::Json => Self::Json,
+impl From<TextFormat> for Rendering {
+    fn from(format: TextFormat) -> Self {
+        match format {
+            TextFormat::None => Self::None,
+            TextFormat::Markdown => Self::Markdown,
+            TextFormat::Xml => Self::Xml,
+            TextFormat::Json => Self::Json,
         }
     }
 }
 
-/// Which notes; every flag may be given several times.
+/// Filter on notes; every flag is repeatable.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filter")]
 pub(crate) struct FilterArgs {
-    /// This note, or in this folder, or matching this glob (`*` stays within a folder, `**` does not); any of them.
+    /// Only this note, this folder, or paths matching this glob (`*` does not cross folders, `**` does); if repeated, any of them.
     #[arg(long, value_name = "GLOB")]
     path: Vec<String>,
-    /// With this tag, or one nested below it; all of them.
+    /// Only notes with this tag or one nested below it; if repeated, with all of the tags.
     #[arg(long)]
     tag: Vec<String>,
-    /// Of this type; any of them.
+    /// Only notes of this type; if repeated, of any of the types.
     #[arg(long, value_name = "TYPE")]
     note_type: Vec<String>,
-    /// With a property that compares so, by =, !=, <, <=, > or >=, as a number, a date or a text; all of them. A note without the property passes none.
+    /// Only notes with a property that compares by =, !=, <, <=, > or >=, as number, date or text; if repeated, all must hold. A note without the property does not pass.
     #[arg(long = "where", value_name = "KEY=VALUE")]
     property: Vec<PropertyMatch>,
-    /// Dated then or later, by its property `date`, `created`, `modified` or `updated`: the first of these that holds a date.
+    /// Only notes dated at or after DATE. The date is the first of the properties `date`, `created`, `modified`, `updated` that contains one.
     #[arg(long, value_name = "DATE")]
     after: Option<String>,
-    /// Dated earlier, by the same.
+    /// Only notes dated before DATE.
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
-    /// Linking to this note.
+    /// Only notes that link to this note.
     #[arg(long, value_name = "NOTE")]
     linked_to: Vec<String>,
-    /// Linked from this note.
+    /// Only notes that this note links to.
     #[arg(long, value_name = "NOTE")]
     linked_from: Vec<String>,
-    /// At most K links away from this note.
+    /// Only notes within K links of this note.
     #[arg(long, value_name = "NOTE:K", value_parser = within)]
     within: Vec<(String, u32)>,
-    /// Not this note.
+    /// Exclude this note.
     #[arg(long, value_name = "NOTE")]
     exclude: Vec<String>,
 }
@@ -531,13 +531,13 @@ impl From<FilterArgs> for Filter {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("it is not KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
 fn within(text: &str) -> Result<(String, u32), String> {
-    let (note, hops) = text.rsplit_once(':').ok_or("it is not NOTE:K")?;
-    let hops = hops.parse().map_err(|_| format!("`{hops}` is no number of links"))?;
+    let (note, hops) = text.rsplit_once(':').ok_or("expected NOTE:K")?;
+    let hops = hops.parse().map_err(|_| format!("`{hops}` is not a number of links"))?;
     Ok((note.to_owned(), hops))
 }
 
@@ -548,14 +548,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn a_flag_that_is_repeated_counts_before_and_behind_the_command() {
+    fn repeated_flags_accumulate_around_the_command() {
         let words = "weft --set a=1 --vault=x search --set=b=2 moss --vault y -- --set c=3";
-        let words = gathered(words.split(' ').map(OsString::from));
+        let words = move_repeated_flags_last(words.split(' ').map(OsString::from));
         let Cli { global, command } = Cli::try_parse_from(words).unwrap();
         let set: Vec<_> = global.set.iter().map(|(key, value)| (&**key, &**value)).collect();
         assert_eq!(set, [("a", "1"), ("b", "2")]);
@@ -563,12 +563,15 @@ mod tests {
         let Some(Command::Search { query, .. }) = command else { panic!("another command") };
         assert_eq!(query, ["moss", "--set", "c=3"]);
         assert!(
-            Cli::try_parse_from(gathered(["weft", "status", "--set"].map(Into::into))).is_err()
+            Cli::try_parse_from(move_repeated_flags_last(
+                ["weft", "status", "--set"].map(Into::into)
+            ))
+            .is_err()
         );
     }
 
     #[test]
-    fn a_filter_is_read_whole() {
+    fn filter_flags_are_all_parsed() {
         let args = ["weft", "list", "--path", "a/**", "--where", "k=v=w", "--within", "a:b:2"];
         let Some(Command::List { filter, .. }) = Cli::try_parse_from(args).unwrap().command else {
             panic!("another command")

@@ -1,22 +1,23 @@
-//! One function per command.
+//! Execution of commands.
 
 use std::io::Write as _;
 
 use serde::Serialize;
 use tonic::{Response, Status};
-use weft_graph::walk::export::Format as GraphFormat;
+use weft_graph::walk::export::ExportFormat;
 use weft_proto::noteweft::v1::{
-    ConfirmRequest, DiffRequest, ExportRequest, FlushRequest, GetNoteRequest, ListNotesRequest,
-    ReindexRequest, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest, WhyNotRequest,
+    ConfirmDeletionsRequest, DiffRequest, ExportRequest, FlushRequest, GetNoteRequest,
+    ListNotesRequest, ReindexRequest, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest,
+    Warning, WhyNotRequest,
 };
 
-use crate::asker::{Asker, Purpose, config};
 use crate::cli::{Cli, Command, ConfigCommand, Format, Global, QUOTES};
+use crate::cli_request::CliRequest;
+use crate::client::{Client, Purpose, config};
+use crate::connection::ClientCredentials;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::question::Question;
-use crate::reach::Credentials;
 use crate::{background, backup, bench, manual};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
 
@@ -24,42 +25,45 @@ use crate::{context, doctor, eval, export, print, related, serve, walk};
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, command } = cli;
     let Some(command) = command else { return write(&print::welcome()) };
-    printable(global.format, &command)?;
+    check_format(global.format, &command)?;
     let names_several = names_several(&command);
-    done(command, &global).await.map_err(|failure| {
+    execute(command, &global).await.map_err(|failure| {
         if names_several && failure.is_missing() { failure.hint(QUOTES) } else { failure }
     })
 }
 
-/// Whether words that follow each other are names of several notes, or a name and something else.
+/// Returns whether consecutive words are names of several notes, or a name and something else.
 fn names_several(command: &Command) -> bool {
     matches!(command, Command::WhyNot { .. })
         || matches!(command, Command::Walk(walk) if walk.names_several())
 }
 
-/// Asks what the flags name and writes the answer to standard output.
-async fn ask(
+/// Opens a client, runs `action` and writes its answer to standard output.
+async fn with_client(
     global: &Global,
-    question: impl AsyncFnOnce(&Asker) -> Result<String, Failure>,
+    action: impl AsyncFnOnce(&Client) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
-    let asker = Asker::open(global).await?;
-    let answer = question(&asker).await;
-    asker.close().await;
+    let client = Client::open(global).await?;
+    let answer = action(&client).await;
+    client.close().await;
     write_as(global.format, &answer?)
 }
 
-/// Asks one question and writes its answer to standard output.
-async fn question<Q: Question, A: Serialize>(
+/// Sends one request and writes its answer to standard output.
+async fn answer<Q: CliRequest, A: Serialize>(
     global: &Global,
     request: Q,
-    call: impl AsyncFnOnce(&Asker, Q) -> Result<Response<A>, Status>,
-    lacks: fn(&A) -> &[String],
+    call: impl AsyncFnOnce(&Client, Q) -> Result<Response<A>, Status>,
+    warnings: fn(&A) -> &[Warning],
     human: impl FnOnce(&A, &Hint) -> String,
 ) -> Result<(), Failure> {
-    ask(global, async |asker| answered(asker, global, request, call, lacks, human).await).await
+    with_client(global, async |client| {
+        answered(client, global, request, call, warnings, human).await
+    })
+    .await
 }
 
-async fn done(command: Command, global: &Global) -> Result<(), Failure> {
+async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
     let format = global.format;
     match command {
         Command::Serve { vaults, ask, socket, detach } => {
@@ -78,12 +82,12 @@ async fn done(command: Command, global: &Global) -> Result<(), Failure> {
                 snippets,
                 ..SearchRequest::from(ranking)
             };
-            let call = async |asker: &Asker, it| asker.search().search(it).await;
+            let call = async |client: &Client, it| client.search().search(it).await;
             let human = |answer: &_, hint: &_| print::search(&query, answer, hint);
-            question(global, request, call, |_| &[], human).await
+            answer(global, request, call, |_| &[], human).await
         }
         Command::Related(args) => {
-            ask(global, async |asker| related::ask(asker, args, global).await).await
+            with_client(global, async |client| related::run(client, args, global).await).await
         }
         Command::Context(args) => context::run(global, *args).await,
         Command::WhyNot { note, query, limit, mode, ranking, filter } => {
@@ -95,15 +99,15 @@ async fn done(command: Command, global: &Global) -> Result<(), Failure> {
                 ..SearchRequest::from(ranking)
             };
             let request = WhyNotRequest { note, search: Some(search) };
-            let call = async |asker: &Asker, it| asker.search().why_not(it).await;
-            question(global, request, call, |_| &[], print::why_not).await
+            let call = async |client: &Client, it| client.search().why_not(it).await;
+            answer(global, request, call, |_| &[], print::why_not).await
         }
         Command::Get { note, max_links } => {
             let max_links = Some(max_links);
             let request =
                 GetNoteRequest { name: note.join(" "), max_links, ..GetNoteRequest::default() };
-            let call = async |asker: &Asker, it| asker.notes().get_note(it).await;
-            question(global, request, call, |_| &[], print::note).await
+            let call = async |client: &Client, it| client.notes().get_note(it).await;
+            answer(global, request, call, |_| &[], print::note).await
         }
         Command::List { limit, page_token, filter } => {
             let request = ListNotesRequest {
@@ -112,81 +116,81 @@ async fn done(command: Command, global: &Global) -> Result<(), Failure> {
                 page_token,
                 ..ListNotesRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.notes().list_notes(it).await;
-            question(global, request, call, |it| &it.degraded, print::list).await
+            let call = async |client: &Client, it| client.notes().list_notes(it).await;
+            answer(global, request, call, |it| &it.warnings, print::list).await
         }
         Command::Resolve { target, from } => {
             let target = target.join(" ");
             let request = ResolveLinkRequest { target, from, ..ResolveLinkRequest::default() };
-            let call = async |asker: &Asker, it| asker.notes().resolve_link(it).await;
-            question(global, request, call, |_| &[], |answer, _| print::resolved(answer)).await
+            let call = async |client: &Client, it| client.notes().resolve_link(it).await;
+            answer(global, request, call, |_| &[], |answer, _| print::resolved(answer)).await
         }
         Command::Walk(walk) => {
-            ask(global, async |asker| walk::ask(asker, *walk, global).await).await
+            with_client(global, async |client| walk::run(client, *walk, global).await).await
         }
         Command::Write(command) => {
             let ready = command.ready()?;
-            ask(global, async |asker| crate::write::ask(asker, ready, global).await).await
+            with_client(global, async |client| crate::write::run(client, ready, global).await).await
         }
         Command::Status => {
-            ask(global, async |asker| {
-                let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
+            with_client(global, async |client| {
+                let answer = client.admin().status(StatusRequest {}).await?.into_inner();
                 render(format, &answer, print::status)
             })
             .await
         }
         Command::Coverage { all } => {
-            ask(global, async |asker| {
-                render(format, &asker.coverage().await?, |answer| print::coverage(answer, all))
+            with_client(global, async |client| {
+                render(format, &client.coverage().await?, |answer| print::coverage(answer, all))
             })
             .await
         }
         Command::Export { filter } => {
             let request = ExportRequest { filter: Some(filter.into()), ..ExportRequest::default() };
-            ask(global, async |asker| {
-                let answer = asker.export(asker.ready(request, global).await?).await?;
-                aside(&print::degraded(&answer.degraded));
+            with_client(global, async |client| {
+                let answer = client.export(client.prepare(request, global).await?).await?;
+                aside(&print::warnings(&answer.warnings));
                 match format {
                     Format::Human | Format::Json | Format::Records => json(&answer),
-                    Format::Graphml => Ok(export::written(&answer, GraphFormat::GraphMl)),
-                    Format::Dot => Ok(export::written(&answer, GraphFormat::Dot)),
+                    Format::Graphml => Ok(export::to_text(&answer, ExportFormat::GraphMl)),
+                    Format::Dot => Ok(export::to_text(&answer, ExportFormat::Dot)),
                 }
             })
             .await
         }
         Command::Diff { from, all } => {
-            let request = DiffRequest { from, ..DiffRequest::default() };
-            ask(global, async |asker| {
-                let answer = asker.diff(asker.ready(request, global).await?).await?;
-                render(format, &answer, |answer| print::diff(answer, all, &asker.hint))
+            let request = DiffRequest { from_generation: from, ..DiffRequest::default() };
+            with_client(global, async |client| {
+                let answer = client.diff(client.prepare(request, global).await?).await?;
+                render(format, &answer, |answer| print::diff(answer, all, &client.hint))
             })
             .await
         }
         Command::Eval(args) => {
-            ask(global, async |asker| eval::ask(asker, args, format).await).await
+            with_client(global, async |client| eval::run(client, args, format).await).await
         }
         Command::Bench(args) => write_as(format, &bench::run(global, args).await?),
         Command::Reindex { full, compact } => {
             let request = ReindexRequest { full, compact };
-            ask(global, async |asker| reindex(asker, request, format).await).await
+            with_client(global, async |client| reindex(client, request, format).await).await
         }
         Command::Flush => {
-            ask(global, async |asker| {
-                let answer = asker.admin().flush(FlushRequest {}).await?.into_inner();
+            with_client(global, async |client| {
+                let answer = client.admin().flush(FlushRequest {}).await?.into_inner();
                 render(format, &answer, |answer| {
-                    format!("everything is in generation {}\n", answer.generation)
+                    format!("all earlier changes are in generation {}\n", answer.generation)
                 })
             })
             .await
         }
         Command::Backup { folder } => {
-            ask(global, async |asker| backup::ask(asker, &folder, global).await).await
+            with_client(global, async |client| backup::run(client, &folder, global).await).await
         }
-        Command::Restore { folder } => write(&backup::take_back(&folder, global)?),
-        Command::Confirm { name } => {
-            ask(global, async |asker| {
-                let request = ConfirmRequest { vault: name };
-                let answer = asker.admin().confirm(request).await?.into_inner();
+        Command::Restore { folder } => write(&backup::restore_into_store(&folder, global)?),
+        Command::ConfirmDeletions { name } => {
+            with_client(global, async |client| {
+                let request = ConfirmDeletionsRequest { vault: name };
+                let answer = client.admin().confirm_deletions(request).await?.into_inner();
                 render(format, &answer, print::confirmed)
             })
             .await
@@ -205,11 +209,11 @@ async fn done(command: Command, global: &Global) -> Result<(), Failure> {
 }
 
 async fn reindex(
-    asker: &Asker,
+    client: &Client,
     request: ReindexRequest,
     format: Format,
 ) -> Result<String, Failure> {
-    let mut messages = asker.admin().reindex(request).await?.into_inner();
+    let mut messages = client.admin().reindex(request).await?.into_inner();
     let mut progress = Progress::new();
     let mut last = None;
     while let Some(message) = messages.message().await? {
@@ -217,54 +221,54 @@ async fn reindex(
         last = Some(message);
     }
     progress.end();
-    let last = last.ok_or_else(|| Failure::other("the daemon said nothing"))?;
+    let last = last.ok_or_else(|| Failure::other("the daemon sent no response"))?;
     render(format, &last, |last| {
         format!(
-            "words and links are in: {} files, generation {}\n",
-            last.n_files_total, last.generation
+            "indexed keywords and links of {} files, generation {}\n",
+            last.total_file_count, last.generation
         )
     })
 }
 
-/// Brings folders up to date and says what is in.
+/// Updates the index of vaults and prints its status.
 async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), Failure> {
     let vaults = if vaults.is_empty() { global.vault.clone() } else { vaults };
     let (config, paths) = config(global, &vaults, &[])?;
-    let asker = {
-        let credentials = Credentials::read(global)?;
-        let purpose = Purpose::Question { wait: !global.no_wait };
+    let client = {
+        let credentials = ClientCredentials::read(global)?;
+        let purpose = Purpose::OneShot { wait: !global.no_wait };
         let hint = Hint::vaults(&vaults, global.store.as_deref());
-        Asker::in_process(config, paths, &credentials, purpose, hint).await?
+        Client::in_process(config, paths, &credentials, purpose, hint).await?
     };
     let answer = async {
-        if asker.channel().is_some() {
+        if client.channel().is_some() {
             // A daemon holds the store and reads the files itself.
-            reindex(&asker, ReindexRequest::default(), Format::Human).await?;
+            reindex(&client, ReindexRequest::default(), Format::Human).await?;
         }
-        let answer = asker.admin().status(StatusRequest {}).await?.into_inner();
+        let answer = client.admin().status(StatusRequest {}).await?.into_inner();
         render(global.format, &answer, |answer| {
-            let hint = asker.hint.command(&["search", "a question in your own words"]);
-            let none = "no file in there ends in .md or .markdown; `weft coverage` lists what was left out";
+            let hint = client.hint.command(&["search", "a question in your own words"]);
+            let none = "the vault contains no .md or .markdown files; `weft coverage` lists the skipped files";
             let after =
-                if answer.n_notes == 0 { print::warning(none) } else { print::next(&[&hint]) };
+                if answer.note_count == 0 { print::warning(none) } else { print::next(&[&hint]) };
             format!("{}\n{after}", print::status(answer))
         })
     };
     let answer = answer.await;
-    asker.close().await;
+    client.close().await;
     write_as(global.format, &answer?)
 }
 
-/// Answers an agent until it has no more to ask, or a signal comes.
+/// Serves an agent until it disconnects or a signal arrives.
 async fn mcp(global: &Global) -> Result<(), Failure> {
-    let asker = Asker::open_for(global, Purpose::Conversation).await?;
+    let client = Client::open_for(global, Purpose::Session).await?;
     let outcome = tokio::select! {
-        ended = weft_mcp::Server::new(asker.transport()).over_stdio() => {
+        ended = weft_mcp::Server::new(client.transport()).over_stdio() => {
             ended.map_err(|error| Failure::other(error.to_string()))
         }
-        () = serve::signal() => Ok(()),
+        () = serve::stop_signal() => Ok(()),
     };
-    asker.close().await;
+    client.close().await;
     outcome
 }
 
@@ -300,7 +304,7 @@ fn show_config(global: &Global, command: &ConfigCommand) -> Result<(), Failure> 
     }
 }
 
-/// The answer in the form asked for.
+/// Renders the answer in the requested format.
 pub(crate) fn render<T: Serialize>(
     format: Format,
     answer: &T,
@@ -312,24 +316,24 @@ pub(crate) fn render<T: Serialize>(
     }
 }
 
-/// Asks one question and gives its answer in the form asked for. What it `lacks` is said on standard error, where its text for people does not say it.
-pub(crate) async fn answered<Q: Question, A: Serialize>(
-    asker: &Asker,
+/// Sends one request and renders its answer. The `warnings` of an answer go to standard error unless its text for people includes them.
+pub(crate) async fn answered<Q: CliRequest, A: Serialize>(
+    client: &Client,
     global: &Global,
     request: Q,
-    call: impl AsyncFnOnce(&Asker, Q) -> Result<Response<A>, Status>,
-    lacks: fn(&A) -> &[String],
+    call: impl AsyncFnOnce(&Client, Q) -> Result<Response<A>, Status>,
+    warnings: fn(&A) -> &[Warning],
     human: impl FnOnce(&A, &Hint) -> String,
 ) -> Result<String, Failure> {
-    let request = asker.ready(request, global).await?;
-    let answer = call(asker, request).await?.into_inner();
-    aside(&print::degraded(lacks(&answer)));
-    render(global.format, &answer, |answer| human(answer, &asker.hint))
+    let request = client.prepare(request, global).await?;
+    let answer = call(client, request).await?.into_inner();
+    aside(&print::warnings(warnings(&answer)));
+    render(global.format, &answer, |answer| human(answer, &client.hint))
 }
 
-/// Refuses a form in which the command's answer cannot be written.
-fn printable(format: Format, command: &Command) -> Result<(), Failure> {
-    let (written, by) = match format {
+/// Rejects an output format that the command does not support.
+fn check_format(format: Format, command: &Command) -> Result<(), Failure> {
+    let (is_supported, by) = match format {
         Format::Human | Format::Json => return Ok(()),
         Format::Records => (
             matches!(command, Command::Walk(walk) if walk.writes_records()),
@@ -339,25 +343,25 @@ fn printable(format: Format, command: &Command) -> Result<(), Failure> {
             (matches!(command, Command::Export { .. }), "`export` writes GraphML and DOT")
         }
     };
-    if written {
+    if is_supported {
         return Ok(());
     }
-    Err(Failure::usage(format!("only {by}; here it is --format human or json")))
+    Err(Failure::usage(format!("only {by}; this command supports --format human and json")))
 }
 
-/// One object on one line.
+/// Serializes an answer as one line of JSON.
 pub(crate) fn json(answer: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(answer);
     text.map(|text| text + "\n").map_err(|error| Failure::other(error.to_string()))
 }
 
-/// Writes what goes with an answer to standard error.
+/// Writes text that accompanies an answer to standard error.
 pub(crate) fn aside(text: &str) {
-    // The answer is out; nobody is left to tell when standard error is closed.
+    // The answer has been written; a closed standard error is not a failure.
     drop(anstream::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// Writes an answer to standard output, as `format` asks.
+/// Writes an answer to standard output, styled according to `format`.
 pub(crate) fn write_as(format: Format, text: &str) -> Result<(), Failure> {
     match format {
         Format::Human => write(text),
@@ -365,19 +369,19 @@ pub(crate) fn write_as(format: Format, text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes text for people to standard output; styles only where they can be seen.
+/// Writes text for people to standard output, with styles only on a terminal.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     write_to(anstream::stdout().lock(), text)
 }
 
-/// Writes text for programs to standard output, to the byte.
+/// Writes text for programs to standard output, byte for byte.
 pub(crate) fn write_plain(text: &str) -> Result<(), Failure> {
     write_to(std::io::stdout().lock(), text)
 }
 
 fn write_to(mut out: impl std::io::Write, text: &str) -> Result<(), Failure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader that has seen enough, such as `head`, is no failure.
+        // A reader that stops early, such as `head`, is not a failure.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => {
             written.map_err(|error| Failure::other(format!("cannot write the answer: {error}")))

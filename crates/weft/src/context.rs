@@ -1,4 +1,4 @@
-//! `weft context`: flags to a request, and other commands' answers to notes.
+//! `weft context`: flags and request, with notes taken from the answers of other commands.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal as _, Read as _};
@@ -8,28 +8,28 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use weft_graph::doughnut::{Priority, STRATEGIES};
-use weft_graph::walk::way;
+use weft_graph::walk::breadcrumb;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, ContextBands, ContextLimits, ContextNote, ContextOrder,
-    Filter, FocusSource, GetNoteRequest, LeftOut, LeftOutReason, Rendering, SearchRequest,
+    Filter, FocusSource, GetNoteRequest, OmissionReason, OmittedNote, Rendering, SearchRequest,
     TreeRequest,
 };
 
-use crate::asker::Asker;
-use crate::cli::{FilterArgs, Form, Format, Global, Mode};
+use crate::cli::{FilterArgs, Format, Global, SearchModeArg, TextFormat};
+use crate::client::Client;
 use crate::commands::{aside, json, write, write_plain};
 use crate::failure::Failure;
 use crate::print;
 use crate::ranking::RankingArgs;
 use crate::walk::TreeArgs;
 
-/// What a context is made of, and how.
+/// Sources and limits of a context.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ContextArgs {
-    /// What to ask, in one or several words; finds notes unless --note or --from names them, and chooses the passages.
+    /// Query, as one or several words; finds notes unless --note or --from names them, and selects the passages.
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
-    /// Tokens the context may take, titles and fences included; 2000 unless the settings say otherwise.
+    /// Budget in tokens, titles and fences included [default: the setting context.budget, 2000].
     #[arg(
         long,
         value_name = "TOKENS",
@@ -37,16 +37,16 @@ pub(crate) struct ContextArgs {
         conflicts_with = "budget_chars"
     )]
     budget: Option<i64>,
-    /// Characters it may take, instead.
+    /// Budget in characters instead.
     #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true)]
     budget_chars: Option<i64>,
     /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
     #[arg(long, value_name = "NAME")]
     estimator: Option<String>,
-    /// Consider this note, with this score or 1; may be given several times.
+    /// Consider this note, with this score or 1; repeatable.
     #[arg(long, value_name = "NOTE[=SCORE]", value_parser = scored, help_heading = "Sources")]
     note: Vec<ContextNote>,
-    /// Put this note first, and consider what surrounds it.
+    /// Put this note first and consider its neighborhood.
     #[arg(long, value_name = "NOTE", help_heading = "Sources")]
     focus: Option<String>,
     /// With --focus: notes that link to it in their text count as related.
@@ -55,27 +55,27 @@ pub(crate) struct ContextArgs {
     /// With --focus: other notes with the same object count as related.
     #[arg(long, requires = "focus", help_heading = "Sources")]
     sibling_of_target: bool,
-    /// Consider the notes around this note, nearest first; may be given several times.
+    /// Consider the notes around this note, nearest first; repeatable.
     #[arg(long, value_name = "NOTE", help_heading = "Sources")]
     walk: Vec<String>,
     /// Consider the notes of an answer that search, tree or related wrote with --format json; - reads standard input.
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
     from: Option<PathBuf>,
-    /// Notes that the query, and --focus, bring at most; 50 unless the settings say otherwise.
+    /// Maximum number of notes from the query and from --focus [default: the setting context.candidates, 50].
     #[arg(long, help_heading = "Sources")]
     limit: Option<u32>,
-    /// How to look.
+    /// Retrievers to use.
     #[arg(long, value_enum, default_value_t, help_heading = "Sources")]
-    mode: Mode,
-    /// How much of each note, where not as the settings `context.limits` say, such as soft_ratio=0.2,bands.snippet=0.35.
+    mode: SearchModeArg,
+    /// Override the settings `context.limits`, such as per_note_share=0.2,bands.snippet=0.35.
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = own_limits, help_heading = "Output")]
-    with: Option<ContextLimits>,
-    /// Write the context alone in this form, and the ledger to standard error; with none, nothing is paid for titles and fences.
+    limits: Option<ContextLimits>,
+    /// Write only the context, in this format, and the ledger to standard error; with none, titles and fences cost nothing.
     #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
-    rendering: Option<Form>,
-    /// In which order the context shows its notes.
+    rendering: Option<TextFormat>,
+    /// Order of the notes in the context.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
-    order: Order,
+    order: ContextOrderArg,
     #[command(flatten)]
     ranking: RankingArgs,
     #[command(flatten)]
@@ -84,9 +84,9 @@ pub(crate) struct ContextArgs {
     filter: FilterArgs,
 }
 
-/// In which order a context shows its notes.
+/// Order of the notes in a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Order {
+enum ContextOrderArg {
     /// Best first.
     #[default]
     BestFirst,
@@ -94,37 +94,37 @@ enum Order {
     BothEnds,
 }
 
-impl From<Order> for ContextOrder {
-    fn from(order: Order) -> Self {
+impl From<ContextOrderArg> for ContextOrder {
+    fn from(order: ContextOrderArg) -> Self {
         match order {
-            Order::BestFirst => Self::BestFirst,
-            Order::BothEnds => Self::BothEnds,
+            ContextOrderArg::BestFirst => Self::BestFirst,
+            ContextOrderArg::BothEnds => Self::BothEnds,
         }
     }
 }
 
-/// Asks for a context and prints it.
+/// Requests a context and prints it.
 ///
-/// In a form asked for it goes alone to standard output, so that it can be piped, and the ledger to standard error.
+/// In a requested format, only the context goes to standard output, so that it can be piped; the ledger goes to standard error.
 pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failure> {
     let form = args.rendering;
-    // Read before the index is opened: whoever writes to a pipe may hold its lock until then.
+    // Standard input is read before the index is opened, because the process that writes to the pipe may hold the lock until then.
     let request = args.into_request()?;
     let query = request.query.clone();
-    let soft_ratio = request.limits.as_ref().and_then(|limits| limits.soft_ratio);
+    let per_note_share = request.limits.as_ref().and_then(|limits| limits.per_note_share);
     let only_query = request.notes.is_empty() && request.focus.is_none() && request.walk.is_none();
-    let asker = Asker::open(global).await?;
-    let answer = ask(&asker, request, global).await;
-    let hint = asker.hint.clone();
-    asker.close().await;
+    let client = Client::open(global).await?;
+    let answer = assemble(&client, request, global).await;
+    let hint = client.hint.clone();
+    client.close().await;
     let answer = answer?;
     if global.format != Format::Human {
         return write_plain(&json(&answer)?);
     }
-    let ledger = print::ledger(&query, soft_ratio, &answer);
+    let ledger = print::ledger(&query, per_note_share, &answer);
     match (form, &answer.rendered) {
         (Some(_), Some(rendered)) => {
-            // What a program takes on is the context to the byte; a terminal could be steered by it.
+            // A pipe receives the exact bytes; for a terminal, control characters are escaped.
             if std::io::stdout().is_terminal() {
                 write(&print::harmless(rendered))?;
             } else {
@@ -138,20 +138,20 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
     }
 }
 
-async fn ask(
-    asker: &Asker,
+async fn assemble(
+    client: &Client,
     request: AssembleRequest,
     global: &Global,
 ) -> Result<AssembleResponse, Failure> {
-    let request = asker.ready(request, global).await?;
+    let request = client.prepare(request, global).await?;
     let first = request.notes.first().map(|note| note.name.clone());
-    let answer = asker.contexts().assemble(request).await?.into_inner();
-    let is_missing = |left: &LeftOut| left.reason() == LeftOutReason::Missing;
+    let answer = client.contexts().assemble(request).await?.into_inner();
+    let is_missing = |left: &OmittedNote| left.reason() == OmissionReason::Missing;
     if let Some(name) = first.filter(|_| answer.items.is_empty())
-        && answer.left_out.iter().all(is_missing)
+        && answer.omitted.iter().all(is_missing)
     {
-        // None of the notes is there, as any other command says it.
-        asker.notes().get_note(GetNoteRequest { name, ..GetNoteRequest::default() }).await?;
+        // None of the notes exists: reported as by every other command.
+        client.notes().get_note(GetNoteRequest { name, ..GetNoteRequest::default() }).await?;
     }
     Ok(answer)
 }
@@ -171,7 +171,7 @@ impl ContextArgs {
             from,
             limit,
             mode,
-            with,
+            limits,
             rendering,
             order,
             ranking,
@@ -182,17 +182,24 @@ impl ContextArgs {
         let query = query.join(" ");
         let ranking = ranking_of(ranking, &query, !notes.is_empty() || from.is_some())?;
         let walk = walk_of(walk, tree, &filter)?;
-        // That nothing was found is an answer, too: the query does not look among all notes for it.
+        // An empty answer is a valid source: the query does not search all notes in its place.
         let notes_only = from.is_some();
         if let Some(path) = from {
             let found = notes_of(&answer_at(&path)?).ok_or_else(|| {
                 let name = source_of(&path);
-                Failure::usage(format!("{name} is no answer of search, tree or related"))
+                Failure::usage(format!("{name} is not an answer of search, tree or related"))
                     .hint(WRITE_ONE)
             })?;
             notes.extend(found);
         }
-        let SearchRequest { profile, weights, no_graph, without, typos, .. } = ranking;
+        let SearchRequest {
+            profile,
+            weights,
+            no_graph,
+            disabled_signals: without,
+            typo_tolerance,
+            ..
+        } = ranking;
         Ok(AssembleRequest {
             query,
             notes,
@@ -205,38 +212,38 @@ impl ContextArgs {
             estimator,
             rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
             order: ContextOrder::from(order).into(),
-            limits: with,
+            limits,
             walk,
             focus: focus.map(|note| FocusSource { note, body_links, sibling_of_target }),
             profile,
             weights,
             no_graph,
-            without,
-            typos,
+            disabled_signals: without,
+            typo_tolerance,
             ..AssembleRequest::default()
         })
     }
 }
 
-/// How the query ranks what it finds; refused where it finds nothing.
+/// Returns the ranking flags for the query; fails if the query finds no notes.
 fn ranking_of(
     ranking: RankingArgs,
     query: &str,
     names_notes: bool,
 ) -> Result<SearchRequest, Failure> {
     let reason = match ranking.given() {
-        Some(flag) if names_notes => format!(
-            "{flag} is about what a query finds, and where --note or --from names the notes it finds none"
-        ),
+        Some(flag) if names_notes => {
+            format!("{flag} ranks what a query finds, but --note or --from already names the notes")
+        }
         Some(flag) if query.trim().is_empty() => {
-            format!("{flag} is about what a query finds: add a QUERY")
+            format!("{flag} ranks what a query finds: add a QUERY")
         }
         Some(_) | None => return Ok(ranking.into()),
     };
     Err(Failure::usage(reason))
 }
 
-/// The walk from these roots, nothing without any; it leads where the filter lets it.
+/// Returns the walk from these roots, `None` without roots. The filter restricts where it leads.
 fn walk_of(
     roots: Vec<String>,
     tree: TreeArgs,
@@ -250,44 +257,47 @@ fn walk_of(
     if walk == request(Vec::new(), TreeArgs::default()) {
         return Ok(None);
     }
-    Err(Failure::usage("flags about links and hops need a walk: add --walk NOTE"))
+    Err(Failure::usage("flags for links and hops need a walk: add --walk NOTE"))
 }
 
-/// `NOTE` or `NOTE=SCORE`, split at the last `=`.
+/// Parses `NOTE` or `NOTE=SCORE`, split at the last `=`.
 fn scored(text: &str) -> Result<ContextNote, String> {
     let named = |name: &str| ContextNote { name: name.to_owned(), ..ContextNote::default() };
     let Some((name, score)) = text.rsplit_once('=') else { return Ok(named(text)) };
     let parsed = score.parse::<f64>().ok().filter(|score| score.is_finite());
     let score = parsed.ok_or_else(|| {
-        format!("`{score}` is no score; after a name that holds `=` write one: {text}=1")
+        format!("`{score}` is not a score; if the name contains `=`, add a score: {text}=1")
     })?;
     Ok(ContextNote { score: Some(score), ..named(name) })
 }
 
-/// Limits by the names of their settings: `NAME=VALUE`, with commas between several.
+/// Parses limits by the names of their settings: `NAME=VALUE`, separated by commas.
 pub(crate) fn own_limits(text: &str) -> Result<ContextLimits, String> {
     fn number<N: FromStr>(value: &str) -> Result<Option<N>, String> {
-        value.parse().map(Some).map_err(|_| format!("`{value}` is no number that fits there"))
+        value
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("`{value}` is not a valid number for this limit"))
     }
     let (mut limits, mut bands) = (ContextLimits::default(), ContextBands::default());
     let mut named = Vec::new();
     for pair in text.split(',') {
         let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` has no `=`"))?;
         if named.contains(&name.trim()) {
-            return Err(format!("`{}` is there twice", name.trim()));
+            return Err(format!("`{}` is given twice", name.trim()));
         }
         named.push(name.trim());
         match name.trim() {
             "bands.full" => bands.full = number(value)?,
             "bands.snippet" => bands.snippet = number(value)?,
             "bands.structural" => bands.structural = number(value)?,
-            "soft_ratio" => limits.soft_ratio = number(value)?,
+            "per_note_share" => limits.per_note_share = number(value)?,
             "block_chars" => limits.block_chars = number(value)?,
             "structural_cap" => limits.structural_cap = number(value)?,
             "outline_depth" => limits.outline_depth = number(value)?,
             other => {
                 return Err(format!(
-                    "there is no limit `{other}`, but bands.full, bands.snippet, bands.structural, soft_ratio, block_chars, structural_cap, outline_depth"
+                    "unknown limit `{other}`; known limits: bands.full, bands.snippet, bands.structural, per_note_share, block_chars, structural_cap, outline_depth"
                 ));
             }
         }
@@ -305,21 +315,21 @@ fn answer_at(path: &Path) -> Result<Value, Failure> {
     let name = source_of(path);
     read.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     serde_json::from_str(&text).map_err(|error| {
-        let message = format!("{name} is no JSON ({error}), and so no answer of another command");
+        let message = format!("{name} is not JSON ({error}), so it is not the answer of a command");
         Failure::usage(message).hint(WRITE_ONE)
     })
 }
 
-/// What an answer is read from, in words.
+/// Returns a description of the source.
 fn source_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// How an answer is written that can be read.
+/// How to write an answer that can be read.
 const WRITE_ONE: &str =
     "write one with --format json: weft search … --format json | weft context --from -";
 
-/// The notes of another command's answer; nothing where it is no such answer.
+/// Returns the notes of another command's answer; `None` if it is not such an answer.
 fn notes_of(answer: &Value) -> Option<Vec<ContextNote>> {
     let list = |name: &str| answer.get(name).and_then(Value::as_array);
     if let Some(hits) = list("hits") {
@@ -357,7 +367,7 @@ fn hit(hit: &Value) -> Option<ContextNote> {
     })
 }
 
-/// A related note is as far as its relation's level; the focus note, which has none, is nearest.
+/// Converts a related note: its distance is the level of its relation; the focus note, which has none, is nearest.
 fn related_note(note: &Value) -> Option<ContextNote> {
     let relation = text(note, "relation")?;
     let row = STRATEGIES.iter().find(|row| row.relation.name() == relation);
@@ -369,12 +379,12 @@ fn related_note(note: &Value) -> Option<ContextNote> {
     })
 }
 
-/// Two notes, whichever links to the other.
+/// Returns two notes in a fixed order, whichever links to the other.
 fn joined<'v>(a: &'v str, b: &'v str) -> [&'v str; 2] {
     if a <= b { [a, b] } else { [b, a] }
 }
 
-/// A note of a tree came over the first edge between it and the note above it, which was met before it.
+/// Converts a note of a tree: it was reached over the first edge from its parent, which was met before it.
 fn visited(
     node: &Value,
     steps: &HashMap<&str, &str>,
@@ -387,7 +397,7 @@ fn visited(
         name: id.to_owned(),
         distance: Some(u32::try_from(node.get("hop")?.as_u64()?).ok()?),
         relation: kind.map(|&kind| kind.to_owned()),
-        via: way(id, above, |note| note),
+        via: breadcrumb(id, above, |note| note),
         ..ContextNote::default()
     })
 }
@@ -399,7 +409,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_score_follows_the_last_equals_sign() {
+    fn score_follows_last_equals_sign() {
         let read = |text| scored(text).map(|note| (note.name, note.score));
         for (text, expected) in [
             ("a/b", Ok(("a/b".to_owned(), None))),
@@ -409,12 +419,12 @@ mod tests {
             assert_eq!(read(text), expected, "{text}");
         }
         for wrong in ["a=b", "a=", "a=NaN", "a=0,9"] {
-            assert!(read(wrong).unwrap_err().contains("is no score"), "{wrong}");
+            assert!(read(wrong).unwrap_err().contains("is not a score"), "{wrong}");
         }
     }
 
     #[test]
-    fn limits_go_by_the_names_of_their_settings() {
+    fn limits_use_names_of_settings() {
         let defaults = weft_daemon::config::Settings::default().context.limits;
         let Value::Object(known) = serde_json::to_value(&defaults).unwrap() else {
             panic!("a table")
@@ -430,15 +440,18 @@ mod tests {
             };
             assert!(own_limits(&text).is_ok(), "{text}");
         }
-        let read = own_limits("soft_ratio=0.2,bands.snippet=0.35").unwrap();
+        let read = own_limits("per_note_share=0.2,bands.snippet=0.35").unwrap();
         let bands = ContextBands { snippet: Some(0.35), ..ContextBands::default() };
-        let expected =
-            ContextLimits { bands: Some(bands), soft_ratio: Some(0.2), ..ContextLimits::default() };
+        let expected = ContextLimits {
+            bands: Some(bands),
+            per_note_share: Some(0.2),
+            ..ContextLimits::default()
+        };
         assert_eq!(read, expected);
         for (wrong, part) in [
-            ("soft_ratio", "has no `=`"),
-            ("soft=1", "no limit `soft`"),
-            ("block_chars=-1", "`-1` is no number"),
+            ("per_note_share", "has no `=`"),
+            ("soft=1", "unknown limit `soft`"),
+            ("block_chars=-1", "`-1` is not a valid number"),
             ("", "has no `=`"),
         ] {
             assert!(own_limits(wrong).unwrap_err().contains(part), "{wrong}");
@@ -446,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_is_read_to_the_last_bit() {
+    fn score_is_parsed_exactly() {
         let score = 0.482_321_968_289_540_77;
         let answer = format!(r#"{{"hits": [{{"uri": "a", "score": {score}}}]}}"#);
         let notes = notes_of(&serde_json::from_str(&answer).unwrap()).unwrap();
@@ -454,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_other_commands_are_understood() {
+    fn answers_of_other_commands_are_parsed() {
         let shown = |answer: Value| {
             notes_of(&answer).map(|notes| {
                 let shown = notes.into_iter().map(|note| {

@@ -1,9 +1,9 @@
-//! `weft eval`: what the ranking is worth on one's own questions, and what each part of it.
+//! `weft eval`: measures the ranking on the user's own questions, and the effect of each part.
 
-mod context;
+mod context_eval;
 mod questions;
+mod ranking_variant;
 mod tune;
-mod variant;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,30 +11,30 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use weft_eval::{Comparison, MEASURES, Measures, compare, run_lines};
+use weft_eval::{MEASURES, Measures, PairedComparison, compare, run_lines};
 use weft_proto::noteweft::v1::{Phase, StatusRequest};
 
-use crate::asker::Asker;
 use crate::cli::Format;
+use crate::client::Client;
 use crate::commands::{aside, render};
 use crate::failure::Failure;
 use crate::percentile::percentile_ms;
 use crate::print;
 use crate::progress::Progress;
-use context::ContextEvalArgs;
-pub(crate) use context::{ContextEvaluation, Packed};
+use context_eval::ContextEvalArgs;
+pub(crate) use context_eval::{ContextEvaluation, PackingResult};
 use questions::{QuestionArgs, Questions, request};
+use ranking_variant::{RankingVariant, default_variants};
 use tune::TuneArgs;
-pub(crate) use tune::{Half, Tuning};
-use variant::{Variant, usual};
+pub(crate) use tune::{HalfResult, Tuning};
 
-/// The measure by which variants are compared where one is shown.
+/// Measure by which variants are compared if only one is shown.
 const COMPARED: &str = "nDCG@10";
 
-/// The measures by which they are compared.
+/// Measures by which variants are compared.
 const ALL_COMPARED: [&str; 2] = [COMPARED, "recall@5"];
 
-/// What to ask, what is right, and how to count.
+/// Questions, judgments and measures.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct EvalArgs {
@@ -42,16 +42,16 @@ pub(crate) struct EvalArgs {
     command: Option<EvalCommand>,
     #[command(flatten)]
     questions: QuestionArgs,
-    /// Only these variants, the first to compare with; all where none is named.
+    /// Only these variants, compared with the first [default: all].
     #[arg(long, value_enum, value_delimiter = ',')]
-    variant: Vec<Variant>,
-    /// Hits that are asked for.
+    variant: Vec<RankingVariant>,
+    /// Number of hits to request.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=1000))]
     depth: u32,
-    /// Write the first variant's rankings here, as TREC run lines.
+    /// Write the rankings of the first variant to this file, as a TREC run.
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// Fail with exit code 1 where the first variant has less, such as recall@5=0.9; may be given several times.
+    /// Exit with code 1 if a measure of the first variant is below the given value, such as recall@5=0.9; repeatable.
     #[arg(long, value_name = "MEASURE=LEAST", value_parser = requirement)]
     require: Vec<(&'static str, f64)>,
     #[command(flatten)]
@@ -60,42 +60,42 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Subcommand)]
 enum EvalCommand {
-    /// Look for weights on one half of the questions, and try them on the other.
+    /// Search for weights on one half of the questions and test them on the other.
     Tune(TuneArgs),
 }
 
 fn requirement(text: &str) -> Result<(&'static str, f64), String> {
-    let (name, least) = text.split_once('=').ok_or("it is not MEASURE=LEAST")?;
+    let (name, least) = text.split_once('=').ok_or("expected MEASURE=MINIMUM")?;
     let name = MEASURES.into_iter().find(|known| *known == name);
     let name = name.ok_or_else(|| format!("the measures are {}", MEASURES.join(", ")))?;
     let number = least.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-    Ok((name, number.ok_or_else(|| format!("`{least}` is no number from 0 to 1"))?))
+    Ok((name, number.ok_or_else(|| format!("`{least}` is not a number from 0 to 1"))?))
 }
 
-/// What was measured.
+/// Result of an evaluation.
 #[derive(Debug, Serialize)]
 pub(crate) struct Evaluation {
-    /// Judged queries.
+    /// Number of judged queries.
     pub(crate) n_queries: usize,
-    /// Queries without a judgement, which were not asked.
+    /// Number of queries without judgments, which were not run.
     pub(crate) n_unjudged: usize,
-    /// What of the judgements can never be met.
+    /// Judgments that can never be met.
     pub(crate) warnings: Vec<String>,
-    /// The generation that answered.
+    /// Generation that answered.
     pub(crate) generation: u64,
-    /// The variants, the first is the one compared with.
-    pub(crate) variants: Vec<Measured>,
+    /// Results by variant; the first is the baseline.
+    pub(crate) variants: Vec<VariantResult>,
 }
 
-/// What was measured of one variant.
+/// Result of one variant.
 #[derive(Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct VariantResult {
     pub(crate) name: String,
     pub(crate) measures: BTreeMap<&'static str, f64>,
-    /// Milliseconds of an answer, in the middle and of the slowest twentieth.
+    /// Latency in milliseconds: median and 95th percentile.
     pub(crate) latency_ms: Latency,
-    /// Against the first variant, by nDCG@10 and by recall@5; nothing for that one.
-    pub(crate) comparisons: Vec<Compared>,
+    /// Differences from the first variant, by nDCG@10 and recall@5; empty for that one.
+    pub(crate) comparisons: Vec<VariantDifference>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,60 +104,64 @@ pub(crate) struct Latency {
     pub(crate) p95: f64,
 }
 
-/// By how much a variant differs from the first.
+/// Difference of a variant from the first.
 #[derive(Debug, Serialize)]
-pub(crate) struct Compared {
+pub(crate) struct VariantDifference {
     pub(crate) measure: String,
     pub(crate) difference: f64,
-    /// The 95 % interval.
+    /// 95 % confidence interval.
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) n_better: usize,
     pub(crate) n_worse: usize,
 }
 
-impl Compared {
-    fn of(measure: &str, found: Comparison) -> Self {
-        let Comparison { difference, low, high, n_better, n_worse } = found;
+impl VariantDifference {
+    fn of(measure: &str, found: PairedComparison) -> Self {
+        let PairedComparison { difference, low, high, n_better, n_worse } = found;
         Self { measure: measure.to_owned(), difference, low, high, n_better, n_worse }
     }
 }
 
-/// Fails where an index is not settled: what is measured of half of it says nothing.
-async fn settled(asker: &Asker) -> Result<(), Failure> {
-    let status = asker.admin().status(StatusRequest {}).await?.into_inner();
-    if status.phase() == Phase::Ready && status.n_vectors_pending == 0 {
+/// Fails if the index is incomplete, because measurements of a partial index mislead.
+async fn settled(client: &Client) -> Result<(), Failure> {
+    let status = client.admin().status(StatusRequest {}).await?.into_inner();
+    if status.phase() == Phase::Ready && status.pending_vector_count == 0 {
         return Ok(());
     }
-    Err(Failure::other("the index is not complete yet, and what is measured now would mislead")
-        .hint("measure when `weft status` says that it is ready"))
+    Err(Failure::other("the index is incomplete, so measurements would mislead")
+        .hint("measure again when `weft status` reports ready"))
 }
 
-/// Keeps the generation that answers, and fails where another one does: variants are compared on equal terms.
+/// Records the generation of the first answer, and fails if a later answer has another one: variants are compared on equal terms.
 fn same_state(kept: &mut u64, answered: u64) -> Result<(), Failure> {
     if *kept != 0 && *kept != answered {
         let what = format!(
             "the index changed while it was measured, from generation {kept} to {answered}"
         );
-        return Err(Failure::other(what).hint("measure again while nobody writes"));
+        return Err(Failure::other(what).hint("measure again while no note changes"));
     }
     *kept = answered;
     Ok(())
 }
 
-/// Measures, and gives the table as text.
-pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result<String, Failure> {
-    settled(asker).await?;
+/// Runs the evaluation and renders the table.
+pub(crate) async fn run(
+    client: &Client,
+    args: EvalArgs,
+    format: Format,
+) -> Result<String, Failure> {
+    settled(client).await?;
     let EvalArgs { command, questions, variant, depth, run, require, contexts } = args;
     if let Some(EvalCommand::Tune(args)) = command {
-        return tune::ask(asker, args, format).await;
+        return tune::run(client, args, format).await;
     }
-    let questions = Questions::get(asker, questions).await?;
+    let questions = Questions::get(client, questions).await?;
     if contexts.context {
-        return context::ask(asker, contexts, questions, format).await;
+        return context_eval::run(client, contexts, questions, format).await;
     }
     let Questions { judged, n_unjudged, names, warnings } = questions;
-    let variants = if variant.is_empty() { usual(asker).await? } else { variant };
+    let variants = if variant.is_empty() { default_variants(client).await? } else { variant };
     let n_queries = judged.len();
     let mut evaluation =
         Evaluation { n_queries, n_unjudged, warnings, generation: 0, variants: Vec::new() };
@@ -170,13 +174,13 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
         for ((id, query, grades), done) in judged.iter().zip((at * n_queries) as u64..) {
             progress.count("asking", done, n_total);
             let Some(query) = query else {
-                // Nothing is asked, so nothing is found.
+                // An empty query finds nothing.
                 all.push(Measures::default());
                 continue;
             };
             let request = request(query, depth, variant.request());
             let start = Instant::now();
-            let answer = asker.search().search(request).await?.into_inner();
+            let answer = client.search().search(request).await?.into_inner();
             taken.push(start.elapsed());
             same_state(&mut evaluation.generation, answer.generation)?;
             let ranking = names.ranking(answer);
@@ -187,9 +191,10 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
             all.push(Measures::of(grades, &ranking));
         }
         let compared = ALL_COMPARED.into_iter().filter(|_| at > 0);
-        let comparisons =
-            compared.map(|measure| Compared::of(measure, compare(&all, &first, measure))).collect();
-        evaluation.variants.push(Measured {
+        let comparisons = compared
+            .map(|measure| VariantDifference::of(measure, compare(&all, &first, measure)))
+            .collect();
+        evaluation.variants.push(VariantResult {
             name: variant.name(),
             measures: Measures::mean(&all).iter().collect(),
             latency_ms: latency(taken),
@@ -206,14 +211,14 @@ pub(crate) async fn ask(asker: &Asker, args: EvalArgs, format: Format) -> Result
             .map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
     }
     if let Some(missed) = missed(&evaluation, &require) {
-        // What was measured tells why, but standard output is for answers.
+        // Only answers go to standard output, so the table goes to standard error on failure.
         aside(&print::evaluation(&evaluation));
         return Err(missed);
     }
     render(format, &evaluation, print::evaluation)
 }
 
-/// The requirement that the first variant does not meet.
+/// Returns the first requirement that the first variant fails.
 fn missed(evaluation: &Evaluation, require: &[(&'static str, f64)]) -> Option<Failure> {
     let measured = evaluation.variants.first()?;
     let value = |name| measured.measures.get(name).copied().unwrap_or(0.0);
@@ -242,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_missed_requirement_fails() {
-        let measured = Measured {
+        let measured = VariantResult {
             name: "configured".into(),
             measures: [("MRR", 0.5)].into(),
             latency_ms: latency(Vec::new()),

@@ -1,16 +1,16 @@
-//! The graph as GraphML or DOT: the answer's lists become a graph again, and that is written.
+//! The graph as GraphML or DOT: rebuilds a graph from the lists of the response and writes it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weft_graph::walk::export::{Format, NoteFields, write};
+use weft_graph::walk::export::{ExportFormat, NoteFields, write};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId};
 use weft_proto::noteweft::v1::{ExportEdge, ExportNode, ExportResponse, LinkSource as WireSource};
 
-/// `answer` in `format`.
-pub(crate) fn written(answer: &ExportResponse, format: Format) -> String {
-    let ExportResponse { nodes, edges, generation, degraded: _ } = answer;
+/// Formats `answer` as `format`.
+pub(crate) fn to_text(answer: &ExportResponse, format: ExportFormat) -> String {
+    let ExportResponse { nodes, edges, generation, warnings: _ } = answer;
     let at: HashMap<&str, NoteId> =
         nodes.iter().map(|node| node.id.as_str()).zip((0..).map(NoteId::new)).collect();
     let mut links: HashMap<&str, Vec<_>> = HashMap::new();
@@ -39,7 +39,7 @@ pub(crate) fn written(answer: &ExportResponse, format: Format) -> String {
         })
     };
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write(&graph, format, *generation, fields, &mut text);
     text
 }
@@ -66,14 +66,14 @@ mod tests {
             nodes: vec![node("a", false), node("b", true)],
             edges: vec![edge],
             generation: 3,
-            degraded: Vec::new(),
+            warnings: Vec::new(),
         };
-        let dot = written(&answer, Format::Dot);
+        let dot = to_text(&answer, ExportFormat::Dot);
         assert!(
             dot.contains(r#""a" [label="A"];"#) && dot.contains(r#""a" -> "b" [label="topics"];"#),
             "{dot}"
         );
-        let xml = written(&answer, Format::GraphMl);
+        let xml = to_text(&answer, ExportFormat::GraphMl);
         assert!(xml.contains(r#"<data key="placeholder">true</data>"#), "{xml}");
     }
 }

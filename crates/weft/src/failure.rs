@@ -1,33 +1,33 @@
-//! Why a command has no answer, and the exit code that says so.
+//! Failures of commands and their exit codes.
 
 use std::io::ErrorKind;
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
-use weft_daemon::config::{ConfigError, Origin, Problem};
-use weft_daemon::{IndexError, OpenError, ServeError, StoreError, is_full};
+use weft_daemon::config::{ConfigError, Problem, SettingOrigin};
+use weft_daemon::{IndexError, OpenVaultsError, ServeError, StoreError, is_full};
 
 use crate::flags::in_flags;
 
-/// The command line, the configuration or a request cannot be used.
+/// Invalid command line, configuration or request.
 const USAGE: u8 = 2;
-/// What was named does not exist.
+/// Something named does not exist.
 const NOT_FOUND: u8 = 3;
-/// The daemon refused for another reason.
+/// The daemon rejected the request for another reason.
 const REFUSED: u8 = 4;
 /// No daemon could be reached.
 const UNREACHABLE: u8 = 5;
-/// Anything else.
+/// Any other failure.
 const OTHER: u8 = 1;
 
-/// An error for a person, with the exit code of the process.
+/// An error for people, with the exit code of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The exit code, the same whether a daemon answered or the process itself.
+    /// Exit code, the same whether a daemon or this process answers.
     pub(crate) code: u8,
-    /// What went wrong.
+    /// Description of the error.
     pub(crate) message: String,
-    /// What to try, a line each.
+    /// Suggested fixes, one per line.
     pub(crate) hints: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
-    /// Whether what was named does not exist.
+    /// Returns whether something named does not exist.
     pub(crate) fn is_missing(&self) -> bool {
         self.code == NOT_FOUND
     }
@@ -52,33 +52,33 @@ impl Failure {
     pub(crate) fn unreachable(address: &str, reason: &str) -> Self {
         let failure = Self::new(UNREACHABLE, format!("no daemon answers at {address}: {reason}"));
         if reason.contains("certificate expired") {
-            failure.hint("renew the daemon's certificate; where it was renewed, `kill -HUP` makes the daemon read it")
+            failure.hint("renew the daemon's certificate; after a renewal, `kill -HUP` makes the daemon reload it")
         } else if address.starts_with("https://") {
-            failure.hint("where its certificate is of an authority of your own, name that with --tls-ca FILE; where it bears another name than the address, name that with --tls-name NAME")
+            failure.hint("for your own certificate authority, pass --tls-ca FILE; if the name in the certificate differs from the host in the address, pass --tls-name NAME")
         } else {
             failure
-                .hint("start one with `weft serve DIR`, or answer from a folder with `--vault DIR`")
+                .hint("start one with `weft serve DIR`, or answer from a vault in this process with `--vault DIR`")
         }
     }
 
-    /// A daemon would answer, and not by the settings `set`.
-    pub(crate) fn overruled(address: &str, set: &[String]) -> Self {
+    /// Returns the failure for a daemon that would ignore the settings `set`.
+    pub(crate) fn settings_ignored(address: &str, set: &[String]) -> Self {
         let message = format!(
-            "the daemon at {address} answers by its own settings, not by {}",
+            "the daemon at {address} uses its own settings and would ignore {}",
             set.join(", ")
         );
         Self::new(REFUSED, message)
     }
 
-    /// A daemon in the background ended with `code` before it served; `said` is the end of its log.
-    pub(crate) fn ended(code: i32, said: &str) -> Self {
-        let message = if said.is_empty() { "the daemon did not start" } else { said };
-        // It has said `error:` itself.
+    /// Returns the failure for a background daemon that exited with `code` before it was ready; `log_tail` is the end of its log.
+    pub(crate) fn daemon_exited(code: i32, log_tail: &str) -> Self {
+        let message = if log_tail.is_empty() { "the daemon did not start" } else { log_tail };
+        // The log line already starts with `error:`.
         Self::new(u8::try_from(code).unwrap_or(OTHER), message.trim_start_matches("error: "))
     }
 
     pub(crate) fn interrupted() -> Self {
-        Self::other("interrupted; what was indexed so far is kept")
+        Self::other("interrupted; everything indexed so far is kept")
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -89,12 +89,12 @@ impl Failure {
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
-        // A status with a cause was made on this side: the connection broke, or carried something else.
-        let lost = std::error::Error::source(&status).is_some();
+        // A status with a cause was created by the client: the connection failed, or the server speaks another protocol.
+        let is_local = std::error::Error::source(&status).is_some();
         let code = match status.code() {
             Code::InvalidArgument => USAGE,
             Code::NotFound => NOT_FOUND,
-            Code::Unavailable | Code::Unknown if lost => UNREACHABLE,
+            Code::Unavailable | Code::Unknown if is_local => UNREACHABLE,
             Code::Ok
             | Code::Cancelled
             | Code::Unknown
@@ -111,24 +111,24 @@ impl From<Status> for Failure {
             | Code::DataLoss
             | Code::Unauthenticated => REFUSED,
         };
-        let failure = if lost {
+        let failure = if is_local {
             Self::new(
                 code,
-                format!("nothing answered in time, or the connection broke ({})", status.message()),
+                format!("no response in time, or the connection was lost ({})", status.message()),
             )
         } else {
             Self::new(code, in_flags(status.message()))
         };
         match status.get_details_error_info() {
             Some(info) if info.reason == "UNKNOWN_NOTE" => match info.metadata.get("near_1") {
-                Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                None => failure.hint("`weft list` shows what there is"),
+                Some(similar) => failure.hint(format!("did you mean `{similar}`?")),
+                None => failure.hint("`weft list` lists all notes"),
             },
             Some(info) if ["NO_TOKEN", "UNKNOWN_TOKEN"].contains(&info.reason.as_str()) => failure
-                .hint("show one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
+                .hint("pass one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
             Some(info) if info.reason == "READ_ONLY" => failure
-                .hint("show a token with the right \"write\" (--token-file FILE or WEFT_TOKEN), or ask at the Unix socket on the daemon's own machine (--addr unix:PATH)"),
-            None if lost => failure.hint("where something else listens there, name the daemon with --addr; one with TLS is asked at https://HOST:PORT, and shown a certificate with --tls-cert and --tls-key where it asks for one"),
+                .hint("pass a token with the permission \"write\" (--token-file FILE or WEFT_TOKEN), or use the Unix socket on the daemon's machine (--addr unix:PATH)"),
+            None if is_local => failure.hint("if another program listens there, set the address of the daemon with --addr; a daemon with TLS is reached at https://HOST:PORT, with --tls-cert and --tls-key if it requires a client certificate"),
             Some(_) | None => failure,
         }
     }
@@ -137,21 +137,21 @@ impl From<Status> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let hint = match &error {
-            ConfigError::Read { .. } => "`weft config default > FILE` writes a file to begin with",
+            ConfigError::Read { .. } => "`weft config default > FILE` creates a file to start from",
             ConfigError::Invalid { problems } if problems.iter().all(is_typed_vault) => {
-                "name a folder that is there and holds Markdown notes"
+                "name an existing folder with Markdown notes"
             }
             ConfigError::Parse { .. } | ConfigError::Invalid { .. } => {
-                "`weft config default` shows every setting with its range"
+                "`weft config default` lists every setting with its range"
             }
         };
         Self::usage(error.to_string()).hint(hint)
     }
 }
 
-/// Whether a folder is wrong that was named on the command line.
-fn is_typed_vault((problem, origin): &(Problem, Origin)) -> bool {
-    problem.key == "vaults" && matches!(origin, Origin::Flag(_))
+/// Returns whether the problem is a vault folder given on the command line.
+fn is_typed_vault((problem, origin): &(Problem, SettingOrigin)) -> bool {
+    problem.key == "vaults" && matches!(origin, SettingOrigin::Flag(_))
 }
 
 impl From<StoreError> for Failure {
@@ -161,7 +161,7 @@ impl From<StoreError> for Failure {
             StoreError::NotEmpty { .. } => {
                 Self::usage(message).hint("move it away, or name another folder")
             }
-            StoreError::NoBackup { .. } | StoreError::NoStore { .. } => Self::usage(message),
+            StoreError::NotABackup { .. } | StoreError::NotAStore { .. } => Self::usage(message),
             StoreError::Locked { .. }
             | StoreError::FutureVersion { .. }
             | StoreError::PastVersion { .. }
@@ -173,42 +173,42 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// What the file system says of a place where no folder can be.
-const PLACE_IS_WRONG: [ErrorKind; 4] = [
+/// Errors of the file system that mean a folder cannot be created at a path.
+const UNUSABLE_FOLDER: [ErrorKind; 4] = [
     ErrorKind::NotADirectory,
     ErrorKind::AlreadyExists,
     ErrorKind::PermissionDenied,
     ErrorKind::ReadOnlyFilesystem,
 ];
 
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
+impl From<OpenVaultsError> for Failure {
+    fn from(error: OpenVaultsError) -> Self {
         let message = error.to_string();
         match error {
-            OpenError::NoVault | OpenError::NoHome => Self::usage(message),
-            OpenError::Tokenizer { .. } | OpenError::Estimator(_) => Self::usage(message),
-            OpenError::Index(error) if is_full(&error) => Self::other(message).hint(
-                "make room on the disk of the index, or name a folder elsewhere with --store DIR",
+            OpenVaultsError::NoVault | OpenVaultsError::NoHome => Self::usage(message),
+            OpenVaultsError::Tokenizer { .. } | OpenVaultsError::Estimator(_) => Self::usage(message),
+            OpenVaultsError::Index(error) if is_full(&error) => Self::other(message).hint(
+                "free space on the disk of the index, or choose another folder with --store DIR",
             ),
-            OpenError::Index(error) => match error {
+            OpenVaultsError::Index(error) => match error {
                 IndexError::Store(StoreError::Locked { holder, .. }) => {
                     let failure = Self::new(REFUSED, message);
                     match holder {
                         Some(address) => {
-                            failure.hint(format!("ask it: weft search … --addr {address}"))
+                            failure.hint(format!("query it: weft search … --addr {address}"))
                         }
-                        None => failure.hint("another weft indexes it and will soon be done, or is an agent's `weft mcp --vault`, which keeps it as long as the agent runs: let `weft serve` run and leave out --vault there"),
+                        None => failure.hint("another weft process is using it: an indexing run, which ends soon, or an agent's `weft mcp --vault`, which holds it while the agent runs; to share it, run `weft serve` and omit --vault there"),
                     }
                 }
                 IndexError::Vault { .. } => Self::usage(message),
                 IndexError::Store(StoreError::Io { source, .. })
-                    if PLACE_IS_WRONG.contains(&source.kind()) =>
+                    if UNUSABLE_FOLDER.contains(&source.kind()) =>
                 {
-                    Self::usage(message).hint("the index needs a folder that it may write to: name one with --store DIR, or `store.path` in the settings")
+                    Self::usage(message).hint("the index needs a writable folder: set one with --store DIR, or `store.path` in the settings")
                 }
-                IndexError::Store(StoreError::NoStore { .. }) => Self::usage(message),
+                IndexError::Store(StoreError::NotAStore { .. }) => Self::usage(message),
                 IndexError::Store(_) => Self::other(message)
-                    .hint("the index can be deleted at any time; it comes back the same"),
+                    .hint("the index can be deleted at any time; it is rebuilt from the notes"),
                 IndexError::Keyword(_)
                 | IndexError::Embed(_)
                 | IndexError::UnknownVault { .. }

@@ -1,10 +1,10 @@
-//! Fields of the contract by the flags that fill them.
+//! Maps fields of requests to the flags that set them.
 
 use std::borrow::Cow;
 
-use weft_proto::with_own_names;
+use weft_proto::rename_field;
 
-/// Fields and what fills them, the longer ones first where one begins another.
+/// Fields and the flags that set them; if one field is a prefix of another, the longer one comes first.
 const FLAGS: [(&str, &str); 62] = [
     ("as_of", "--as-of"),
     ("min_generation", "--min-generation"),
@@ -30,19 +30,19 @@ const FLAGS: [(&str, &str); 62] = [
     ("max_links", "--max-links"),
     ("budget", "--budget"),
     ("budget_chars", "--budget-chars"),
-    ("window", "--window"),
+    ("total_budget", "--total-budget"),
     ("estimator", "--estimator"),
     ("rendering", "--rendering"),
     ("order", "--order"),
     ("resume_token", "--resume"),
-    ("limits.bands.full", "--with bands.full"),
-    ("limits.bands.snippet", "--with bands.snippet"),
-    ("limits.bands.structural", "--with bands.structural"),
-    ("limits.bands", "--with bands"),
-    ("limits.soft_ratio", "--with soft_ratio"),
-    ("limits.block_chars", "--with block_chars"),
-    ("limits.structural_cap", "--with structural_cap"),
-    ("limits.outline_depth", "--with outline_depth"),
+    ("limits.bands.full", "--limits bands.full"),
+    ("limits.bands.snippet", "--limits bands.snippet"),
+    ("limits.bands.structural", "--limits bands.structural"),
+    ("limits.bands", "--limits bands"),
+    ("limits.per_note_share", "--limits per_note_share"),
+    ("limits.block_chars", "--limits block_chars"),
+    ("limits.structural_cap", "--limits structural_cap"),
+    ("limits.outline_depth", "--limits outline_depth"),
     ("focus.note", "--focus"),
     ("focus", "NOTE"),
     ("notes.name", "--note"),
@@ -70,21 +70,21 @@ const FLAGS: [(&str, &str); 62] = [
     ("body", "--body"),
 ];
 
-/// Requests within others, of whose fields the flags are those of a request alone.
+/// Nested requests whose fields use the flags of the same request on its own.
 const INNER: [&str; 2] = ["search", "walk"];
 
-/// `said`, with the flag for the field that it begins with.
-pub(crate) fn in_flags(said: &str) -> Cow<'_, str> {
-    let renamed = with_own_names(said, &FLAGS);
-    if renamed != said {
+/// Replaces the field at the start of `message` by its flag.
+pub(crate) fn in_flags(message: &str) -> Cow<'_, str> {
+    let renamed = rename_field(message, &FLAGS);
+    if renamed != message {
         return renamed;
     }
-    let inner = INNER.iter().find_map(|outer| said.strip_prefix(&format!("`{outer}.")));
+    let inner = INNER.iter().find_map(|outer| message.strip_prefix(&format!("`{outer}.")));
     let Some(field) = inner else { return renamed };
     let alone = format!("`{field}");
-    match with_own_names(&alone, &FLAGS) {
+    match rename_field(&alone, &FLAGS) {
         Cow::Owned(renamed) => Cow::Owned(renamed),
-        Cow::Borrowed(_) => said.into(),
+        Cow::Borrowed(_) => message.into(),
     }
 }
 
@@ -98,25 +98,25 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn an_error_names_the_flag() {
-        for (said, expected) in [
+    fn error_names_the_flag() {
+        for (message, expected) in [
             ("`page_size`: a page has at least 1 note", "`--limit`: a page has at least 1 note"),
-            ("`filter.after`: `x` is no date", "`--after`: `x` is no date"),
+            ("`filter.after`: `x` is not a date", "`--after`: `x` is not a date"),
             ("`walk.roots`: none", "`--walk`: none"),
             ("`walk.max_nodes`: 0", "`--max-nodes`: 0"),
             ("`search.limit`: 0", "`--limit`: 0"),
-            ("`limits.bands.full`: 2", "`--with bands.full`: 2"),
+            ("`limits.bands.full`: 2", "`--limits bands.full`: 2"),
             ("`notes.score`: NaN", "`--note`: NaN"),
-            ("`search.unheard`: of", "`search.unheard`: of"),
-            ("`unheard`: of", "`unheard`: of"),
+            ("`search.unknown`: of", "`search.unknown`: of"),
+            ("`unknown`: of", "`unknown`: of"),
             ("no note is named `limit`", "no note is named `limit`"),
         ] {
-            assert_eq!(in_flags(said), expected);
+            assert_eq!(in_flags(message), expected);
         }
     }
 
     #[test]
-    fn each_flag_is_one() {
+    fn mapped_flags_exist() {
         let root = Cli::command();
         let flags: HashSet<String> = root
             .get_subcommands()

@@ -1,4 +1,4 @@
-//! A conversation about folders that a daemon serves, which outlives that daemon.
+//! A session over vaults that a daemon serves, which continues in this process when the daemon stops.
 
 use std::time::Duration;
 
@@ -8,90 +8,94 @@ use tonic::Status;
 use weft_daemon::config::Config;
 use weft_daemon::{Paths, Services};
 
-use crate::asker::{Opened, Purpose, Transport, open};
+use crate::client::{Opened, Purpose, Transport, open};
+use crate::connection::{ClientCredentials, is_listening};
 use crate::failure::Failure;
-use crate::reach::{Credentials, is_heard};
 
-/// How long a daemon that no longer listens may take to write down what it holds, and between two looks whether it has.
-const ENDING: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(100);
+/// Timeout for a daemon that no longer listens to release its store, and the interval of checks.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
+const RELEASE_POLL: Duration = Duration::from_millis(100);
 
-/// Asks the daemon that holds the folders as long as it is there, and then opens them here.
+/// Forwards requests to the daemon that holds the store, and opens the vaults in this process once the daemon has stopped.
 pub(crate) struct Handover {
     config: Config,
     paths: Paths,
-    credentials: Credentials,
-    now: Mutex<Now>,
+    credentials: ClientCredentials,
+    backend: Mutex<Backend>,
 }
 
-/// Where answers come from by now.
-enum Now {
-    There { address: String, transport: Transport },
-    Here { services: Services, transport: Transport },
+/// Current source of answers.
+enum Backend {
+    Daemon { address: String, transport: Transport },
+    Local { services: Services, transport: Transport },
 }
 
 impl Handover {
-    /// Begins with the daemon at `address`.
+    /// Starts with the daemon at `address`.
     pub(crate) fn new(
         config: Config,
         paths: Paths,
-        credentials: Credentials,
+        credentials: ClientCredentials,
         address: String,
     ) -> Result<Self, Failure> {
-        let now = Mutex::new(there(&credentials, address)?);
-        Ok(Self { config, paths, credentials, now })
+        let backend = Mutex::new(daemon_backend(&credentials, address)?);
+        Ok(Self { config, paths, credentials, backend })
     }
 
-    /// What carries a question to where it is answered.
+    /// Returns the transport to the current backend, and switches the backend first if the daemon has stopped.
     pub(crate) async fn transport(&self) -> Result<Transport, Status> {
-        let mut now = self.now.lock().await;
-        if let Now::There { address, transport: _ } = &*now
-            && !is_heard(address).await
+        let mut backend = self.backend.lock().await;
+        if let Backend::Daemon { address, transport: _ } = &*backend
+            && !is_listening(address).await
         {
-            *now = self.after(address).await.map_err(|failure| {
+            *backend = self.next_backend(address).await.map_err(|failure| {
                 Status::unavailable(format!(
-                    "the daemon at {address}, which served these folders, has ended, and they cannot be opened here: {}",
+                    "the daemon at {address} that served these vaults has stopped, and they cannot be opened in this process: {}",
                     failure.message
                 ))
             })?;
         }
-        let (Now::There { transport, .. } | Now::Here { transport, .. }) = &*now;
+        let (Backend::Daemon { transport, .. } | Backend::Local { transport, .. }) = &*backend;
         Ok(transport.clone())
     }
 
-    /// Who answers after the daemon at `address` has ended.
-    async fn after(&self, address: &str) -> Result<Now, Failure> {
+    /// Returns the backend to use after the daemon at `address` has stopped.
+    async fn next_backend(&self, address: &str) -> Result<Backend, Failure> {
         let begin = Instant::now();
         loop {
-            let opening = open(self.config.clone(), self.paths.clone(), Purpose::Conversation);
+            let opening = open(self.config.clone(), self.paths.clone(), Purpose::Session);
             match opening.await? {
-                Opened::Here(services) => {
-                    let transport = Transport::Here(services.routes());
-                    return Ok(Now::Here { services, transport });
+                Opened::InProcess(services) => {
+                    let transport = Transport::InProcess(services.routes());
+                    return Ok(Backend::Local { services, transport });
                 }
-                Opened::Served(holder) if holder != address || is_heard(address).await => {
-                    return there(&self.credentials, holder);
+                Opened::HeldByDaemon(holder)
+                    if holder != address || is_listening(address).await =>
+                {
+                    return daemon_backend(&self.credentials, holder);
                 }
-                Opened::Served(_) if begin.elapsed() < ENDING => sleep(LOOK).await,
-                Opened::Served(_) => {
-                    return Err(Failure::other("it still writes down what it holds"));
+                Opened::HeldByDaemon(_) if begin.elapsed() < RELEASE_TIMEOUT => {
+                    sleep(RELEASE_POLL).await
+                }
+                Opened::HeldByDaemon(_) => {
+                    return Err(Failure::other("it is still persisting its index"));
                 }
             }
         }
     }
 
-    /// The services of this process, if they answer by now.
+    /// Returns the services of this process, if they are the backend.
     pub(crate) async fn services(&self) -> Option<Services> {
-        match &*self.now.lock().await {
-            Now::There { .. } => None,
-            Now::Here { services, .. } => Some(services.clone()),
+        match &*self.backend.lock().await {
+            Backend::Daemon { .. } => None,
+            Backend::Local { services, .. } => Some(services.clone()),
         }
     }
 }
 
-fn there(credentials: &Credentials, address: String) -> Result<Now, Failure> {
+fn daemon_backend(credentials: &ClientCredentials, address: String) -> Result<Backend, Failure> {
     let channel = credentials.connect_later(&address)?;
     let transport =
         Transport::Channel(channel, credentials.authorization(), address.as_str().into());
-    Ok(Now::There { address, transport })
+    Ok(Backend::Daemon { address, transport })
 }

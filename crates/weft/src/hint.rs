@@ -1,23 +1,23 @@
-//! The next command to try, written so that it can be pasted.
+//! Suggested next commands, ready to be pasted into a shell.
 
 use std::path::{Path, PathBuf};
 
-use crate::asker::SET;
-use crate::reach::is_of_the_way;
+use crate::client::SET;
+use crate::connection::is_connection_setting;
 
-/// How this process was called, and how a next one asks the same place.
+/// How this process was called, from which next commands to the same target are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hint {
     program: String,
-    place: String,
-    /// Whether a daemon is asked, which answers by its own settings.
-    asks_daemon: bool,
-    /// What followed the program's name this time.
+    target: String,
+    /// True if a daemon answers, with its own settings.
+    uses_daemon: bool,
+    /// Arguments of this process.
     words: Vec<String>,
 }
 
-/// Flags without which a next command would ask something else: by which settings, as whom, and when.
-const KEPT: [&str; 8] = [
+/// Flags that next commands must repeat to use the same settings, credentials and generation.
+const INHERITED_FLAGS: [&str; 8] = [
     "--config",
     SET,
     "--as-of",
@@ -29,50 +29,51 @@ const KEPT: [&str; 8] = [
 ];
 
 impl Hint {
-    fn new(place: String, asks_daemon: bool) -> Self {
+    fn new(target: String, uses_daemon: bool) -> Self {
         let mut words = std::env::args();
         let program = words.next().unwrap_or_else(|| "weft".to_owned());
-        Self { program: quoted(&program), place, asks_daemon, words: words.collect() }
+        Self { program: quoted(&program), target, uses_daemon, words: words.collect() }
     }
 
-    /// Asks the daemon at `address`, or the usual one.
+    /// Targets the daemon at `address`, or the default one.
     pub(crate) fn daemon(address: Option<&str>) -> Self {
-        let place = address.map(|address| format!(" --addr {}", quoted(address)));
-        Self::new(place.unwrap_or_default(), true)
+        let target = address.map(|address| format!(" --addr {}", quoted(address)));
+        Self::new(target.unwrap_or_default(), true)
     }
 
-    /// Answers from these folders, with the index in `store` where it is not in the usual place.
+    /// Targets these vaults, with the index in `store` if it is not in the default folder.
     pub(crate) fn vaults(vaults: &[PathBuf], store: Option<&Path>) -> Self {
         let flag = |flag: &str, path: &Path| format!(" {flag} {}", quoted(&path.to_string_lossy()));
         let vaults = vaults.iter().map(|path| flag("--vault", path));
         Self::new(vaults.chain(store.map(|path| flag("--store", path))).collect(), false)
     }
 
-    /// The command with these words, quoted for a shell.
+    /// Formats a command with these words, quoted for a shell.
     pub(crate) fn command(&self, words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        let kept: String =
-            self.kept().map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect();
-        format!("{} {}{}{kept}", self.program, words.join(" "), self.place)
+        let inherited: String =
+            self.inherited().map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect();
+        format!("{} {}{}{inherited}", self.program, words.join(" "), self.target)
     }
 
-    /// The flags of [`KEPT`] that were given, with their values; not the settings that a daemon would not heed.
-    fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// Returns the given flags of [`INHERITED_FLAGS`] with their values, except settings that a daemon would ignore.
+    fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         let flags = self.words.iter().take_while(|word| *word != "--").enumerate();
         flags.filter_map(|(at, word)| {
             let (flag, value) = match word.split_once('=') {
                 Some((flag, value)) => (flag, Some(value)),
                 None => (word.as_str(), self.words.get(at + 1).map(String::as_str)),
             };
-            let value = value.filter(|_| KEPT.contains(&flag))?;
+            let value = value.filter(|_| INHERITED_FLAGS.contains(&flag))?;
             let key = value.split_once('=').map_or(value, |(key, _)| key);
-            (flag != SET || !self.asks_daemon || is_of_the_way(key)).then_some((flag, value))
+            (flag != SET || !self.uses_daemon || is_connection_setting(key))
+                .then_some((flag, value))
         })
     }
 }
 
 impl Hint {
-    /// This same command once more, with `value` for `flag`.
+    /// Formats the current command again, with `value` for `flag`.
     pub(crate) fn again(&self, flag: &str, value: &str) -> String {
         let mut words = Vec::new();
         let mut rest = self.words.iter().map(String::as_str);
@@ -84,7 +85,7 @@ impl Hint {
                 words.push(word);
             }
         }
-        // Past `--` nothing is a flag.
+        // Everything after `--` is an argument.
         let at = words.iter().position(|word| *word == "--").unwrap_or(words.len());
         words.splice(at..at, [flag, value]);
         let words: Vec<String> = words.into_iter().map(quoted).collect();
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_survive_a_shell() {
+    fn words_are_quoted_for_a_shell() {
         for (word, expected) in
             [("a/b.md", "a/b.md"), ("why do", "'why do'"), ("it's", r"'it'\''s'"), ("", "''")]
         {
@@ -117,8 +118,8 @@ mod tests {
         assert!(folders.command(&["get", "x"]).ends_with(" get x --vault 'my notes' --store /s"));
         let hint = Hint {
             program: "weft".into(),
-            place: " --vault 'my notes'".into(),
-            asks_daemon: false,
+            target: " --vault 'my notes'".into(),
+            uses_daemon: false,
             words: words.map(String::from).to_vec(),
         };
         assert_eq!(hint.command(&["get", "a b"]), "weft get 'a b' --vault 'my notes'");
@@ -131,8 +132,8 @@ mod tests {
             "weft list --vault 'my notes' --as-of 3 --set embedding.model=none"
         );
         let words = ["serve", "--set=search.snippets=0", "--set", "server.address=127.0.0.1:7"];
-        let hint = Hint { asks_daemon: true, words: words.map(String::from).to_vec(), ..hint };
-        let asked = hint.command(&["list"]);
-        assert_eq!(asked, "weft list --vault 'my notes' --set server.address=127.0.0.1:7");
+        let hint = Hint { uses_daemon: true, words: words.map(String::from).to_vec(), ..hint };
+        let command = hint.command(&["list"]);
+        assert_eq!(command, "weft list --vault 'my notes' --set server.address=127.0.0.1:7");
     }
 }

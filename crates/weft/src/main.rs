@@ -1,13 +1,15 @@
-//! `weft`: a search engine for a folder of Markdown notes, as a daemon and at the prompt.
+//! `weft`: a search engine for Markdown notes, as a daemon and on the command line.
 #![forbid(unsafe_code)]
 
-mod asker;
 #[cfg_attr(not(unix), path = "no_background.rs")]
 mod background;
 mod backup;
 mod bench;
 mod cli;
+mod cli_request;
+mod client;
 mod commands;
+mod connection;
 mod context;
 mod doctor;
 mod eval;
@@ -17,16 +19,15 @@ mod flags;
 mod handover;
 mod hint;
 mod manual;
-mod notify;
 mod percentile;
 mod print;
 mod progress;
-mod question;
 mod ranking;
-mod reach;
 mod records;
 mod related;
 mod serve;
+#[cfg_attr(not(unix), path = "no_service_manager.rs")]
+mod service_manager;
 mod walk;
 mod write;
 
@@ -36,35 +37,35 @@ use std::process::ExitCode;
 use crate::cli::Cli;
 use crate::failure::Failure;
 
-/// The allocator of the whole program.
+/// Allocator of the whole program.
 ///
-/// What notes are made of is let go on other threads than made it, and each commit has a thread of its own: glibc's is slower at the one, and keeps more after the other.
+/// Notes are freed on other threads than those that allocated them, and each commit runs on its own thread. In both cases glibc's allocator is slower or keeps more memory afterwards.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Lets the allocator give memory back to the system on a thread of its own, and not in the middle of what another does: at the end of each thread, above all.
+/// Makes the allocator return memory to the system on its own thread, instead of interrupting other work, above all at the end of each thread.
 fn purge_in_background() {
     #[cfg(unix)]
     {
         use tikv_jemalloc_ctl::{background_thread, max_background_threads};
-        // One, at once: it would start others later, over and over where the system has none to give.
+        // One thread, started now: otherwise jemalloc starts more of them later, and retries forever if the system has no thread to give.
         let one = max_background_threads::write(1);
         if one.and_then(|()| background_thread::write(true)).is_err() {
-            // It would go on as if there were one that gives memory back.
+            // Otherwise jemalloc would rely on a background thread that does not exist.
             let _ = background_thread::write(false);
         }
     }
 }
 
-/// Lets a file that grows beyond the limit of its process (`ulimit -f`) be an error like that of a full disk, and no end without a word.
+/// Turns exceeding the file size limit of the process (`ulimit -f`) into an error like that of a full disk, instead of a silent exit.
 fn outlive_limits() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        /// The number of SIGXFSZ on Linux, macOS and the BSDs.
+        /// Number of SIGXFSZ on Linux, macOS and the BSDs.
         const FILE_TOO_LARGE: i32 = 25;
-        // Who listens for a signal once is not ended by it any more.
+        // Registering a handler once disables the default action for the rest of the process.
         let _ = signal(SignalKind::from_raw(FILE_TOO_LARGE));
     }
 }
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
         outlive_limits();
         commands::run(cli).await
     });
-    // What still blocks has been told to stop; nothing is left to wait for.
+    // Blocking tasks have been asked to stop, so there is nothing to wait for.
     runtime.shutdown_background();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -88,10 +89,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells a person why there is no answer. Standard output stays empty.
+/// Prints the failure to standard error and returns the exit code. Standard output stays empty.
 fn fail(failure: &Failure) -> ExitCode {
     let mut out = anstream::stderr().lock();
-    // Nobody is left to tell when standard error is closed.
+    // If standard error is closed, there is no other place to report to.
     drop(write!(out, "{}", print::failure(failure)));
     ExitCode::from(failure.code)
 }

@@ -1,4 +1,4 @@
-//! Completions for shells and pages for `man`, made from the command line itself.
+//! Shell completions and manual pages, generated from the command line definitions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,14 +9,14 @@ use clap_complete::Shell;
 use crate::cli::Cli;
 use crate::failure::Failure;
 
-/// The script that completes commands and flags in `shell`.
+/// Generates the completion script for `shell`.
 pub(crate) fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "weft", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Writes that script into `folder`, which is made if need be; says what was written.
+/// Writes the completion script into `folder`, which is created if missing, and returns its path.
 pub(crate) fn completions_into(shell: Shell, folder: &Path) -> Result<String, Failure> {
     let failed = |error| Failure::other(format!("cannot write to {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
@@ -24,7 +24,7 @@ pub(crate) fn completions_into(shell: Shell, folder: &Path) -> Result<String, Fa
     Ok(format!("{}\n", path.map_err(failed)?.display()))
 }
 
-/// The page about `weft` itself, in roff.
+/// Generates the manual page of `weft` itself, in roff.
 pub(crate) fn page() -> Result<String, Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command())
@@ -33,35 +33,35 @@ pub(crate) fn page() -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-/// Writes a page for `weft` and each of its commands into `folder`, which is made if need be; says what was written.
+/// Writes a manual page for `weft` and each of its commands into `folder`, which is created if missing, and returns a message.
 pub(crate) fn pages(folder: &Path) -> Result<String, Failure> {
     let failed = |error| Failure::other(format!("cannot write to {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    // `help` repeats every command; a page for each of those says nothing new.
+    // `help` repeats every command; separate pages for these would be duplicates.
     let command = Cli::command().disable_help_subcommand(true);
     clap_mangen::generate_to(command, folder).map_err(failed)?;
-    Ok(format!("the pages are in {}\n", folder.display()))
+    Ok(format!("wrote the manual pages to {}\n", folder.display()))
 }
 
-/// All commands and flags as one page of Markdown; always the same.
+/// Generates a Markdown page of all commands and flags; deterministic.
 pub(crate) fn markdown() -> String {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     let mut page = "# Commands\n\n\
-        `weft help COMMAND` says the same at the prompt, `weft man DIR` writes pages for `man`.\n\
-        Exit codes: 0 answered, 2 usage, 3 not found, 4 refused, 5 no daemon, 1 anything else.\n\
+        `weft help COMMAND` prints the same in a terminal, `weft man DIR` writes manual pages.\n\
+        Exit codes: 0 success, 2 usage error, 3 not found, 4 request refused, 5 no daemon reachable, 1 any other error.\n\
         Answers go to standard output, progress and errors to standard error.\n"
         .to_owned();
     for command in root.get_subcommands() {
-        chapter(&mut page, command, "weft");
+        section(&mut page, command, "weft");
     }
-    page.push_str("\n## Flags of every command\n");
+    page.push_str("\n## Global flags\n");
     arguments(&mut page, root.get_arguments().filter(|arg| arg.is_global_set()));
     page
 }
 
-/// What a command does, how it is called, and what goes with it; then the same of those below it.
-fn chapter(page: &mut String, command: &Command, above: &str) {
+/// Writes the section of a command, with usage and arguments, and the sections of its subcommands.
+fn section(page: &mut String, command: &Command, above: &str) {
     let name = format!("{above} {}", command.get_name());
     let _ = writeln!(page, "\n## {name}");
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
@@ -72,11 +72,11 @@ fn chapter(page: &mut String, command: &Command, above: &str) {
     let _ = writeln!(page, "\n```text\n{usage}\n```");
     arguments(page, command.get_arguments().filter(|arg| !arg.is_global_set()));
     for below in command.get_subcommands() {
-        chapter(page, below, &name);
+        section(page, below, &name);
     }
 }
 
-/// Rows of a table; nothing where there are none.
+/// Writes a table of arguments; nothing without arguments.
 fn arguments<'a>(page: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
     let mut rows = String::new();
     for argument in arguments
@@ -102,17 +102,17 @@ fn arguments<'a>(page: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
             notes.push(format!("Default {}.", defaults.join(", ")));
         }
         if let Some(variable) = argument.get_env() {
-            notes.push(format!("Variable `{}`.", variable.to_string_lossy()));
+            notes.push(format!("Environment variable `{}`.", variable.to_string_lossy()));
         }
         let what = [vec![sentence(&help)], notes].concat().join(" ").replace('|', "\\|");
         let _ = writeln!(rows, "| `{}` | {what} |", argument.to_string().replace('|', "\\|"));
     }
     if !rows.is_empty() {
-        let _ = write!(page, "\n| Argument | What it is |\n|---|---|\n{rows}");
+        let _ = write!(page, "\n| Argument | Description |\n|---|---|\n{rows}");
     }
 }
 
-/// `text` on one line, with a full stop.
+/// Joins `text` into one line that ends in punctuation.
 fn sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() || text.ends_with(['.', '?', '!']) { text } else { text + "." }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shell_gets_a_script_that_knows_the_commands() {
+    fn completion_scripts_contain_the_commands() {
         for shell in Shell::value_variants() {
             let script = completions(*shell);
             assert!(script.contains("resolve") && script.contains("weft"), "{shell}");
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_commands_is_current() {
+    fn command_reference_is_current() {
         let page = include_str!("../../../docs/commands.md");
         assert!(page == markdown(), "run `cargo xtask docs` and commit docs/commands.md");
     }
 
     #[test]
-    fn each_command_has_its_page() {
+    fn each_command_has_a_manual_page() {
         let folder = tempfile::tempdir().unwrap();
         pages(folder.path()).unwrap();
         for command in Cli::command().get_subcommands() {

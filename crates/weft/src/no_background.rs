@@ -1,4 +1,4 @@
-//! In place of `background.rs` where the system is no Unix.
+//! Replacement of `background.rs` on systems other than Unix.
 
 use weft_daemon::Paths;
 use weft_daemon::config::Config;
@@ -6,18 +6,18 @@ use weft_daemon::config::Config;
 use crate::cli::Global;
 use crate::failure::Failure;
 
-/// Refuses: the daemon is run by a service manager here.
-#[expect(clippy::unused_async, reason = "it stands for one that waits")]
+/// Fails: on this system a service manager must run the daemon.
+#[expect(clippy::unused_async, reason = "same signature as on Unix")]
 pub(crate) async fn start(
     _config: &Config,
     _paths: &Paths,
     _global: &Global,
 ) -> Result<(), Failure> {
-    Err(Failure::usage("--detach needs a Unix; run `weft serve` under a service manager here"))
+    Err(Failure::usage("--detach requires Unix; run `weft serve` under a service manager"))
 }
 
-/// Refuses, likewise.
-#[expect(clippy::unused_async, reason = "it stands for one that waits")]
+/// Fails: on this system a daemon cannot be found by its socket.
+#[expect(clippy::unused_async, reason = "same signature as on Unix")]
 pub(crate) async fn stop(_global: &Global) -> Result<String, Failure> {
-    Err(Failure::usage("`stop` needs a Unix; end the daemon with Ctrl-C or its service manager"))
+    Err(Failure::usage("`stop` requires Unix; stop the daemon with Ctrl-C or its service manager"))
 }

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, a rare line elsewhere.
+//! Progress on standard error: a bar on a terminal, an occasional line elsewhere.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -7,15 +7,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use weft_daemon::IndexStatus;
 use weft_proto::noteweft::v1::{Phase, ReindexResponse, StatusResponse};
 
-/// Between two lines where there is no terminal.
-const LINES_APART: Duration = Duration::from_secs(10);
+/// Interval between lines without a terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Work quicker than this shows no bar.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// Delay before a bar is shown.
+const BAR_DELAY: Duration = Duration::from_millis(300);
 
-/// One moment of the writer's work.
+/// Progress of the writer at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Moment {
+pub(crate) struct WriterProgress {
     phase: Phase,
     n_done: u64,
     n_total: u64,
@@ -25,9 +25,9 @@ pub(crate) struct Moment {
     seconds_left: Option<f64>,
 }
 
-impl From<IndexStatus> for Moment {
+impl From<IndexStatus> for WriterProgress {
     fn from(status: IndexStatus) -> Self {
-        // While another model makes its vectors, they are what is waited for.
+        // During a model migration, progress is that of the new model's vectors.
         let next = status.next.as_ref();
         Self {
             phase: match status.phase {
@@ -48,48 +48,48 @@ impl From<IndexStatus> for Moment {
     }
 }
 
-impl From<&StatusResponse> for Moment {
+impl From<&StatusResponse> for WriterProgress {
     fn from(status: &StatusResponse) -> Self {
         Self {
             phase: status.phase(),
-            n_done: status.n_files_done,
-            n_total: status.n_files_total,
-            n_pending: status.n_vectors_pending,
-            n_chunks: status.n_chunks,
+            n_done: status.processed_file_count,
+            n_total: status.total_file_count,
+            n_pending: status.pending_vector_count,
+            n_chunks: status.chunk_count,
             per_second: status.vectors_per_second,
-            seconds_left: status.seconds_left,
+            seconds_left: status.estimated_seconds_left,
         }
     }
 }
 
-impl From<&ReindexResponse> for Moment {
+impl From<&ReindexResponse> for WriterProgress {
     fn from(message: &ReindexResponse) -> Self {
         Self {
             phase: message.phase(),
-            n_done: message.n_files_done,
-            n_total: message.n_files_total,
-            n_pending: message.n_vectors_pending,
+            n_done: message.processed_file_count,
+            n_total: message.total_file_count,
+            n_pending: message.pending_vector_count,
             ..Self::default()
         }
     }
 }
 
-impl Moment {
-    /// What is done, of how much, and what it is; nothing when nothing is to be waited for.
+impl WriterProgress {
+    /// Returns done, total and a label; `None` if there is no work to wait for.
     fn measure(&self) -> Option<(u64, u64, &'static str)> {
         match self.phase {
             Phase::Opening => Some((0, 0, "opening the index")),
-            Phase::Scanning => Some((self.n_done, self.n_total, "looking at files")),
-            Phase::Indexing => Some((self.n_done, self.n_total, "reading notes")),
+            Phase::Scanning => Some((self.n_done, self.n_total, "scanning files")),
+            Phase::Indexing => Some((self.n_done, self.n_total, "indexing notes")),
             Phase::Embedding => {
                 let done = self.n_chunks.saturating_sub(self.n_pending);
-                Some((done, self.n_chunks, "understanding passages"))
+                Some((done, self.n_chunks, "embedding chunks"))
             }
             Phase::Ready | Phase::Unspecified => None,
         }
     }
 
-    /// The rate and the time left, as far as they are known.
+    /// Returns the rate and the time left, as far as known.
     fn pace(&self) -> String {
         let mut pace = String::new();
         if self.per_second > 0.0 {
@@ -105,7 +105,7 @@ impl Moment {
     }
 }
 
-/// `seconds` as people say them.
+/// Formats `seconds` in the largest two units.
 fn duration(seconds: f64) -> String {
     match seconds.max(0.0).ceil() {
         s if s < 60.0 => format!("{s:.0} s"),
@@ -114,7 +114,7 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// Shows moments as they come.
+/// Shows progress as it is reported.
 pub(crate) struct Progress {
     started: Instant,
     bar: Option<ProgressBar>,
@@ -123,7 +123,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing is shown yet.
+    /// Starts without showing anything.
     pub(crate) fn new() -> Self {
         let now = Instant::now();
         Self {
@@ -134,10 +134,10 @@ impl Progress {
         }
     }
 
-    /// Shows `moment` in place of the one before.
-    pub(crate) fn show(&mut self, moment: &Moment) {
-        let Some((done, total, what)) = moment.measure() else { return };
-        if self.started.elapsed() < PATIENCE {
+    /// Replaces the shown progress by `progress`.
+    pub(crate) fn show(&mut self, progress: &WriterProgress) {
+        let Some((done, total, what)) = progress.measure() else { return };
+        if self.started.elapsed() < BAR_DELAY {
             return;
         }
         if self.is_terminal {
@@ -145,19 +145,19 @@ impl Progress {
             bar.set_length(total);
             bar.set_position(done);
             bar.set_prefix(what);
-            bar.set_message(moment.pace());
-        } else if self.last_line.elapsed() >= LINES_APART {
+            bar.set_message(progress.pace());
+        } else if self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
-            let pace = moment.pace();
+            let pace = progress.pace();
             let pace = if pace.is_empty() { pace } else { format!(" ({pace})") };
-            // Progress is a courtesy: a closed standard error must not end the work.
+            // A closed standard error must not end the work.
             drop(writeln!(std::io::stderr(), "{what}: {done} of {total}{pace}"));
         }
     }
 
-    /// Shows how much of `what` is done, on a terminal only.
+    /// Shows the progress of `what`, on a terminal only.
     pub(crate) fn count(&mut self, what: &'static str, done: u64, total: u64) {
-        if self.is_terminal && self.started.elapsed() >= PATIENCE {
+        if self.is_terminal && self.started.elapsed() >= BAR_DELAY {
             let bar = self.bar.get_or_insert_with(bar);
             bar.set_length(total);
             bar.set_position(done);
@@ -165,7 +165,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn end(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_as_people_say_them() {
+    fn durations_use_two_largest_units() {
         for (seconds, expected) in
             [(0.2, "1 s"), (59.5, "1 min 0 s"), (61.0, "1 min 1 s"), (3700.0, "1 h 1 min")]
         {
@@ -193,16 +193,16 @@ mod tests {
     }
 
     #[test]
-    fn vectors_count_down_with_rate_and_time() {
-        let moment = Moment {
+    fn embedding_progress_shows_rate_and_time_left() {
+        let progress = WriterProgress {
             phase: Phase::Embedding,
             n_pending: 30,
             n_chunks: 100,
             per_second: 12.4,
             seconds_left: Some(2.4),
-            ..Moment::default()
+            ..WriterProgress::default()
         };
-        assert_eq!(moment.measure(), Some((70, 100, "understanding passages")));
-        assert_eq!(moment.pace(), "12/s, 3 s left");
+        assert_eq!(progress.measure(), Some((70, 100, "embedding chunks")));
+        assert_eq!(progress.pace(), "12/s, 3 s left");
     }
 }

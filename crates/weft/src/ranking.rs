@@ -1,52 +1,53 @@
-//! How a search ranks: flags to a request.
+//! Ranking flags and their request.
 
 use clap::{Args, ValueEnum};
-use weft_proto::noteweft::v1::{Profile, SearchRequest, Weights, Without};
+use weft_proto::noteweft::v1::{DisabledSignals, Profile, SearchRequest, Weights};
 
-/// How hits are ranked.
+/// Ranking flags.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Ranking")]
 pub(crate) struct RankingArgs {
-    /// What the signals are made of, instead of what is configured.
+    /// Formulas of the signals [default: the setting search.profile].
     #[arg(long, value_enum)]
     pub(crate) profile: Option<RankingProfile>,
-    /// What similarity, centrality and activation count, such as 0.6,0.2,0.2; only proportions matter.
+    /// Weights of similarity, centrality and activation, such as 0.6,0.2,0.2; only proportions matter.
     #[arg(long, value_name = "S,C,A", value_parser = weights)]
     pub(crate) weights: Option<Weights>,
     /// Rank by similarity alone, without links and shared words.
     #[arg(long)]
     pub(crate) no_graph: bool,
-    /// Leave out a part of the ranking, to see what it is worth; may be given several times.
+    /// Disable a part of the ranking, to see its effect; repeatable.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
-    pub(crate) without: Vec<RankingPart>,
-    /// Let a word that no note holds stand for words one letter away.
-    #[arg(long, overrides_with = "no_typos")]
-    pub(crate) typos: bool,
-    /// Take every word as typed, where the settings let others stand for it.
-    #[arg(long, overrides_with = "typos")]
-    pub(crate) no_typos: bool,
+    pub(crate) disable: Vec<RankingPart>,
+    /// Let a term that occurs in no note match terms at edit distance 1.
+    #[arg(long, overrides_with = "no_typo_tolerance")]
+    pub(crate) typo_tolerance: bool,
+    /// Match every term as typed, even if the settings enable typo tolerance.
+    #[arg(long, overrides_with = "typo_tolerance")]
+    pub(crate) no_typo_tolerance: bool,
 }
 
 impl RankingArgs {
-    /// The first of these flags that is given.
+    /// Returns the first of these flags that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let Self { profile, weights, no_graph, without, typos, no_typos } = self;
+        let Self { profile, weights, no_graph, disable, typo_tolerance, no_typo_tolerance } = self;
         let flags = [
             ("--profile", profile.is_some()),
             ("--weights", weights.is_some()),
             ("--no-graph", *no_graph),
-            ("--without", !without.is_empty()),
-            ("--typos", *typos),
-            ("--no-typos", *no_typos),
+            ("--disable", !disable.is_empty()),
+            ("--typo-tolerance", *typo_tolerance),
+            ("--no-typo-tolerance", *no_typo_tolerance),
         ];
         flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
 }
 
 impl From<RankingArgs> for SearchRequest {
-    /// A request for nothing yet, ranked so.
+    /// Builds a request without a query that ranks as these flags say.
     fn from(args: RankingArgs) -> Self {
-        let RankingArgs { profile, weights, no_graph, without, typos, no_typos } = args;
+        let RankingArgs { profile, weights, no_graph, disable, typo_tolerance, no_typo_tolerance } =
+            args;
         let profile = match profile {
             None => Profile::Unspecified,
             Some(RankingProfile::Bridge) => Profile::Bridge,
@@ -56,53 +57,53 @@ impl From<RankingArgs> for SearchRequest {
             profile: profile.into(),
             weights,
             no_graph,
-            without: Some(Without {
-                names: without.contains(&RankingPart::Names),
-                links: without.contains(&RankingPart::Links),
-                shared_words: without.contains(&RankingPart::SharedWords),
-                similarity: without.contains(&RankingPart::Similarity),
-                centrality: without.contains(&RankingPart::Centrality),
-                activation: without.contains(&RankingPart::Activation),
+            disabled_signals: Some(DisabledSignals {
+                names: disable.contains(&RankingPart::Names),
+                links: disable.contains(&RankingPart::Links),
+                shared_words: disable.contains(&RankingPart::SharedWords),
+                similarity: disable.contains(&RankingPart::Similarity),
+                centrality: disable.contains(&RankingPart::Centrality),
+                activation: disable.contains(&RankingPart::Activation),
             }),
-            typos: (typos || no_typos).then_some(typos),
+            typo_tolerance: (typo_tolerance || no_typo_tolerance).then_some(typo_tolerance),
             ..Self::default()
         }
     }
 }
 
-/// What the signals are made of.
+/// Formulas of the signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RankingProfile {
-    /// A connection lifts a note towards a better hit.
+    /// A connection raises a note towards a better hit.
     Bridge,
     /// Linked hits activate each other.
     Classic,
 }
 
-/// A part of the ranking that can be left out.
+/// A part of the ranking that can be disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RankingPart {
-    /// Notes that the query calls by name.
+    /// Notes named in the query.
     Names,
     /// Links and topics.
     Links,
     /// Rare words that notes share.
     SharedWords,
-    /// What a note's own text and name answer.
+    /// Similarity of the note's own text and name.
     Similarity,
-    /// How connected a note is.
+    /// Number of connections of the note.
     Centrality,
-    /// What connections to better hits add.
+    /// Contribution of connections to better hits.
     Activation,
 }
 
 fn weights(text: &str) -> Result<Weights, String> {
     let numbers: Vec<f64> = text
         .split(',')
-        .map(|number| number.trim().parse().map_err(|_| format!("`{number}` is no number")))
+        .map(|number| number.trim().parse().map_err(|_| format!("`{number}` is not a number")))
         .collect::<Result<_, _>>()?;
     let [similarity, centrality, activation] = numbers[..] else {
-        return Err("it is not three numbers such as 0.6,0.2,0.2".to_owned());
+        return Err("expected three numbers such as 0.6,0.2,0.2".to_owned());
     };
     Ok(Weights { similarity, centrality, activation })
 }
@@ -111,7 +112,7 @@ fn weights(text: &str) -> Result<Weights, String> {
 mod tests {
     use super::*;
 
-    /// A command with nothing but these flags.
+    /// A command with only these flags.
     #[derive(clap::Parser)]
     struct Alone {
         #[command(flatten)]
@@ -119,16 +120,16 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_on_typos_counts() {
+    fn last_typo_tolerance_flag_wins() {
         let cases: [(&[&str], Option<bool>); 4] = [
             (&[], None),
-            (&["--typos"], Some(true)),
-            (&["--no-typos"], Some(false)),
-            (&["--no-typos", "--typos"], Some(true)),
+            (&["--typo-tolerance"], Some(true)),
+            (&["--no-typo-tolerance"], Some(false)),
+            (&["--no-typo-tolerance", "--typo-tolerance"], Some(true)),
         ];
         for (flags, expected) in cases {
             let Alone { ranking } = clap::Parser::parse_from([&["weft"], flags].concat());
-            assert_eq!(SearchRequest::from(ranking).typos, expected, "{flags:?}");
+            assert_eq!(SearchRequest::from(ranking).typo_tolerance, expected, "{flags:?}");
         }
     }
 

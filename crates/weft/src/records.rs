@@ -1,16 +1,16 @@
-//! Trees and paths as line records: what is written of a request, and of its answer.
+//! Trees and paths as line records: header fields of a request, and records of its answer.
 
-use weft_graph::walk::records::{EdgeRecord, Field, Header, NoteRecord, records};
+use weft_graph::walk::records::{EdgeRecord, Field, NoteRecord, RecordHeader, records};
 use weft_model::Chars;
 use weft_proto::noteweft::v1::{
     Direction, EdgeFilter, EdgeSource, Filter, PathCosts, PathRequest, PathResponse, TreeRequest,
     TreeResponse, WalkEdge, WalkNode, Within,
 };
 
-/// Fields of a header, by the names of the flags.
+/// Fields of a header, named like the flags.
 type Fields = Vec<(&'static str, Field)>;
 
-/// What bounds a tree besides what its answer repeats.
+/// Returns the header fields of a tree request that its response does not repeat.
 pub(crate) fn tree_fields(request: &TreeRequest) -> Fields {
     let TreeRequest {
         roots: _,
@@ -34,7 +34,7 @@ pub(crate) fn tree_fields(request: &TreeRequest) -> Fields {
     fields
 }
 
-/// What bounds a path, or makes it cheap, besides what its answer repeats.
+/// Returns the header fields of a path request that its response does not repeat.
 pub(crate) fn path_fields(request: &PathRequest) -> Fields {
     let PathRequest {
         from: _,
@@ -116,34 +116,34 @@ fn flag(name: &'static str, is_set: bool) -> Option<(&'static str, Field)> {
     is_set.then(|| (name, Field::Word(is_set.to_string())))
 }
 
-/// A tree, under a header that repeats what was `asked`.
+/// Formats a tree as records, with a header that includes the fields of the request in `requested`.
 pub(crate) fn tree_records(
-    asked: Fields,
+    requested: Fields,
     answer: &TreeResponse,
     max_chars: Option<Chars>,
 ) -> String {
     let mut fields = texts("root", &answer.roots);
     fields.push(("direction", direction(answer.direction())));
     fields.extend(number("max_hops", answer.max_hops));
-    fields.extend(asked);
-    let header = Header { mode: "tree".to_owned(), fields, truncated: answer.truncated };
-    written(&header, &answer.nodes, &answer.edges, max_chars)
+    fields.extend(requested);
+    let header = RecordHeader { mode: "tree".to_owned(), fields, truncated: answer.truncated };
+    to_records(&header, &answer.nodes, &answer.edges, max_chars)
 }
 
-/// A path, likewise.
+/// Formats a path as records, with a header that includes the fields of the request in `requested`.
 pub(crate) fn path_records(
-    asked: Fields,
+    requested: Fields,
     answer: &PathResponse,
     max_chars: Option<Chars>,
 ) -> String {
     let mut fields = vec![text("from", &answer.from), text("to", &answer.to)];
     fields.push(("direction", direction(answer.direction())));
     fields.extend(number("max_hops", answer.max_hops));
-    fields.extend(asked);
+    fields.extend(requested);
     fields.push(("found", Field::Word(answer.found.to_string())));
     fields.push(("length", Field::Word(answer.length.to_string())));
-    let header = Header { mode: "path".to_owned(), fields, truncated: answer.truncated };
-    written(&header, &answer.nodes, &answer.edges, max_chars)
+    let header = RecordHeader { mode: "path".to_owned(), fields, truncated: answer.truncated };
+    to_records(&header, &answer.nodes, &answer.edges, max_chars)
 }
 
 fn direction(direction: Direction) -> Field {
@@ -155,8 +155,8 @@ fn direction(direction: Direction) -> Field {
     Field::Word(name.to_owned())
 }
 
-fn written(
-    header: &Header,
+fn to_records(
+    header: &RecordHeader,
     nodes: &[WalkNode],
     edges: &[WalkEdge],
     max_chars: Option<Chars>,

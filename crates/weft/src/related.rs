@@ -1,43 +1,43 @@
-//! `weft related`: flags to a request.
+//! `weft related`: flags and request.
 
 use std::io::IsTerminal as _;
 
 use clap::Args;
 use weft_proto::noteweft::v1::{RelatedRequest, Rendering};
 
-use crate::asker::Asker;
-use crate::cli::{FilterArgs, Form, Format, Global};
+use crate::cli::{FilterArgs, Format, Global, TextFormat};
+use crate::client::Client;
 use crate::commands::{aside, json, write_plain};
 use crate::failure::Failure;
 use crate::print;
 
-/// Around which note, and how much.
+/// Focus note and budget.
 #[derive(Debug, Args)]
 pub(crate) struct RelatedArgs {
-    /// A uri, a path, anything a link would resolve to, or a title, in one or several words.
+    /// URI, path, link target or title, as one or several words.
     #[arg(required = true, value_name = "NOTE")]
     focus: Vec<String>,
-    /// Tokens that related notes may cost; the note itself comes on top.
+    /// Budget for related notes in tokens; the note itself is not counted.
     #[arg(long, value_name = "TOKENS", default_value_t = 2000, allow_negative_numbers = true)]
     budget: i64,
-    /// Tokens that the note itself and what is related may cost together, instead; the marks of a rendering come on top.
+    /// Budget for the note itself and related notes together instead; markup of a rendering is not counted.
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget", allow_negative_numbers = true)]
-    window: Option<i64>,
+    total_budget: Option<i64>,
     /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
     #[arg(long, value_name = "MODEL")]
     estimator: Option<String>,
-    /// Continue where a page ended: its `resume_token`. All else but the budget stays the same.
+    /// Token of the next page, from `resume_token` of the previous one. Only the budget may change between pages.
     #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
     resume: String,
-    /// Count notes that link here in their text as referring notes.
+    /// Count notes that link to it in their text as referring notes.
     #[arg(long)]
     body_links: bool,
-    /// Add other notes with the same object.
+    /// Include other notes with the same object.
     #[arg(long)]
     sibling_of_target: bool,
-    /// Write the answer as one text for a language model, and its account to standard error.
+    /// Write the answer as one text for a language model, and the ledger to standard error.
     #[arg(long, value_enum, value_name = "FORM", default_value_t, help_heading = "Output")]
-    rendering: Form,
+    rendering: TextFormat,
     #[command(flatten)]
     filter: FilterArgs,
 }
@@ -47,7 +47,7 @@ impl From<RelatedArgs> for RelatedRequest {
         let RelatedArgs {
             focus,
             budget,
-            window,
+            total_budget,
             estimator,
             resume,
             body_links,
@@ -57,8 +57,8 @@ impl From<RelatedArgs> for RelatedRequest {
         } = args;
         Self {
             focus: focus.join(" "),
-            budget: window.is_none().then_some(budget),
-            window,
+            budget: total_budget.is_none().then_some(budget),
+            total_budget,
             estimator,
             filter: Some(filter.into()),
             body_links,
@@ -70,27 +70,27 @@ impl From<RelatedArgs> for RelatedRequest {
     }
 }
 
-/// Asks what surrounds a note and gives the answer as text.
-pub(crate) async fn ask(
-    asker: &Asker,
+/// Requests the neighborhood of a note and renders the answer.
+pub(crate) async fn run(
+    client: &Client,
     args: RelatedArgs,
     global: &Global,
 ) -> Result<String, Failure> {
     let body_links = args.body_links;
-    let request = asker.ready(RelatedRequest::from(args), global).await?;
-    let answer = asker.graph().related(request).await?.into_inner();
-    aside(&print::degraded(&answer.degraded));
+    let request = client.prepare(RelatedRequest::from(args), global).await?;
+    let answer = client.graph().related(request).await?.into_inner();
+    aside(&print::warnings(&answer.warnings));
     if global.format != Format::Human {
         return json(&answer);
     }
-    let account = print::account(&answer, body_links, &asker.hint);
+    let account = print::related_ledger(&answer, body_links, &client.hint);
     Ok(match &answer.rendered {
         Some(text) => {
             aside(&account);
             if std::io::stdout().is_terminal() {
                 print::harmless(text)
             } else {
-                // What a program takes on is the answer to the byte; a terminal could be steered by it.
+                // A pipe receives the exact bytes; for a terminal, control characters are escaped.
                 write_plain(text)?;
                 String::new()
             }

@@ -1,4 +1,4 @@
-//! `weft serve`: the daemon in the foreground, and a first question.
+//! `weft serve`: the daemon in the foreground, with an optional first query.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,27 +10,29 @@ use weft_daemon::telemetry::{self, Telemetry};
 use weft_daemon::{Control, Daemon, Environment, Reloaded, ServeError};
 use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusResponse};
 
-use crate::asker::{Asker, config_to_serve};
 use crate::background;
 use crate::cli::{Format, Global};
+use crate::client::{Client, config_to_serve};
 use crate::commands::{render, write_as};
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::notify::{Notice, Notifier};
 use crate::print;
 use crate::progress::Progress;
+use crate::service_manager::{self, NotifyState, notify};
 
-/// Between two looks at how far the daemon is.
-const PULSE: Duration = Duration::from_millis(100);
+/// Interval of checks on the progress of the daemon.
+const STATUS_POLL: Duration = Duration::from_millis(100);
 
-/// Between two lines to the service manager while the daemon starts, and how long each lets the start go on.
-const TOLD_APART: Duration = Duration::from_secs(1);
+/// Interval between status lines sent to the service manager while the daemon starts.
+const START_STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a service manager may hear what is served.
-const STATUS_APART: Duration = Duration::from_secs(10);
-const START_GOES_ON: Duration = Duration::from_secs(60);
+/// Time by which each of these lines extends the start timeout, in microseconds: one minute.
+const START_EXTENSION_US: u32 = 60_000_000;
 
-/// Serves until a signal comes, and asks `question` on the way.
+/// Interval between status lines sent to the service manager while the daemon serves.
+const STATUS_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Serves until a signal arrives, and runs the search `question` once the index is ready.
 pub(crate) async fn run(
     global: &Global,
     vaults: &[PathBuf],
@@ -50,10 +52,9 @@ pub(crate) async fn run(
     if detach {
         return background::start(&config, &paths, global).await;
     }
-    let hangups = Hangups::new();
-    // Where a program reads the log, it holds nothing else.
-    let tells_people = config.settings.log.format != LogFormat::Json;
-    let notifier = Notifier::new(&Environment::read());
+    let hangups = HangupSignals::new();
+    // With the JSON log format, standard error contains log records only.
+    let prints_messages = config.settings.log.format != LogFormat::Json;
     let telemetry = telemetry::start(&config)?;
     let daemon = Daemon::bind(config, paths).await?;
     let address = daemon.address().to_string();
@@ -61,152 +62,159 @@ pub(crate) async fn run(
     let place = daemon.place();
     let is_usual = place == ServerSettings::default().address;
     let hint = Hint::daemon((!is_usual).then_some(place.as_str()));
-    let asker = Asker::beside(&daemon, hint);
+    let client = Client::in_daemon(&daemon, hint);
     let (serving, control) = (daemon.serving(), daemon.control());
 
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = tokio::spawn(daemon.run(async {
-        // A sender that is gone means the end as well.
+        // A dropped sender ends it as well.
         drop(stopped.await);
     }));
     tokio::pin!(running);
-    let attend = async {
-        let place = Place { address: &address, socket: socket.as_deref(), tells_people };
-        greet(&asker, serving, &place, question, global.format, &notifier).await?;
+    let session = async {
+        let output = ServeOutput { address: &address, socket: socket.as_deref(), prints_messages };
+        announce(&client, serving, &output, question, global.format).await?;
         tokio::select! {
-            () = keep_telling(&notifier) => {}
-            () = keep_told(&asker, &notifier, &address) => {}
-            () = reread(hangups, read, &control, &telemetry, &notifier) => {}
+            () = feed_watchdog() => {}
+            () = report_status(&client, &address) => {}
+            () = reload_on_hangup(hangups, read, &control, &telemetry) => {}
         }
         Ok(())
     };
     let outcome = tokio::select! {
-        ended = &mut running => return over(ended),
-        () = signal() => Ok(()),
-        outcome = attend => outcome,
+        ended = &mut running => return daemon_outcome(ended),
+        () = stop_signal() => Ok(()),
+        outcome = session => outcome,
     };
-    notifier.tell(&[Notice::Stopping]);
-    if outcome.is_ok() && tells_people {
+    notify(&[NotifyState::Stopping]);
+    if outcome.is_ok() && prints_messages {
         say(&print::stopping());
     }
     let _ = stop.send(());
-    // Where the daemon failed, its own reason says more than what the greeting met.
-    let outcome = over(running.await).and(outcome);
+    // If the daemon failed, its own error is more precise than that of the client.
+    let outcome = daemon_outcome(running.await).and(outcome);
     drop(tokio::task::spawn_blocking(move || telemetry.end()).await);
     outcome
 }
 
-fn over(ended: Result<Result<(), ServeError>, tokio::task::JoinError>) -> Result<(), Failure> {
+fn daemon_outcome(
+    ended: Result<Result<(), ServeError>, tokio::task::JoinError>,
+) -> Result<(), Failure> {
     match ended {
         Ok(outcome) => outcome.map_err(Failure::from),
-        Err(_) => Err(Failure::other("the daemon came to a sudden end")),
+        Err(_) => Err(Failure::other("the daemon ended unexpectedly")),
     }
 }
 
-/// Where a daemon listens.
-struct Place<'a> {
+/// Listening addresses of a daemon, and whether to print messages.
+struct ServeOutput<'a> {
     address: &'a str,
     socket: Option<&'a str>,
-    /// Whether people read what it says.
-    tells_people: bool,
+    /// True if messages for people are printed.
+    prints_messages: bool,
 }
 
-impl Place<'_> {
-    /// Tells a person something beside the answer.
+impl ServeOutput<'_> {
+    /// Prints a message for people to standard error.
     fn say(&self, text: &str) {
-        if self.tells_people {
+        if self.prints_messages {
             say(text);
         }
     }
 }
 
-/// Waits until the daemon serves, says so, and asks `question`.
-async fn greet(
-    asker: &Asker,
+/// Waits until the daemon is ready, announces it, and runs the search `question`.
+async fn announce(
+    client: &Client,
     mut serving: watch::Receiver<bool>,
-    place: &Place<'_>,
+    output: &ServeOutput<'_>,
     question: Option<&str>,
     format: Format,
-    notifier: &Notifier,
 ) -> Result<(), Failure> {
     let mut progress = Progress::new();
-    let mut told = None;
+    let mut last_status = None;
     while !*serving.borrow_and_update() {
-        let status = asker.admin().status(StatusRequest {}).await;
+        let status = client.admin().status(StatusRequest {}).await;
         if let Ok(status) = &status {
             progress.show(&status.get_ref().into());
         }
-        if told.is_none_or(|told: Instant| told.elapsed() >= TOLD_APART) {
-            let doing = status.map_or_else(
+        if last_status.is_none_or(|at: Instant| at.elapsed() >= START_STATUS_INTERVAL) {
+            let activity = status.map_or_else(
                 |_| "opening the store".to_owned(),
-                |status| print::doing(status.get_ref()),
+                |status| print::activity(status.get_ref()),
             );
-            notifier.tell(&[Notice::Extend(START_GOES_ON), Notice::Status(doing)]);
-            told = Some(Instant::now());
+            notify(&[
+                NotifyState::ExtendTimeoutUsec(START_EXTENSION_US),
+                NotifyState::Status(&one_line(&activity)),
+            ]);
+            last_status = Some(Instant::now());
         }
-        // The daemon's end is noticed by whoever runs it.
-        let _ = tokio::time::timeout(PULSE, serving.changed()).await;
+        // The caller detects the end of the daemon.
+        let _ = tokio::time::timeout(STATUS_POLL, serving.changed()).await;
     }
-    let status = asker.admin().status(StatusRequest {}).await?.into_inner();
-    notifier.tell(&[Notice::Ready, Notice::Status(print::serves(&status, place.address))]);
+    let status = client.admin().status(StatusRequest {}).await?.into_inner();
+    let line = one_line(&print::status_line(&status, output.address));
+    notify(&[NotifyState::Ready, NotifyState::Status(&line)]);
     let status = match question {
         None => status,
-        Some(_) => until_ready(asker, &mut progress).await?,
+        Some(_) => until_ready(client, &mut progress).await?,
     };
     progress.end();
-    place.say(&print::serving(&status, place.address, place.socket));
+    output.say(&print::serving(&status, output.address, output.socket));
     let Some(question) = question else {
-        place
-            .say(&print::next(&[&asker.hint.command(&["search", "a question in your own words"])]));
+        output.say(&print::next(&[&client
+            .hint
+            .command(&["search", "a question in your own words"])]));
         return Ok(());
     };
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };
-    let answer = asker.search().search(request).await?.into_inner();
-    let text = render(format, &answer, |answer| print::search(question, answer, &asker.hint))?;
+    let answer = client.search().search(request).await?.into_inner();
+    let text = render(format, &answer, |answer| print::search(question, answer, &client.hint))?;
     write_as(format, &text)?;
-    place.say(&print::stays(place.address));
+    output.say(&print::still_serving(output.address));
     Ok(())
 }
 
-/// Gives signs of life where they are expected, twice as often as asked for; never returns.
-async fn keep_telling(notifier: &Notifier) {
-    let Some(expected) = notifier.watchdog else { return std::future::pending().await };
-    let mut pulse = tokio::time::interval(expected / 2);
+/// Sends watchdog notifications at twice the required rate; never returns.
+async fn feed_watchdog() {
+    let Some(expected) = service_manager::watchdog_enabled() else {
+        return std::future::pending().await;
+    };
+    let mut ticks = tokio::time::interval(expected / 2);
     loop {
-        pulse.tick().await;
-        notifier.tell(&[Notice::Alive]);
+        ticks.tick().await;
+        notify(&[NotifyState::Watchdog]);
     }
 }
 
-/// Tells the service manager what is served, and what is wrong, where that is another than it was told last; never returns.
-async fn keep_told(asker: &Asker, notifier: &Notifier, address: &str) {
-    if !notifier.is_heard() {
+/// Sends the status line to the service manager whenever it changes; never returns.
+async fn report_status(client: &Client, address: &str) {
+    if Environment::read().get(service_manager::SOCKET).is_none() {
         return std::future::pending().await;
     }
-    let mut told = String::new();
-    let mut pulse = tokio::time::interval(STATUS_APART);
+    let mut last_line = String::new();
+    let mut ticks = tokio::time::interval(STATUS_INTERVAL);
     loop {
-        pulse.tick().await;
-        let Ok(status) = asker.admin().status(StatusRequest {}).await else { continue };
-        let line = print::serves(status.get_ref(), address);
-        if line != told {
-            notifier.tell(&[Notice::Status(line.clone())]);
-            told = line;
+        ticks.tick().await;
+        let Ok(status) = client.admin().status(StatusRequest {}).await else { continue };
+        let line = one_line(&print::status_line(status.get_ref(), address));
+        if line != last_line {
+            notify(&[NotifyState::Status(&line)]);
+            last_line = line;
         }
     }
 }
 
-/// Reads the settings again at each SIGHUP; what cannot be used leaves everything as it was. Never returns.
-async fn reread(
-    mut hangups: Hangups,
+/// Reloads the settings at each SIGHUP; invalid settings change nothing. Never returns.
+async fn reload_on_hangup(
+    mut hangups: HangupSignals,
     read: impl Fn() -> Result<(Config, weft_daemon::Paths), Failure>,
     control: &Control,
     telemetry: &Telemetry,
-    notifier: &Notifier,
 ) {
     loop {
         hangups.next().await;
-        notifier.tell(&[Notice::Reloading]);
+        notify(&service_manager::reloading());
         let outcome = async {
             let (next, _) = read()?;
             let reloaded = control.reload(&next).await?;
@@ -218,32 +226,40 @@ async fn reread(
             Ok((Reloaded { taken, needs_restart }, next)) => {
                 if taken.iter().any(|key| key == "vaults") && next.settings.store.path.is_none() {
                     tracing::warn!(
-                        "the next start looks for the index of these vaults elsewhere; set store.path so that it stays one index"
+                        "the folder of the index depends on the vaults, so the next start uses a new index; set store.path to keep this one"
                     );
                 }
                 let (taken, needs_restart) = (listed(&taken), listed(&needs_restart));
-                tracing::warn!(taken, needs_restart, "the settings were read again");
+                tracing::warn!(applied = taken, needs_restart, "reloaded the settings");
             }
             Err(failure) => {
-                tracing::error!(error = failure.message, "the settings stay as they were");
+                tracing::error!(
+                    error = failure.message,
+                    "cannot reload the settings; the current settings stay in force"
+                );
             }
         }
-        notifier.tell(&[Notice::Ready]);
+        notify(&[NotifyState::Ready]);
     }
 }
 
-/// Keys as one field of a log.
+/// Joins the lines of `text`: a line break would begin another notification.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+/// Joins keys into one field of a log record.
 fn listed(keys: &[String]) -> String {
     if keys.is_empty() { "none".to_owned() } else { keys.join(", ") }
 }
 
-/// The SIGHUPs of this process from when it was made; from then on none ends the process.
-struct Hangups {
+/// SIGHUP signals received since creation; from then on SIGHUP does not end the process.
+struct HangupSignals {
     #[cfg(unix)]
     signals: Option<tokio::signal::unix::Signal>,
 }
 
-impl Hangups {
+impl HangupSignals {
     fn new() -> Self {
         Self {
             #[cfg(unix)]
@@ -251,7 +267,7 @@ impl Hangups {
         }
     }
 
-    /// Returns at the next one; never where the system has none.
+    /// Waits for the next signal; forever if the system has none.
     async fn next(&mut self) {
         #[cfg(unix)]
         if let Some(signals) = &mut self.signals
@@ -263,23 +279,23 @@ impl Hangups {
     }
 }
 
-/// Waits until words, links and vectors are in.
+/// Waits until keyword index, links and vectors are complete.
 pub(crate) async fn until_ready(
-    asker: &Asker,
+    client: &Client,
     progress: &mut Progress,
 ) -> Result<StatusResponse, Failure> {
     loop {
-        let status = asker.admin().status(StatusRequest {}).await?.into_inner();
-        if status.phase() == Phase::Ready && status.n_vectors_pending == 0 {
+        let status = client.admin().status(StatusRequest {}).await?.into_inner();
+        if status.phase() == Phase::Ready && status.pending_vector_count == 0 {
             return Ok(status);
         }
         progress.show(&(&status).into());
-        tokio::time::sleep(PULSE).await;
+        tokio::time::sleep(STATUS_POLL).await;
     }
 }
 
-/// Returns at Ctrl-C or when the system asks to end.
-pub(crate) async fn signal() {
+/// Waits for Ctrl-C or a termination signal.
+pub(crate) async fn stop_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -294,7 +310,7 @@ pub(crate) async fn signal() {
     drop(tokio::signal::ctrl_c().await);
 }
 
-/// Tells a person something beside the answer.
+/// Prints a message for people to standard error.
 pub(crate) fn say(text: &str) {
     // A closed standard error must not end the daemon.
     drop(anstream::stderr().lock().write_all(text.as_bytes()));

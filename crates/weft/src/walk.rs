@@ -1,4 +1,4 @@
-//! Commands that walk over links: their flags and what they ask.
+//! Graph commands: flags and requests.
 
 use clap::{Args, Subcommand, ValueEnum};
 use weft_model::Chars;
@@ -7,19 +7,19 @@ use weft_proto::noteweft::v1::{
     PathCosts, PathRequest, SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 };
 
-use crate::asker::Asker;
 use crate::cli::{FilterArgs, Format, Global};
+use crate::client::Client;
 use crate::commands::{answered, aside, render};
 use crate::failure::Failure;
 use crate::print;
 use crate::records::{path_fields, path_records, tree_fields, tree_records};
 
-/// Walks over links.
+/// Graph commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalkCommand {
     /// Show the notes around a note, as a tree.
     Tree {
-        /// The notes to start from: uris, paths, anything a link would find, or a title.
+        /// Notes to start from: uris, paths, link targets or titles.
         #[arg(required = true, value_name = "NOTE")]
         roots: Vec<String>,
         #[command(flatten)]
@@ -33,9 +33,9 @@ pub(crate) enum WalkCommand {
     },
     /// Find the shortest path between two notes.
     Path {
-        /// The note to start from.
+        /// Start.
         from: String,
-        /// The note to reach.
+        /// End.
         to: String,
         #[command(flatten)]
         path: PathArgs,
@@ -46,48 +46,48 @@ pub(crate) enum WalkCommand {
         #[command(flatten)]
         records: RecordArgs,
     },
-    /// Show the notes one link away, and how connected each is.
+    /// Show the notes one link away, with their degrees.
     Neighbors {
-        /// The note in the middle, in one or several words.
+        /// The note, as one or several words.
         #[arg(required = true)]
         note: Vec<String>,
-        /// Which links count.
+        /// Links to follow.
         #[arg(long, value_enum, default_value_t, help_heading = "Walk")]
-        direction: Direction,
-        /// Notes at most.
+        direction: DirectionArg,
+        /// Maximum number of notes.
         #[arg(long, value_name = "N", help_heading = "Walk")]
         max_nodes: Option<u32>,
         #[command(flatten)]
         edges: EdgeArgs,
         #[command(flatten)]
         filter: FilterArgs,
-        /// Say how the types of links read backwards.
+        /// Show how link types read in reverse.
         #[arg(long, help_heading = "View")]
         inverse_names: bool,
     },
-    /// Show the notes that share a topic with a note, beside those it is linked with.
+    /// Show the notes linked with a note, and those that share a topic with it.
     Siblings {
-        /// The note, in one or several words.
+        /// The note, as one or several words.
         #[arg(required = true)]
         note: Vec<String>,
-        /// Which of its links lead to topics.
+        /// Links that lead to topics.
         #[arg(long, value_enum, default_value_t, help_heading = "Walk")]
-        direction: Direction,
-        /// Notes at most.
+        direction: DirectionArg,
+        /// Maximum number of notes.
         #[arg(long, default_value_t = 100)]
         limit: u32,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Show the links among some notes: those named, and those that a filter finds.
+    /// Show the links among some notes: those named, and those that pass a filter.
     Subgraph {
         /// The notes.
         #[arg(value_name = "NOTE")]
         notes: Vec<String>,
-        /// Notes at most.
+        /// Maximum number of notes.
         #[arg(long, value_name = "N", help_heading = "Walk")]
         max_nodes: Option<u32>,
-        /// Links at most.
+        /// Maximum number of links.
         #[arg(long, value_name = "N", help_heading = "Walk")]
         max_edges: Option<u32>,
         #[command(flatten)]
@@ -95,12 +95,12 @@ pub(crate) enum WalkCommand {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Find links that lead in a circle.
+    /// Find cycles of links.
     Cycles {
-        /// Links in a circle at most [default: 6].
+        /// Maximum number of links in a cycle [default: 6].
         #[arg(long, value_name = "N", help_heading = "Walk")]
         max_length: Option<u32>,
-        /// Circles at most [default: 100].
+        /// Maximum number of cycles [default: 100].
         #[arg(long, value_name = "N", help_heading = "Walk")]
         max_cycles: Option<u32>,
         #[command(flatten)]
@@ -108,17 +108,17 @@ pub(crate) enum WalkCommand {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// List the notes that no link connects with another.
+    /// List the notes without links to or from other notes.
     Orphans {
-        /// Which links would connect a note.
+        /// Links that connect a note.
         #[arg(long, value_enum, default_value_t)]
-        direction: Direction,
+        direction: DirectionArg,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// List the links that no note answers to.
+    /// List the unresolved links.
     Unresolved {
         #[command(flatten)]
         page: PageArgs,
@@ -128,7 +128,7 @@ pub(crate) enum WalkCommand {
 }
 
 impl WalkCommand {
-    /// Whether it names more notes than one.
+    /// Returns whether it names several notes.
     pub(crate) fn names_several(&self) -> bool {
         match self {
             Self::Tree { roots: notes, .. } | Self::Subgraph { notes, .. } => notes.len() > 1,
@@ -141,7 +141,7 @@ impl WalkCommand {
         }
     }
 
-    /// Whether the answer can be written as line records.
+    /// Returns whether the answer can be written as line records.
     pub(crate) const fn writes_records(&self) -> bool {
         match self {
             Self::Tree { .. } | Self::Path { .. } => true,
@@ -155,59 +155,59 @@ impl WalkCommand {
     }
 }
 
-/// Which edges of a note are followed.
+/// Direction of the links to follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Direction {
-    /// Links of a note.
+pub(crate) enum DirectionArg {
+    /// Outgoing links.
     Out,
-    /// Links to a note.
+    /// Incoming links.
     In,
     /// Both.
     #[default]
     Both,
 }
 
-impl From<Direction> for WireDirection {
-    fn from(direction: Direction) -> Self {
+impl From<DirectionArg> for WireDirection {
+    fn from(direction: DirectionArg) -> Self {
         match direction {
-            Direction::Out => Self::Out,
-            Direction::In => Self::In,
-            Direction::Both => Self::Both,
+            DirectionArg::Out => Self::Out,
+            DirectionArg::In => Self::In,
+            DirectionArg::Both => Self::Both,
         }
     }
 }
 
-/// Which links are followed.
+/// Links to follow.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Links")]
 pub(crate) struct EdgeArgs {
-    /// Only links of this type; may be given several times. Those in a text are `related`.
+    /// Only links of this type; repeatable. Links in a text have the type `related`.
     #[arg(long = "type", value_name = "TYPE", value_parser = link_type)]
     include: Vec<String>,
     /// Only links of these types.
     #[arg(long = "types", value_name = "TYPE,…", value_delimiter = ',', value_parser = link_type)]
     includes: Vec<String>,
-    /// No links of this type; may be given several times.
+    /// Exclude links of this type; repeatable.
     #[arg(long, value_name = "TYPE", value_parser = link_type)]
     exclude_type: Vec<String>,
-    /// No links of these types.
+    /// Exclude links of these types.
     #[arg(long, value_name = "TYPE,…", value_delimiter = ',', value_parser = link_type)]
     exclude_types: Vec<String>,
-    /// Only links of the frontmatter.
+    /// Only links in the frontmatter.
     #[arg(long, conflicts_with = "inline_only")]
     typed_only: bool,
     /// Only links in the text.
     #[arg(long)]
     inline_only: bool,
-    /// Also go from notes to those above and below them.
+    /// Also walk the hierarchy, to parents and children.
     #[arg(long)]
     hierarchy: bool,
 }
 
-/// A type of links, without blanks around it.
+/// Parses a link type and trims it.
 fn link_type(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("an empty name is no type of links".to_owned()),
+        "" => Err("a link type must not be empty".to_owned()),
         kind => Ok(kind.to_owned()),
     }
 }
@@ -233,23 +233,23 @@ impl From<EdgeArgs> for EdgeFilter {
     }
 }
 
-/// How far a tree grows.
+/// Limits of a tree.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Walk")]
 pub(crate) struct TreeArgs {
-    /// Which links are followed.
+    /// Links to follow.
     #[arg(long, value_enum, default_value_t)]
-    direction: Direction,
-    /// Links away from a root at most [default: 3].
+    direction: DirectionArg,
+    /// Maximum number of hops from a root [default: 3].
     #[arg(long, value_name = "N")]
     max_hops: Option<u32>,
-    /// Notes at most, roots included.
+    /// Maximum number of notes, roots included.
     #[arg(long, value_name = "N")]
     max_nodes: Option<u32>,
-    /// Links at most.
+    /// Maximum number of links.
     #[arg(long, value_name = "N")]
     max_edges: Option<u32>,
-    /// Links looked at per note at most.
+    /// Maximum number of links examined per note (fan-out).
     #[arg(long, value_name = "N")]
     max_fanout: Option<u32>,
     #[command(flatten)]
@@ -257,7 +257,7 @@ pub(crate) struct TreeArgs {
 }
 
 impl TreeArgs {
-    /// Asks for the tree from these roots.
+    /// Builds the request for a tree from these roots.
     pub(crate) fn request(self, roots: Vec<String>, filter: FilterArgs) -> TreeRequest {
         let Self { direction, max_hops, max_nodes, max_edges, max_fanout, edges } = self;
         TreeRequest {
@@ -274,52 +274,52 @@ impl TreeArgs {
     }
 }
 
-/// How a path is found.
+/// Limits and costs of a path.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Walk")]
 pub(crate) struct PathArgs {
-    /// Which links are followed.
+    /// Links to follow.
     #[arg(long, value_enum, default_value_t)]
-    direction: Direction,
-    /// Links of the path at most [default: 10].
+    direction: DirectionArg,
+    /// Maximum length of the path in links [default: 10].
     #[arg(long, value_name = "N")]
     max_hops: Option<u32>,
-    /// Find a cheapest path instead: a link of the frontmatter costs 2, one of a text 3.
+    /// Find a cheapest path instead: a frontmatter link costs 2, a link in a text 3.
     #[arg(long)]
     cheapest: bool,
-    /// With --cheapest: what a link of the frontmatter costs.
+    /// With --cheapest: cost of a frontmatter link.
     #[arg(long, value_name = "N", requires = "cheapest")]
     typed_cost: Option<u32>,
-    /// With --cheapest: what a link in a text costs.
+    /// With --cheapest: cost of a link in a text.
     #[arg(long, value_name = "N", requires = "cheapest")]
     inline_cost: Option<u32>,
-    /// With --cheapest: what a step of the hierarchy costs.
+    /// With --cheapest: cost of a step of the hierarchy.
     #[arg(long, value_name = "N", requires = "cheapest")]
     hierarchy_cost: Option<u32>,
-    /// With --cheapest: prefer notes in which this property is high; 100 costs nothing more.
+    /// With --cheapest: prefer notes with a high value of this property; a value of 100 adds no cost.
     #[arg(long, value_name = "KEY", requires = "cheapest")]
     value_property: Option<String>,
     #[command(flatten)]
     edges: EdgeArgs,
 }
 
-/// What an answer says besides the walk.
+/// Additional content of an answer.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "View")]
 pub(crate) struct ViewArgs {
-    /// Say how the types of links read backwards, such as supported-by.
+    /// Show how link types read in reverse, such as supported-by.
     #[arg(long)]
     inverse_names: bool,
-    /// Say what each note is about.
+    /// Show a summary of each note.
     #[arg(long)]
     summaries: bool,
 }
 
-/// How records are written.
+/// Limits of record output.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RecordArgs {
-    /// With --format records: characters at most, cut between lines.
+    /// With --format records: maximum number of characters, cut between lines.
     #[arg(long, value_name = "N")]
     max_chars: Option<u64>,
 }
@@ -327,51 +327,51 @@ pub(crate) struct RecordArgs {
 impl RecordArgs {
     fn limit(self, format: Format) -> Result<Option<Chars>, Failure> {
         if self.max_chars.is_some() && format != Format::Records {
-            return Err(Failure::usage("--max-chars cuts records; add --format records"));
+            return Err(Failure::usage("--max-chars limits records; add --format records"));
         }
         Ok(self.max_chars.map(Chars))
     }
 }
 
-/// Which page of a list.
+/// Page of a list.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PageArgs {
-    /// Lines at most.
+    /// Maximum number of entries.
     #[arg(long, default_value_t = 100)]
     limit: u32,
-    /// Continue where a page ended: its `next_page_token`.
+    /// Token of the next page, from `next_page_token` of the previous one.
     #[arg(long, default_value = "", value_name = "TOKEN", hide_default_value = true)]
     page_token: String,
 }
 
-/// Asks and gives the answer as text.
-pub(crate) async fn ask(
-    asker: &Asker,
+/// Sends the request and renders the answer.
+pub(crate) async fn run(
+    client: &Client,
     command: WalkCommand,
     global: &Global,
 ) -> Result<String, Failure> {
-    let (mut graph, hint, format) = (asker.graph(), &asker.hint, global.format);
+    let (mut graph, hint, format) = (client.graph(), &client.hint, global.format);
     match command {
         WalkCommand::Tree { roots, tree, filter, view, records } => {
             let max_chars = records.limit(format)?;
             let ViewArgs { inverse_names, summaries } = view;
             let request = TreeRequest { inverse_names, summaries, ..tree.request(roots, filter) };
-            let asked = tree_fields(&request);
-            let answer = graph.tree(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
+            let request_fields = tree_fields(&request);
+            let answer = graph.tree(client.prepare(request, global).await?).await?.into_inner();
+            aside(&print::warnings(&answer.warnings));
             if format == Format::Records {
-                return Ok(tree_records(asked, &answer, max_chars));
+                return Ok(tree_records(request_fields, &answer, max_chars));
             }
             render(format, &answer, |answer| print::tree(answer, hint))
         }
         WalkCommand::Path { from, to, path, filter, view, records } => {
             let max_chars = records.limit(format)?;
             let request = path_request(from, to, path, filter, view);
-            let asked = path_fields(&request);
-            let answer = graph.path(asker.ready(request, global).await?).await?.into_inner();
-            aside(&print::degraded(&answer.degraded));
+            let request_fields = path_fields(&request);
+            let answer = graph.path(client.prepare(request, global).await?).await?.into_inner();
+            aside(&print::warnings(&answer.warnings));
             if format == Format::Records {
-                return Ok(path_records(asked, &answer, max_chars));
+                return Ok(path_records(request_fields, &answer, max_chars));
             }
             render(format, &answer, |answer| print::path(answer, hint))
         }
@@ -385,8 +385,8 @@ pub(crate) async fn ask(
                 inverse_names,
                 ..NeighborsRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.graph().neighbors(it).await;
-            answered(asker, global, request, call, |it| &it.degraded, print::neighbors).await
+            let call = async |client: &Client, it| client.graph().neighbors(it).await;
+            answered(client, global, request, call, |it| &it.warnings, print::neighbors).await
         }
         WalkCommand::Siblings { note, direction, limit, filter } => {
             let request = TopicSiblingsRequest {
@@ -396,8 +396,8 @@ pub(crate) async fn ask(
                 limit: Some(limit),
                 ..TopicSiblingsRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.graph().topic_siblings(it).await;
-            answered(asker, global, request, call, |it| &it.degraded, print::siblings).await
+            let call = async |client: &Client, it| client.graph().topic_siblings(it).await;
+            answered(client, global, request, call, |it| &it.warnings, print::siblings).await
         }
         WalkCommand::Subgraph { notes, max_nodes, max_edges, edges, filter } => {
             let request = SubgraphRequest {
@@ -408,13 +408,13 @@ pub(crate) async fn ask(
                 max_edges,
                 ..SubgraphRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.graph().subgraph(it).await;
+            let call = async |client: &Client, it| client.graph().subgraph(it).await;
             answered(
-                asker,
+                client,
                 global,
                 request,
                 call,
-                |it| &it.degraded,
+                |it| &it.warnings,
                 |answer, _| print::subgraph(answer),
             )
             .await
@@ -427,13 +427,13 @@ pub(crate) async fn ask(
                 max_cycles,
                 ..CyclesRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.graph().cycles(it).await;
+            let call = async |client: &Client, it| client.graph().cycles(it).await;
             answered(
-                asker,
+                client,
                 global,
                 request,
                 call,
-                |it| &it.degraded,
+                |it| &it.warnings,
                 |answer, _| print::cycles(answer),
             )
             .await
@@ -446,8 +446,8 @@ pub(crate) async fn ask(
                 page_token,
                 ..OrphansRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.graph().orphans(it).await;
-            answered(asker, global, request, call, |it| &it.degraded, print::orphans).await
+            let call = async |client: &Client, it| client.graph().orphans(it).await;
+            answered(client, global, request, call, |it| &it.warnings, print::orphans).await
         }
         WalkCommand::Unresolved { page: PageArgs { limit, page_token }, filter } => {
             let request = UnresolvedRequest {
@@ -456,8 +456,8 @@ pub(crate) async fn ask(
                 page_token,
                 ..UnresolvedRequest::default()
             };
-            let call = async |asker: &Asker, it| asker.graph().unresolved(it).await;
-            answered(asker, global, request, call, |it| &it.degraded, print::unresolved).await
+            let call = async |client: &Client, it| client.graph().unresolved(it).await;
+            answered(client, global, request, call, |it| &it.warnings, print::unresolved).await
         }
     }
 }

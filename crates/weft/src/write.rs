@@ -1,4 +1,4 @@
-//! Commands that write notes: flags to requests.
+//! Commands that write notes: flags and requests.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -6,58 +6,58 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use weft_proto::noteweft::v1::{DeleteNoteRequest, MoveNoteRequest, PutNoteRequest};
 
-use crate::asker::Asker;
 use crate::cli::Global;
+use crate::client::Client;
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
 
-/// Writes notes.
+/// Commands that write notes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WriteCommand {
-    /// Write a note's file, from a file or from standard input.
+    /// Create or replace a note, from a file or standard input.
     Put(PutArgs),
-    /// Delete a note's file.
+    /// Delete a note.
     Delete {
-        /// A uri, a path, anything a link would resolve to, or a title.
+        /// URI, path, link target or title.
         note: String,
-        /// Only if its content still has this hash, as `get --format json` gives it.
+        /// Only if its content has this hash, as printed by `get --format json`.
         #[arg(long, value_name = "HASH")]
         expect: Option<String>,
     },
-    /// Move a note's file within its vault.
+    /// Move a note within its vault.
     Move {
-        /// A uri, a path, anything a link would resolve to, or a title.
+        /// URI, path, link target or title.
         note: String,
-        /// The new path in the vault, with .md; nothing may be there.
+        /// New path in the vault, with .md; it must not exist.
         to: String,
-        /// Rewrite the links that would lose their note: to it, and its own.
+        /// Rewrite the links that would break: links to the note, and its own.
         #[arg(long)]
         rewrite_links: bool,
-        /// Only if its content still has this hash, as `get --format json` gives it.
+        /// Only if its content has this hash, as printed by `get --format json`.
         #[arg(long, value_name = "HASH")]
         expect: Option<String>,
     },
 }
 
-/// What to write, and where.
+/// Text to write, and its path.
 #[derive(Debug, Args)]
 pub(crate) struct PutArgs {
-    /// The path in the vault, with .md.
+    /// Path in the vault, with .md.
     path: String,
-    /// The file with the text; standard input without it, or with -.
+    /// File with the text [default: standard input, also as -].
     #[arg(value_name = "FILE")]
     from: Option<PathBuf>,
-    /// The vault, where several are served.
+    /// Vault, if several are served.
     #[arg(long, value_name = "NAME")]
     into: Option<String>,
-    /// Replace the text below the frontmatter alone.
+    /// Replace only the text below the frontmatter.
     #[arg(long)]
     body: bool,
-    /// Only if there is no such file yet.
+    /// Only if the file does not exist yet.
     #[arg(long, conflicts_with = "expect")]
     new: bool,
-    /// Only if its content still has this hash, as `get --format json` gives it.
+    /// Only if its content has this hash, as printed by `get --format json`.
     #[arg(long, value_name = "HASH")]
     expect: Option<String>,
 }
@@ -67,9 +67,9 @@ impl PutArgs {
         let Self { path, from, into, body, new, expect } = self;
         let source = from.as_deref().unwrap_or(Path::new("-"));
         let text = text_at(source)?;
-        // Whoever means an empty note can name an empty file; a forgotten one must not cost a text.
+        // Empty input is more likely a mistake than an empty note, which can be written from an empty file.
         if text.is_empty() && source == Path::new("-") {
-            return Err(Failure::usage("standard input is empty, and so would be the note")
+            return Err(Failure::usage("standard input is empty, so the note would be empty")
                 .hint("name the file with the text, or /dev/null for an empty note"));
         }
         let (text, body) = if body { (None, Some(text)) } else { (Some(text), None) };
@@ -79,45 +79,53 @@ impl PutArgs {
 }
 
 /// A write that is ready to be sent.
-pub(crate) enum Ready {
+pub(crate) enum PreparedWrite {
     Put(PutNoteRequest),
     Delete(DeleteNoteRequest),
     Move(MoveNoteRequest),
 }
 
 impl WriteCommand {
-    /// Reads what is to be written. Before the index is opened: whoever writes to a pipe may hold its lock until then.
-    pub(crate) fn ready(self) -> Result<Ready, Failure> {
+    /// Reads the text. This happens before the index is opened, because the process that writes to the pipe may hold the lock until then.
+    pub(crate) fn ready(self) -> Result<PreparedWrite, Failure> {
         Ok(match self {
-            Self::Put(args) => Ready::Put(args.into_request()?),
+            Self::Put(args) => PreparedWrite::Put(args.into_request()?),
             Self::Delete { note, expect } => {
-                Ready::Delete(DeleteNoteRequest { name: note, expected_hash: expect })
+                PreparedWrite::Delete(DeleteNoteRequest { name: note, expected_hash: expect })
             }
-            Self::Move { note, to, rewrite_links, expect } => Ready::Move(MoveNoteRequest {
-                name: note,
-                to,
-                expected_hash: expect,
-                rewrite_links,
-            }),
+            Self::Move { note, to, rewrite_links, expect } => {
+                PreparedWrite::Move(MoveNoteRequest {
+                    name: note,
+                    to,
+                    expected_hash: expect,
+                    rewrite_links,
+                })
+            }
         })
     }
 }
 
-/// Has it written and gives the answer as text.
-pub(crate) async fn ask(asker: &Asker, ready: Ready, global: &Global) -> Result<String, Failure> {
-    let (mut notes, format) = (asker.notes(), global.format);
+/// Sends the write and renders the answer.
+pub(crate) async fn run(
+    client: &Client,
+    ready: PreparedWrite,
+    global: &Global,
+) -> Result<String, Failure> {
+    let (mut notes, format) = (client.notes(), global.format);
     match ready {
-        Ready::Put(request) => {
-            let answer = notes.put_note(asker.ready(request, global).await?).await?.into_inner();
+        PreparedWrite::Put(request) => {
+            let answer = notes.put_note(client.prepare(request, global).await?).await?.into_inner();
             render(format, &answer, print::put)
         }
-        Ready::Delete(request) => {
-            let answer = notes.delete_note(asker.ready(request, global).await?).await?.into_inner();
+        PreparedWrite::Delete(request) => {
+            let answer =
+                notes.delete_note(client.prepare(request, global).await?).await?.into_inner();
             render(format, &answer, print::deleted)
         }
-        Ready::Move(request) => {
+        PreparedWrite::Move(request) => {
             let rewrites = request.rewrite_links;
-            let answer = notes.move_note(asker.ready(request, global).await?).await?.into_inner();
+            let answer =
+                notes.move_note(client.prepare(request, global).await?).await?.into_inner();
             render(format, &answer, |answer| print::moved(answer, rewrites))
         }
     }
@@ -131,6 +139,7 @@ fn text_at(path: &Path) -> Result<String, Failure> {
         std::fs::read(path).map(|read| bytes = read)
     };
     read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-    String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{} is no UTF-8; a note's text is", path.display())))
+    String::from_utf8(bytes).map_err(|_| {
+        Failure::usage(format!("{} is not UTF-8; the text of a note must be", path.display()))
+    })
 }

@@ -1,4 +1,4 @@
-//! A run of the benches, and what it measured as one table.
+//! Runs the benches and prints the results as one table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-/// What criterion keeps of a bench's name.
+/// Name of a bench in criterion's files.
 #[derive(Deserialize)]
 struct Identity {
     group_id: String,
@@ -19,53 +19,56 @@ struct Identity {
     value_str: Option<String>,
 }
 
-/// What criterion keeps of its figures.
+/// Results of a bench in criterion's files.
 #[derive(Deserialize)]
 struct Estimates {
     median: Estimate,
 }
 
-/// One of them, in nanoseconds.
+/// One result, in nanoseconds.
 #[derive(Deserialize)]
 struct Estimate {
     point_estimate: f64,
 }
 
-/// Nanoseconds of each size of an operation.
+/// Nanoseconds by size of an operation.
 type Sizes = BTreeMap<u64, f64>;
 
-/// Runs the benches with `arguments` for `cargo bench`, then prints the table, and what they told besides: slowest hundredths, recall, processor time, memory.
+/// Runs the benches with `arguments` for `cargo bench`, then prints the table and the additional figures that benches report: 99th percentiles, recall, processor time, memory.
 ///
-/// Whether they passed; what was measured before one failed is printed all the same.
-#[expect(clippy::disallowed_methods, reason = "what an earlier run left is told apart by its time")]
+/// Returns true if they passed. Results measured before a failure are printed too.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "results of earlier runs are recognized by their time"
+)]
 pub(crate) fn run(root: &Path, criterion: &Path, arguments: &[&str]) -> anyhow::Result<bool> {
     let start = SystemTime::now();
     let mut command = Command::new("cargo");
     command.args(["bench", "--package", "weft-benches"]).args(arguments).current_dir(root);
-    let mut cargo = command.stdout(Stdio::piped()).spawn().context("cargo cannot be started")?;
-    let mut told = Vec::new();
+    let mut cargo = command.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+    let mut figures = Vec::new();
     for line in cargo.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
-        let line = line.context("what the benches say is no text")?;
+        let line = line.context("the output of the benches is not UTF-8")?;
         println!("{line}");
-        told.extend(is_told(&line).then_some(line));
+        figures.extend(is_figure(&line).then_some(line));
     }
     let passed = cargo.wait()?.success();
     println!("\n{}\n\n{}", origin(root), table(criterion, start)?);
-    told.iter().for_each(|line| println!("- {line}"));
+    figures.iter().for_each(|line| println!("- {line}"));
     Ok(passed)
 }
 
-/// Of which code the figures are, and of which machine, as far as that can be told.
+/// Describes the code and the machine that were measured, as far as known.
 fn origin(root: &Path) -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
-        let said = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
-        Some(said.trim().to_owned())
+        let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        Some(text.trim().to_owned())
     };
     let build = match (git(&["rev-parse", "--short", "HEAD"]), git(&["status", "--porcelain"])) {
         (Some(commit), Some(changes)) if changes.is_empty() => format!("Commit {commit}"),
         (Some(commit), _) => format!("Commit {commit} with changes"),
-        (None, _) => "Code of no commit".to_owned(),
+        (None, _) => "Code without a commit".to_owned(),
     };
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let fact = |name: &str| {
@@ -82,15 +85,15 @@ fn origin(root: &Path) -> String {
     format!("{build}; {cores} × {processor}.")
 }
 
-/// Whether a bench, and not criterion, says `line`: it begins with an operation and a colon.
-fn is_told(line: &str) -> bool {
+/// Returns true if `line` comes from a bench instead of criterion: it starts with an operation and a colon.
+fn is_figure(line: &str) -> bool {
     let operation = line.split_once(": ").map(|(operation, _)| operation);
     operation.is_some_and(|operation| operation.contains('/') && !operation.contains(' '))
 }
 
-/// What was measured since `start`, below `criterion`, as Markdown: an operation a line, a size a column, and how cost grows from the smallest to the largest size.
+/// Formats the results since `start` below `criterion` as Markdown: one operation per line, its sizes, and the growth of its cost from the smallest to the largest size.
 ///
-/// What an earlier run left there is no part of it: the code may have been another.
+/// Older results are left out: they may come from other code.
 fn table(criterion: &Path, start: SystemTime) -> anyhow::Result<String> {
     let mut operations: BTreeMap<String, Sizes> = BTreeMap::new();
     let mut pending = Vec::new();
@@ -109,7 +112,7 @@ fn table(criterion: &Path, start: SystemTime) -> anyhow::Result<String> {
                 Ok(size) => {
                     operations.entry(name).or_default().insert(size, median.point_estimate);
                 }
-                Err(_) => eprintln!("left out, for it ends in no size: {name}/{size}"),
+                Err(_) => eprintln!("left out, its id does not end in a size: {name}/{size}"),
             }
             continue;
         }
@@ -144,7 +147,7 @@ fn lines(operations: &BTreeMap<String, Sizes>) -> String {
     out
 }
 
-/// Nanoseconds with three digits and a unit.
+/// Formats nanoseconds with three digits and a unit.
 fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_is_a_line_with_its_growth() {
+    fn table_has_one_line_per_operation_with_its_growth() {
         let folder = tempfile::tempdir().unwrap();
         for (size, ns) in [("1000", 1_500.0), ("100000", 3_000_000.0)] {
             let new = folder.path().join("query/hybrid").join(size).join("new");
@@ -191,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn what_benches_tell_is_told_from_what_criterion_does() {
+    fn figures_of_benches_are_distinguished_from_criterion_output() {
         for (line, expected) in [
             ("query/hybrid/20000: p50 1.94ms, p99 3.77ms", true),
             ("query/hybrid/20000      time:   [1 ms 2 ms 3 ms]", false),
             ("Benchmarking query/hybrid/20000: Warming up for 3.0000 s", false),
             ("test result: ok", false),
         ] {
-            assert_eq!(is_told(line), expected, "{line}");
+            assert_eq!(is_figure(line), expected, "{line}");
         }
     }
 

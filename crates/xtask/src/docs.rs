@@ -1,4 +1,4 @@
-//! The documentation: pages that are made of the program itself, and links that must lead somewhere.
+//! Documentation: pages generated from the program, and links.
 
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
@@ -8,11 +8,11 @@ use anyhow::{Context as _, ensure};
 
 use crate::tidy::File;
 
-/// The annotated defaults, and the page made of them.
+/// The annotated defaults, and the page generated from them.
 const DEFAULTS: &str = "config/default.toml";
 const SETTINGS: &str = "docs/settings.md";
 
-/// Writes the pages that are made of the program.
+/// Writes the generated pages.
 pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
     let defaults = std::fs::read_to_string(root.join(DEFAULTS)).context(DEFAULTS)?;
     std::fs::write(root.join(SETTINGS), settings(&defaults)).context(SETTINGS)?;
@@ -22,13 +22,13 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
     std::fs::write(root.join("docs/commands.md"), manual.stdout).context("docs/commands.md")
 }
 
-/// The page of settings: a chapter for each table of the annotated defaults, an entry for each key.
+/// Returns the page of settings: a section per table of the annotated defaults, an entry per key.
 fn settings(defaults: &str) -> String {
     let mut page = "# Settings\n\n\
-        A later layer wins: the defaults below, then a file (`--config FILE`, else `~/.config/weft/config.toml`), \
-        then variables (`WEFT__SERVER__ADDRESS=…` sets `server.address`), then flags (`--set KEY=VALUE` and their own).\n\
-        `weft config show --origin` tells where each value in force came from; `weft config default` prints a file to begin with.\n\
-        Everything that is wrong with the settings is said at once, before a port is bound.\n"
+        Layers in increasing precedence: the defaults below, a file (`--config FILE`, otherwise `~/.config/weft/config.toml`), \
+        environment variables (`WEFT__SERVER__ADDRESS=…` sets `server.address`), and flags (`--set KEY=VALUE` and those of single settings).\n\
+        `weft config show --origin` shows the source of each value; `weft config default` prints a file to start from.\n\
+        All problems with the settings are reported together, before a port is bound.\n"
         .to_owned();
     let mut comment: Vec<&str> = Vec::new();
     let mut lines = defaults.lines().peekable();
@@ -45,7 +45,7 @@ fn settings(defaults: &str) -> String {
         } else if let Some(text) = line.strip_prefix('#') {
             comment.push(text.strip_prefix(' ').unwrap_or(text));
         } else if line.is_empty() {
-            // What stands before is about the file as a whole.
+            // Comments above an empty line describe the file as a whole.
             comment.clear();
         } else {
             let mut value = line.to_owned();
@@ -60,14 +60,14 @@ fn settings(defaults: &str) -> String {
     page
 }
 
-/// `# key = value`: a key without a default.
+/// Returns the key of a line `# key = value`: a key without a default.
 fn unset(line: &str) -> Option<&str> {
     let setting = line.strip_prefix("# ")?;
     let (key, _) = setting.split_once(" = ")?;
     key.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(setting)
 }
 
-/// Comment lines as Markdown: sentences as they stand, indented lines as a block of TOML.
+/// Converts comment lines to Markdown: sentences unchanged, indented lines as a TOML block.
 fn prose(comment: &[&str]) -> String {
     let mut text = String::new();
     let mut in_block = false;
@@ -87,9 +87,9 @@ fn prose(comment: &[&str]) -> String {
     text.trim_end().to_owned()
 }
 
-/// One line for each link of a page of ours that leads nowhere.
+/// Returns one line per broken link of the documentation.
 pub(crate) fn broken_links(root: &Path, files: &[File]) -> Vec<String> {
-    // The example vault links as vaults do.
+    // The example vault uses wikilinks and vault paths.
     let pages = files.iter().filter(|file| {
         (file.path.ends_with(".md") && !file.path.starts_with("examples/timekeeping/"))
             || file.path == "llms.txt"
@@ -98,13 +98,13 @@ pub(crate) fn broken_links(root: &Path, files: &[File]) -> Vec<String> {
         .flat_map(|page| {
             targets(&page.text)
                 .filter(|target| !leads_somewhere(root, files, &page.path, target))
-                .map(|target| format!("{}: the link to `{target}` leads nowhere", page.path))
+                .map(|target| format!("{}: the link to `{target}` is broken", page.path))
                 .collect::<Vec<_>>()
         })
         .collect()
 }
 
-/// The targets of Markdown links outside of code.
+/// Returns the targets of Markdown links outside of code.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     let mut in_fence = false;
     let lines = text.lines().filter(move |line| {
@@ -137,7 +137,7 @@ fn leads_somewhere(root: &Path, files: &[File], page: &str, target: &str) -> boo
     page.is_some_and(|page| headings(&page.text).any(|heading| slug(heading) == anchor))
 }
 
-/// A path without `..`.
+/// Resolves `..` in a path.
 fn plain(path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in path.components() {
@@ -155,7 +155,7 @@ fn headings(text: &str) -> impl Iterator<Item = &str> {
     titles.map(|line| line.trim_start_matches('#').trim())
 }
 
-/// What forges and mdBook make of a heading for its anchor.
+/// Returns the anchor that GitHub and mdBook generate for a heading.
 fn slug(heading: &str) -> String {
     let kept = heading.chars().filter_map(|c| match c {
         ' ' => Some('-'),
@@ -171,32 +171,32 @@ mod tests {
     use crate::{root, tidy};
 
     #[test]
-    fn the_page_of_settings_is_current() {
+    fn settings_page_is_current() {
         let defaults = std::fs::read_to_string(root().join(DEFAULTS)).unwrap();
         let page = std::fs::read_to_string(root().join(SETTINGS)).unwrap();
         assert!(page == settings(&defaults), "run `cargo xtask docs` and commit {SETTINGS}");
     }
 
     #[test]
-    fn every_link_leads_somewhere() {
+    fn no_link_is_broken() {
         assert_eq!(broken_links(root(), &tidy::tracked(root()).unwrap()), [""; 0]);
     }
 
     #[test]
-    fn every_page_stands_in_the_summary() {
+    fn every_page_is_in_the_summary() {
         let files = tidy::tracked(root()).unwrap();
         let summary = files.iter().find(|file| file.path == "docs/SUMMARY.md").unwrap();
         let listed: Vec<&str> = targets(&summary.text).collect();
         for file in &files {
             let page = file.path.strip_prefix("docs/").filter(|page| page.ends_with(".md"));
             if let Some(page) = page.filter(|page| *page != "SUMMARY.md") {
-                assert!(listed.contains(&page), "docs/SUMMARY.md does not name {page}");
+                assert!(listed.contains(&page), "docs/SUMMARY.md does not list {page}");
             }
         }
     }
 
     #[test]
-    fn every_call_of_the_contract_is_named() {
+    fn every_rpc_is_documented() {
         let files = tidy::tracked(root()).unwrap();
         let page = files.iter().find(|file| file.path == "docs/clients.md").unwrap();
         let contract = files.iter().filter(|file| file.path.ends_with(".proto"));
@@ -205,24 +205,24 @@ mod tests {
         for call in calls.filter_map(|line| line.split('(').next()) {
             assert!(
                 page.text.contains(&format!("`{call}`")),
-                "docs/clients.md does not name {call}"
+                "docs/clients.md does not mention {call}"
             );
         }
     }
 
     #[test]
-    fn links_are_found_outside_of_code_and_followed() {
+    fn broken_links_outside_of_code_are_reported() {
         let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let page = "[a](../Cargo.toml) [b](other.md#two-words) ![c](none.svg)\n```\n[d](none)\n```\n\
             [e](https://example.com) [f](other.md#three) [g](#here) `[h](none)` [`i`](none.md)\n## Here";
         let files = [file("docs/page.md", page), file("docs/other.md", "# Two words\n")];
         let expected = ["none.svg", "other.md#three", "none.md"]
-            .map(|target| format!("docs/page.md: the link to `{target}` leads nowhere"));
+            .map(|target| format!("docs/page.md: the link to `{target}` is broken"));
         assert_eq!(broken_links(root(), &files), expected);
     }
 
     #[test]
-    fn settings_keep_their_comments() {
+    fn settings_page_keeps_comments() {
         let defaults = "# The file.\n\n# One,\n# and two.\n#\n#     [[x]]\n#     a = 1\nx = [\n  1,\n]\n\n[part]\n# Three.\ny = 2\n# Four.\n# z = 3\n";
         let page = settings(defaults);
         let entries = page.split_once("bound.\n").unwrap().1;

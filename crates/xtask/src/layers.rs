@@ -1,14 +1,14 @@
-//! The layers: which of our crates may use which.
+//! Layers: allowed dependencies between the crates of the workspace.
 
 use crate::manifest::Member;
 
-/// A crate, and what of ours it may use when it runs.
+/// A crate and the workspace crates that it may depend on, except for tests.
 struct Layer {
     krate: &'static str,
     may_use: &'static [&'static str],
 }
 
-/// The house from the ground up. A crate uses only crates above its row; tests may use anything.
+/// Crates from the lowest layer up. A crate may depend only on crates above its row; tests may depend on any.
 const LAYERS: &[Layer] = &[
     layer("weft-model", &[]),
     layer("weft-proto", &[]),
@@ -28,35 +28,35 @@ const LAYERS: &[Layer] = &[
         "weft-daemon",
         &["weft-model", "weft-index", "weft-indexer", "weft-engine", "weft-proto", "weft-mcp"],
     ),
-    // The formats of an exported graph are the graph's own.
+    // `weft export` uses the formats of `weft-graph`.
     layer(
         "weft",
         &["weft-model", "weft-graph", "weft-eval", "weft-proto", "weft-mcp", "weft-daemon"],
     ),
 ];
 
-/// Packages that exist to exercise others.
+/// Packages of tests and benches, which may depend on any crate.
 const EXEMPT: &[&str] = &["weft-testkit", "weft-benches", "weft-tests"];
 
 const fn layer(krate: &'static str, may_use: &'static [&'static str]) -> Layer {
     Layer { krate, may_use }
 }
 
-/// Whether a package is one of ours.
+/// Returns true if a package belongs to the workspace.
 fn is_ours(package: &str) -> bool {
     package == "weft" || package.starts_with("weft-")
 }
 
-/// One line for each dependency that points up, and for each crate that has no row.
+/// Returns one line per forbidden dependency and per crate without a row.
 pub(crate) fn breaches(members: &[Member]) -> Vec<String> {
     let mut breaches = Vec::new();
     for Member { name, uses } in members.iter().filter(|member| !EXEMPT.contains(&&*member.name)) {
         let Some(layer) = LAYERS.iter().find(|layer| layer.krate == name) else {
-            breaches.push(format!("`{name}` has no row in the table of layers"));
+            breaches.push(format!("`{name}` has no row in `LAYERS`"));
             continue;
         };
         let wrong = uses.iter().filter(|used| is_ours(used) && !layer.may_use.contains(&&***used));
-        breaches.extend(wrong.map(|used| format!("`{name}` may not use `{used}`")));
+        breaches.extend(wrong.map(|used| format!("`{name}` must not depend on `{used}`")));
     }
     breaches
 }
@@ -73,17 +73,17 @@ mod tests {
     }
 
     #[test]
-    fn a_row_uses_rows_above_it() {
+    fn rows_depend_on_rows_above() {
         for (at, layer) in LAYERS.iter().enumerate() {
             for used in layer.may_use {
                 let above = LAYERS[..at].iter().any(|other| other.krate == *used);
-                assert!(above, "`{}` may use `{used}`, which is no row above it", layer.krate);
+                assert!(above, "`{}` may use `{used}`, which is not a row above it", layer.krate);
             }
         }
     }
 
     #[test]
-    fn breaches_name_both_ends() {
+    fn breaches_name_both_crates() {
         let member = |name: &str, uses: &[&str]| Member {
             name: name.to_owned(),
             uses: uses.iter().map(|&used| used.to_owned()).collect(),
@@ -94,10 +94,8 @@ mod tests {
             member("weft-attic", &[]),
             member("weft-tests", &["weft-attic"]),
         ];
-        let expected = [
-            "`weft-model` may not use `weft-graph`",
-            "`weft-attic` has no row in the table of layers",
-        ];
+        let expected =
+            ["`weft-model` must not depend on `weft-graph`", "`weft-attic` has no row in `LAYERS`"];
         assert_eq!(breaches(&members), expected);
     }
 }

@@ -1,33 +1,33 @@
-//! `cargo xtask`: what keeps the house in order.
+//! `cargo xtask`: checks and tasks of the workspace.
 //!
-//! `check` is all that a change must pass besides the tests: format, lints, documentation, dependencies, layers, tidiness.
-//! Layers and tidiness are tests of this package too, so `cargo test --workspace` guards them.
+//! `check` runs every check that a change must pass besides the tests: format, lints, documentation, dependencies, layers, rules for files.
+//! Layers and rules for files are also tests of this package, so `cargo test --workspace` covers them.
 #![forbid(unsafe_code)]
-#![expect(
-    clippy::print_stderr,
-    clippy::print_stdout,
-    reason = "people read what this program says"
-)]
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "this program prints for people")]
 
 mod bench;
+#[cfg(test)]
+mod debian_package;
 mod docs;
+mod import_cycles;
 mod layers;
 mod manifest;
-#[cfg(test)]
-mod package;
+mod rust_source;
 mod steps;
 mod tidy;
+mod type_names;
+mod wording;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: cargo xtask check            everything but the tests
-       cargo xtask tidy             layers and tidiness alone, in a second
-       cargo xtask crash [KILLS]    the daemon, killed so often (200), and a disk that fails at every change
-       cargo xtask bench [ARGS]     the benches, with arguments for cargo bench; then a table of what they measured
-       cargo xtask docs             the pages that are made of the program: commands and settings
-       cargo xtask dist             what goes into packages beside the program, into target/dist";
+usage: cargo xtask check            every check except the tests
+       cargo xtask tidy             only layers and rules for files, in a second
+       cargo xtask crash [KILLS]    kills the daemon KILLS times (default 200), then fails every disk operation once
+       cargo xtask bench [ARGS]     runs the benches with arguments for cargo bench, then prints a table
+       cargo xtask docs             generates the pages of commands and settings
+       cargo xtask dist             writes man pages and completions to target/dist";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,8 +35,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let root = root();
     let passed = match arguments.as_slice() {
         ["check"] => {
-            let in_order = tidy(root)?;
-            steps::run_all(root, steps::CHECK)? && in_order
+            let is_tidy = tidy(root)?;
+            steps::run_all(root, steps::CHECK)? && is_tidy
         }
         ["tidy"] => tidy(root)?,
         ["bench", rest @ ..] => bench::run(root, &target(root).join("criterion"), rest)?,
@@ -57,24 +57,27 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn root() -> &'static Path {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    folder.ancestors().nth(2).expect("this package lies two folders below the workspace")
+    folder.ancestors().nth(2).expect("this package is two folders below the workspace")
 }
 
-/// Where cargo builds.
-#[expect(clippy::disallowed_methods, reason = "cargo asks the environment, too")]
+/// Returns cargo's target folder.
+#[expect(clippy::disallowed_methods, reason = "cargo reads the same variable")]
 fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Says every breach of layers and tidiness, and every broken link; true where there is none.
+/// Prints every breach of layers and rules, and every broken link; returns true if there is none.
 fn tidy(root: &Path) -> anyhow::Result<bool> {
     let mut breaches = layers::breaches(&manifest::members(root)?);
     let files = tidy::tracked(root)?;
     breaches.extend(tidy::breaches(&files));
     breaches.extend(docs::broken_links(root, &files));
+    let sources = rust_source::sources(&files);
+    breaches.extend(import_cycles::breaches(&sources));
+    breaches.extend(type_names::breaches(&sources));
     for breach in &breaches {
         eprintln!("{breach}");
     }

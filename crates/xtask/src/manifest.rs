@@ -1,20 +1,20 @@
-//! The manifests of the workspace, as far as its laws ask.
+//! Manifests of the workspace, as far as the checks need them.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use toml::{Table, Value};
 
-/// What one package uses.
+/// A package of the workspace and its dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// The package's name.
+    /// Name of the package.
     pub(crate) name: String,
-    /// Packages that it needs to run or to be built, but for tests.
+    /// Dependencies and build dependencies, without those of tests.
     pub(crate) uses: Vec<String>,
 }
 
-/// The members of the workspace at `root`, by name.
+/// Returns the members of the workspace at `root`, by name.
 pub(crate) fn members(root: &Path) -> anyhow::Result<Vec<Member>> {
     let workspace = read(&root.join("Cargo.toml"))?;
     let patterns = at(&workspace, &["workspace", "members"]).and_then(Value::as_array);
@@ -42,7 +42,7 @@ fn read(path: &Path) -> anyhow::Result<Table> {
     text.parse().with_context(|| path.display().to_string())
 }
 
-/// What `manifest` says of its package.
+/// Reads the package of `manifest`.
 fn member(manifest: &Table) -> anyhow::Result<Member> {
     let name = at(manifest, &["package", "name"]).and_then(Value::as_str);
     let name = name.context("the package has no name")?.to_owned();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_package_uses_is_read_from_every_table() {
+    fn dependencies_are_read_from_every_table() {
         let manifest = r#"
             package.name = "weft-moss"
             dependencies.weft-fern.workspace = true

@@ -1,50 +1,56 @@
-//! Tidiness: what no file of the repository may hold, and what each must.
+//! Rules for the files of the repository.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-/// Lines that a Rust file stays below: past them it holds more than one concern.
+use crate::wording;
+
+/// Maximum number of lines of a Rust file; longer files mix concerns.
 const MAX_RUST_LINES: usize = 900;
 
 /// A text file of the repository.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// Its path below the repository, with `/`.
+    /// Path below the repository, with `/`.
     pub(crate) path: String,
-    /// What it holds.
+    /// Content.
     pub(crate) text: String,
 }
 
-/// Something no line may hold.
+/// A rule that lines must not break.
 struct Rule {
-    /// What is said of a line that holds it.
-    says: &'static str,
-    /// The files it is about, by their paths.
-    concerns: fn(&str) -> bool,
-    /// Whether a line breaks it.
+    /// Message for a line that breaks it.
+    message: &'static str,
+    /// Selects files by path.
+    applies_to: fn(&str) -> bool,
+    /// Returns true if a line breaks the rule.
     finds: fn(&str) -> bool,
 }
 
 /// One row per rule.
 ///
-/// What is looked for is spelt in two halves, so that this file keeps its own rules.
+/// Forbidden texts are split in two halves, so that this file does not break its own rules.
 const RULES: &[Rule] = &[
-    Rule { says: "names a folder of somebody's machine", concerns: |_| true, finds: names_machine },
     Rule {
-        says: "names the host of a package registry",
-        concerns: |path| path != "Cargo.lock",
-        finds: |line| holds_any(line, REGISTRIES),
+        message: "contains a path of a developer's machine",
+        applies_to: |_| true,
+        finds: names_machine,
     },
     Rule {
-        says: "leaves work for later",
-        concerns: is_code,
-        finds: |line| holds_any(line, UNFINISHED),
+        message: "contains the host of a package registry",
+        applies_to: |path| path != "Cargo.lock",
+        finds: |line| contains_any(line, REGISTRIES),
     },
     Rule {
-        says: "ends in spaces",
-        concerns: |path| path.ends_with(".md"),
+        message: "contains unfinished work",
+        applies_to: is_code,
+        finds: |line| contains_any(line, UNFINISHED),
+    },
+    Rule {
+        message: "ends in whitespace",
+        applies_to: |path| path.ends_with(".md"),
         finds: |line| line.ends_with([' ', '\t']),
     },
 ];
@@ -68,11 +74,11 @@ const UNFINISHED: &[&str] = &[
     concat!("#[ign", "ore"),
 ];
 
-fn holds_any(line: &str, needles: &[&str]) -> bool {
+fn contains_any(line: &str, needles: &[&str]) -> bool {
     needles.iter().any(|needle| line.contains(needle))
 }
 
-/// Whether `line` holds an absolute path into such a folder; the middle of a longer path is none.
+/// Returns true if `line` contains an absolute path into such a folder; the middle of a longer path does not count.
 fn names_machine(line: &str) -> bool {
     MACHINE_FOLDERS.iter().flat_map(|folder| line.match_indices(folder)).any(|(at, _)| {
         !line[..at]
@@ -85,12 +91,12 @@ fn is_code(path: &str) -> bool {
         || path.starts_with(".ci/")
 }
 
-/// The text files that git tracks below `root`, by path.
+/// Returns the text files tracked by git below `root`, by path.
 pub(crate) fn tracked(root: &Path) -> anyhow::Result<Vec<File>> {
-    // Listing runs nothing of the repository, so it may belong to another user, as in a container.
+    // Listing runs no code of the repository, so a repository owned by another user is safe, as in a container.
     let list = ["-c", "safe.directory=*", "ls-files", "-z"];
     let listed = Command::new("git").args(list).current_dir(root).output();
-    let listed = listed.context("git cannot be started")?;
+    let listed = listed.context("cannot start git")?;
     ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
     let paths = String::from_utf8(listed.stdout).context("a path is not UTF-8")?;
     let mut files = Vec::new();
@@ -99,7 +105,7 @@ pub(crate) fn tracked(root: &Path) -> anyhow::Result<Vec<File>> {
             Ok(bytes) => files.extend(
                 String::from_utf8(bytes).ok().map(|text| File { path: path.to_owned(), text }),
             ),
-            // Deleted, and git does not know yet.
+            // Deleted, but still in git's index.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| path.to_owned()),
         }
@@ -107,16 +113,19 @@ pub(crate) fn tracked(root: &Path) -> anyhow::Result<Vec<File>> {
     Ok(files)
 }
 
-/// One line for each breach, by file.
+/// Returns one line per broken rule, by file.
 pub(crate) fn breaches(files: &[File]) -> Vec<String> {
-    files.iter().flat_map(|file| in_lines(file).chain(in_whole(file))).collect()
+    files
+        .iter()
+        .flat_map(|file| in_lines(file).chain(in_whole(file)).chain(wording::breaches(file)))
+        .collect()
 }
 
 fn in_lines(file: &File) -> impl Iterator<Item = String> {
     let File { path, text } = file;
-    RULES.iter().filter(|rule| (rule.concerns)(path)).flat_map(move |rule| {
+    RULES.iter().filter(|rule| (rule.applies_to)(path)).flat_map(move |rule| {
         let lines = text.lines().enumerate().filter(|(_, line)| (rule.finds)(line));
-        lines.map(move |(at, _)| format!("{path}:{}: {}", at + 1, rule.says))
+        lines.map(move |(at, _)| format!("{path}:{}: {}", at + 1, rule.message))
     })
 }
 
@@ -126,8 +135,8 @@ fn in_whole(file: &File) -> impl Iterator<Item = String> {
     let n_lines = text.lines().count();
     let is_manifest = path.ends_with("/Cargo.toml");
     let is_root = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
-    // SIMD kernels and mapped files need `unsafe`; their modules say why they allow it.
-    let shuts_out_unsafe = if path.starts_with("crates/index/") {
+    // SIMD kernels and mapped files need `unsafe`; their modules give the reasons.
+    let unsafe_attribute = if path.starts_with("crates/index/") {
         "#![deny(unsafe_code)]"
     } else {
         "#![forbid(unsafe_code)]"
@@ -135,17 +144,20 @@ fn in_whole(file: &File) -> impl Iterator<Item = String> {
     let checks = [
         (
             path.ends_with(".rs") && n_lines >= MAX_RUST_LINES,
-            format!("has {n_lines} lines; a file stays below {MAX_RUST_LINES}"),
+            format!("has {n_lines} lines; the limit is {MAX_RUST_LINES}"),
         ),
         (
             is_manifest
                 && !text.contains("[lints]\nworkspace = true")
                 && !has_line("lints.workspace = true"),
-            "does not take the lints of the workspace".to_owned(),
+            "does not inherit the lints of the workspace".to_owned(),
         ),
-        (is_root && !has_line(shuts_out_unsafe), format!("does not say `{shuts_out_unsafe}`")),
+        (is_root && !has_line(unsafe_attribute), format!("lacks `{unsafe_attribute}`")),
     ];
-    checks.into_iter().filter(|(broken, _)| *broken).map(move |(_, says)| format!("{path}: {says}"))
+    checks
+        .into_iter()
+        .filter(|(is_broken, _)| *is_broken)
+        .map(move |(_, message)| format!("{path}: {message}"))
 }
 
 #[cfg(test)]
@@ -166,29 +178,34 @@ mod tests {
         let machine = MACHINE_FOLDERS[0];
         let cases = [
             (
-                "a path of a machine",
+                "a path of a developer's machine",
                 "a.md",
                 format!("see `{machine}x`"),
-                Some("a.md:1: names a folder"),
+                Some("a.md:1: contains a path"),
             ),
             ("part of a longer path", "a.md", format!("see `home{machine}x`"), None),
             (
                 "a registry",
                 "a.toml",
                 format!("\nurl = \"https://{}\"", REGISTRIES[0]),
-                Some("a.toml:2: names the host"),
+                Some("a.toml:2: contains the host"),
             ),
             ("a registry in the lock file", "Cargo.lock", REGISTRIES[0].to_owned(), None),
-            ("unfinished work", "a.rs", unfinished.clone(), Some("a.rs:1: leaves work")),
+            ("unfinished work", "a.rs", unfinished.clone(), Some("a.rs:1: contains unfinished")),
             ("unfinished work in a note", "a.md", unfinished, None),
-            ("a space at the end", "a.md", "one \ntwo".to_owned(), Some("a.md:1: ends in spaces")),
+            (
+                "a space at the end",
+                "a.md",
+                "one \ntwo".to_owned(),
+                Some("a.md:1: ends in whitespace"),
+            ),
             ("a long file", "a.rs", long.clone(), Some("a.rs: has 900 lines")),
             ("a long note", "a.md", long, None),
             (
                 "a manifest without lints",
                 "crates/a/Cargo.toml",
                 String::new(),
-                Some("crates/a/Cargo.toml: does not take"),
+                Some("crates/a/Cargo.toml: does not inherit"),
             ),
             (
                 "a manifest with lints",
@@ -200,7 +217,7 @@ mod tests {
                 "the root of a crate",
                 "crates/a/src/lib.rs",
                 "//! A.".to_owned(),
-                Some("crates/a/src/lib.rs: does not say `#![forbid"),
+                Some("crates/a/src/lib.rs: lacks `#![forbid"),
             ),
             (
                 "the root that may deny",

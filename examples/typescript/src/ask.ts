@@ -1,4 +1,4 @@
-// Searches, and packs what was found into a context: npm run ask -- "why do cells age"
+// Searches for a question and builds a context for it: npm run ask -- "why do cells age"
 
 import { Rendering } from "./contract/noteweft/v1/common_pb.js";
 import { context, question, run, search } from "./weft.js";

@@ -1,6 +1,6 @@
-// The daemon's services as clients.
+// Clients for the daemon's services.
 //
-// WEFT_ADDR names the daemon (127.0.0.1:9338, https://HOST:PORT), WEFT_TOKEN a token for one that asks for it.
+// WEFT_ADDR is the daemon's address (127.0.0.1:9338, https://HOST:PORT), and WEFT_TOKEN the token if the daemon requires one.
 
 import { ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -25,7 +25,7 @@ export const context = createClient(ContextService, transport);
 export const note = createClient(NoteService, transport);
 export const search = createClient(SearchService, transport);
 
-/** Runs a program, and says in a sentence why it failed. */
+/** Runs a program and prints its error message if it fails. */
 export async function run(program: () => Promise<void>): Promise<void> {
   try {
     await program();
@@ -35,7 +35,7 @@ export async function run(program: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The question on the command line. */
+/** Returns the question on the command line. */
 export function question(): string {
   const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
   if (words.length === 0) throw new Error('give a question: npm run ask -- "why do cells age"');

@@ -1,16 +1,16 @@
-//! JSON: one object on a line for each note.
+//! JSON: one object per line for each note.
 
 use serde::Serialize;
 
-use super::{Frame, Label};
+use super::{NoteLabel, WrapperParts};
 use crate::Mode;
-use crate::content::Content;
+use crate::note_content::Content;
 
-pub(super) const FRAME: Frame = Frame { open: "[\n", between: ",\n", close: "\n]\n" };
+pub(super) const FRAME: WrapperParts = WrapperParts { open: "[\n", between: ",\n", close: "\n]\n" };
 
-/// A note without what is not known of it: every name costs.
+/// A note without unknown fields, because every field name costs tokens.
 #[derive(Serialize)]
-struct Note<'a> {
+struct NoteObject<'a> {
     uri: &'a str,
     title: &'a str,
     mode: Mode,
@@ -26,26 +26,26 @@ struct Note<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     headings: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    blocks: Vec<Block<'a>>,
+    blocks: Vec<BlockObject<'a>>,
 }
 
 #[derive(Serialize)]
-struct Block<'a> {
+struct BlockObject<'a> {
     start: u32,
     end: u32,
     text: &'a str,
 }
 
-pub(super) fn note(label: &Label<'_>, content: &Content<'_>) -> String {
-    let blocks = content.pieces.iter().map(|piece| {
-        let span = piece.span.unwrap_or_default();
-        Block { start: span.start, end: span.end, text: piece.text }
+pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
+    let blocks = content.excerpts.iter().map(|excerpt| {
+        let span = excerpt.span.unwrap_or_default();
+        BlockObject { start: span.start, end: span.end, text: excerpt.text }
     });
     let (headings, blocks) = match content.mode {
         Mode::Structural => (Some(content.text()), vec![]),
         Mode::Full | Mode::Snippet => (None, blocks.collect()),
     };
-    let note = Note {
+    let note = NoteObject {
         uri: label.uri,
         title: label.title,
         mode: content.mode,

@@ -1,4 +1,4 @@
-//! Renderings: how a context reads as one string, so that no text in it can pass for the wrapper.
+//! Renderings of a context as one text. No note text can be mistaken for the wrapper.
 
 mod json;
 mod markdown;
@@ -6,35 +6,35 @@ mod xml;
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::Content;
+use crate::note_content::Content;
 
-/// How the context is written down.
+/// Format of a rendered context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rendering {
-    /// Not at all: only items are returned and no wrapper is charged.
+    /// No text: only items are returned, and no wrapper is charged.
     None,
     /// A heading with title and uri for each note, its text in fences longer than any run of backticks inside.
     Markdown,
-    /// An element for each note, its text escaped.
+    /// An element for each note, with escaped text.
     Xml,
     /// An array with an object for each note.
     Json,
 }
 
-/// In which order a rendered context shows its notes.
+/// Order of the notes in a rendered context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Best first.
     #[default]
     BestFirst,
-    /// Best first, second best last and so inward: models read the middle of a long text least.
+    /// Best first, second best last, and so on inward: models pay the least attention to the middle of a long text.
     BestAtBothEnds,
 }
 
 impl Order {
-    /// The ranks `0..n` as they are shown.
+    /// Returns the ranks `0..n` in the order shown.
     #[must_use]
     pub fn arrange(self, n: usize) -> Vec<usize> {
         match self {
@@ -47,31 +47,31 @@ impl Order {
     }
 }
 
-/// What the wrapper says of a note.
-pub(crate) struct Label<'a> {
+/// Label of a note in its frame.
+pub(crate) struct NoteLabel<'a> {
     pub(crate) uri: &'a str,
     pub(crate) title: &'a str,
-    /// The headings above its text, without one that repeats the title.
+    /// Headings above the text, without one that repeats the title.
     pub(crate) headings: &'a [String],
     pub(crate) relation: Option<&'a str>,
     pub(crate) via: Option<&'a str>,
-    /// Whether it is the note that the others are related to.
+    /// True if this is the focus note.
     pub(crate) is_focus: bool,
-    /// The length of the whole body, in characters.
+    /// Length of the whole body, in characters.
     pub(crate) n_chars: u64,
 }
 
-/// What stands around the notes of one rendering.
-struct Frame {
+/// The text around and between the notes.
+struct WrapperParts {
     open: &'static str,
     between: &'static str,
     close: &'static str,
 }
 
 impl Rendering {
-    fn frame(self, has_focus: bool) -> Frame {
+    fn wrapper_parts(self, has_focus: bool) -> WrapperParts {
         match self {
-            Self::None => Frame { open: "", between: "", close: "" },
+            Self::None => WrapperParts { open: "", between: "", close: "" },
             Self::Markdown if has_focus => markdown::FRAME_AROUND_FOCUS,
             Self::Markdown => markdown::FRAME,
             Self::Xml => xml::FRAME,
@@ -79,8 +79,8 @@ impl Rendering {
         }
     }
 
-    /// One note, as it stands between the parts of the frame.
-    pub(crate) fn note(self, label: &Label<'_>, content: &Content<'_>) -> String {
+    /// Renders one note, as it appears between the parts of the frame.
+    pub(crate) fn note(self, label: &NoteLabel<'_>, content: &Content<'_>) -> String {
         match self {
             Self::None => content.text(),
             Self::Markdown => markdown::note(label, content),
@@ -89,13 +89,13 @@ impl Rendering {
         }
     }
 
-    /// What `note` adds to a context: the first brings the frame, each other what stands between.
+    /// Returns what `note` adds to a context: the first note adds the frame, the others the separator.
     pub(crate) fn addition(self, has_focus: bool, is_first: bool, note: &str) -> String {
-        let Frame { open, between, close } = self.frame(has_focus);
+        let WrapperParts { open, between, close } = self.wrapper_parts(has_focus);
         if is_first { format!("{open}{note}{close}") } else { format!("{between}{note}") }
     }
 
-    /// The whole context; empty without notes, nothing where none is to be written.
+    /// Renders the whole context; empty without notes, `None` for [`Rendering::None`].
     pub(crate) fn context(self, has_focus: bool, order: Order, notes: &[String]) -> Option<String> {
         if self == Self::None {
             return None;
@@ -103,15 +103,15 @@ impl Rendering {
         if notes.is_empty() {
             return Some(String::new());
         }
-        let Frame { open, between, close } = self.frame(has_focus);
+        let WrapperParts { open, between, close } = self.wrapper_parts(has_focus);
         let arranged: Vec<&str> =
             order.arrange(notes.len()).into_iter().map(|rank| notes[rank].as_str()).collect();
         Some(format!("{open}{}{close}", arranged.join(between)))
     }
 }
 
-/// The headings of a path below one that repeats the title, which stands there already.
-pub(crate) fn beneath<'p>(title: &str, path: &'p [String]) -> &'p [String] {
+/// Returns the headings of a path below one that repeats the title.
+pub(crate) fn below_title<'p>(title: &str, path: &'p [String]) -> &'p [String] {
     match path {
         [first, below @ ..] if first == title => below,
         path => path,
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_stand_where_they_are_read() {
+    fn best_notes_are_at_the_ends() {
         assert_eq!(Order::BestFirst.arrange(3), [0, 1, 2]);
         assert_eq!(Order::BestAtBothEnds.arrange(0), [0_usize; 0]);
         assert_eq!(Order::BestAtBothEnds.arrange(5), [0, 2, 4, 3, 1]);

@@ -1,13 +1,14 @@
-//! Each sentence of the design's arithmetic, with its edges.
+//! Each rule of the design's arithmetic, with its edge cases.
 
 use weft_accordion::{
-    Bands, Budget, Candidate, Decision, Limits, Meter, Mode, PackError, Packing, Plan, Reason,
-    Rendering, Request, StandIns, State, Unit, pack,
+    Bands, BudgetUnit, Candidate, CandidateState, ContextBudget, ContextLimits, Decision,
+    DefaultScores, Meter, Mode, OmissionReason, PackError, PackRequest, Packing, Plan, Rendering,
+    pack,
 };
 use weft_model::tokens::{Bytes, Characters};
 use weft_model::{Chars, Estimator as _, Span, Stop, Stopped, Tokens};
 
-use crate::{FOREVER, Page, candidate, found, left_out, packed, request, taken};
+use crate::{FOREVER, Page, candidate, found, omitted, packed, request, taken};
 
 #[test]
 fn mode_follows_share_of_top() {
@@ -30,7 +31,7 @@ fn mode_follows_share_of_top() {
 }
 
 #[test]
-fn the_account_follows_the_design() {
+fn account_follows_the_design() {
     // (cost, room before, carry after)
     let turns = [
         ("small leaves room", 30, 100, 70),
@@ -40,7 +41,7 @@ fn the_account_follows_the_design() {
         ("and once more", 0, 200, 200),
         ("carry adds up", 250, 300, 50),
     ];
-    let mut plan = Plan::new(1000, &Limits::default());
+    let mut plan = Plan::new(1000, &ContextLimits::default());
     for (name, cost, room, carry) in turns {
         assert_eq!(plan.room(), room, "{name}");
         plan.take(cost);
@@ -48,23 +49,23 @@ fn the_account_follows_the_design() {
     }
     assert_eq!((plan.used(), plan.left()), (550, 450));
     plan.take(400);
-    assert_eq!(plan.room(), 50, "nobody gets more than what is left");
+    assert_eq!(plan.room(), 50, "allowance is at most the remaining budget");
 }
 
 #[test]
-fn soft_is_a_tenth_rounded_down() {
+fn soft_limit_is_a_tenth_rounded_down() {
     for (budget, soft) in
         [(0, 0), (9, 0), (10, 1), (19, 1), (30, 3), (70, 7), (7500, 750), (99_999, 9999)]
     {
-        assert_eq!(Plan::new(budget, &Limits::default()).room(), soft, "{budget}");
+        assert_eq!(Plan::new(budget, &ContextLimits::default()).room(), soft, "{budget}");
     }
 }
 
 #[test]
-fn the_wrapper_is_paid_for_and_the_allowance_is_without_it() {
-    let limits = Limits::default();
+fn wrapper_is_charged_but_not_part_of_the_allowance() {
+    let limits = ContextLimits::default();
     let body = || found("a", 1.0, "x".repeat(500));
-    // (rendering, wrapper, what stands around the notes)
+    // (rendering, wrapper, text around the notes)
     let cases = [
         (Rendering::None, "", ""),
         (Rendering::Markdown, "## [a](a)\ncharacters 0-58 of 500\n```\n\n```\n", ""),
@@ -80,13 +81,13 @@ fn the_wrapper_is_paid_for_and_the_allowance_is_without_it() {
         ),
     ];
     for (rendering, wrapper, frame) in cases {
-        // A tenth is 100, 300 with what a focus note might have left.
-        let request = Request { rendering, ..request(3000, &limits, vec![body()]) };
+        // A tenth is 100, or 300 with the carry of a focus note.
+        let request = PackRequest { rendering, ..request(3000, &limits, vec![body()]) };
         let ledger = pack(request).unwrap();
         let item = &ledger.items[0];
         let wrapper = Chars::of(wrapper).0 + Chars::of(frame).0;
         let text = item.chars.0;
-        // The wrapper names the end of the text, which has another digit from 100 on.
+        // The wrapper contains the end of the text, which has one more digit from 100 on.
         let digits = u64::from(text > 99 && rendering != Rendering::None);
         assert_eq!((item.cost, item.allowance), (300, 300 - wrapper - digits), "{rendering:?}");
         assert_eq!((text, item.carry_out), (item.allowance, 0), "{rendering:?}");
@@ -96,7 +97,7 @@ fn the_wrapper_is_paid_for_and_the_allowance_is_without_it() {
 }
 
 #[test]
-fn what_stayed_out_says_what_it_would_have_cost() {
+fn omitted_note_reports_its_cost() {
     let cases = [
         ("a body", 1.0, "x".repeat(1000), 267),
         ("blocks, no longer than one", 0.8, "x".repeat(1000), 134),
@@ -105,11 +106,12 @@ fn what_stayed_out_says_what_it_would_have_cost() {
         ("heading lines, below every band", 0.1, format!("# One\n{}", "x".repeat(1000)), 2),
         ("a title for want of headings", 0.5, "x".repeat(1000), 1),
     ];
-    let no_room = Limits { soft_ratio: 0.0, ..Limits::default() };
+    let no_room = ContextLimits { per_note_share: 0.0, ..ContextLimits::default() };
     for (name, score, body, tokens) in cases {
-        let candidates = vec![candidate("top", 1.0, State::Missing), found("n", score, body)];
+        let candidates =
+            vec![candidate("top", 1.0, CandidateState::Missing), found("n", score, body)];
         let ledger = pack(request(1000, &no_room, candidates)).unwrap();
-        let costs: Vec<_> = ledger.left_out.iter().map(|left| left.tokens.get()).collect();
+        let costs: Vec<_> = ledger.omitted.iter().map(|left| left.tokens.get()).collect();
         let mut expected = [0, tokens];
         if score >= 1.0 {
             expected.reverse();
@@ -119,7 +121,7 @@ fn what_stayed_out_says_what_it_would_have_cost() {
 }
 
 #[test]
-fn small_notes_leave_their_room_to_the_next() {
+fn short_note_leaves_its_room_to_the_next() {
     let ledger = packed(
         1000,
         vec![
@@ -139,7 +141,7 @@ fn small_notes_leave_their_room_to_the_next() {
 }
 
 #[test]
-fn a_body_over_its_allowance_is_cut_and_stays_full() {
+fn body_over_its_allowance_is_cut_in_full_mode() {
     for (n_chars, kept, truncated) in [(99, 99, false), (100, 100, false), (101, 100, true)] {
         let ledger = packed(1000, vec![found("a", 1.0, "é".repeat(n_chars))]);
         let item = &ledger.items[0];
@@ -153,35 +155,35 @@ fn a_body_over_its_allowance_is_cut_and_stays_full() {
 }
 
 #[test]
-fn a_cut_keeps_clusters_whole() {
+fn cut_keeps_clusters_whole() {
     let family = "👩\u{200d}👩\u{200d}👧";
     let ledger = packed(120, vec![found("a", 1.0, family.repeat(9))]);
     assert_eq!(ledger.items[0].text, family.repeat(2), "five characters each, twelve allowed");
     let ledger = packed(40, vec![found("a", 1.0, family.repeat(9))]);
-    assert_eq!(left_out(&ledger), ["a budget"], "not even one cluster fits");
+    assert_eq!(omitted(&ledger), ["a budget"], "not even one cluster fits");
 }
 
 #[test]
-fn skipped_documents_change_nothing() {
+fn omitted_documents_change_nothing() {
     let ledger = packed(
         100,
         vec![
             found("a", 1.0, "xxxx"),
-            candidate("b", 0.99, State::Missing),
+            candidate("b", 0.99, CandidateState::Missing),
             found("c", 0.98, "👩\u{200d}👩\u{200d}👧".repeat(20)),
-            candidate("d", 0.97, State::Filtered(Page::new("y"))),
+            candidate("d", 0.97, CandidateState::Filtered(Page::new("y"))),
             found("e", 0.2, "y"),
             found("f", 0.95, "x".repeat(50)),
         ],
     );
     assert_eq!(taken(&ledger), ["a full 4", "c full 15", "f full 11"]);
-    assert_eq!(left_out(&ledger), ["b missing", "d filter", "e below_threshold"]);
+    assert_eq!(omitted(&ledger), ["b missing", "d filter", "e below_threshold"]);
     let carries: Vec<_> = ledger.items.iter().map(|item| (item.carry_in, item.carry_out)).collect();
     assert_eq!(carries, [(0, 6), (6, 1), (1, 0)]);
 }
 
 #[test]
-fn order_is_by_score_then_uri_whatever_the_caller_says() {
+fn order_is_by_score_then_uri() {
     let of = |uris: &[(&str, f64)]| {
         taken(&packed(1000, uris.iter().map(|&(uri, score)| found(uri, score, "x")).collect()))
     };
@@ -191,94 +193,113 @@ fn order_is_by_score_then_uri_whatever_the_caller_says() {
 }
 
 #[test]
-fn a_missing_note_counts_for_the_top() {
-    let ledger = packed(1000, vec![candidate("gone", 1.0, State::Missing), found("a", 0.3, "x")]);
-    assert_eq!(left_out(&ledger), ["gone missing", "a below_threshold"]);
-    let ledger = packed(1000, vec![candidate("gone", 1.0, State::Missing), found("a", 0.7, "x")]);
+fn missing_note_counts_for_the_top_score() {
+    let ledger =
+        packed(1000, vec![candidate("gone", 1.0, CandidateState::Missing), found("a", 0.3, "x")]);
+    assert_eq!(omitted(&ledger), ["gone missing", "a below_threshold"]);
+    let ledger =
+        packed(1000, vec![candidate("gone", 1.0, CandidateState::Missing), found("a", 0.7, "x")]);
     assert_eq!(taken(&ledger), ["a snippet 1"]);
 }
 
 #[test]
-fn a_top_of_zero_gives_an_empty_context() {
+fn top_score_of_zero_gives_an_empty_context() {
     let ledger = packed(1000, vec![found("a", 0.0, "x"), found("b", -1.0, "x")]);
     assert_eq!((ledger.items.len(), ledger.summary.used), (0, 0));
-    assert_eq!(left_out(&ledger), ["a below_threshold", "b below_threshold"]);
+    assert_eq!(omitted(&ledger), ["a below_threshold", "b below_threshold"]);
 }
 
 #[test]
-fn the_tenth_outline_is_the_last() {
+fn structural_cap_limits_outlines() {
     let mut candidates = vec![found("top", 1.0, "x")];
     for n in 0..12 {
         candidates.push(found(&format!("n{n:02}"), 0.5, format!("# Heading {n:02}\ntext")));
     }
     let ledger = packed(5000, candidates.clone());
     assert_eq!(ledger.items.len(), 11);
-    assert_eq!(left_out(&ledger), ["n10 structural_cap", "n11 structural_cap"]);
+    assert_eq!(omitted(&ledger), ["n10 structural_cap", "n11 structural_cap"]);
     assert_eq!(ledger.items[1].text, "# Heading 00");
-    assert_eq!(ledger.left_out[0].tokens, Tokens::new(4), "twelve characters of headings");
+    assert_eq!(ledger.omitted[0].tokens, Tokens::new(4), "twelve characters of headings");
 
-    let none = Limits { structural_cap: 0, ..Limits::default() };
+    let none = ContextLimits { structural_cap: 0, ..ContextLimits::default() };
     let ledger = pack(request(5000, &none, candidates)).unwrap();
-    assert_eq!((ledger.items.len(), ledger.left_out.len()), (1, 12));
+    assert_eq!((ledger.items.len(), ledger.omitted.len()), (1, 12));
 }
 
 #[test]
-fn the_first_reason_that_applies_is_given() {
+fn first_applicable_reason_is_reported() {
     let page = || Page::new("# Heading\ntext");
     let full_house = |last| {
-        let mut candidates = vec![candidate("top", 1.0, State::Found(page().with_text(1)))];
+        let mut candidates =
+            vec![candidate("top", 1.0, CandidateState::Found(page().with_text(1)))];
         candidates.extend((0..10).map(|n| found(&format!("a{n}"), 0.5, "# H")));
         candidates.push(last);
         candidates
     };
-    let after = |last| packed(1000, full_house(last)).left_out.last().map(|out| out.reason);
+    let after = |last| packed(1000, full_house(last)).omitted.last().map(|out| out.reason);
     let cases = [
-        ("missing before threshold", candidate("z", 0.1, State::Missing), Reason::Missing),
+        (
+            "missing before threshold",
+            candidate("z", 0.1, CandidateState::Missing),
+            OmissionReason::Missing,
+        ),
         (
             "threshold before filter",
-            candidate("z", 0.1, State::Filtered(page())),
-            Reason::BelowThreshold,
+            candidate("z", 0.1, CandidateState::Filtered(page())),
+            OmissionReason::BelowThreshold,
         ),
-        ("cap before filter", candidate("z", 0.5, State::Filtered(page())), Reason::StructuralCap),
+        (
+            "cap before filter",
+            candidate("z", 0.5, CandidateState::Filtered(page())),
+            OmissionReason::StructuralCap,
+        ),
         (
             "cap before duplicate",
-            candidate("z", 0.5, State::Found(page().with_text(1))),
-            Reason::StructuralCap,
+            candidate("z", 0.5, CandidateState::Found(page().with_text(1))),
+            OmissionReason::StructuralCap,
         ),
-        ("filter", candidate("z", 0.8, State::Filtered(page())), Reason::Filter),
-        ("duplicate", candidate("z", 0.8, State::Found(page().with_text(1))), Reason::Duplicate),
-        ("the same uri again", found("top", 0.95, "x"), Reason::Duplicate),
+        ("filter", candidate("z", 0.8, CandidateState::Filtered(page())), OmissionReason::Filter),
+        (
+            "duplicate",
+            candidate("z", 0.8, CandidateState::Found(page().with_text(1))),
+            OmissionReason::Duplicate,
+        ),
+        ("the same uri again", found("top", 0.95, "x"), OmissionReason::Duplicate),
     ];
     for (name, last, expected) in cases {
         let uri = last.uri.clone();
         let ledger = packed(1000, full_house(last.clone()));
-        let reason = ledger.left_out.iter().find(|out| out.uri == uri).map(|out| out.reason);
+        let reason = ledger.omitted.iter().find(|out| out.uri == uri).map(|out| out.reason);
         assert_eq!(reason, Some(expected), "{name}");
     }
     let long = found("z", 0.5, format!("# {}", "x".repeat(2000)));
-    assert_eq!(after(long), Some(Reason::Budget), "budget before cap");
+    assert_eq!(after(long), Some(OmissionReason::Budget), "budget before cap");
 
-    let spent =
-        vec![found("a", 1.0, "x".repeat(20)), candidate("b", 0.95, State::Filtered(page()))];
-    let all = Limits { soft_ratio: 1.0, ..Limits::default() };
+    let spent = vec![
+        found("a", 1.0, "x".repeat(20)),
+        candidate("b", 0.95, CandidateState::Filtered(page())),
+    ];
+    let all = ContextLimits { per_note_share: 1.0, ..ContextLimits::default() };
     let ledger = pack(request(20, &all, spent)).unwrap();
-    assert_eq!(left_out(&ledger), ["b budget"], "budget before filter");
+    assert_eq!(omitted(&ledger), ["b budget"], "budget before filter");
 }
 
 #[test]
-fn a_repeated_uri_counts_with_its_highest_score() {
+fn repeated_uri_counts_with_its_highest_score() {
     let ledger = packed(1000, vec![found("a", 0.5, "low"), found("a", 1.0, "high")]);
     assert_eq!(
-        (taken(&ledger), left_out(&ledger)),
+        (taken(&ledger), omitted(&ledger)),
         (vec!["a full 4".into()], vec!["a duplicate".into()])
     );
 }
 
 #[test]
-fn what_was_left_out_makes_no_duplicates() {
+fn omitted_note_causes_no_duplicate() {
     let page = || Page::new("text").with_text(1);
-    let titled =
-        |uri: &str, title: String| Candidate { title, ..candidate(uri, 0.5, State::Found(page())) };
+    let titled = |uri: &str, title: String| Candidate {
+        title,
+        ..candidate(uri, 0.5, CandidateState::Found(page()))
+    };
     let cases = [
         (
             "a copy of a note that did not fit",
@@ -288,7 +309,7 @@ fn what_was_left_out_makes_no_duplicates() {
         ),
         (
             "a source that is exempt from the filter",
-            vec![candidate("b", 0.95, State::Filtered(page())), found("b", 0.9, "text")],
+            vec![candidate("b", 0.95, CandidateState::Filtered(page())), found("b", 0.9, "text")],
             vec!["a full 1", "b full 4"],
             vec!["b filter"],
         ),
@@ -296,39 +317,39 @@ fn what_was_left_out_makes_no_duplicates() {
     for (name, others, in_context, out) in cases {
         let ledger = packed(1000, [vec![found("a", 1.0, "x")], others].concat());
         assert_eq!(taken(&ledger), in_context, "{name}");
-        assert_eq!(left_out(&ledger), out, "{name}");
+        assert_eq!(omitted(&ledger), out, "{name}");
     }
 }
 
 #[test]
-fn the_focus_note_comes_first_with_the_whole_budget() {
-    let limits = Limits::default();
+fn focus_note_comes_first_with_the_whole_budget() {
+    let limits = ContextLimits::default();
     let with_focus = |body: String, budget| {
-        let focus = Some(candidate("focus", 0.0, State::Found(Page::new(body))));
+        let focus = Some(candidate("focus", 0.0, CandidateState::Found(Page::new(body))));
         let candidates = vec![found("a", 0.5, "x".repeat(500)), found("focus", 0.4, "y")];
-        pack(Request { focus, ..request(budget, &limits, candidates) }).unwrap()
+        pack(PackRequest { focus, ..request(budget, &limits, candidates) }).unwrap()
     };
     let ledger = with_focus("f".repeat(700), 1000);
     assert_eq!(taken(&ledger), ["focus full 700", "a full 100"]);
-    assert_eq!(left_out(&ledger), ["focus duplicate"]);
+    assert_eq!(omitted(&ledger), ["focus duplicate"]);
     let focus = &ledger.items[0];
     assert_eq!((focus.allowance, focus.carry_in, focus.carry_out), (1000, 0, 0));
 
     let ledger = with_focus("f".repeat(2000), 1000);
     assert!(ledger.items[0].truncated && ledger.summary.remaining == 0);
-    assert_eq!(left_out(&ledger), ["a budget", "focus budget"]);
+    assert_eq!(omitted(&ledger), ["a budget", "focus budget"]);
 
     let ledger = with_focus("f".repeat(40), 1000);
     assert_eq!(ledger.items[0].carry_out, 60, "a small focus note leaves room as any other");
 }
 
 #[test]
-fn the_focus_note_counts_for_the_top() {
-    let limits = Limits::default();
+fn focus_note_counts_for_the_top_score() {
+    let limits = ContextLimits::default();
     let modes = |score| {
-        let focus = Some(candidate("focus", score, State::Found(Page::new("f"))));
+        let focus = Some(candidate("focus", score, CandidateState::Found(Page::new("f"))));
         let candidates = vec![found("a", 0.8, "x"), found("b", 0.5, "# y")];
-        taken(&pack(Request { focus, ..request(1000, &limits, candidates) }).unwrap())
+        taken(&pack(PackRequest { focus, ..request(1000, &limits, candidates) }).unwrap())
     };
     assert_eq!(modes(1.0), ["focus full 1", "a snippet 1", "b structural 3"]);
     assert_eq!(modes(0.8), ["focus full 1", "a full 1", "b structural 3"]);
@@ -336,23 +357,23 @@ fn the_focus_note_counts_for_the_top() {
 }
 
 #[test]
-fn nothing_below_nought_comes_before_nought() {
+fn negative_zero_equals_zero() {
     let candidates = vec![found("a", -0.0, "x"), found("b", 0.0, "y"), found("c", 1.0, "z")];
-    assert_eq!(left_out(&packed(1000, candidates)), ["a below_threshold", "b below_threshold"]);
+    assert_eq!(omitted(&packed(1000, candidates)), ["a below_threshold", "b below_threshold"]);
 }
 
 #[test]
-fn deciding_ahead_ends_when_nobody_waits() {
-    let limits = Limits::default();
+fn deciding_in_advance_ends_when_cancelled() {
+    let limits = ContextLimits::default();
     let pages: Vec<Page> = (0..10).map(|n| Page::new(format!("note {n}"))).collect();
     let candidates: Vec<_> =
-        pages.iter().map(|page| candidate("a", 1.0, State::Found(page))).collect();
+        pages.iter().map(|page| candidate("a", 1.0, CandidateState::Found(page))).collect();
     let (stop, bytes) = (Stop::after_checks(3), Bytes::default());
-    let packing = Packing::new(Request {
+    let packing = Packing::new(PackRequest {
         focus: None,
         candidates,
         query: None,
-        budget: Budget::Tokens(Tokens::new(1000)),
+        budget: ContextBudget::Tokens(Tokens::new(1000)),
         meter: Meter::Estimator(&bytes),
         limits: &limits,
         rendering: Rendering::Markdown,
@@ -364,11 +385,11 @@ fn deciding_ahead_ends_when_nobody_waits() {
 }
 
 #[test]
-fn a_budget_of_tokens_is_converted_once() {
-    let limits = Limits::default();
+fn token_budget_is_converted_once() {
+    let limits = ContextLimits::default();
     let candidates = || (0..20).map(|n| found(&format!("{n:02}"), 1.0, "x".repeat(5000))).collect();
-    let tokens = |budget| Request {
-        budget: Budget::Tokens(Tokens::new(budget)),
+    let tokens = |budget| PackRequest {
+        budget: ContextBudget::Tokens(Tokens::new(budget)),
         ..request(0, &limits, candidates())
     };
     let ledger = pack(tokens(2000)).unwrap();
@@ -378,30 +399,31 @@ fn a_budget_of_tokens_is_converted_once() {
     let total = &ledger.summary;
     assert_eq!(
         (total.budget, total.used, total.remaining, total.unit),
-        (2000, 2000, 0, Unit::Tokens)
+        (2000, 2000, 0, BudgetUnit::Tokens)
     );
-    assert_eq!(total.ledger_unit, Unit::Characters);
+    assert_eq!(total.ledger_unit, BudgetUnit::Characters);
 
     // ⌊7 × 3.75⌋ = 26 characters, a tenth of which is 2.
     let ledger = pack(tokens(7)).unwrap();
     assert_eq!((ledger.items.len(), ledger.summary.used), (13, 7));
 
-    // In floats 30 × 0.7 characters are 21, and 21 / 0.7 tokens a little more than 30.
-    let all = Limits { soft_ratio: 1.0, ..Limits::default() };
+    // In floating point, 30 × 0.7 characters are 21, and 21 / 0.7 tokens slightly more than 30.
+    let all = ContextLimits { per_note_share: 1.0, ..ContextLimits::default() };
     let meter = Meter::Characters(Characters { per_token: 0.7 });
-    let ledger = pack(Request { meter, limits: &all, ..tokens(30) }).unwrap();
+    let ledger = pack(PackRequest { meter, limits: &all, ..tokens(30) }).unwrap();
     assert_eq!((ledger.items[0].chars, ledger.summary.used), (Chars(21), 30));
 
-    let dense = Request { meter: Meter::Characters(Characters { per_token: 2.0 }), ..tokens(2000) };
+    let dense =
+        PackRequest { meter: Meter::Characters(Characters { per_token: 2.0 }), ..tokens(2000) };
     assert_eq!(pack(dense).unwrap().items[0].chars, Chars(400));
 }
 
 #[test]
-fn another_estimator_runs_the_same_formulas_in_its_tokens() {
-    let limits = Limits::default();
+fn estimator_uses_the_same_formulas_in_its_tokens() {
+    let limits = ContextLimits::default();
     let bytes = Bytes::default();
-    let ledger = pack(Request {
-        budget: Budget::Tokens(Tokens::new(200)),
+    let ledger = pack(PackRequest {
+        budget: ContextBudget::Tokens(Tokens::new(200)),
         meter: Meter::Estimator(&bytes),
         ..request(
             0,
@@ -410,7 +432,7 @@ fn another_estimator_runs_the_same_formulas_in_its_tokens() {
         )
     })
     .unwrap();
-    // 30 bytes are 8 tokens and leave 12, so the second may take 32 tokens = 120 bytes = 40 characters.
+    // 30 bytes are 8 tokens and leave 12, so the second may use 32 tokens = 120 bytes = 40 characters.
     let lines: Vec<_> = ledger
         .items
         .iter()
@@ -419,33 +441,35 @@ fn another_estimator_runs_the_same_formulas_in_its_tokens() {
         })
         .collect();
     assert_eq!(lines, [(10, 8, 20, 0, 12), (40, 32, 32, 12, 0)]);
-    assert_eq!((ledger.summary.used, ledger.summary.unit), (40, Unit::Tokens));
-    assert_eq!(ledger.summary.ledger_unit, Unit::Tokens);
+    assert_eq!((ledger.summary.used, ledger.summary.unit), (40, BudgetUnit::Tokens));
+    assert_eq!(ledger.summary.ledger_unit, BudgetUnit::Tokens);
 }
 
 #[test]
-fn characters_stay_the_unit_when_the_caller_gives_characters() {
-    let limits = Limits::default();
+fn character_budget_stays_in_characters() {
+    let limits = ContextLimits::default();
     let bytes = Bytes { per_token: 1.0 };
-    let ledger = pack(Request {
+    let ledger = pack(PackRequest {
         meter: Meter::Estimator(&bytes),
         ..request(100, &limits, vec![found("a", 1.0, "漢".repeat(50))])
     })
     .unwrap();
     let item = &ledger.items[0];
     assert_eq!((item.chars, item.tokens, item.cost), (Chars(10), Tokens::new(30), 10));
-    assert_eq!((ledger.summary.used, ledger.summary.unit), (10, Unit::Characters));
+    assert_eq!((ledger.summary.used, ledger.summary.unit), (10, BudgetUnit::Characters));
 }
 
 #[test]
-fn snippets_show_what_was_asked_for() {
-    let limits = Limits::default();
+fn snippets_show_the_query_matches() {
+    let limits = ContextLimits::default();
     let filler = |n: usize| "lorem ipsum dolor ".repeat(n);
     let far = format!("# One\n{}\n## Two\n{}cells age{}", filler(100), filler(100), filler(100));
     let at = u32::try_from(far.find("cells age").unwrap()).unwrap();
     let snippet = |query, page: Page, budget| {
-        let candidates = vec![found("top", 1.0, "x"), candidate("s", 0.8, State::Found(page))];
-        let mut ledger = pack(Request { query, ..request(budget, &limits, candidates) }).unwrap();
+        let candidates =
+            vec![found("top", 1.0, "x"), candidate("s", 0.8, CandidateState::Found(page))];
+        let mut ledger =
+            pack(PackRequest { query, ..request(budget, &limits, candidates) }).unwrap();
         let item = ledger.items.remove(1);
         assert_eq!(item.mode, Mode::Snippet);
         item
@@ -463,7 +487,7 @@ fn snippets_show_what_was_asked_for() {
     let item = snippet(Some("absent"), Page::new(far.clone()).with_chunk(2000, 2300), 10_000);
     assert_eq!(item.blocks, [Span::new(2000, 2300)], "the best chunk");
     let item = snippet(None, Page::new(far.clone()).with_chunk(2000, 4000), 10_000);
-    assert_eq!(item.blocks, [Span::new(2000, 2500)], "no more than a block of it");
+    assert_eq!(item.blocks, [Span::new(2000, 2500)], "one block of it");
     let item = snippet(Some("absent"), Page::new(far.clone()), 10_000);
     assert_eq!(item.blocks, [Span::new(0, 500)], "the head");
     let item = snippet(Some("absent"), Page::new(far).with_chunk(90_000, 90_100), 10_000);
@@ -471,10 +495,10 @@ fn snippets_show_what_was_asked_for() {
 }
 
 #[test]
-fn chars_are_the_sum_of_the_blocks() {
-    let limits = Limits { block_chars: 10, ..Limits::default() };
+fn chars_equal_the_sum_of_the_blocks() {
+    let limits = ContextLimits { block_chars: 10, ..ContextLimits::default() };
     let body = format!("{}fern{}fern{}", "x ".repeat(50), " y".repeat(50), " z".repeat(50));
-    let ledger = pack(Request {
+    let ledger = pack(PackRequest {
         query: Some("fern"),
         ..request(10_000, &limits, vec![found("top", 1.0, ""), found("s", 0.8, body.clone())])
     })
@@ -486,23 +510,23 @@ fn chars_are_the_sum_of_the_blocks() {
 }
 
 #[test]
-fn what_stays_out_is_not_read() {
-    let limits = Limits::default();
+fn omitted_notes_are_not_read() {
+    let limits = ContextLimits::default();
     let body = "x".repeat(100);
     let pages =
         [Page::new("y".repeat(2000)), Page::new(&*body), Page::new(&*body), Page::new(&*body)];
     let candidates = vec![
-        candidate("a", 1.0, State::Found(&pages[0])),
-        candidate("b", 0.95, State::Found(&pages[1])),
-        candidate("c", 0.95, State::Filtered(&pages[2])),
-        candidate("d", 0.1, State::Found(&pages[3])),
+        candidate("a", 1.0, CandidateState::Found(&pages[0])),
+        candidate("b", 0.95, CandidateState::Found(&pages[1])),
+        candidate("c", 0.95, CandidateState::Filtered(&pages[2])),
+        candidate("d", 0.1, CandidateState::Found(&pages[3])),
     ];
-    let all = Limits { soft_ratio: 1.0, ..limits };
-    let ledger = pack(Request {
+    let all = ContextLimits { per_note_share: 1.0, ..limits };
+    let ledger = pack(PackRequest {
         focus: None,
         candidates,
         query: Some("x"),
-        budget: Budget::Characters(Chars(1000)),
+        budget: ContextBudget::Characters(Chars(1000)),
         meter: Meter::default(),
         limits: &all,
         rendering: Rendering::None,
@@ -510,26 +534,26 @@ fn what_stays_out_is_not_read() {
         stop: &FOREVER,
     })
     .unwrap();
-    assert_eq!(left_out(&ledger), ["b budget", "c budget", "d below_threshold"]);
-    assert_eq!(ledger.left_out[0].tokens, Characters::default().estimate(&body));
+    assert_eq!(omitted(&ledger), ["b budget", "c budget", "d below_threshold"]);
+    assert_eq!(ledger.omitted[0].tokens, Characters::default().estimate(&body));
     assert_eq!(pages.map(|page| page.n_reads.get()), [1, 0, 0, 0]);
 }
 
 #[test]
-fn decisions_come_one_by_one() {
-    let limits = Limits::default();
+fn decisions_are_yielded_one_by_one() {
+    let limits = ContextLimits::default();
     let pages = [Page::new("one"), Page::new("two")];
     let uris = ["a", "b"];
     let candidates: Vec<_> = uris
         .iter()
         .zip(&pages)
-        .map(|(uri, page)| candidate(uri, 1.0, State::Found(page)))
+        .map(|(uri, page)| candidate(uri, 1.0, CandidateState::Found(page)))
         .collect();
-    let mut packing = Packing::new(Request {
+    let mut packing = Packing::new(PackRequest {
         focus: None,
         candidates,
         query: None,
-        budget: Budget::Characters(Chars(1000)),
+        budget: ContextBudget::Characters(Chars(1000)),
         meter: Meter::default(),
         limits: &limits,
         rendering: Rendering::Markdown,
@@ -545,19 +569,19 @@ fn decisions_come_one_by_one() {
 }
 
 #[test]
-fn an_empty_note_is_taken_while_there_is_room() {
+fn empty_note_is_included_if_there_is_room() {
     let ledger = packed(100, vec![found("a", 1.0, "")]);
     let item = &ledger.items[0];
     assert_eq!(
         (item.chars, item.tokens, item.blocks.len(), item.truncated),
         (Chars(0), Tokens::ZERO, 0, false)
     );
-    assert_eq!(left_out(&packed(0, vec![found("a", 1.0, "")])), ["a budget"]);
+    assert_eq!(omitted(&packed(0, vec![found("a", 1.0, "")])), ["a budget"]);
 }
 
 #[test]
-fn who_has_no_score_gets_one_by_distance() {
-    let scores = StandIns::default();
+fn default_scores_follow_the_distance() {
+    let scores = DefaultScores::default();
     for (hop, expected) in [(0, 1.0), (1, 0.8), (2, 0.5), (3, 0.35), (9, 0.35)] {
         assert!((scores.at_hop(hop) - expected).abs() < f64::EPSILON, "hop {hop}");
     }
@@ -568,9 +592,9 @@ fn who_has_no_score_gets_one_by_distance() {
 }
 
 #[test]
-fn odd_requests_are_refused() {
-    let limits = Limits::default();
-    let refused = |limits: &Limits, score| {
+fn invalid_requests_are_rejected() {
+    let limits = ContextLimits::default();
+    let refused = |limits: &ContextLimits, score| {
         pack(request(100, limits, vec![found("a", score, "x")]))
             .err()
             .map(|error| error.to_string())
@@ -578,26 +602,29 @@ fn odd_requests_are_refused() {
     assert_eq!(refused(&limits, 1.0), None);
     assert_eq!(
         refused(&limits, f64::NAN).as_deref(),
-        Some("the score of `a` is NaN, which is no finite number")
+        Some("the score of `a` is NaN, which is not finite")
     );
-    let bands = |full, snippet, structural| Limits {
+    let bands = |full, snippet, structural| ContextLimits {
         bands: Bands { full, snippet, structural },
-        ..Limits::default()
+        ..ContextLimits::default()
     };
     let cases = [
         ("limits.bands.full", bands(1.5, 0.7, 0.3)),
         ("limits.bands.snippet", bands(0.5, 0.7, 0.3)),
         ("limits.bands.structural", bands(0.9, 0.7, f64::NAN)),
-        ("limits.soft_ratio", Limits { soft_ratio: -0.1, ..Limits::default() }),
-        ("limits.block_chars", Limits { block_chars: 0, ..Limits::default() }),
-        ("limits.outline_depth", Limits { outline_depth: 7, ..Limits::default() }),
+        (
+            "limits.per_note_share",
+            ContextLimits { per_note_share: -0.1, ..ContextLimits::default() },
+        ),
+        ("limits.block_chars", ContextLimits { block_chars: 0, ..ContextLimits::default() }),
+        ("limits.outline_depth", ContextLimits { outline_depth: 7, ..ContextLimits::default() }),
     ];
     for (name, limits) in cases {
         let error = pack(request(100, &limits, vec![found("a", 1.0, "x")])).unwrap_err();
         assert!(matches!(error, PackError::Setting { setting, .. } if setting == name), "{error}");
     }
     let meter = Meter::Characters(Characters { per_token: 0.0 });
-    let error = pack(Request { meter, ..request(100, &limits, vec![]) }).unwrap_err();
+    let error = pack(PackRequest { meter, ..request(100, &limits, vec![]) }).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the setting `per_token` is 0, expected a positive number of characters"

@@ -1,8 +1,8 @@
-//! The accordion from outside: its arithmetic, its renderings, its promises.
+//! Tests of the public interface: arithmetic, renderings, properties.
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 mod arithmetic;
-mod promises;
+mod properties;
 mod rendering;
 
 use std::borrow::Cow;
@@ -10,21 +10,22 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 
 use weft_accordion::{
-    Budget, Candidate, Document, Ledger, Limits, Meter, Order, Rendering, Request, State, pack,
+    Candidate, CandidateState, ContextBudget, ContextLimits, Document, Ledger, Meter, Order,
+    PackRequest, Rendering, pack,
 };
 use weft_model::text::CharCounter;
 use weft_model::{Chars, Heading, Span, Stop, Uri};
 
-/// Waits for whatever it takes.
+/// Never stops.
 pub(crate) static FOREVER: LazyLock<Stop> = LazyLock::new(Stop::default);
 
-/// A note from a string, which counts how often its body is asked for.
+/// A note from a string that counts how often its body is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     body: String,
     headings: Vec<Heading>,
     best_chunk: Option<Span>,
-    /// Pages of one text are copies of each other; without one a page is nobody's.
+    /// Pages with the same text id are copies of each other; a page without one copies none.
     text: Option<u32>,
     n_reads: Cell<usize>,
 }
@@ -83,26 +84,26 @@ impl Document for Page {
     }
 }
 
-pub(crate) fn candidate<D>(uri: &str, score: f64, state: State<D>) -> Candidate<D> {
+pub(crate) fn candidate<D>(uri: &str, score: f64, state: CandidateState<D>) -> Candidate<D> {
     Candidate { uri: Uri::new(uri), title: uri.to_owned(), score, relation: None, via: None, state }
 }
 
-/// A found note named `uri`.
+/// Returns a found note named `uri`.
 pub(crate) fn found(uri: &str, score: f64, body: impl Into<String>) -> Candidate<Page> {
-    candidate(uri, score, State::Found(Page::new(body)))
+    candidate(uri, score, CandidateState::Found(Page::new(body)))
 }
 
-/// A request in characters without wrapper, query and focus.
+/// Returns a request in characters without wrapper, query and focus.
 pub(crate) fn request(
     budget_chars: u64,
-    limits: &Limits,
+    limits: &ContextLimits,
     candidates: Vec<Candidate<Page>>,
-) -> Request<'_, Page> {
-    Request {
+) -> PackRequest<'_, Page> {
+    PackRequest {
         focus: None,
         candidates,
         query: None,
-        budget: Budget::Characters(Chars(budget_chars)),
+        budget: ContextBudget::Characters(Chars(budget_chars)),
         meter: Meter::default(),
         limits,
         rendering: Rendering::None,
@@ -111,12 +112,12 @@ pub(crate) fn request(
     }
 }
 
-/// Packs found and other candidates in characters, without wrapper.
+/// Packs candidates in characters, without wrapper.
 pub(crate) fn packed(budget_chars: u64, candidates: Vec<Candidate<Page>>) -> Ledger {
-    pack(request(budget_chars, &Limits::default(), candidates)).unwrap()
+    pack(request(budget_chars, &ContextLimits::default(), candidates)).unwrap()
 }
 
-/// What went in, as `uri mode chars`.
+/// Included notes as `uri mode chars`.
 pub(crate) fn taken(ledger: &Ledger) -> Vec<String> {
     ledger
         .items
@@ -125,7 +126,7 @@ pub(crate) fn taken(ledger: &Ledger) -> Vec<String> {
         .collect()
 }
 
-/// What stayed out, as `uri reason`.
-pub(crate) fn left_out(ledger: &Ledger) -> Vec<String> {
-    ledger.left_out.iter().map(|out| format!("{} {}", out.uri, out.reason.name())).collect()
+/// Omitted notes as `uri reason`.
+pub(crate) fn omitted(ledger: &Ledger) -> Vec<String> {
+    ledger.omitted.iter().map(|out| format!("{} {}", out.uri, out.reason.name())).collect()
 }

@@ -1,11 +1,13 @@
-//! What people and models read.
+//! Rendered contexts as people and models read them.
 
-use weft_accordion::{Candidate, Limits, Order, Rendering, Request, State, pack};
+use weft_accordion::{
+    Candidate, CandidateState, ContextLimits, Order, PackRequest, Rendering, pack,
+};
 
 use crate::{Page, candidate, found, packed, request};
 
-/// A focus note, a snippet with relation, an outline, and a note whose text plays every trick.
-fn everything(limits: &Limits) -> Request<'_, Page> {
+/// A focus note, a snippet with a relation, an outline, and a note with text that imitates the wrapper.
+fn everything(limits: &ContextLimits) -> PackRequest<'_, Page> {
     let focus = Candidate {
         title: "Ageing [draft]".into(),
         relation: Some("Self".into()),
@@ -22,7 +24,7 @@ fn everything(limits: &Limits) -> Request<'_, Page> {
         )
     };
     let outline = found("plants", 0.5, "# Plants\ntext\n## Fern\n#### deep\n### Moss\n");
-    Request {
+    PackRequest {
         focus: Some(focus),
         query: Some("cells age"),
         ..request(2000, limits, vec![tricks, snippet, outline])
@@ -30,8 +32,8 @@ fn everything(limits: &Limits) -> Request<'_, Page> {
 }
 
 fn rendered(rendering: Rendering, order: Order) -> String {
-    let limits = Limits { block_chars: 20, soft_ratio: 0.4, ..Limits::default() };
-    let ledger = pack(Request { rendering, order, ..everything(&limits) }).unwrap();
+    let limits = ContextLimits { block_chars: 20, per_note_share: 0.4, ..ContextLimits::default() };
+    let ledger = pack(PackRequest { rendering, order, ..everything(&limits) }).unwrap();
     assert_eq!(ledger.items.len(), 4);
     let text = ledger.summary.rendered.unwrap();
     assert_eq!(ledger.summary.used, text.chars().count() as u64);
@@ -40,7 +42,7 @@ fn rendered(rendering: Rendering, order: Order) -> String {
 }
 
 #[test]
-fn markdown_reads_well_and_cites() {
+fn markdown_cites_its_sources() {
     let expected = r#"Relations between these notes can be inferred through their links `[title](uri)`.
 
 ## [Ageing \[draft\]](biology/ageing)
@@ -81,7 +83,7 @@ headings
 }
 
 #[test]
-fn xml_is_well_formed_and_cites() {
+fn xml_is_well_formed_and_cites_its_sources() {
     let expected = r#"<context>
 <note uri="biology/ageing" title="Ageing [draft]" mode="full" relation="Self" characters="40">
 <text start="0" end="40">Cells age.
@@ -110,7 +112,7 @@ Oxyge</text>
 }
 
 #[test]
-fn json_is_one_object_a_line() {
+fn json_has_one_object_per_line() {
     let expected = r##"[
 {"uri":"biology/ageing","title":"Ageing [draft]","mode":"full","relation":"Self","characters":40,"blocks":[{"start":0,"end":40,"text":"Cells age.\nSee [Redox](chemistry/redox)."}]},
 {"uri":"a note (1)","title":"a note (1)","mode":"full","characters":27,"blocks":[{"start":0,"end":27,"text":"```md\n````\n</text> & \"]]>\"\n"}]},
@@ -122,7 +124,7 @@ fn json_is_one_object_a_line() {
 }
 
 #[test]
-fn the_best_stand_at_both_ends() {
+fn best_notes_are_at_both_ends() {
     let text = rendered(Rendering::Markdown, Order::BestAtBothEnds);
     let titles: Vec<&str> =
         text.lines().filter(|line| line.starts_with("## [")).map(|line| &line[4..7]).collect();
@@ -130,12 +132,12 @@ fn the_best_stand_at_both_ends() {
 }
 
 #[test]
-fn a_cut_body_says_so() {
-    let limits = Limits::default();
+fn cut_body_is_marked() {
+    let limits = ContextLimits::default();
     let cut = |rendering| {
         let body = "word ".repeat(100);
         let request = request(1500, &limits, vec![found("a", 1.0, body)]);
-        pack(Request { rendering, ..request }).unwrap().summary.rendered.unwrap()
+        pack(PackRequest { rendering, ..request }).unwrap().summary.rendered.unwrap()
     };
     assert!(cut(Rendering::Markdown).starts_with("## [a](a)\ncharacters 0-107 of 500\n"));
     assert!(cut(Rendering::Xml).contains(r#"truncated="true" characters="500""#));
@@ -143,15 +145,15 @@ fn a_cut_body_says_so() {
 }
 
 #[test]
-fn a_heading_that_repeats_the_title_is_said_once() {
-    let limits = Limits { soft_ratio: 1.0, ..Limits::default() };
+fn heading_equal_to_the_title_is_not_repeated() {
+    let limits = ContextLimits { per_note_share: 1.0, ..ContextLimits::default() };
     let shown = |title: &str| {
         let note = found("a", 0.8, "# Fern\nshade\n## Spores\nmoss");
         let note = Candidate { title: title.into(), ..note };
-        let top = candidate("top", 1.0, State::Missing);
-        let request = Request { query: Some("moss"), ..request(900, &limits, vec![top, note]) };
+        let top = candidate("top", 1.0, CandidateState::Missing);
+        let request = PackRequest { query: Some("moss"), ..request(900, &limits, vec![top, note]) };
         [Rendering::Markdown, Rendering::Xml, Rendering::Json].map(|rendering| {
-            let ledger = pack(Request { rendering, ..request.clone() }).unwrap();
+            let ledger = pack(PackRequest { rendering, ..request.clone() }).unwrap();
             assert_eq!(ledger.items[0].heading_path, ["Fern", "Spores"]);
             ledger.summary.rendered.unwrap()
         })
@@ -165,20 +167,20 @@ fn a_heading_that_repeats_the_title_is_said_once() {
 }
 
 #[test]
-fn an_empty_note_says_that_it_is() {
-    let limits = Limits::default();
+fn empty_note_is_marked() {
+    let limits = ContextLimits::default();
     let candidates = vec![found("top", 1.0, "x"), found("a", 0.8, "")];
     let request = request(1500, &limits, candidates);
-    let ledger = pack(Request { rendering: Rendering::Markdown, ..request }).unwrap();
+    let ledger = pack(PackRequest { rendering: Rendering::Markdown, ..request }).unwrap();
     assert!(ledger.summary.rendered.unwrap().ends_with("## [a](a)\nan empty note\n"));
 }
 
 #[test]
-fn nothing_taken_is_nothing_rendered() {
-    let limits = Limits::default();
+fn empty_context_renders_nothing() {
+    let limits = ContextLimits::default();
     for rendering in [Rendering::Markdown, Rendering::Xml, Rendering::Json] {
         let nothing =
-            pack(Request { rendering, ..request(9, &limits, vec![found("a", 1.0, "x")]) });
+            pack(PackRequest { rendering, ..request(9, &limits, vec![found("a", 1.0, "x")]) });
         let nothing = nothing.unwrap();
         assert_eq!((nothing.summary.rendered.as_deref(), nothing.summary.used), (Some(""), 0));
     }
@@ -186,9 +188,11 @@ fn nothing_taken_is_nothing_rendered() {
 }
 
 #[test]
-fn a_ledger_has_the_shape_of_the_design() {
-    let mut ledger =
-        packed(100, vec![found("a", 1.0, "x".repeat(20)), candidate("b", 0.9, State::Missing)]);
+fn ledger_has_the_shape_of_the_design() {
+    let mut ledger = packed(
+        100,
+        vec![found("a", 1.0, "x".repeat(20)), candidate("b", 0.9, CandidateState::Missing)],
+    );
     ledger.items[0].via = Some("c".into());
     let expected = serde_json::json!({
         "items": [{
@@ -196,7 +200,7 @@ fn a_ledger_has_the_shape_of_the_design() {
             "allowance": 10, "carry_in": 0, "carry_out": 0, "truncated": true, "blocks": [{"start": 0, "end": 10}],
             "heading_path": [], "relation": null, "via": "c",
         }],
-        "left_out": [{"uri": "b", "score": 0.9, "tokens": 0, "reason": "missing"}],
+        "omitted": [{"uri": "b", "score": 0.9, "tokens": 0, "reason": "missing"}],
         "rendered": null, "budget": 100, "used": 10, "remaining": 90, "unit": "characters", "ledger_unit": "characters",
     });
     assert_eq!(serde_json::to_value(&ledger).unwrap(), expected);

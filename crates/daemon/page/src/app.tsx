@@ -1,13 +1,13 @@
-// The frame around the views: navigation, state of the index, keys, help, and the login where one is wanted.
+// The frame of the page: navigation, index status, keyboard shortcuts, help and login.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { address, place, visit, VIEWS, type View } from "./address";
+import { address, place, navigate, VIEWS, type View } from "./address";
 import { closeLogin, login, setToken } from "./daemon";
 import { composing } from "./keys";
-import { away, phaseName, status } from "./pulse";
+import { away, phaseName, status } from "./index-status";
 import { counted } from "./text";
-import { theme, turn } from "./theme";
+import { nextTheme, theme } from "./theme";
 import { Phase } from "./contract/noteweft/v1/admin_pb";
 import { ContextView } from "./views/context";
 import { IndexView } from "./views/index";
@@ -16,11 +16,11 @@ import { SearchView } from "./views/search";
 
 const NAMES: Record<View, string> = { search: "Search", note: "Note", context: "Context", index: "Index" };
 
-/** Where each view was when it was left, so that the navigation comes back to it. */
-const left = new Map<View, string>();
-place.subscribe(({ view, asked }) => left.set(view, address(view, asked)));
+/** Last address of each view, used by the navigation links. */
+const lastAddress = new Map<View, string>();
+place.subscribe(({ view, params }) => lastAddress.set(view, address(view, params)));
 
-const helping = signal(false);
+const helpIsOpen = signal(false);
 
 export function App() {
   const { view } = place.value;
@@ -31,7 +31,7 @@ export function App() {
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
-        Skip to the view
+        Skip to content
       </a>
       <header class="top">
         <a class="name" href="#/search">
@@ -40,16 +40,16 @@ export function App() {
         </a>
         <nav aria-label="Views">
           {VIEWS.map((name) => (
-            <a key={name} href={left.get(name) ?? address(name, {})} aria-current={name === view ? "page" : undefined}>
+            <a key={name} href={lastAddress.get(name) ?? address(name, {})} aria-current={name === view ? "page" : undefined}>
               {NAMES[name]}
             </a>
           ))}
         </nav>
-        <Pill />
-        <button class="quiet" type="button" onClick={turn} aria-label={`Colours: ${theme.value}. Change`} title={`Colours: ${theme.value}`}>
+        <StatusPill />
+        <button class="quiet" type="button" onClick={nextTheme} aria-label={`Colors: ${theme.value}. Change`} title={`Colors: ${theme.value}`}>
           {theme.value === "dark" ? "☾" : theme.value === "light" ? "☀" : "◐"}
         </button>
-        <button class="quiet" type="button" onClick={() => (helping.value = true)} aria-label="Keys" title="Keys">
+        <button class="quiet" type="button" onClick={() => (helpIsOpen.value = true)} aria-label="Keyboard shortcuts" title="Keyboard shortcuts">
           ?
         </button>
       </header>
@@ -59,7 +59,7 @@ export function App() {
         </p>
       )}
       <main id="main" tabIndex={-1}>
-        <Shown view={view} />
+        <CurrentView view={view} />
       </main>
       <Help />
       <Login />
@@ -67,7 +67,7 @@ export function App() {
   );
 }
 
-function Shown({ view }: { view: View }) {
+function CurrentView({ view }: { view: View }) {
   switch (view) {
     case "search":
       return <SearchView />;
@@ -85,25 +85,25 @@ function skip(event: Event): void {
   document.getElementById("main")?.focus();
 }
 
-/** The index in one line. */
-function Pill() {
+/** Status of the index in a few words. */
+function StatusPill() {
   const known = status.value;
   if (away.value?.kind === "forbidden") return null;
   const [state, text] =
     away.value?.kind === "token" ? ["lost", "no token"]
-    : away.value !== undefined ? ["lost", "no answer"]
-    : known === undefined ? ["asked", "…"]
+    : away.value !== undefined ? ["lost", "disconnected"]
+    : known === undefined ? ["loading", "…"]
     : known.phase !== Phase.READY ? ["busy", phaseName(known.phase)]
-    : ["ready", counted(known.nNotes, "note")];
+    : ["ready", counted(known.noteCount, "note")];
   return (
-    <a class={`pill ${state}`} href="#/index" aria-label={`Index: ${state === "asked" ? "asking" : text}`}>
+    <a class={`pill ${state}`} href="#/index" aria-label={`Index: ${state === "loading" ? "loading" : text}`}>
       <span class="dot" aria-hidden="true" />
       {text}
     </a>
   );
 }
 
-/** Whether a key is a letter of what somebody writes. No question begins with its mark, so that one shows the keys from the empty box, too. */
+/** Returns whether a key is text input. `?` in an empty search box is not, because no query starts with it. */
 const typing = ({ target, key }: KeyboardEvent): boolean =>
   !(key === "?" && target instanceof HTMLInputElement && target.id === "query" && target.value === "") &&
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
@@ -111,7 +111,7 @@ const typing = ({ target, key }: KeyboardEvent): boolean =>
 function onKey(event: KeyboardEvent): void {
   if (composing(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && event.target instanceof HTMLInputElement) {
-    // Left to itself, the browser would empty a box to search by.
+    // By default, browsers clear a search box on Escape.
     event.preventDefault();
     event.target.blur();
     return;
@@ -119,14 +119,14 @@ function onKey(event: KeyboardEvent): void {
   if (typing(event)) return;
   const nth = VIEWS[Number(event.key) - 1];
   if (event.key === "/") {
-    // The search takes the focus by itself when it is shown.
+    // The search view takes the focus itself when it is shown.
     const box = document.querySelector<HTMLInputElement>("#query");
-    if (box === null) visit(left.get("search") ?? "#/search");
+    if (box === null) navigate(lastAddress.get("search") ?? "#/search");
     else box.focus();
   } else if (event.key === "?") {
-    helping.value = true;
+    helpIsOpen.value = true;
   } else if (nth !== undefined) {
-    visit(left.get(nth) ?? address(nth, {}));
+    navigate(lastAddress.get(nth) ?? address(nth, {}));
   } else {
     return;
   }
@@ -134,20 +134,20 @@ function onKey(event: KeyboardEvent): void {
 }
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ["/", "to the search box"],
+  ["/", "focus the search box"],
   ["↓ ↑", "next and previous hit"],
-  ["Enter", "open the hit"],
-  ["Esc", "leave a box, close a window"],
-  [`1 – ${VIEWS.length}`, "the views, in order, outside a box"],
-  ["Alt ←", "back, as in any page"],
-  ["?", "these keys, outside a box or in an empty search"],
+  ["Enter", "open the selected hit"],
+  ["Esc", "leave a text field, close a dialog"],
+  [`1 – ${VIEWS.length}`, "switch views (outside text fields)"],
+  ["Alt ←", "go back"],
+  ["?", "show these shortcuts (outside text fields, or in an empty search box)"],
 ];
 
 function Help() {
-  const dialog = useDialog(helping.value);
+  const dialog = useDialog(helpIsOpen.value);
   return (
-    <dialog ref={dialog} aria-labelledby="keys" onClose={() => (helping.value = false)}>
-      <h2 id="keys">Keys</h2>
+    <dialog ref={dialog} aria-labelledby="keys" onClose={() => (helpIsOpen.value = false)}>
+      <h2 id="keys">Keyboard shortcuts</h2>
       <dl class="keys">
         {KEYS.map(([key, what]) => (
           <div key={key}>
@@ -166,35 +166,35 @@ function Help() {
 }
 
 function Login() {
-  const dialog = useDialog(login.value !== "away");
+  const dialog = useDialog(login.value !== "closed");
   const field = useRef<HTMLInputElement>(null);
   const refused = login.value === "refused";
   useEffect(() => {
     if (refused) field.current?.select();
   }, [refused]);
-  const take = (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
     setToken(field.current?.value ?? "");
   };
-  // It may be open again, for a token that was refused, by the time its closing is told.
+  // The dialog may have been reopened for a rejected token before the close event arrives.
   const closed = () => {
     if (!dialog.current?.open) closeLogin();
   };
   return (
     <dialog ref={dialog} aria-labelledby="login" onClose={closed}>
-      <h2 id="login">This daemon asks for a token</h2>
+      <h2 id="login">This daemon requires a token</h2>
       {refused ? (
         <p class="refused" role="alert">
-          It does not know the one you gave. Give another.
+          The token was rejected. Enter another one.
         </p>
       ) : (
-        <p>It is kept until this tab is closed, and sent to this daemon alone.</p>
+        <p>The token is kept until this tab is closed, and sent to this daemon only.</p>
       )}
-      <form onSubmit={take} class="row">
+      <form onSubmit={submit} class="row">
         <input ref={field} type="password" autocomplete="off" aria-label="Token" aria-invalid={refused} required />
-        <button>Enter</button>
+        <button>Log in</button>
         <button type="button" onClick={closeLogin}>
-          Not now
+          Cancel
         </button>
       </form>
     </dialog>
@@ -203,7 +203,7 @@ function Login() {
 
 function useDialog(open: boolean) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // At once, so that no event comes between what is wanted and what is shown.
+  // A layout effect, so that no event arrives between the state change and the dialog.
   useLayoutEffect(() => {
     if (open && !dialog.current?.open) dialog.current?.showModal();
     else if (!open) dialog.current?.close();

@@ -1,48 +1,48 @@
-// The daemon: its services as clients over gRPC-web, and what it says when it does not answer.
+// Clients of the daemon's services over gRPC-web, and its errors.
 
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { signal } from "@preact/signals";
-import { Unreadable } from "./address";
+import { InvalidAddress } from "./address";
 import { AdminService } from "./contract/noteweft/v1/admin_pb";
 import { ContextService } from "./contract/noteweft/v1/context_pb";
 import { GraphService } from "./contract/noteweft/v1/graph_pb";
 import { NoteService } from "./contract/noteweft/v1/note_pb";
 import { SearchService } from "./contract/noteweft/v1/search_pb";
 
-/** How long a question may take, in milliseconds. */
+/** Deadline of a request, in milliseconds. */
 export const DEADLINE = 10_000;
 
 const TOKEN = "weft-token";
 
-/** The secret sent with every question; kept until the tab is closed. Another object each time one is given, also for the same secret. */
+/** The token sent with every request; kept until the tab is closed. Each login creates a new object, even for the same token. */
 export const token = signal({ secret: sessionStorage.getItem(TOKEN) ?? "" });
 
-/** The login: away, asking for a token, or for another than the one the daemon refused. */
-export const login = signal<"away" | "wanted" | "refused">("away");
+/** State of the login dialog: closed, asking for a token, or asking again after a rejected one. */
+export const login = signal<"closed" | "wanted" | "refused">("closed");
 
-/** Whether the reader closed the login; it then opens on demand alone. */
+/** True if the user closed the login dialog; it then opens on demand only. */
 let declined = false;
 
-/** Opens the login. */
+/** Opens the login dialog. */
 export function openLogin(): void {
   declined = false;
   login.value = "wanted";
 }
 
-/** Closes it for the reader; one that is away already was closed by a token. */
+/** Closes the login dialog on behalf of the user; if it is already closed, a token closed it. */
 export function closeLogin(): void {
-  if (login.value === "away") return;
+  if (login.value === "closed") return;
   declined = true;
-  login.value = "away";
+  login.value = "closed";
 }
 
-/** Takes a token from now on; one that no daemon can know is refused at once. */
-export function setToken(written: string): void {
-  const secret = written.trim();
+/** Uses a token from now on; one with invalid characters is rejected immediately. */
+export function setToken(input: string): void {
+  const secret = input.trim();
   declined = false;
-  login.value = /^[!-~]+$/.test(secret) ? "away" : "refused";
+  login.value = /^[!-~]+$/.test(secret) ? "closed" : "refused";
   if (login.value === "refused") return;
   sessionStorage.setItem(TOKEN, secret);
   token.value = { secret };
@@ -54,7 +54,7 @@ const withToken: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (thrown) {
-    // What was said of an earlier token is no longer of interest.
+    // A response to an earlier token is ignored.
     const refused = ConnectError.from(thrown).code === Code.Unauthenticated && sent === token.value;
     if (refused && !declined) login.value = sent.secret === "" ? "wanted" : "refused";
     throw thrown;
@@ -73,49 +73,49 @@ export const graph = createClient(GraphService, transport);
 export const notes = createClient(NoteService, transport);
 export const search = createClient(SearchService, transport);
 
-/** Why a question has no answer. */
+/** Why a request failed. */
 export interface Failure {
   readonly kind: "unreachable" | "opening" | "token" | "forbidden" | "unknown" | "invalid" | "unable" | "late" | "unimplemented" | "other";
   readonly text: string;
-  /** Uris that resemble an unknown name, the nearest first. */
-  readonly near: readonly string[];
+  /** URIs similar to an unknown name, most similar first. */
+  readonly suggestions: readonly string[];
 }
 
-/** What a thrown error means; nothing for a question that was taken back. */
+/** Converts a thrown error; `undefined` for a cancelled request. */
 export function failure(thrown: unknown): Failure | undefined {
-  if (thrown instanceof Unreadable) return { kind: "invalid", text: thrown.message, near: [] };
+  if (thrown instanceof InvalidAddress) return { kind: "invalid", text: thrown.message, suggestions: [] };
   const error = ConnectError.from(thrown);
   const details = info(error);
-  const said = (kind: Failure["kind"]): Failure => ({ kind, text: sentence(error.rawMessage), near: near(details) });
+  const withMessage = (kind: Failure["kind"]): Failure => ({ kind, text: sentence(error.rawMessage), suggestions: suggestions(details) });
   switch (error.code) {
     case Code.Canceled:
       return undefined;
     case Code.NotFound: {
-      // The details carry the near names that the sentence would repeat.
+      // The details contain the suggestions that the message repeats.
       const name = details?.get("name");
-      return name === undefined ? said("unknown") : { ...said("unknown"), text: `No note answers to “${name}”.` };
+      return name === undefined ? withMessage("unknown") : { ...withMessage("unknown"), text: `No note matches “${name}”.` };
     }
     case Code.InvalidArgument:
-      return said("invalid");
+      return withMessage("invalid");
     case Code.DeadlineExceeded:
-      return { kind: "late", text: `No answer within ${DEADLINE / 1000} seconds.`, near: [] };
+      return { kind: "late", text: `No response within ${DEADLINE / 1000} seconds.`, suggestions: [] };
     case Code.FailedPrecondition:
-      return said("unable");
+      return withMessage("unable");
     case Code.Unauthenticated:
-      return said("token");
+      return withMessage("token");
     case Code.PermissionDenied:
-      return said("forbidden");
+      return withMessage("forbidden");
     case Code.Unimplemented:
-      return { kind: "unimplemented", text: "This daemon does not know the question.", near: [] };
+      return { kind: "unimplemented", text: "This daemon does not support the request.", suggestions: [] };
     case Code.Unavailable:
-      return details === undefined ? UNREACHABLE : said("opening");
+      return details === undefined ? UNREACHABLE : withMessage("opening");
     default:
       // A failed fetch has neither status nor details.
-      return error.cause instanceof TypeError ? UNREACHABLE : said("other");
+      return error.cause instanceof TypeError ? UNREACHABLE : withMessage("other");
   }
 }
 
-const UNREACHABLE: Failure = { kind: "unreachable", text: "The daemon does not answer. It may be restarting; this page keeps asking.", near: [] };
+const UNREACHABLE: Failure = { kind: "unreachable", text: "The daemon does not respond. It may be restarting; this page keeps retrying.", suggestions: [] };
 
 function sentence(text: string): string {
   const line = text.trim();
@@ -123,7 +123,7 @@ function sentence(text: string): string {
   return /^[a-z]+[ ,]/.test(line) ? first.toUpperCase() + line.slice(1) : line;
 }
 
-/** The metadata of the error's `google.rpc.ErrorInfo`. */
+/** Returns the metadata of the error's `google.rpc.ErrorInfo`. */
 function info(error: ConnectError): Map<string, string> | undefined {
   for (const detail of error.details) {
     if ("type" in detail && typeof detail.type === "string" && detail.type === "google.rpc.ErrorInfo") {
@@ -133,7 +133,7 @@ function info(error: ConnectError): Map<string, string> | undefined {
   return undefined;
 }
 
-/** Reads `map<string, string> metadata = 3` and passes over the rest. */
+/** Decodes `map<string, string> metadata = 3` and skips the other fields. */
 function errorInfo(bytes: Uint8Array): Map<string, string> {
   const metadata = new Map<string, string>();
   const reader = new BinaryReader(bytes);
@@ -157,7 +157,7 @@ function errorInfo(bytes: Uint8Array): Map<string, string> {
   return metadata;
 }
 
-function near(details: Map<string, string> | undefined): string[] {
+function suggestions(details: Map<string, string> | undefined): string[] {
   const found: string[] = [];
   for (let at = 1; details?.has(`near_${at}`); at += 1) found.push(details.get(`near_${at}`) ?? "");
   return found;

@@ -1,4 +1,4 @@
-// Keys, as the page takes them.
+// Keyboard input.
 
-/** Whether a key belongs to a word that an input method is still writing. Safari tells of the key that ends the word only once it is written, and by its code alone. */
+/** Returns whether a key belongs to a word that an input method is composing. Safari sends the key that ends the composition afterwards, recognizable only by its code. */
 export const composing = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229;

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app";
-import { begin } from "./pulse";
+import { begin } from "./index-status";
 import "./style.css";
 
 const root = document.getElementById("page");

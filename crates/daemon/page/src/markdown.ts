@@ -1,4 +1,4 @@
-// A note's text as a part of the page. A note may hold anything; what comes out runs nothing and loads nothing.
+// Renders note text as part of the page. A note may contain anything; the result executes nothing and loads nothing.
 
 import DOMPurify from "dompurify";
 import { Marked, type TokenizerExtension } from "marked";
@@ -6,7 +6,7 @@ import { noteAddress } from "./address";
 import type { LinkView } from "./contract/noteweft/v1/note_pb";
 import { callout, CLASSES, code, EXTENSIONS, markup, withoutMath } from "./syntax";
 
-/** Stands for the address of the note's n-th link until its real one is put in. */
+/** Placeholder scheme for the address of the note's n-th link, replaced after sanitizing. */
 const LINK = "weft:";
 
 const escaped = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-.!|<>~&$=%^]/g, "\\$&");
@@ -17,17 +17,17 @@ const TAGS =
   );
 const ATTRIBUTES = ["href", "align", "colspan", "rowspan", "start", "open"];
 
-/** Elements whose content is no text for readers. */
+/** Elements whose content is not readable text. */
 const HIDDEN = ["script", "style", "template", "textarea", "title", "iframe", "object", "svg", "math"];
 
-// No tag is looked for beyond the next `<`, so that any text is read in one pass.
+// A tag never extends beyond the next `<`, so that any text is parsed in one pass.
 const TAG = /<(\/?)([a-z][a-z\d]*)((?:"[^"<]*"|'[^'<]*'|[^"'<>])*)>/gi;
 const ATTRIBUTE = /([a-z-]+)(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?/gi;
 
 /**
- * A note's own markup with nothing but the tags and attributes that text needs.
+ * Reduces a note's own HTML to the tags and attributes that text needs.
  *
- * The sanitiser decides what is safe. This comes before it, so that the browser's policy finds nothing to report when it first reads the markup.
+ * The sanitizer decides what is safe. This runs before it, so that the browser's content security policy has nothing to report when the markup is first parsed.
  */
 function sober(html: string): string {
   const pieces: string[] = [];
@@ -46,7 +46,7 @@ function sober(html: string): string {
       const kept = [...attributes.matchAll(ATTRIBUTE)].filter(([, key = ""]) => ATTRIBUTES.includes(key.toLowerCase()));
       pieces.push(`<${end}${name}${kept.map(([attribute]) => ` ${attribute}`).join("")}>`);
     } else {
-      // What stands on both sides must not become another tag.
+      // The text on both sides must not join into another tag.
       pieces.push(" ");
       if (end === "" && HIDDEN.includes(name)) hidden = name;
     }
@@ -55,27 +55,27 @@ function sober(html: string): string {
   return pieces.join("");
 }
 
-/** How long a text may be read, in milliseconds; meanwhile the page stands still. */
-const PATIENCE = 1000;
+/** Time limit for parsing a text, in milliseconds; the page is blocked meanwhile. */
+const PARSE_TIMEOUT = 1000;
 
-/** The squares of the lengths of runs of ticks, together: the reader takes so many steps where it looks for code, without a look at the clock. */
-const MOST_TICKS = 1e8;
+/** Limit for the sum of squared lengths of backtick runs, which bounds the steps of the parser while it searches for code spans and does not check the clock. */
+const MAX_TICK_STEPS = 1e8;
 
-/** An element so deep that browsers take long to find its place. */
+/** Selector of an element nested so deeply that browsers become slow. */
 const DEEP = Array(200).fill("*").join(" > ");
 
-/** Why a text is not drawn: reading it would take too long. */
+/** Thrown for a text that takes too long to parse. */
 export class TooLong extends Error {}
 
-/** When the reading of the present text is given up. */
-let end = 0;
+/** Time at which parsing of the current text is aborted. */
+let deadline = 0;
 
-/** Looks at the clock before each piece of a text. */
+/** Checks the time before each token. */
 const clock = (level: "inline" | "block"): TokenizerExtension => ({
   name: `${level} clock`,
   level,
   tokenizer() {
-    if (performance.now() > end) throw new TooLong();
+    if (performance.now() > deadline) throw new TooLong();
     return undefined;
   },
 });
@@ -85,12 +85,12 @@ reader.use({
   extensions: [clock("block"), clock("inline"), ...EXTENSIONS],
   hooks: { emStrongMask: withoutMath },
   tokenizer: {
-    // One wave strikes nothing out.
+    // A single tilde is not strikethrough.
     del: (text) => (text.startsWith("~~") ? false : undefined),
     codespan: code,
   },
   renderer: {
-    // Images would tell their host who reads what; they become links.
+    // Loading images would reveal the reader to their host, so they become links.
     image({ href, text }) {
       return `<a href="${markup(href)}">${markup(text || href)}</a>`;
     },
@@ -103,7 +103,7 @@ reader.use({
   },
 });
 
-/** The text with each link that the index found in it put as a link by number. */
+/** Replaces each link found by the index by a Markdown link with its number. */
 function numbered(body: string, links: readonly LinkView[]): string {
   const characters = Array.from(body);
   const pieces: string[] = [];
@@ -123,14 +123,14 @@ DOMPurify.addHook("uponSanitizeAttribute", (_, attribute) => {
   if (attribute.attrName === "class") attribute.keepAttr = CLASSES.includes(attribute.attrValue);
 });
 
-/** What may be written from right to left, by itself. */
+/** Elements whose text direction is determined individually. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, dt, dd, summary, caption";
 
-/** What holds such: its marks, bars and columns stand where its first letter says. */
+/** Containers whose markers, bars and columns follow the direction of their first letter. */
 const FRAMES = "ul, ol, li, dl, blockquote, .callout, table";
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** The first letter in an element. */
+/** Returns the first letter in an element. */
 function firstLetter(element: Element): string {
   const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
@@ -140,10 +140,10 @@ function firstLetter(element: Element): string {
   return "";
 }
 
-/** Draws a note's text. A first heading that repeats `title` is left out. Fails where it would take `TooLong`, and where marks are nested too deeply, for the browser or for the reader of Markdown, which then runs out of room. */
+/** Renders a note's text. A first heading that repeats `title` is omitted. Throws `TooLong` if it takes too long, or another error if markup is nested too deeply for the browser or the Markdown parser. */
 export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
-  end = performance.now() + PATIENCE;
-  if ([...body.matchAll(/`{9,}/g)].reduce((sum, [run]) => sum + run.length ** 2, 0) > MOST_TICKS) throw new TooLong();
+  deadline = performance.now() + PARSE_TIMEOUT;
+  if ([...body.matchAll(/`{9,}/g)].reduce((sum, [run]) => sum + run.length ** 2, 0) > MAX_TICK_STEPS) throw new TooLong();
   const html = reader.parse(numbered(body, links)) as string;
   const fragment = DOMPurify.sanitize(html, {
     RETURN_DOM_FRAGMENT: true,
@@ -151,7 +151,7 @@ export function rendered(body: string, links: readonly LinkView[], title: string
     ALLOWED_ATTR: [...ATTRIBUTES, "class"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
-    // What an address may be is not asked of these.
+    // These attributes are exempt from the checks of addresses.
     ADD_URI_SAFE_ATTR: ["align", "colspan", "rowspan", "start"],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,
   });
@@ -165,7 +165,7 @@ export function rendered(body: string, links: readonly LinkView[], title: string
     else frame.dir = RIGHT_TO_LEFT.test(letter) ? "rtl" : "ltr";
   }
   for (const table of fragment.querySelectorAll("table")) {
-    // Wide tables scroll by themselves, also by keyboard.
+    // Wide tables scroll separately, with the keyboard as well.
     const frame = document.createElement("div");
     frame.className = "scrolls";
     frame.dir = table.dir;
@@ -181,8 +181,8 @@ export function rendered(body: string, links: readonly LinkView[], title: string
   return fragment;
 }
 
-/** The same where it cannot be read as Markdown: the text and nothing else. */
-export function asWritten(body: string): HTMLElement {
+/** Shows a text that cannot be rendered as Markdown as plain text. */
+export function plainText(body: string): HTMLElement {
   const block = document.createElement("pre");
   block.className = "written";
   block.tabIndex = 0;
@@ -201,7 +201,7 @@ function connect(anchor: HTMLAnchorElement, links: readonly LinkView[]): void {
     } else {
       anchor.removeAttribute("href");
       anchor.className = "unresolved";
-      anchor.title = "No note answers to this name yet";
+      anchor.title = "No note matches this name yet";
     }
   } else {
     anchor.className = "outside";

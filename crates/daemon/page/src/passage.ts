@@ -1,23 +1,23 @@
-// A passage of a note as people read it: without the signs of Markdown, the words of the query marked. Text alone, never markup.
+// A passage of a note as plain text: without Markdown syntax, with the terms of the query marked. Never markup.
 
-/** A piece of a passage, marked or not. */
+/** A part of a passage, marked or not. */
 export interface Piece {
   readonly text: string;
   readonly marked: boolean;
 }
 
-/** Where something stands in a text, in UTF-16 units; the end is the first unit after it. */
+/** A half-open range of a text, in UTF-16 units. */
 interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** Code, which shows its text as it is. A sign with a space inside was left by a cut. */
+/** Code spans, whose text is shown unchanged. A delimiter next to a space is a remainder of a cut. */
 const CODE = /(?<ticks>`+)(?<kept>[^`\s](?:[^`]*[^`\s])?)\k<ticks>/dg;
 
-/** One row per construct of Markdown: what the group `kept` holds is shown, the rest is not. */
+/** One row per Markdown construct: the group `kept` is shown, the rest is hidden. */
 const SIGNS: readonly RegExp[] = [
-  // [[target|shown]], [[target]], ![[embed]], and what a cut leaves of them
+  // [[target|shown]], [[target]], ![[embed]], and their remainders after a cut
   /!?\[\[(?:[^\]|\n]*\|)?(?<kept>[^\]|\n]+)(?:\]\]|\|?$)/dg,
   /^(?<kept>[^[\n]*?)\]\]/dg,
   // [shown](target), ![shown](target), [shown][label]
@@ -26,12 +26,12 @@ const SIGNS: readonly RegExp[] = [
   /(?<sign>\*\*|__|~~|==)(?=\S)(?<kept>[^\n]+?)(?<=\S)\k<sign>/dg,
   // *emphasis*, _emphasis_
   /(?<![\p{L}\p{N}*_])(?<sign>[*_])(?=[^\s*_])(?<kept>[^*_\n]+?)(?<=\S)\k<sign>(?![\p{L}\p{N}*_])/dgu,
-  // headings, quotes, list marks, fences, the rules of tables, columns, blocks' names, comments, tags, half of a pair of ticks
+  // headings, quotes, list markers, fences, table rules, columns, block names, comments, tags, unpaired backticks
   /^[ \t]*(?:(?:[-*+][ \t]+)?#{1,6}(?=\s)|(?:>[ \t]?)+|[-*+](?=\s)|(?:`{3}|~{3}).*$)/dgm,
   /^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/dgm,
   /(?<=^|\s)\|(?=\s|$)/dg,
   /[ \t]\^[\w-]+$/dgm,
-  // footnotes, the kinds of callouts, remarks for the writer alone
+  // footnotes, kinds of callouts, hidden comments
   /\[\^[^\]\s]{1,99}\](?::(?=\s))?/dg,
   /(?<=^[ \t>]*)\[![\w-]+\][+-]?/dgm,
   /%%[^]*?%%/dg,
@@ -39,7 +39,7 @@ const SIGNS: readonly RegExp[] = [
   /`+/dg,
 ];
 
-/** What is not shown of `text`. */
+/** Returns the hidden ranges of `text`. */
 function hidden(text: string): Range[] {
   const found: Range[] = [];
   const hide = (at: string, sign: RegExp) => {
@@ -57,9 +57,9 @@ function hidden(text: string): Range[] {
 }
 
 /**
- * Cuts `text`, which starts at character `start` of its body, along spans of the same body, ascending, and leaves out the signs of Markdown.
+ * Splits `text`, which starts at character `start` of its body, along ascending spans of the same body, and removes Markdown syntax.
  *
- * Characters are Unicode scalar values. What a cut left of a sentence's end before the passage is left out; a passage that begins or ends within a sentence says so by dots.
+ * Characters are Unicode scalar values. The remainder of a previous sentence at the start is removed; a passage that starts or ends inside a sentence is marked by an ellipsis.
  */
 export function passage(text: string, start: number, spans: readonly Range[]): Piece[] {
   const gone = new Uint8Array(text.length);

@@ -1,29 +1,29 @@
-// What notes write beyond Markdown: each construct one row, as the reader of Markdown takes them.
+// Syntax of notes beyond Markdown, one row per construct, as extensions of the Markdown parser.
 
 import type { RendererExtension, TokenizerExtension, Tokens } from "marked";
 
 type Extension = TokenizerExtension & RendererExtension;
 
-/** Text as markup that shows it. */
+/** Escapes text for HTML. */
 export const markup = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** The classes that what is written here may carry. */
+/** Classes that the generated markup may carry. */
 export const CLASSES: readonly string[] = ["math", "footnote", "file"];
 
-/** What is matched at the start of a text: the group `kept` is shown. */
+/** A construct matched at the start of a text: the group `kept` is shown. */
 interface Row {
   readonly name: string;
   readonly level: "inline" | "block";
   readonly starts: string;
   readonly pattern: RegExp;
-  /** Whether what is shown is itself read for markup. */
+  /** True if the shown text is itself parsed for markup. */
   readonly nested?: boolean;
-  /** The markup of what is shown, and of what the pattern's group `label` names. */
+  /** Returns the markup for the groups `kept` and `label`. */
   readonly shown: (kept: string, label: string) => string;
 }
 
 const ROWS: readonly Row[] = [
-  // Of the links in double brackets the index takes those to other notes; what is left names a heading of this one, or a file.
+  // The index handles links in double brackets to other notes; the remaining ones name a heading of this note, or a file.
   { name: "inside", level: "inline", starts: "[[#", pattern: /^\[\[#(?:[^[\]|\n]+\|)?(?<kept>[^[\]|\n]+)\]\]/, shown: (kept) => kept },
   { name: "file", level: "inline", starts: "![[", pattern: /^!\[\[(?<label>[^[\]|\n]+)(?:\|[^[\]\n]*)?\]\]/, shown: (_, label) => `<span class="file">${label}</span>` },
   { name: "lit", level: "inline", starts: "==", pattern: /^==(?=[^\s=])(?<kept>[^=\n]*(?:=[^=\n]+)*)(?<=\S)==/, nested: true, shown: (kept) => `<mark>${kept}</mark>` },
@@ -47,15 +47,15 @@ const either = (signs: readonly string[]): string => [...new Set(signs)].map((si
 const starts = (level: Row["level"]): string => either(ROWS.filter((row) => row.level === level).map((row) => row.starts));
 
 /**
- * Where a construct may begin. It is looked no further than where the reader stops by itself, so that any text is read in one pass:
- * at the signs of its own constructs, and at the empty line that ends a paragraph. A block begins with a line.
+ * Positions where a construct may start. The search stops where the parser itself stops, so that any text is parsed in one pass:
+ * at the markers of its own constructs, and at the empty line that ends a paragraph. A block starts at the beginning of a line.
  */
 const AHEAD: Record<Row["level"], RegExp> = {
   inline: new RegExp(`${starts("inline")}|${either([..."\\<![`*~_"])}`),
   block: new RegExp(`(?<=\\n)(?:\\n|${starts("block")})`),
 };
 
-/** The rest of a run that the reader takes whole, where a text goes on within one. */
+/** The rest of a run that the parser consumes as a whole, if a text continues inside one. */
 const RUN = /^[`~]+/;
 
 function extension({ name, level, starts, pattern, nested = false, shown }: Row): Extension {
@@ -79,7 +79,7 @@ function extension({ name, level, starts, pattern, nested = false, shown }: Row)
   };
 }
 
-/** Code in a line: from one run of ticks to the next as long. In one pass; the reader's own pattern tries each run at every length. */
+/** Parses a code span: from one run of backticks to the next of equal length, in one pass. The parser's own pattern tries each run at every length. */
 export function code(text: string): Tokens.Codespan | undefined {
   const ticks = /^`+/.exec(text)?.[0];
   if (ticks === undefined) return undefined;
@@ -88,20 +88,20 @@ export function code(text: string): Tokens.Codespan | undefined {
   for (let run = runs.exec(text); run !== null; run = runs.exec(text)) {
     if (run[0].length !== ticks.length) continue;
     const inside = text.slice(ticks.length, run.index).replaceAll("\n", " ");
-    // A space at either end keeps ticks apart, and is none of the code.
+    // A space at both ends separates backticks and is not part of the code.
     const padded = inside.startsWith(" ") && inside.endsWith(" ") && inside.trim() !== "";
     return { type: "codespan", raw: text.slice(0, run.index + ticks.length), text: padded ? inside.slice(1, -1) : inside };
   }
   return undefined;
 }
 
-/** A formula's signs are none of emphasis. */
+/** Masks formulas, whose characters are not emphasis. */
 export const withoutMath = (text: string): string => text.replace(/\$[^$\n]+\$/g, (formula) => "x".repeat(formula.length));
 
-/** For the reader of Markdown. */
+/** Extensions of the Markdown parser. */
 export const EXTENSIONS: readonly Extension[] = ROWS.map(extension);
 
-/** The kinds of callouts by what they tell, each with other names for the same; the first is meant where a kind is not known. */
+/** Kinds of callouts with their synonyms; an unknown kind becomes the first. */
 const KINDS: Record<string, readonly string[]> = {
   note: ["info", "todo", "abstract", "summary", "tldr"],
   tip: ["hint", "important", "success", "check", "done"],
@@ -110,12 +110,12 @@ const KINDS: Record<string, readonly string[]> = {
   quote: ["cite", "example"],
 };
 
-/** The kind of callout that a name stands for. */
+/** Returns the kind of callout for a name. */
 const kindOf = (name: string): string => Object.keys(KINDS).find((kind) => kind === name || KINDS[kind]?.includes(name)) ?? "note";
 
 const CALLOUT = /^\[!([\w-]+)\]([+-]?)[ \t]*/;
 
-/** Makes a block of a quote that begins with `[!kind] Title`; a sign after it makes one that folds. */
+/** Converts a quote that starts with `[!kind] Title` into a callout; `+` or `-` after the kind makes it foldable. */
 export function callout(quote: Element): void {
   const first = quote.firstElementChild;
   const head = first?.firstChild;
@@ -124,7 +124,7 @@ export function callout(quote: Element): void {
   head.nodeValue = (head.nodeValue ?? "").slice(sign.length);
   const title = document.createElement(fold === "" ? "p" : "summary");
   title.className = "title";
-  // The title ends with its line; what stands below it in the same paragraph stays one.
+  // The title ends with its line; the rest of the paragraph stays a paragraph.
   while (first.firstChild !== null) {
     const node = first.firstChild;
     const end = node.nodeType === Node.TEXT_NODE ? (node.nodeValue ?? "").indexOf("\n") : -1;

@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until the reader says otherwise.
+// Color theme: that of the system, unless the user selects another.
 
 import { signal } from "@preact/signals";
 
@@ -6,7 +6,7 @@ const KEY = "weft-theme";
 export type Theme = "system" | "light" | "dark";
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
-/** The reader's choice. */
+/** The user's choice. */
 export const theme = signal<Theme>(THEMES.find((name) => name === localStorage.getItem(KEY)) ?? "system");
 
 theme.subscribe((name) => {
@@ -14,18 +14,18 @@ theme.subscribe((name) => {
   else document.documentElement.dataset["theme"] = name;
 });
 
-/** Takes the next choice. */
-export function turn(): void {
+/** Selects the next theme. */
+export function nextTheme(): void {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
   localStorage.setItem(KEY, next);
   theme.value = next;
 }
 
-/** The value of a colour of the style sheet, as the canvas understands it. */
-export function colour(name: string): string {
+/** Returns a color of the style sheet as a value for the canvas. */
+export function color(name: string): string {
   const probe = document.createElement("i");
   probe.style.color = `var(--${name})`;
-  // Where the reader forces the colours of text, a picture keeps its own: of one colour it would tell nothing.
+  // With forced colors, a picture keeps its own colors, because it would be meaningless in a single one.
   probe.style.setProperty("forced-color-adjust", "none");
   document.body.append(probe);
   const value = getComputedStyle(probe).color;

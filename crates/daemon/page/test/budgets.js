@@ -1,8 +1,8 @@
-// Measures what the page promises to those who wait, on a quiet machine, over a program built for speed:
+// Measures the performance budgets of the page, on an idle machine, with a release build:
 //
 //     cargo build --release -p weft && WEFT=target/release/weft node crates/daemon/page/test/budgets.js
 //
-// Prints one line per promise, and ends with 1 where one is not kept.
+// Prints one line per budget, and exits with 1 if one is exceeded.
 
 import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
@@ -26,13 +26,13 @@ const open = async (prepare) => {
   return page;
 };
 
-/** From the first byte asked for to the first hit on the screen, with nothing in the browser's cache, in milliseconds. */
+/** Returns the time from the first request to the first painted hit with an empty browser cache, in milliseconds. */
 async function firstAnswer() {
   const page = await open(() => {
     const look = new MutationObserver(() => {
       if (document.querySelector(".hit") === null) return;
       look.disconnect();
-      // The frame after the next one begins when the hit is painted.
+      // The hit is painted when the frame after the next one begins.
       requestAnimationFrame(() => requestAnimationFrame(() => (window.painted = performance.now())));
     });
     look.observe(document, { childList: true, subtree: true });
@@ -44,8 +44,8 @@ async function firstAnswer() {
   return took;
 }
 
-/** The tasks that held the page up for longer than 50 ms while a query was typed, in milliseconds. */
-async function heldUp() {
+/** Returns the durations of tasks longer than 50 ms while a query is typed, in milliseconds. */
+async function longTasks() {
   const page = await open(() => {
     window.tasks = [];
     new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((task) => task.duration))).observe({ type: "longtask" });
@@ -62,7 +62,7 @@ async function heldUp() {
   return tasks;
 }
 
-/** The times between frames while `DRAWN` notes are laid out, and while the picture is then moved by hand, in milliseconds. */
+/** Returns the times between frames while `DRAWN` notes are laid out, and while the picture is then moved, in milliseconds. */
 async function frames() {
   const page = await open(() => {
     window.frames = [];
@@ -75,9 +75,9 @@ async function frames() {
     requestAnimationFrame(tick);
   });
   await page.goto(at("#/note?uri=Note 7&hops=6"));
-  const told = page.locator(".around").getByText(/notes, /);
-  await told.waitFor();
-  const drawn = Number(/^[\d,]+/.exec(await told.textContent())[0].replaceAll(",", ""));
+  const summary = page.locator(".around").getByText(/notes, /);
+  await summary.waitFor();
+  const drawn = Number(/^[\d,]+/.exec(await summary.textContent())[0].replaceAll(",", ""));
   const during = async (act) => {
     await page.evaluate(() => (window.frames.length = 0));
     await act();
@@ -96,22 +96,22 @@ async function frames() {
   return { drawn, settling, moved };
 }
 
-let kept = true;
-function promise(what, value, most, unit = "ms") {
-  kept &&= value <= most;
-  console.log(`${value <= most ? "kept  " : "BROKEN"} ${what.padEnd(58)} ${value.toFixed(0).padStart(6)} ${unit}, at most ${most}`);
+let allMet = true;
+function budget(what, value, max, unit = "ms") {
+  allMet &&= value <= max;
+  console.log(`${value <= max ? "met     " : "EXCEEDED"} ${what.padEnd(58)} ${value.toFixed(0).padStart(6)} ${unit}, maximum ${max}`);
 }
 
 console.log(`${NOTES} notes, ${cpus().length} processors, load ${loadavg()[0].toFixed(1)}, ${process.env.WEFT ?? "target/debug/weft"}`);
 const answers = [];
 for (let run = 0; run < RUNS; run += 1) answers.push(await firstAnswer());
-promise(`first answer painted, median of ${RUNS}`, quantile(answers, 0.5), 1000);
-promise("longest task while typing", Math.max(0, ...(await heldUp())), 50);
+budget(`first answer painted, median of ${RUNS}`, quantile(answers, 0.5), 1000);
+budget("longest task while typing", Math.max(0, ...(await longTasks())), 50);
 const { drawn, settling, moved } = await frames();
-promise("notes not drawn, of 2,000", DRAWN - drawn, 0, "");
-promise("between frames while they settle, 95 of 100", quantile(settling, 0.95), 50);
-promise("between frames while the picture is moved, 95 of 100", quantile(moved, 0.95), 50);
+budget("notes not drawn, of 2,000", DRAWN - drawn, 0, "");
+budget("time between frames during layout, p95", quantile(settling, 0.95), 50);
+budget("time between frames while moving, p95", quantile(moved, 0.95), 50);
 
 await browser.close();
 await daemon.end();
-process.exitCode = kept ? 0 : 1;
+process.exitCode = allMet ? 0 : 1;

@@ -1,25 +1,25 @@
-// Every control of every view, used once; the same for each vault.
+// Uses every control of every view once.
 
 import assert from "node:assert/strict";
 import { clickDot, dotsAtRest, joinDots } from "./dots.js";
 
-/** A slider, moved to a value as a hand does. */
+/** Moves a slider to a value. */
 const slide = (page, name, value) => page.getByRole("slider", { name }).fill(String(value));
 
 const count = async (page, selector) => page.locator(selector).count();
 
-/** Uses the search of a daemon without a model: `query` finds more than ten notes, `note` among them in `folder`. */
+/** Uses the search of a daemon without a model: `query` finds more than ten notes, including `note` in `folder`. */
 export async function search(page, { query, note, folder }) {
   const fresh = page.locator(".hits:not(.stale) .hit");
   await page.locator("#query").fill(query);
   await fresh.nth(9).waitFor();
-  for (const [mode, shown] of [["Meaning", page.locator(".failed")], ["Words", fresh.first()], ["Meaning", page.locator(".failed")], ["Meaning and words", fresh.first()]]) {
+  for (const [mode, shown] of [["Meaning", page.locator(".failed")], ["Keywords", fresh.first()], ["Meaning", page.locator(".failed")], ["Meaning and keywords", fresh.first()]]) {
     await page.getByText(mode, { exact: true }).click();
     await shown.waitFor();
   }
   await page.getByRole("button", { name: "More" }).click();
   await fresh.nth(10).waitFor();
-  assert.match(await page.locator(".hit .score").first().getAttribute("title"), /by meaning \d.*by word \d/);
+  assert.match(await page.locator(".hit .score").first().getAttribute("title"), /vector \d.*keyword \d/);
 
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Folder or glob").fill(folder);
@@ -30,7 +30,7 @@ export async function search(page, { query, note, folder }) {
   for (const [label, value] of [["Tags", "no-such-tag"], ["Type", "no-such-type"], ["Properties", "no = such, year >= 1700"], ["Dated from", "2999-01-01"], ["Dated before", "1000-01-01"], ["Links to", note], ["Linked from", note], ["Near", `${note}:1`]]) {
     await page.getByLabel(label, { exact: true }).fill(value);
   }
-  await page.locator(".results:has(.hits:not(.stale))").getByText("Nothing found that passes the filter.").waitFor();
+  await page.locator(".results:has(.hits:not(.stale))").getByText("No hits that pass the filter.").waitFor();
   await page.getByRole("button", { name: "Clear the filter" }).click();
   await fresh.nth(9).waitFor();
 
@@ -39,32 +39,32 @@ export async function search(page, { query, note, folder }) {
   await page.waitForFunction(() => location.hash.includes("w=0.5%2C0.5%2C0.5"));
   await page.getByLabel("Profile").selectOption("classic");
   await page.waitForFunction(() => location.hash.includes("profile=classic") && !location.hash.includes("w="));
-  await page.getByRole("button", { name: "Back to the usual" }).click();
+  await page.getByRole("button", { name: "Reset" }).click();
   await fresh.first().waitFor();
 
   await page.getByRole("button", { name: "explain" }).click();
   await page.locator(".explained summary").click();
-  await page.locator(".explained .pool li").first().waitFor();
+  await page.locator(".explained .candidates li").first().waitFor();
   await page.locator(".hit").first().getByRole("button", { name: /^why .+ was found$/ }).click();
   await page.locator(".hit .parts tfoot").waitFor();
   await page.locator(".preview .body").waitFor();
 }
 
-/** Uses the view of `note`, from which a path leads to `far`. */
+/** Uses the view of `note`, which has a path to `far`. */
 export async function note(page, { far, note }) {
-  const told = page.locator(".around > :not(.stale)").getByText(/^[\d,]+ notes?, [\d,]+ links?/);
-  await told.waitFor();
-  const before = await told.textContent();
+  const summary = page.locator(".around > :not(.stale)").getByText(/^[\d,]+ notes?, [\d,]+ links?/);
+  await summary.waitFor();
+  const before = await summary.textContent();
   await slide(page, "Hops", 2);
   await page.waitForFunction((old) => document.querySelector(".around [role=status]").textContent !== old, before);
-  for (const way of ["Links of it", "Links to it", "Both ways"]) {
+  for (const way of ["Outgoing links", "Incoming links", "Both directions"]) {
     await page.getByText(way, { exact: true }).click();
-    await told.waitFor();
+    await summary.waitFor();
   }
   await page.getByText("folder hierarchy").click();
   await page.waitForFunction(() => location.hash.includes("folders=1"));
-  // Which types there are, the answer says.
-  await told.waitFor();
+  // The response determines the edge types.
+  await summary.waitFor();
   await page.locator(".chips span").first().click();
   await page.waitForFunction(() => location.hash.includes("without="));
   await page.locator(".chips span").first().click();
@@ -83,13 +83,13 @@ export async function note(page, { far, note }) {
   const full = async () => (await dotsAtRest(page, "near")).filter(({ filled }) => filled);
   const [one, other] = await full();
   await joinDots(page, one, other);
-  // A path may lead through notes that were not drawn before.
+  // A path may contain notes that were not drawn before.
   const [near] = await full();
   await clickDot(page, near);
   const elsewhere = (from) => page.waitForFunction((name) => document.querySelector("h1") !== null && document.querySelector("h1").textContent !== name, from);
   await elsewhere(note);
   const there = await page.locator("h1").textContent();
-  // The links of the note before may lead here.
+  // Links of the previous note may still be shown.
   await page.locator("aside > section:not(.stale) > ul a").first().click();
   await elsewhere(there);
 }
@@ -98,17 +98,17 @@ export async function note(page, { far, note }) {
 export async function context(page, { query }) {
   await page.locator("#query").fill(query);
   await page.locator(".ledger td").first().waitFor();
-  // Too little for all of them.
+  // Not enough for all notes.
   await slide(page, "Budget", 500);
   await page.getByText(/ of 500 tokens/).waitFor();
   for (const [rendering, begins] of [["JSON", /^\s*[[{]/], ["XML", /^\s*</], ["Markdown", /^\s*#/]]) {
     await page.getByText(rendering, { exact: true }).click();
     await page.waitForFunction((pattern) => new RegExp(pattern).test(document.querySelector(".rendered").textContent), begins.source);
   }
-  await page.locator("details", { hasText: "left out" }).locator("summary").click();
+  await page.locator("details", { hasText: "omitted" }).locator("summary").click();
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Tags").fill("no-such-tag");
-  await page.getByText("No note was found.").or(page.getByText("Nothing fits the budget.")).waitFor();
+  await page.getByText("No notes found.").or(page.getByText("No note fits the budget.")).waitFor();
   await page.getByRole("button", { name: "Clear the filter" }).click();
   await page.locator(".ledger td").first().waitFor();
 }
@@ -116,11 +116,11 @@ export async function context(page, { query }) {
 /** Uses the index, of which `file` is a file. */
 export async function index(page, { file }) {
   await page.locator(".files td").first().waitFor();
-  for (const state of ["Indexed", "Waiting", "Left out", "Unreadable", "With remarks", "All"]) {
+  for (const state of ["Indexed", "Pending", "Skipped", "Failed", "With diagnostics", "All"]) {
     await page.locator(".index .choice").getByText(state).click();
     await page.waitForFunction((name) => document.querySelector(".index .choice :checked + span").textContent.startsWith(name), state);
   }
-  await page.getByLabel("Part of a path").fill(file);
+  await page.getByLabel("Filter by path").fill(file);
   await page.waitForFunction((name) => {
     const rows = [...document.querySelectorAll(".files tbody th")];
     return rows.length === 1 && rows[0].textContent.includes(name);
@@ -131,16 +131,16 @@ export async function index(page, { file }) {
   await page.locator(".unresolveds .unresolved").first().waitFor();
 }
 
-/** Turns the colours thrice, and opens and closes the help. */
+/** Changes the theme three times, and opens and closes the help. */
 export async function frame(page) {
   const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
   const looks = [];
   for (let nth = 0; nth < 3; nth += 1) {
-    await page.getByRole("button", { name: /^Colours/ }).click();
+    await page.getByRole("button", { name: /^Colors/ }).click();
     looks.push(await shown());
   }
   assert.deepEqual(looks, ["light", "dark", undefined]);
-  await page.getByRole("button", { name: "Keys" }).click();
+  await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }

@@ -1,20 +1,20 @@
-// The dots of the graph, seen and clicked as a reader does.
+// Finds and clicks the dots of the graph in its picture.
 
 import { settled } from "./stage.js";
 
-/** Within this time a second click makes a double click. */
+/** Maximum time between the clicks of a double click. */
 const DOUBLE_CLICK_MS = 400;
 
-/** Where filled and hollow dots of a colour stand in the graph, as points of the page. */
-async function dots(page, colour) {
+/** Returns the positions of filled and hollow dots of a color in the graph, in page coordinates. */
+async function dots(page, color) {
   const graph = page.locator(".graph");
   await graph.scrollIntoViewIfNeeded();
   const frame = await graph.boundingBox();
   const picture = (await graph.screenshot()).toString("base64");
   const found = await page.evaluate(
-    async ([picture, colour]) => {
+    async ([picture, color]) => {
       const probe = document.createElement("i");
-      probe.style.color = `var(--${colour})`;
+      probe.style.color = `var(--${color})`;
       document.body.append(probe);
       const wanted = getComputedStyle(probe).color.match(/\d+/g).map(Number);
       probe.remove();
@@ -43,18 +43,18 @@ async function dots(page, colour) {
       }
       return found;
     },
-    [picture, colour],
+    [picture, color],
   );
   return found.map(({ x, y, filled }) => ({ x: frame.x + x, y: frame.y + y, filled }));
 }
 
-/** The same, once they are those of the question asked last, and stand still. */
-export async function dotsAtRest(page, colour) {
+/** Returns the dots once the latest response is drawn and the layout has finished. */
+export async function dotsAtRest(page, color) {
   await settled(page);
   await page.locator(".graph[aria-busy=false]").waitFor();
   let before = "";
   for (let tries = 0; tries < 30; tries += 1) {
-    const found = await dots(page, colour);
+    const found = await dots(page, color);
     const now = JSON.stringify(found);
     if (found.length > 0 && now === before) return found;
     before = now;
@@ -63,17 +63,17 @@ export async function dotsAtRest(page, colour) {
   throw new Error(`the dots do not come to rest: ${before}`);
 }
 
-/** Clicks on a dot, not in a hurry: two quick clicks are one double click to the drawing, by the page's own clock. */
+/** Clicks a dot after a delay by the page's clock, because two quick clicks count as a double click. */
 export async function clickDot(page, { x, y }) {
   await page.evaluate((ms) => new Promise((over) => setTimeout(over, ms)), DOUBLE_CLICK_MS);
   await page.mouse.click(x, y);
 }
 
-/** Marks two dots as the ends of a path, and waits until it is shown. */
+/** Selects two dots as the ends of a path, and waits until it is shown. */
 export async function joinDots(page, one, other) {
   await page.keyboard.down("Shift");
   await clickDot(page, one);
-  await page.locator(".around").getByText("shift-click the other end").waitFor();
+  await page.locator(".around").getByText("shift-click the end of the path").waitFor();
   await clickDot(page, other);
   await page.keyboard.up("Shift");
   await page.locator(".steps a").nth(1).waitFor();

@@ -1,4 +1,4 @@
-// What holds in every view: each control works, on a small vault and a large one, and everybody can use it.
+// All views: every control works on a small and a large vault, and the page is accessible.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ import { Daemon, manyNotes, vault } from "./weft.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-test("nothing serious is found by axe, in each view, light and dark, narrow and wide", async () => {
+test("axe finds no serious problem in any view, theme or width", async () => {
   const looks = [
     { colorScheme: "light", viewport: { width: 1280, height: 900 } },
     { colorScheme: "dark", viewport: { width: 360, height: 740 } },
@@ -18,7 +18,7 @@ test("nothing serious is found by axe, in each view, light and dark, narrow and 
   ];
   const views = [
     ["#/search", ".welcome"],
-    [`${LEAP}&explain=1&not=Pendulum`, ".told"],
+    [`${LEAP}&explain=1&not=Pendulum`, ".verdict"],
     ["#/search?q=clock&path=[", ".failed"],
     ["#/note?uri=Leap second", ".siblings summary"],
     ["#/note", ".columns a"],
@@ -26,7 +26,7 @@ test("nothing serious is found by axe, in each view, light and dark, narrow and 
     ["#/index", ".settings td"],
   ];
   for (const look of looks) {
-    // axe is put in from outside, which the page's own policy rightly forbids.
+    // axe is injected, which the page's content security policy forbids.
     await visit(
       daemon,
       "",
@@ -60,7 +60,7 @@ async function everyControl(at, vault) {
   for (const [hash, use] of views) await visit(at, hash, (page) => use(page, vault), { reducedMotion: "reduce" });
 }
 
-test("each view has one heading that names it, and each way into it arrives there", async () => {
+test("each view has one heading with its name, and navigation moves the focus there", async () => {
   for (const [hash, name] of [
     ["#/search", "Search"],
     [LEAP, "Search"],
@@ -81,7 +81,7 @@ test("each view has one heading that names it, and each way into it arrives ther
   }
 });
 
-test("what a colour says is also said where the reader forces colours", async () => {
+test("meanings shown by color are also visible with forced colors", async () => {
   const looks = (page, some, other) =>
     page.evaluate(
       (selectors) =>
@@ -116,7 +116,7 @@ test("what a colour says is also said where the reader forces colours", async ()
   }
 });
 
-test("on paper everything is dark on light, nothing is cut, and nothing stands over the text", async () => {
+test("in print everything is dark on light, and nothing is cut or overlaps the text", async () => {
   const row = (cell) => `|${Array.from({ length: 14 }, (_, nth) => ` ${cell(nth)} `).join("|")}|`;
   const wide = `# Wide\n\n${row((nth) => `Column ${nth}`)}\n${row(() => "---")}\n${row((nth) => `A longer value ${nth}`)}\n\n\`\`\`\n${"code that goes on and on ".repeat(20)}\n\`\`\`\n`;
   const files = Object.fromEntries(Array.from({ length: 80 }, (_, nth) => [`n${nth}.md`, `# Note ${nth}\n`]));
@@ -134,7 +134,7 @@ test("on paper everything is dark on light, nothing is cut, and nothing stands o
         async (page) => {
           await page.locator(shown).first().waitFor();
           await settled(page);
-          // The width of a page of paper between its margins.
+          // Width of a paper page between its margins.
           await page.setViewportSize({ width: 718, height: 1000 });
           await page.emulateMedia({ media: "print", colorScheme: "dark" });
           const seen = await page.evaluate(() => {
@@ -154,7 +154,7 @@ test("on paper everything is dark on light, nothing is cut, and nothing stands o
 test("every control of every view works, on the example vault", () =>
   everyControl(daemon, { query: "clock", note: "Leap second", far: "Pendulum", folder: "Instruments", file: "Leap second.md" }));
 
-test("and on five thousand notes, which are all listed", async () => {
+test("every control works on 5,000 notes, which are all listed", async () => {
   const large = await Daemon.over(manyNotes(5000));
   try {
     await everyControl(large, { query: "word42 common", note: "Note 7", far: "Note 49", folder: "f7", file: "Note 4999.md" });

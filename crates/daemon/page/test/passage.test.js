@@ -1,4 +1,4 @@
-// Passages as people read them.
+// Passages as plain text.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const read = (text, start = 1, spans = []) =>
     .map((piece) => (piece.marked ? `‹${piece.text}›` : piece.text))
     .join("");
 
-test("the signs of Markdown are not shown", () => {
+test("Markdown syntax is removed", () => {
   for (const [name, written, shown] of [
     ["nothing", "", ""],
     ["plain text", "It is 3 * 4, a_b_c, x < y and [sic].", "It is 3 * 4, a_b_c, x < y and [sic]."],
@@ -62,7 +62,7 @@ test("marks stay on their words, counted in characters of the body", () => {
   }
 });
 
-test("any text is read in little time", () => {
+test("any text is processed quickly", () => {
   for (const sign of ["[", "[[", "![", "*", "`", "_", "<", "<!--", "(", "[a](", "|", "> ", "~~a", "%%", "[^", "[!a]", "\\"]) {
     const begun = performance.now();
     read(sign.repeat(2000));

@@ -1,4 +1,4 @@
-// A note's text as people read it.
+// Rendering of note text.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -57,10 +57,10 @@ let daemon;
 before(async () => (daemon = await Daemon.over(vault(NOTES))));
 after(() => daemon?.end());
 
-/** The markup of the note's text, without what only the eye needs. */
+/** Returns the markup of the note's text without presentational attributes. */
 const body = (page) => page.locator(".body").evaluate((body) => body.innerHTML.replace(/ (?:dir|tabindex)="[^"]*"/g, "").replace(/\s+/g, " ").trim());
 
-test("highlights, comments, footnotes, low letters and files are shown as what they are", async () => {
+test("highlights, comments, footnotes, subscripts and files are rendered", async () => {
   await visit(daemon, "#/note?uri=signs", async (page) => {
     await page.locator(".body").waitFor();
     const html = await body(page);
@@ -76,7 +76,7 @@ test("highlights, comments, footnotes, low letters and files are shown as what t
   });
 });
 
-test("formulas are shown as they are written, whatever signs they hold", async () => {
+test("formulas are shown verbatim", async () => {
   await visit(daemon, "#/note?uri=math", async (page) => {
     await page.locator(".body").waitFor();
     assert.deepEqual(await page.locator(".body .math").allTextContents(), ["a_1 * b_1 * c", "x^2 < y_i", "a*b", "z", "\\sum_{i=1}^n *x*_i"]);
@@ -87,7 +87,7 @@ test("formulas are shown as they are written, whatever signs they hold", async (
   });
 });
 
-test("callouts are titled blocks, which may fold", async () => {
+test("callouts are titled blocks, foldable if marked", async () => {
   await visit(daemon, "#/note?uri=callouts", async (page) => {
     await page.locator(".body").waitFor();
     const seen = await page.locator(".body > *").evaluateAll((blocks) =>
@@ -107,7 +107,7 @@ test("callouts are titled blocks, which may fold", async () => {
   });
 });
 
-test("what is written from right to left begins on the right", async () => {
+test("right-to-left text is aligned right", async () => {
   await visit(daemon, "#/note?uri=rtl", async (page) => {
     await page.locator(".body").waitFor();
     const ways = await page.locator("h1, .body p, .body li").evaluateAll((blocks) => blocks.map((block) => getComputedStyle(block).direction));
@@ -115,7 +115,7 @@ test("what is written from right to left begins on the right", async () => {
   });
 });
 
-test("marks of lists, bars of quotes and columns stand where their text begins, within the page", async () => {
+test("list markers, quote bars and columns follow the text direction, inside the page", async () => {
   await visit(
     daemon,
     "#/note?uri=right",
@@ -125,9 +125,9 @@ test("marks of lists, bars of quotes and columns stand where their text begins, 
       assert.deepEqual(ways, [["ul", "rtl"], ["ol", "rtl"], ["blockquote", "rtl"], ["div", "rtl"], ["table", "rtl"], ["ul", "ltr"]]);
       const bar = await page.locator(".body blockquote").evaluate((quote) => [getComputedStyle(quote).borderRightWidth, getComputedStyle(quote).borderLeftWidth]);
       assert.deepEqual(bar, ["3px", "0px"]);
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, "nothing is beyond the page");
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, "nothing overflows the page");
       for (const list of await page.locator(".body ul, .body ol").all()) {
-        // The mark stands outside its item, where the list or the item leaves room.
+        // The marker is outside its item, in the padding of the list or the item.
         const room = await list.evaluate((list) =>
           [...list.children].map((item) => {
             const [outer, inner] = [list.getBoundingClientRect(), item.getBoundingClientRect()];
@@ -141,9 +141,9 @@ test("marks of lists, bars of quotes and columns stand where their text begins, 
   );
 });
 
-test("a name that turns what follows around ends its turn with itself", async () => {
+test("a bidirectional control character in a name does not affect the text after it", async () => {
   await visit(daemon, "#/note?uri=right", async (page) => {
-    // Where a text turned around ends, the one after it begins on its right.
+    // The text after a reversed text starts on its right.
     const after = (holder) =>
       page.locator(holder).evaluate((holder) => {
         const link = [...holder.querySelectorAll("a")].at(-1);
@@ -157,7 +157,7 @@ test("a name that turns what follows around ends its turn with itself", async ()
   });
 });
 
-test("a long title leaves room for the text, also on a small screen", async () => {
+test("a long title leaves room for the text on a small screen", async () => {
   await visit(
     daemon,
     "#/note?uri=long",
@@ -172,16 +172,16 @@ test("a long title leaves room for the text, also on a small screen", async () =
   );
 });
 
-test("beside the hits stand the first lines of a long note", async () => {
+test("the preview shows the first lines of a long note", async () => {
   await visit(daemon, "#/search?q=links&mode=keyword", async (page) => {
     await page.locator(".preview .unresolved").first().waitFor();
     assert.ok((await page.locator(".preview .unresolved").count()) < 500);
-    await page.locator(".preview").getByRole("link", { name: "Read on" }).click();
+    await page.locator(".preview").getByRole("link", { name: "Read more" }).click();
     await page.locator(".note .body .unresolved").nth(2999).waitFor();
   });
 });
 
-test("lists keep their numbers, and cells their sides and spans", async () => {
+test("lists keep their numbers, and cells their alignment and spans", async () => {
   await visit(daemon, "#/note?uri=tables", async (page) => {
     await page.locator(".body").waitFor();
     const sides = await page.locator(".body table").first().locator("th, td").evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign.replace("-webkit-", "")));
@@ -192,12 +192,12 @@ test("lists keep their numbers, and cells their sides and spans", async () => {
   });
 });
 
-test("a text that cannot be drawn is shown as it is written, and none of another note", async () => {
+test("a text that cannot be rendered is shown as plain text, without parts of another note", async () => {
   await visit(daemon, "#/note?uri=signs", async (page) => {
     await page.locator(".body mark").waitFor();
     await page.evaluate(() => (location.hash = "#/note?uri=deep"));
     await page.getByRole("heading", { level: 1, name: "Deep" }).waitFor();
-    await page.locator(".note .notice", { hasText: "as it is written" }).waitFor();
+    await page.locator(".note .notice", { hasText: "plain text" }).waitFor();
     assert.match(await page.locator(".body").textContent(), /^# Deep\n\n>{3000} ground\s*$/);
     await page.goBack();
     await page.locator(".body mark").waitFor();
@@ -205,7 +205,7 @@ test("a text that cannot be drawn is shown as it is written, and none of another
   });
 });
 
-test("a text that would take too long is soon shown as it is written", async () => {
+test("a text that takes too long to render is shown as plain text in time", async () => {
   for (const [name, said] of [
     ["ticks", "too long"],
     ["lists", "too long"],
@@ -221,7 +221,7 @@ test("a text that would take too long is soon shown as it is written", async () 
   }
 });
 
-test("runs of ticks are code where another is as long, and no signs are lost beside them", async () => {
+test("backtick runs of equal length delimit code, and others stay in the text", async () => {
   await visit(daemon, "#/note?uri=runs", async (page) => {
     await page.locator(".body").waitFor();
     assert.deepEqual(await page.locator(".body code").allTextContents(), ["b", "c`d", " e", "x", "y", "f ` g"]);
@@ -229,13 +229,13 @@ test("runs of ticks are code where another is as long, and no signs are lost bes
   });
 });
 
-test("any text is read in little time", async () => {
+test("any text is parsed quickly", async () => {
   const source = join(import.meta.dirname, "../src/syntax.ts");
   const { code } = await transformWithOxc(readFileSync(source, "utf8"), source);
   const { code: codespan, EXTENSIONS, withoutMath } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   const reader = new Marked({ gfm: true });
   reader.use({ extensions: [...EXTENSIONS], hooks: { emStrongMask: withoutMath }, tokenizer: { codespan } });
-  // What takes the square of its length takes a minute and more here.
+  // A parser with quadratic time would take more than a minute here.
   for (const sign of ["==", "==a=b", "$", "$a", "$$\n", "%%", "\n%%", "~", "~a", "[^", "[^a]: ", "![[", "[[#", "> [!a]\n", "a b\n"]) {
     const begun = performance.now();
     reader.parse(sign.repeat(10_000));

@@ -1,4 +1,4 @@
-// Takes the pictures of docs/page: node test/shots.js
+// Takes the screenshots in docs/page: node test/shots.js
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const SIZES = [
   ["narrow", { width: 360, height: 780 }],
 ];
 
-/** Of a picture's quality, in percent: letters stay sharp, and it stays small. */
+/** Image quality in percent: text stays sharp at a small size. */
 const QUALITY = 85;
 
 const [daemon, browser] = await Promise.all([Daemon.over(EXAMPLE, { model: "bundled" }), browse()]);
@@ -31,7 +31,7 @@ for (const colorScheme of SCHEMES) {
       await page.goto(`http://${daemon.address}/${hash}`);
       await page.locator(shown).first().waitFor({ state: "attached" });
       await page.locator(".pill.ready").waitFor();
-      // The graph comes to rest.
+      // The layout of the graph finishes.
       await page.waitForTimeout(2000);
       const screen = await page.context().newCDPSession(page);
       const { data } = await screen.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });

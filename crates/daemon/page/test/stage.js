@@ -1,4 +1,4 @@
-// A browser and a daemon over the example vault, for the tests of one file.
+// A browser and a daemon for the example vault, shared by the tests of one file.
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
@@ -6,7 +6,7 @@ import { browse, Daemon, EXAMPLE } from "./weft.js";
 
 let browser;
 
-/** Over the example vault, without a model. */
+/** Daemon for the example vault, without a model. */
 export let daemon;
 
 before(async () => {
@@ -17,16 +17,16 @@ after(async () => {
   await daemon?.end();
 });
 
-/** A search by words whose first hit is the note of that name. */
+/** A keyword search whose first hit is the note of that name. */
 export const LEAP = "#/search?q=leap+second&mode=keyword";
 
-/** Waits until nothing of a kind is on the page. */
+/** Waits until no element matches. */
 export const gone = (page, selector) => page.waitForFunction((selector) => document.querySelector(selector) === null, selector);
 
-/** Waits until each part of a view that keeps a place for its answer has it, and none is of an earlier question. */
+/** Waits until all responses of a view have arrived and none is outdated. */
 export const settled = (page) => gone(page, ".waiting, .stale");
 
-/** Opens a view of a daemon, hands it to `look`, and fails on whatever went wrong in the page meanwhile. */
+/** Opens a view of a daemon, passes it to `look`, and fails on errors in the page. */
 export async function visit(at, hash, look, options = {}) {
   const { forgive = [], ...rest } = options;
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...rest });

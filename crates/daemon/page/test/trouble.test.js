@@ -1,4 +1,4 @@
-// What the page does when something is wrong: with a note, a question, the daemon, or the reader's leave.
+// Errors: invalid notes and requests, an unavailable daemon, and missing permissions.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,14 +15,14 @@ test("the bundle is small", () => {
   assert.ok(sum <= 250_000, `${sum} bytes compressed`);
 });
 
-test("a filter that cannot be read says which field and why", async () => {
+test("an invalid filter reports the field and the reason", async () => {
   await visit(daemon, "#/search?q=clock&path=[", async (page) => {
     await page.getByRole("alert").waitFor();
     assert.match(await page.getByRole("alert").textContent(), /paths/);
   });
 });
 
-test("a name that nothing answers to brings near ones", async () => {
+test("an unknown name suggests similar ones", async () => {
   await visit(daemon, "#/note?uri=Leap+secnod", async (page) => {
     await page.getByRole("alert").waitFor();
     await page.locator(".failed a").first().click();
@@ -30,7 +30,7 @@ test("a name that nothing answers to brings near ones", async () => {
   });
 });
 
-test("a hostile note does nothing", async () => {
+test("a hostile note executes and loads nothing", async () => {
   const bait = [
     "# Bait",
     "<script>window.hacked = 1</script>",
@@ -90,7 +90,7 @@ test("a hostile note does nothing", async () => {
         for (const what of forbidden) assert.equal(await page.locator(what).count(), 0, `${hash}: ${what}`);
         assert.deepEqual(await page.evaluate(() => window.violations), []);
         assert.deepEqual(strange, []);
-        assert.equal(await page.locator(".top nav").isVisible(), true, "the page is as it was");
+        assert.equal(await page.locator(".top nav").isVisible(), true, "the page is unchanged");
       });
     }
   } finally {
@@ -98,7 +98,7 @@ test("a hostile note does nothing", async () => {
   }
 });
 
-test("a daemon that goes away and comes back is met again without a reload", async () => {
+test("the page reconnects to a restarted daemon without a reload", async () => {
   const mortal = await Daemon.over(EXAMPLE);
   try {
     await visit(
@@ -120,7 +120,7 @@ test("a daemon that goes away and comes back is met again without a reload", asy
   }
 });
 
-test("a deadline that passes is said, and asked again on demand", async () => {
+test("a timeout is reported and can be retried", async () => {
   const views = [
     [LEAP, "Search", ".hit"],
     ["#/note?uri=Leap second", "GetNote", "h1"],
@@ -130,26 +130,26 @@ test("a deadline that passes is said, and asked again on demand", async () => {
     await visit(daemon, "", async (page) => {
       await page.clock.install();
       let late = true;
-      // Held back for longer than anybody waits; the page's own clock decides.
+      // The response is delayed beyond the deadline of the page's own clock.
       await page.route(`**/${call}`, (route) => (late ? undefined : route.continue()));
       await page.goto(`http://${daemon.address}/${hash}`);
       await page.reload();
       await page.clock.fastForward(1000);
       await page.getByRole("status", { name: "Loading" }).first().waitFor();
       await page.clock.fastForward(10_000);
-      await page.getByText("That took too long").waitFor();
+      await page.getByText("Request timed out").waitFor();
       late = false;
-      await page.getByRole("button", { name: "Ask again" }).click();
+      await page.getByRole("button", { name: "Retry" }).click();
       await page.clock.fastForward(1000);
       await page.locator(shown).first().waitFor();
     });
   }
 });
 
-/** A question that the daemon cannot answer, for no fault of the reader. */
+/** Makes a request fail with an internal error. */
 const fail = (route) => route.fulfill({ status: 200, headers: { "content-type": "application/grpc-web+proto", "grpc-status": "13", "grpc-message": "broken" }, body: "" });
 
-test("what fails leaves nothing of another question's answer on the page", async () => {
+test("a failed request leaves nothing of another request's response on the page", async () => {
   const wrong = (page, within) => page.locator(within).getByText("Something went wrong").waitFor();
   await visit(daemon, "#/note?uri=Leap second&hops=2", async (page) => {
     await page.locator(".ranked li").first().waitFor();
@@ -184,20 +184,20 @@ test("what fails leaves nothing of another question's answer on the page", async
   });
 });
 
-test("what fails to come anew leaves the old answer, dimmed, below the reason", async () => {
+test("a failed reload keeps the old response, dimmed, below the error", async () => {
   const root = vault({ "a.md": "# A\n\nText.\n" });
   const living = await Daemon.over(root);
   try {
     await visit(living, "#/note?uri=a", async (page) => {
       await page.locator(".body").waitFor();
-      // A change is one to those who know what was before.
+      // The page must know the current generation before the change.
       await page.locator(".pill", { hasText: "1 note" }).waitFor();
       await page.route("**/GetNote", fail);
       writeFileSync(join(root, "b.md"), "# B\n");
       await page.locator("main > .failed").waitFor();
       assert.equal(await page.locator(".note.stale h1").textContent(), "A");
       await page.unroute("**/GetNote");
-      await page.locator("main > .failed").getByRole("button", { name: "Ask again" }).click();
+      await page.locator("main > .failed").getByRole("button", { name: "Retry" }).click();
       await page.locator(".note:not(.stale) h1").waitFor();
       assert.equal(await page.locator(".failed").count(), 0);
     });
@@ -206,34 +206,34 @@ test("what fails to come anew leaves the old answer, dimmed, below the reason", 
   }
 });
 
-test("until the index is known it does not count as up to date, and what changed meanwhile is asked again", async () => {
+test("until the status is known the index does not count as ready, and later changes are requested again", async () => {
   const root = vault({ "a.md": "# A\n\nBefore.\n" });
   const living = await Daemon.over(root);
   try {
     await visit(living, "#/note?uri=a", async (page) => {
-      let tell;
-      const told = new Promise((resolve) => (tell = resolve));
+      let release;
+      const released = new Promise((resolve) => (release = resolve));
       let n = 0;
-      const asked = async (times) => {
+      const requested = async (times) => {
         for (const end = Date.now() + 30_000; n < times; ) {
-          assert.ok(Date.now() < end, `asked ${n} times`);
+          assert.ok(Date.now() < end, `requested ${n} times`);
           await page.waitForTimeout(20);
         }
       };
       await page.route("**/*AdminService/Status", async (route) => {
         n += 1;
-        await told;
+        await released;
         await route.continue();
       });
       await page.reload();
-      await page.locator(".pill.asked").waitFor();
+      await page.locator(".pill.loading").waitFor();
       await page.locator(".body", { hasText: "Before." }).waitFor();
-      // Of its own accord, and for each generation that is published: the one that is there, and the next.
-      await asked(2);
+      // Once on its own, and once per published generation: the current one and the next.
+      await requested(2);
       writeFileSync(join(root, "a.md"), "# A\n\nAfter.\n");
-      await asked(3);
+      await requested(3);
       assert.equal(await page.locator(".body", { hasText: "After." }).count(), 0);
-      tell();
+      release();
       await page.locator(".body", { hasText: "After." }).waitFor();
       await page.locator(".pill.ready").waitFor();
       assert.equal(await page.locator(".pill").textContent(), "1 note");
@@ -243,7 +243,7 @@ test("until the index is known it does not count as up to date, and what changed
   }
 });
 
-test("an address that cannot be asked says which part of it and why", async () => {
+test("an invalid address reports the parameter and the reason", async () => {
   for (const [hash, ...said] of [
     ["#/context?q=clock&budget=1.5", "budget must be a whole number", "1.5"],
     ["#/context?q=clock&budget=abc", "budget must be a whole number", "abc"],
@@ -251,46 +251,46 @@ test("an address that cannot be asked says which part of it and why", async () =
     ["#/note?uri=Leap second&hops=0", "hops must be a whole number from 1"],
     ["#/search?q=clock&limit=-5", "limit must be a whole number from 1 to 1,000", "-5"],
     ["#/search?q=clock&limit=2.5", "limit must be a whole number from 1 to 1,000"],
-    ["#/search?q=clock&within=Leap second:99999999999", "Near counts up to", "99999999999"],
+    ["#/search?q=clock&within=Leap second:99999999999", "Near accepts at most", "99999999999"],
     ["#/search?q=clock&w=0,0,0", "at least one weight must be above 0"],
-    ["#/search?q=clock&where=draft", "Properties compares", "year >= 1700"],
-    ["#/search?q=clock&where=year => 1700", "Properties compares", "year => 1700"],
+    ["#/search?q=clock&where=draft", "Properties expects comparisons", "year >= 1700"],
+    ["#/search?q=clock&where=year => 1700", "Properties expects comparisons", "year => 1700"],
     ["#/search?q=clock&w=1,2", "w must be three numbers", "1,2"],
   ]) {
     await visit(daemon, hash, async (page) => {
       const alert = page.getByRole("alert");
       await alert.waitFor();
       const text = await alert.textContent();
-      for (const part of ["That cannot be asked", ...said]) assert.ok(text.includes(part), `${hash}: ${text}`);
-      assert.equal(await page.getByRole("button", { name: "Ask again" }).count(), 0, "asking the same again would help nobody");
+      for (const part of ["Invalid request", ...said]) assert.ok(text.includes(part), `${hash}: ${text}`);
+      assert.equal(await page.getByRole("button", { name: "Retry" }).count(), 0, "retrying would not help");
       await gone(page, ".waiting");
     });
   }
-  // What is only more than the slider shows is asked as it stands.
+  // A value beyond the end of the slider is valid.
   await visit(daemon, "#/context?q=clock&budget=20000", (page) => page.getByText("of 20,000 tokens").waitFor());
 });
 
-test("a daemon without a model says what it finds notes by, and that it cannot find them by meaning", async () => {
+test("a daemon without a model reports keyword search, and that search by meaning is unavailable", async () => {
   await visit(daemon, "#/search?q=clock", async (page) => {
-    await page.locator(".summary", { hasText: "without a model: by words and links alone" }).waitFor();
+    await page.locator(".summary", { hasText: "no model: keywords and links only" }).waitFor();
     await page.getByText("Meaning", { exact: true }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("Not as this daemon is set up").waitFor();
+    await alert.getByText("Not available with the daemon's settings").waitFor();
     assert.match(await alert.textContent(), /no vectors/);
     assert.equal(await alert.getByRole("button").count(), 0);
   });
 });
 
-test("an empty vault, and a query without answer, say so", async () => {
+test("an empty vault and a query without hits are reported", async () => {
   const empty = await Daemon.over(vault({ "readme.txt": "no note" }));
   try {
     for (const [hash, said] of [
-      ["#/search?q=anything", "Nothing found."],
-      ["#/note", "The index holds no note yet."],
-      ["#/context?q=anything", "No note was found."],
-      ["#/index", "No note links to another yet."],
-      ["#/index", "The vault holds no file that could be a note."],
-      ["#/index", "None was published while this page looked"],
+      ["#/search?q=anything", "No hits."],
+      ["#/note", "The index contains no notes yet."],
+      ["#/context?q=anything", "No notes found."],
+      ["#/index", "There are no links yet."],
+      ["#/index", "The vault contains no Markdown files."],
+      ["#/index", "None published since this page was opened"],
     ]) {
       await visit(empty, hash, (page) => page.getByText(said).waitFor());
     }
@@ -299,7 +299,7 @@ test("an empty vault, and a query without answer, say so", async () => {
   }
 });
 
-test("a browser logs in with a token; what that may not ask is said; another takes its place", async () => {
+test("a browser logs in with a token; missing permissions are reported; another token can be used", async () => {
   const tokens = { read: "may-read-the-notes-only", write: "may-ask-for-everything" };
   const guarded = await Daemon.over(EXAMPLE, { tokens });
   const login = (password) => ({ httpCredentials: { username: "anybody", password }, forgive: [/40[13]/] });
@@ -312,29 +312,29 @@ test("a browser logs in with a token; what that may not ask is said; another tak
       async (page) => {
         await page.locator(".hit").first().waitFor();
         await page.getByRole("link", { name: "Index", exact: true }).click();
-        await page.getByText("This token does not allow it").waitFor();
+        await page.getByText("Permission denied").waitFor();
         await page.getByRole("button", { name: "Use another token" }).click();
         for (const wrong of ["nobody-knows-this-token", "nobody-knows-this-token", "no töken"]) {
           await page.getByRole("textbox", { name: "Token" }).fill(wrong);
           await page.keyboard.press("Enter");
-          await page.getByRole("dialog").getByText("It does not know the one you gave").waitFor();
+          await page.getByRole("dialog").getByText("The token was rejected").waitFor();
         }
-        // Whoever closes the login finds it again, and is not asked by itself.
+        // A closed login dialog can be reopened, and does not open by itself.
         await page.keyboard.press("Escape");
         await page.getByRole("dialog").waitFor({ state: "hidden" });
-        await page.locator("main").getByText("A token is needed").waitFor();
+        await page.locator("main").getByText("A token is required").waitFor();
         await page.locator(".pill", { hasText: "no token" }).waitFor();
-        await page.getByRole("button", { name: "Give a token" }).click();
-        await page.getByRole("button", { name: "Not now" }).click();
+        await page.getByRole("button", { name: "Enter a token" }).click();
+        await page.getByRole("button", { name: "Cancel" }).click();
         await page.getByRole("dialog").waitFor({ state: "hidden" });
-        // The first refusal was taken in when the second arrives.
+        // The first rejection has been processed when the second arrives.
         for (const _ of ["first", "second"]) {
           const refusal = page.waitForResponse("**/*.AdminService/Status");
           await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
           await refusal;
         }
-        assert.equal(await page.getByRole("dialog").count(), 0, "who does not want to log in is not asked again");
-        await page.getByRole("button", { name: "Give a token" }).click();
+        assert.equal(await page.getByRole("dialog").count(), 0, "the login dialog does not reopen by itself");
+        await page.getByRole("button", { name: "Enter a token" }).click();
         await page.getByRole("textbox", { name: "Token" }).fill(` ${tokens.write} `);
         await page.keyboard.press("Enter");
         await page.locator(".numbers").waitFor();
@@ -348,7 +348,7 @@ test("a browser logs in with a token; what that may not ask is said; another tak
   }
 });
 
-test("a view follows changes also for a reader who may not ask for the status", async () => {
+test("a view follows changes for a client without permission for the status", async () => {
   const tokens = { read: "may-read-the-notes-only", write: "may-ask-for-everything" };
   const root = vault({ "a.md": "# A\n\nBefore.\n" });
   const guarded = await Daemon.over(root, { tokens });
@@ -357,9 +357,9 @@ test("a view follows changes also for a reader who may not ask for the status", 
       guarded,
       "#/note?uri=a",
       async (page) => {
-        const heard = page.waitForResponse("**/ListNotes");
+        const observed = page.waitForResponse("**/ListNotes");
         await page.locator(".body", { hasText: "Before." }).waitFor();
-        await heard;
+        await observed;
         writeFileSync(join(root, "a.md"), "# A\n\nAfter.\n");
         await page.locator(".body", { hasText: "After." }).waitFor({ timeout: 20_000 });
       },
@@ -370,30 +370,30 @@ test("a view follows changes also for a reader who may not ask for the status", 
   }
 });
 
-test("many windows of one browser do not stand in each other's way, and each is told what is published", async () => {
+test("many windows of one browser do not block each other, and each shows new generations", async () => {
   const root = vault({ "a.md": "# A\n" });
   const living = await Daemon.over(root);
   const browser = await browse();
   try {
     for (const locks of [true, false]) {
       const context = await browser.newContext();
-      // As over plain http from another machine.
+      // As over plain HTTP from another machine.
       if (!locks) await context.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
       const pages = [];
       for (let nth = 0; nth < 8; nth += 1) {
         const page = await context.newPage();
         await page.goto(`http://${living.address}/#/index`);
-        await page.locator(".generations li", { hasText: "was there before" }).waitFor({ timeout: 10_000 });
+        await page.locator(".generations li", { hasText: "before this page was opened" }).waitFor({ timeout: 10_000 });
         pages.push(page);
       }
-      const told = (pages, n) => Promise.all(pages.map((page) => page.locator(".generations time").nth(n - 1).waitFor({ timeout: 15_000 })));
+      const showsGenerations = (pages, n) => Promise.all(pages.map((page) => page.locator(".generations time").nth(n - 1).waitFor({ timeout: 15_000 })));
       writeFileSync(join(root, "b.md"), `# B ${locks}\n`);
-      await told(pages, 1);
-      // The window that follows for all goes away.
+      await showsGenerations(pages, 1);
+      // The leading window is closed.
       await pages.shift().close();
       await pages[0].waitForTimeout(1500);
       writeFileSync(join(root, "b.md"), `# B again ${locks}\n`);
-      await told(pages, 2);
+      await showsGenerations(pages, 2);
       await context.close();
     }
   } finally {
@@ -402,26 +402,26 @@ test("many windows of one browser do not stand in each other's way, and each is 
   }
 });
 
-test("while vectors are made, how far and how fast is told, and answers say what they lack", async () => {
+test("while vectors are pending, progress and rate are shown, and responses carry a warning", async () => {
   const busy = await Daemon.over(manyNotes(5000), { model: "bundled" });
   try {
     await visit(busy, "#/index", async (page) => {
-      await page.locator(".backlog", { hasText: /making vectors: [\d,]+ of 5,000 pieces of text\d+ a second, .+ left/ }).waitFor();
-      await page.locator(".generations li", { hasText: "wait for vectors" }).nth(1).waitFor();
+      await page.locator(".backlog", { hasText: /embedding: [\d,]+ of 5,000 chunks\d+ per second, .+ left/ }).waitFor();
+      await page.locator(".generations li", { hasText: "pending vector" }).nth(1).waitFor();
       await page.goto(`http://${busy.address}/#/search?q=word42 common`);
-      const lacks = page.locator(".summary .degraded", { hasText: "incomplete by meaning" });
-      await lacks.waitFor();
+      const warning = page.locator('.summary .warn[data-code=vectors_pending]');
+      await warning.waitFor();
       await page.locator(".hit").first().waitFor();
-      const before = await lacks.textContent();
-      await page.waitForFunction((before) => document.querySelector(".summary .degraded").textContent !== before, before);
-      assert.equal(await page.locator("[role=status] .degraded, [aria-live] .degraded").count(), 0, "what changes every second is not spoken");
+      const before = await warning.textContent();
+      await page.waitForFunction((before) => document.querySelector(".summary .warn").textContent !== before, before);
+      assert.equal(await page.locator("[role=status] .warn, [aria-live] .warn").count(), 0, "a text that changes every second is not announced");
     });
   } finally {
     await busy.end();
   }
 });
 
-test("where nothing can be drawn, the page says so, and the lists tell the same", async () => {
+test("without WebGL, the page reports it, and the lists contain the neighbors", async () => {
   await visit(daemon, "", async (page) => {
     await page.addInitScript(() => (HTMLCanvasElement.prototype.getContext = () => null));
     await page.goto(`http://${daemon.address}/#/note?uri=Leap second`);

@@ -1,4 +1,4 @@
-// What each view does, in a real browser over the real program.
+// The views, in a real browser against the real daemon.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -8,13 +8,13 @@ import { clickDot, dotsAtRest, joinDots } from "./dots.js";
 import { daemon, gone, LEAP, settled, visit } from "./stage.js";
 import { Daemon, vault } from "./weft.js";
 
-test("by keyboard alone: ask, walk the hits, open a note, come back", async () => {
+test("keyboard only: search, select hits, open a note, go back", async () => {
   await visit(daemon, "#/index", async (page) => {
     await page.locator(".numbers").waitFor();
     await page.keyboard.press("/");
     await page.locator("#query:focus").waitFor();
     await page.keyboard.type("leap second");
-    // Answers to what was typed halfway come first.
+    // Responses to partial input arrive first.
     await page.waitForFunction(() => document.querySelector(".hits:not(.stale) .hit .head > a")?.textContent === "Leap second");
     await page.locator(".hit").nth(1).waitFor();
     assert.match(await page.evaluate(() => location.hash), /q=leap\+second/);
@@ -22,7 +22,7 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
     assert.equal(titles[0], "Leap second");
     await page.keyboard.press("ArrowDown");
     assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), titles[1]);
-    assert.equal(await page.locator("[role=status].unseen").textContent(), `2 of ${titles.length}: ${titles[1]}`, "where the arrows led is spoken");
+    assert.equal(await page.locator("[role=status].unseen").textContent(), `2 of ${titles.length}: ${titles[1]}`, "the selected hit is announced");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
@@ -30,7 +30,7 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
     await page.locator(".hit").first().waitFor();
     assert.equal(await page.locator("#query").inputValue(), "leap second");
     await page.keyboard.press("Escape");
-    assert.equal(await page.locator("#query").inputValue(), "leap second", "Esc leaves the box as it is");
+    assert.equal(await page.locator("#query").inputValue(), "leap second", "Esc keeps the text");
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
@@ -47,19 +47,19 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
     await page.locator(".ledger td").first().waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Home");
-    await page.getByText("Nothing fits the budget.").waitFor();
+    await page.getByText("No note fits the budget.").waitFor();
     await page.keyboard.press("End");
     await page.locator(".ledger td").first().waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("ArrowRight");
     await page.waitForFunction(() => location.hash.includes("as=xml"));
-    assert.equal(await page.evaluate(() => getComputedStyle(document.activeElement.nextElementSibling ?? document.activeElement).outlineStyle), "solid", "where the focus is can be seen");
+    assert.equal(await page.evaluate(() => getComputedStyle(document.activeElement.nextElementSibling ?? document.activeElement).outlineStyle), "solid", "the focus is visible");
   });
   await visit(daemon, "#/note?uri=Leap second", async (page) => {
     await page.locator(".ranked li").first().waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the first step skips the navigation");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the first link skips the navigation");
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "Keeping Time");
     await page.keyboard.press("Enter");
@@ -67,7 +67,7 @@ test("by keyboard alone: ask, walk the hits, open a note, come back", async () =
   });
 });
 
-test("the arrows lose no step, however fast they come", async () => {
+test("arrow keys in quick succession are all processed", async () => {
   await visit(daemon, LEAP, async (page) => {
     await page.locator(".hit").nth(2).waitFor();
     const third = await page.locator(".hit .head > a").nth(2).textContent();
@@ -75,7 +75,7 @@ test("the arrows lose no step, however fast they come", async () => {
       document.activeElement.blur();
       for (let nth = 0; nth < 2; nth += 1) {
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
-        // The page is drawn anew; nothing is painted yet.
+        // The page is rendered again; nothing is painted yet.
         await null;
       }
       return document.querySelector(".hit[aria-current] .head > a").textContent;
@@ -84,7 +84,7 @@ test("the arrows lose no step, however fast they come", async () => {
   });
 });
 
-test("while an input method writes a word, its keys are its own", async () => {
+test("keys of an input method are ignored during composition", async () => {
   await visit(daemon, LEAP, async (page) => {
     await page.locator(".hits:not(.stale) .hit").nth(2).waitFor();
     const press = (key, signs) =>
@@ -104,7 +104,7 @@ test("while an input method writes a word, its keys are its own", async () => {
   });
 });
 
-test("Enter right after typing opens the best hit once it is there, unless another key comes first", async () => {
+test("Enter right after typing opens the best hit once it arrives, unless another key is pressed first", async () => {
   await visit(daemon, "#/search?q=pendulum&mode=keyword", async (page) => {
     await page.locator(".hits:not(.stale) .hit").first().waitFor();
     let hold;
@@ -131,13 +131,13 @@ test("Enter right after typing opens the best hit once it is there, unless anoth
   });
 });
 
-test("Esc leaves each box as it is", async () => {
+test("Esc keeps the text of every field", async () => {
   for (const [hash, opens, label] of [
     ["#/search?q=clock", ".filters summary", "Tags"],
     ["#/search?q=clock&not=Pend", undefined, "Which note is missing?"],
     ["#/note?uri=Leap second", undefined, "Path from"],
     ["#/context?q=clock", undefined, "Question"],
-    ["#/index", undefined, "Part of a path"],
+    ["#/index", undefined, "Filter by path"],
   ]) {
     await visit(daemon, hash, async (page) => {
       if (opens !== undefined) await page.locator(opens).first().click();
@@ -150,7 +150,7 @@ test("Esc leaves each box as it is", async () => {
   }
 });
 
-test("weights rank anew as they move, and the answer explains itself", async () => {
+test("weights update the ranking, and the ranking is explained", async () => {
   await visit(daemon, "#/search?q=pendulum clock&mode=keyword&explain=1", async (page) => {
     await page.locator(".explained summary").waitFor();
     const scores = () => page.locator(".hit .score b").allTextContents();
@@ -162,7 +162,7 @@ test("weights rank anew as they move, and the answer explains itself", async () 
     assert.match(await page.evaluate(() => location.hash), /w=[\d.]+%2C[\d.]+%2C1/);
     await page.locator(".hit").first().getByRole("button", { name: /^why .+ was found$/ }).click();
     await page.locator(".hit .parts tfoot").first().waitFor();
-    // Nothing at all is no ranking, and is not changed to one.
+    // Zero weights are rejected, not replaced.
     for (const signal of ["similarity", "centrality", "activation"]) await page.getByRole("slider", { name: new RegExp(signal) }).fill("0");
     await page.getByText("at least one weight must be above 0").waitFor();
     assert.deepEqual(await page.locator(".weight b").allTextContents(), ["0.00", "0.00", "0.00"]);
@@ -171,7 +171,7 @@ test("weights rank anew as they move, and the answer explains itself", async () 
   });
 });
 
-test("the keys are shown from the empty box, as the welcome says, and are letters in any other", async () => {
+test("? opens the shortcuts in an empty search box, and is text elsewhere", async () => {
   await visit(daemon, "#/search", async (page) => {
     await page.locator("#query:focus").waitFor();
     await page.keyboard.press("?");
@@ -185,7 +185,7 @@ test("the keys are shown from the empty box, as the welcome says, and are letter
   });
 });
 
-test("properties are compared as the signs say", async () => {
+test("property filters apply their operators", async () => {
   const years = Object.fromEntries([1650, 1700, 1750].map((year) => [`${year}.md`, `---\nyear: ${year}\nstatus: ${year > 1700 ? "Draft" : "done"}\n---\n# Clock ${year}\n`]));
   const dated = await Daemon.over(vault({ ...years, "none.md": "# Clock\n" }));
   try {
@@ -209,7 +209,7 @@ test("properties are compared as the signs say", async () => {
   }
 });
 
-test("a name with a comma filters in quotes, and the page's own links write it so", async () => {
+test("quoted filter values may contain commas, and links of the page quote them", async () => {
   const commas = await Daemon.over(
     vault({
       "A, B/one.md": '---\ntype: "Project, active"\ntags: ["one, two"]\ncity: "Paris, France"\n"of, by": ["[[Smith, John]]"]\n---\n# One\n\n[[Smith, John]]\n',
@@ -255,7 +255,7 @@ test("a name with a comma filters in quotes, and the page's own links write it s
   }
 });
 
-test("where several vaults are served, each note is told with its own", async () => {
+test("with several vaults, each note shows its vault", async () => {
   const roots = [vault({ "x/same.md": "# Same\n\n[[nowhere]]\n" }), vault({ "x/same.md": "# Same\n", "top.md": "# Same\n" })];
   const [one, other] = roots.map((root) => root.split("/").at(-1));
   const two = await Daemon.over(roots);
@@ -283,31 +283,31 @@ test("where several vaults are served, each note is told with its own", async ()
   }
 });
 
-test("a missing note is told where it was lost", async () => {
+test("a missing note shows the stage that dropped it", async () => {
   await visit(daemon, LEAP, async (page) => {
     await page.locator(".hit").first().waitFor();
     await page.getByRole("button", { name: "why not" }).click();
     await page.locator("#missing:focus").waitFor();
     await page.keyboard.type("Leap second");
-    await page.locator(".told", { hasText: "It is a hit" }).waitFor();
+    await page.locator(".verdict", { hasText: "The note is a hit" }).waitFor();
     await page.locator("#missing").fill("Leap secnod");
     await page.locator(".explained .failed a", { hasText: "Leap second" }).first().click();
-    await page.locator(".told", { hasText: "It is a hit" }).waitFor();
-    for (const [asked, said, nth] of [
-      ["q=leap second&not=Pendulum&path=Agreed*/**", "The filter keeps it out", 1],
-      ["q=watch -liver&not=Jet lag", "The query excludes a word", 2],
-      ["q=pendulum&not=Morning light", "None of its words", 3],
-      ["q=leap second&not=second&limit=1", "It missed by", 4],
+    await page.locator(".verdict", { hasText: "The note is a hit" }).waitFor();
+    for (const [query, reason, nth] of [
+      ["q=leap second&not=Pendulum&path=Agreed*/**", "The filter excludes it", 1],
+      ["q=watch -liver&not=Jet lag", "It contains an excluded term", 2],
+      ["q=pendulum&not=Morning light", "Neither its terms", 3],
+      ["q=leap second&not=second&limit=1", "It missed the threshold by", 4],
     ]) {
-      await page.goto(`http://${daemon.address}/#/search?mode=keyword&${asked}`);
-      await page.locator(".told", { hasText: said }).waitFor();
+      await page.goto(`http://${daemon.address}/#/search?mode=keyword&${query}`);
+      await page.locator(".verdict", { hasText: reason }).waitFor();
       const stages = await page.locator(".stages li").evaluateAll((stages) => stages.map((stage) => stage.className));
-      assert.deepEqual([stages.indexOf("lost"), stages.lastIndexOf("passed")], [nth, nth - 1], asked);
+      assert.deepEqual([stages.indexOf("dropped"), stages.lastIndexOf("passed")], [nth, nth - 1], query);
     }
   });
 });
 
-test("notes that share a topic are told topic by topic", async () => {
+test("notes that share a topic are grouped by topic", async () => {
   await visit(daemon, "#/note?uri=Leap second", async (page) => {
     const topic = page.locator(".siblings details", { hasText: "Astronomy" });
     await topic.locator("summary").click();
@@ -316,7 +316,7 @@ test("notes that share a topic are told topic by topic", async () => {
   });
 });
 
-test("two notes are joined by a path, and edge types can be left out", async () => {
+test("a path joins two notes, and edge types can be excluded", async () => {
   await visit(daemon, "#/note?uri=Pendulum&start=Leap second&end=Pendulum", async (page) => {
     await page.locator(".steps a").nth(1).waitFor();
     assert.equal(await page.locator(".steps a").first().textContent(), "Leap second");
@@ -325,25 +325,25 @@ test("two notes are joined by a path, and edge types can be left out", async () 
   });
 });
 
-test("in the graph a click walks, and two with the shift key find the path", async () => {
+test("in the graph, a click opens a note and two shift-clicks find a path", async () => {
   const notes = { "a.md": "# A\n\n[[b]] [[Missing]]\n", "b.md": "# B\n\n[[c]]\n", "c.md": "# C\n\n[[a]]\n" };
   const small = await Daemon.over(vault(notes));
   const calm = { reducedMotion: "reduce" };
-  const still = async (page, told) => {
-    await page.locator(".around").getByText(told).waitFor();
+  const atRest = async (page, summary) => {
+    await page.locator(".around").getByText(summary).waitFor();
     return dotsAtRest(page, "near");
   };
   try {
     await visit(small, "#/note?uri=b&hops=2", async (page) => {
-      const [one, other] = await still(page, "3 notes");
-      assert.ok(await page.locator(".signs .seen").isVisible(), "a link to a note met before is told");
+      const [one, other] = await atRest(page, "3 notes");
+      assert.ok(await page.locator(".signs .seen").isVisible(), "the legend explains a link to a note already reached");
       await joinDots(page, one, other);
       await clickDot(page, one);
       await page.waitForFunction(() => /^[AC]$/.test(document.querySelector("h1")?.textContent));
     }, calm);
     await visit(small, "#/note?uri=a&way=out", async (page) => {
-      const found = await still(page, "2 notes");
-      assert.deepEqual(found.map(({ filled }) => filled).sort(), [false, true], "a note that is not written yet is hollow");
+      const found = await atRest(page, "2 notes");
+      assert.deepEqual(found.map(({ filled }) => filled).sort(), [false, true], "an unresolved target is hollow");
       const full = found.find(({ filled }) => filled);
       await clickDot(page, full);
       await page.getByRole("heading", { level: 1, name: "B" }).waitFor();
@@ -353,7 +353,7 @@ test("in the graph a click walks, and two with the shift key find the path", asy
   }
 });
 
-test("a note of any name is drawn and walked to", async () => {
+test("notes with special names are drawn and can be opened", async () => {
   const strange = await Daemon.over(vault({ "a.md": "# A\n\n[[?why]] [[why]]\n", "?why.md": "# Why\n", "__proto__.md": "# Proto\n\n[[constructor]]\n", "constructor.md": "# Constructor\n" }));
   const calm = { reducedMotion: "reduce" };
   try {
@@ -371,29 +371,29 @@ test("a note of any name is drawn and walked to", async () => {
   }
 });
 
-test("names that no note answers to stay within the hops and within bounds, and are counted as they are drawn", async () => {
+test("unresolved targets respect the hops and the limit, and are counted", async () => {
   const many = Array.from({ length: 20_000 }, (_, nth) => `[[Idea ${nth}]]`).join(" ");
   const crowded = await Daemon.over(vault({ "a.md": "# A\n\n[[b]]\n", "b.md": "# B\n\n[[One]] [[Two]] [[One]]\n", "inbox.md": `# Inbox\n\n${many}\n` }));
   try {
-    for (const [asked, said, hollow] of [
+    for (const [query, summary, hollow] of [
       ["a&hops=1", /^2 notes, 1 link\. /, 0],
-      ["a&hops=2", /^2 notes, 3 links, 2 names not written yet\. /, 1],
-      ["b&hops=1", /^2 notes, 3 links, 2 names not written yet\. /, 1],
+      ["a&hops=2", /^2 notes, 3 links, 2 unresolved targets\. /, 1],
+      ["b&hops=1", /^2 notes, 3 links, 2 unresolved targets\. /, 1],
       ["b&hops=1&way=in", /^2 notes, 1 link\. /, 0],
-      ["inbox&hops=2", /^1 note, 200 links, [\d,]+ names not written yet, 200 of them drawn/, 1],
+      ["inbox&hops=2", /^1 note, 200 links, [\d,]+ unresolved targets, 200 of them drawn/, 1],
     ]) {
-      await visit(crowded, `#/note?uri=${asked}`, async (page) => {
+      await visit(crowded, `#/note?uri=${query}`, async (page) => {
         const status = page.locator(".around [role=status]");
         await status.waitFor();
         const text = await status.textContent();
-        assert.match(text, said, asked);
+        assert.match(text, summary, query);
         const words = text.slice(0, text.indexOf(". "));
-        assert.ok((await page.locator(".graph").getAttribute("aria-label")).includes(words), "the same is said to those who do not see the picture");
-        assert.equal(await page.locator(".signs .hollow").count(), hollow, asked);
+        assert.ok((await page.locator(".graph").getAttribute("aria-label")).includes(words), "the accessible name contains the summary");
+        assert.equal(await page.locator(".signs .hollow").count(), hollow, query);
       });
     }
     await visit(crowded, "#/note?uri=inbox", async (page) => {
-      await page.getByText("and 19,900 more that are not written yet").waitFor();
+      await page.getByText("and 19,900 more unresolved links").waitFor();
       assert.match(await page.locator("h2", { hasText: "Links" }).textContent(), /20,000/);
     });
   } finally {
@@ -401,7 +401,7 @@ test("names that no note answers to stay within the hops and within bounds, and 
   }
 });
 
-test("a wide table keeps its words whole and scrolls by itself", async () => {
+test("a wide table does not break words and scrolls separately", async () => {
   const row = (cell) => `|${Array.from({ length: 40 }, (_, nth) => ` ${cell(nth)} `).join("|")}|`;
   const wide = `# Wide\n\n${row((nth) => `Column ${nth}`)}\n${row(() => "---")}\n${row((nth) => `Value ${nth}`)}\n\n| Name | Value | Note |\n|---|---|---|\n| BLS12_PAIRING_CHECK_GAS | 0x0000000000000000000000000000000000000f | what it costs |\n`;
   const small = await Daemon.over(vault({ "wide.md": wide }));
@@ -431,7 +431,7 @@ test("a wide table keeps its words whole and scrolls by itself", async () => {
   }
 });
 
-test("links to headings of the same note are read as text, also beside code", async () => {
+test("links to headings of the same note are shown as text, next to code as well", async () => {
   const text = "# A\n\nSee [[#Clocks]], [[#Clocks|the *clocks*]], [[#<b>]] and `[[#Clocks]]`.\n\n## Clocks\n";
   const small = await Daemon.over(vault({ "a.md": text }));
   try {
@@ -444,10 +444,10 @@ test("links to headings of the same note are read as text, also beside code", as
   }
 });
 
-test("what is related is told apart from what is linked", async () => {
+test("linked notes are not automatically related", async () => {
   const two = await Daemon.over(vault({ "a.md": "# A\n\n[[b]]\n", "b.md": "# B\n" }));
   try {
-    await visit(two, "#/note?uri=a", (page) => page.getByText("no property links it with another note").waitFor());
+    await visit(two, "#/note?uri=a", (page) => page.getByText("It has no parent, child, sibling or referring note").waitFor());
   } finally {
     await two.end();
   }
@@ -470,15 +470,15 @@ test("a context stays within its budget and can be copied", async () => {
       const widths = await page.locator(".accordion a").evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().width));
       const whole = (await page.locator(".accordion").boundingBox()).width;
       assert.ok(widths.length > 0 && widths.reduce((a, b) => a + b) <= whole + 1);
-      // Each note's share and what it cost make what it passes on, and that, with what each has of its own, the next one's share.
+      // carry = share − cost, and the next share is the note's own share plus the carry.
       const rows = (await page.locator(".ledger tbody tr:has(td + td + td)").evaluateAll((rows) => rows.map((row) => [...row.cells].slice(-3).map((cell) => Number(cell.textContent.replaceAll(",", "")))))).filter(([share]) => !Number.isNaN(share));
-      const own = Number(/each note has ([\d,]+) of its own/.exec(await page.locator(".rule").textContent())[1].replaceAll(",", ""));
-      let passed = 0;
-      for (const [share, cost, on] of rows) {
-        assert.deepEqual([share, share - cost], [own + passed, on]);
-        passed = on;
+      const own = Number(/each share is ([\d,]+)/.exec(await page.locator(".rule").textContent())[1].replaceAll(",", ""));
+      let carry = 0;
+      for (const [share, cost, next] of rows) {
+        assert.deepEqual([share, share - cost], [own + carry, next]);
+        carry = next;
       }
-      // It says so for a moment only.
+      // The message disappears after a moment.
       const copied = page.getByRole("button", { name: "Copied" }).waitFor();
       await page.getByRole("button", { name: "Copy" }).click();
       await copied;
@@ -488,7 +488,7 @@ test("a context stays within its budget and can be copied", async () => {
   );
 });
 
-test("each piece of the budget is as wide as what it costs, however many there are", async () => {
+test("each segment of the budget is as wide as its cost", async () => {
   const many = await Daemon.over(vault(Object.fromEntries(Array.from({ length: 150 }, (_, nth) => [`n${nth}.md`, `# Clock ${nth}\n\nA clock, ${"and more ".repeat(nth % 7)}.\n`]))));
   try {
     await visit(many, "#/context?q=clock&budget=5000", async (page) => {
@@ -500,7 +500,7 @@ test("each piece of the budget is as wide as what it costs, however many there a
           return Math.abs(piece.getBoundingClientRect().width - (Number(tokens.replaceAll(",", "")) / 5000) * whole);
         });
       });
-      assert.equal(off.length, 50, "as many as are considered");
+      assert.equal(off.length, 50, "as many as the context considers");
       assert.ok(Math.max(...off) < 1, `${Math.max(...off)} pixels off`);
     });
   } finally {
@@ -508,7 +508,7 @@ test("each piece of the budget is as wide as what it costs, however many there a
   }
 });
 
-test("where the clipboard is missing or refused, a context is copied the old way, or marked", async () => {
+test("without clipboard access, a context is copied by the deprecated API, or selected", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   for (const [name, spoil] of [
     ["missing", () => Object.defineProperty(navigator, "clipboard", { value: undefined })],
@@ -537,25 +537,25 @@ test("where the clipboard is missing or refused, a context is copied the old way
   }
 });
 
-test("a saved file is told of as it is published", async () => {
+test("a saved file appears when its generation is published", async () => {
   const root = vault({ "a.md": "# A\n\nsee [[b]]\n" });
   const living = await Daemon.over(root);
   try {
     await visit(living, "#/index", async (page) => {
-      await page.locator(".generations li", { hasText: "was there before" }).waitFor();
-      assert.equal(await page.locator(".generations time").count(), 0, "when it was published is not known");
-      await page.getByText("Links that lead nowhere").waitFor();
+      await page.locator(".generations li", { hasText: "before this page was opened" }).waitFor();
+      assert.equal(await page.locator(".generations time").count(), 0, "its time of publication is unknown");
+      await page.getByText("Unresolved links").waitFor();
       const before = await page.locator(".generations li").count();
       writeFileSync(join(root, "b.md"), "# B\n");
       await page.locator(".generations li").nth(before).waitFor();
-      await page.getByText("Every link finds its note.").waitFor();
+      await page.getByText("All links are resolved.").waitFor();
     });
   } finally {
     await living.end();
   }
 });
 
-test("a note that did not change stays as the reader left it when another is saved, and changes with its own links", async () => {
+test("an unchanged note keeps its state when another is saved, and updates with its own links", async () => {
   const root = vault({ "a.md": "# A\n\n> [!tip]- Folded\n> Hidden.\n\nsee [[c]] okapi\n", "b.md": "# B\n" });
   const living = await Daemon.over(root);
   try {
@@ -564,9 +564,9 @@ test("a note that did not change stays as the reader left it when another is sav
         await page.locator(`${within} .body summary`).click();
         await page.locator(".pill", { hasText: "notes" }).waitFor();
         await page.evaluate((within) => getSelection().selectAllChildren(document.querySelector(`${within} .body > p`)), within);
-        const told = page.waitForResponse("**/GetNote");
+        const reloaded = page.waitForResponse("**/GetNote");
         writeFileSync(join(root, "b.md"), `# B\n\n${within}\n`);
-        await told;
+        await reloaded;
         await settled(page);
         assert.equal(await page.locator(`${within} .body details[open]`).count(), 1, within);
         assert.equal(await page.evaluate(() => getSelection().toString()), "see c okapi", within);
@@ -583,16 +583,16 @@ test("a note that did not change stays as the reader left it when another is sav
   }
 });
 
-test("an address brings the same view back", async () => {
+test("an address restores its view", async () => {
   await visit(daemon, "#/search?q=clock&mode=keyword&path=Calendars&limit=20", async (page) => {
     await page.locator(".hit").first().waitFor();
     assert.equal(await page.locator("#query").inputValue(), "clock");
-    assert.ok(await page.getByRole("radio", { name: "Words", exact: true }).isChecked());
+    assert.ok(await page.getByRole("radio", { name: "Keywords", exact: true }).isChecked());
     for (const where of await page.locator(".hit .where > span:first-child").allTextContents()) assert.match(where, /^Calendars/);
   });
 });
 
-test("a note shows its place, its text and the graph; a click in the lists walks", async () => {
+test("a note shows its position, text and graph; links open other notes", async () => {
   await visit(daemon, "#/note?uri=Leap second&hops=2", async (page) => {
     await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
     assert.match(await page.locator(".crumbs").textContent(), /Agreed Time/);

@@ -1,4 +1,4 @@
-// Going from place to place: where the reader arrives, what has the focus, and what is found again on the way back.
+// Navigation: scroll position and focus on arrival, and their restoration.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -15,9 +15,9 @@ after(() => long?.end());
 
 const scrolledTo = (page, y) => page.waitForFunction((y) => Math.abs(scrollY - y) < 2, y);
 
-test("a step to another note begins at its top, with the focus on its title; a step back returns", async () => {
+test("opening a note starts at its top with the focus on its title; going back restores the position", async () => {
   await visit(long, "#/note?uri=a&hops=2&budget=500", async (page) => {
-    // What stands below the text still grows and shrinks, and with it the place where the page ends.
+    // The sections below the text still change their size, and with it the length of the page.
     await page.locator(".body").waitFor();
     await settled(page);
     await page.locator(".body a").last().scrollIntoViewIfNeeded();
@@ -28,7 +28,7 @@ test("a step to another note begins at its top, with the focus on its title; a s
     await scrolledTo(page, 0);
     assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "B");
     assert.match(await page.title(), /^B · /);
-    assert.match(await page.evaluate(() => location.hash), /hops=2/, "the next note is looked at as this one was");
+    assert.match(await page.evaluate(() => location.hash), /hops=2/, "the next note keeps the view parameters");
     await page.goBack();
     await page.getByRole("heading", { level: 1, name: "A" }).waitFor();
     await scrolledTo(page, before);
@@ -38,7 +38,7 @@ test("a step to another note begins at its top, with the focus on its title; a s
   });
 });
 
-test("another look at the same note is a step, too, and keeps the place that was left for it in the same moment", async () => {
+test("another view of the same note is a history entry, and the position left at that moment is kept", async () => {
   await visit(long, "#/note?uri=a&hops=1&budget=500", async (page) => {
     await page.locator(".body").waitFor();
     await settled(page);
@@ -53,7 +53,7 @@ test("another look at the same note is a step, too, and keeps the place that was
   });
 });
 
-test("a step back to the hits finds the chosen one, its place, and what was open", async () => {
+test("going back to the hits restores the selected hit, its position and open details", async () => {
   await visit(daemon, "#/search?q=clock&limit=50&mode=keyword", async (page) => {
     await page.locator(".hit").nth(20).waitFor();
     const title = await page.locator(".hit .head > a").nth(20).textContent();
@@ -70,20 +70,20 @@ test("a step back to the hits finds the chosen one, its place, and what was open
     await scrolledTo(page, before);
     assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), title);
     assert.equal(await page.locator(".hit .parts").count(), 1);
-    // Another question begins anew.
+    // A new query resets them.
     await page.locator("#query").fill("pendulum");
     await page.waitForFunction(() => !/hit=|why=/.test(location.hash));
   });
 });
 
-test("the end of a path stands in its box, also on the way back", async () => {
+test("the end of a path is in its field, after going back as well", async () => {
   await visit(daemon, "#/note?uri=Pendulum", async (page) => {
     const box = page.getByLabel("Path from");
     await box.fill("Leap second");
     await page.getByRole("button", { name: "Find" }).click();
     await page.locator(".steps a").last().click();
     await page.getByRole("heading", { level: 1, name: "Leap second" }).waitFor();
-    assert.equal(await box.inputValue(), "", "a path belongs to the note it was asked at");
+    assert.equal(await box.inputValue(), "", "a path belongs to the note where it was requested");
     await page.goBack();
     await page.getByRole("heading", { level: 1, name: "Pendulum" }).waitFor();
     await page.locator(".steps a").last().waitFor();
@@ -93,14 +93,14 @@ test("the end of a path stands in its box, also on the way back", async () => {
   });
 });
 
-test("a view takes the focus when it is reached, and leaves it alone from then on", async () => {
+test("a view takes the focus on arrival only", async () => {
   await visit(daemon, "#/index", async (page) => {
     await page.locator(".numbers").waitFor();
     await page.evaluate(() => (location.hash = "#/context"));
     await page.locator("#query:focus").waitFor();
     await page.keyboard.press("Tab");
     await page.locator("input[type=range]:focus").waitFor();
-    // An answer that comes later is no arrival.
+    // A later response is not an arrival.
     await page.evaluate(() => {
       const field = document.querySelector("#query");
       field.value = "clock";
@@ -111,13 +111,13 @@ test("a view takes the focus when it is reached, and leaves it alone from then o
   });
 });
 
-test("a note's type and tags lead to the notes that share them", async () => {
+test("type and tags of a note link to the notes that share them", async () => {
   await visit(daemon, "#/note?uri=Leap second", async (page) => {
     for (const name of [/^event$/, /^#/]) {
       await page.locator(".facts").getByRole("link", { name }).first().click();
       await page.getByText(/\d+ notes pass the filter/).waitFor();
       await page.locator(".passing").getByRole("link", { name: "Leap second", exact: true }).waitFor();
-      assert.equal(await page.locator(".filters[open] input").evaluateAll((fields) => fields.filter((field) => field.value !== "").length), 1, "the filter is open, so that it is seen");
+      assert.equal(await page.locator(".filters[open] input").evaluateAll((fields) => fields.filter((field) => field.value !== "").length), 1, "the filter is open and visible");
       await page.goBack();
     }
   });

@@ -1,4 +1,4 @@
-// A daemon of its own for a test, and a browser that looks at it.
+// Starts daemons and browsers for tests.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 
 const repository = resolve(import.meta.dirname, "../../../..");
 
-/** The program under test: `WEFT`, else what `cargo build` makes. */
+/** The program under test: `WEFT`, or the debug build. */
 const PROGRAM = process.env.WEFT ?? join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/weft");
 const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -17,7 +17,7 @@ export const EXAMPLE = join(repository, "examples/timekeeping");
 const vaults = [];
 process.once("exit", () => vaults.forEach((root) => rmSync(root, { recursive: true, force: true })));
 
-/** A folder of notes, by path; it goes with this process. */
+/** Creates a folder of notes from texts by path; it is removed when this process exits. */
 export function vault(files) {
   const root = mkdtempSync(join(tmpdir(), "weft-vault-"));
   vaults.push(root);
@@ -28,7 +28,7 @@ export function vault(files) {
   return root;
 }
 
-/** A vault of `n` notes in fifty folders: a tree of tens, each note linked with another besides, and with a name that nothing answers to. */
+/** Creates a vault of `n` notes in fifty folders: a tree with ten children per note, in which each note also links to another note and to an unresolved target. */
 export const manyNotes = (n) =>
   vault(
     Object.fromEntries(
@@ -39,7 +39,7 @@ export const manyNotes = (n) =>
     ),
   );
 
-/** A running daemon over a vault or several, without a model unless one is named; its store goes with it. `tokens` are callers' secrets by their right. */
+/** A running daemon for one or several vaults, without a model by default; its store is removed with it. `tokens` are the secrets of clients by permission. */
 export class Daemon {
   #child;
   #store = mkdtempSync(join(tmpdir(), "weft-store-"));
@@ -51,33 +51,33 @@ export class Daemon {
     const daemon = new Daemon();
     daemon.#vaults = [root].flat();
     daemon.#settings = ["server.socket=none", `embedding.model=${model}`];
-    for (const [right, secret] of Object.entries(tokens)) writeFileSync(join(daemon.#store, right), secret);
-    const rows = Object.keys(tokens).map((right) => `{ name = "${right}", right = "${right}", file = "${join(daemon.#store, right)}" }`);
+    for (const [permission, secret] of Object.entries(tokens)) writeFileSync(join(daemon.#store, permission), secret);
+    const rows = Object.keys(tokens).map((permission) => `{ name = "${permission}", permission = "${permission}", file = "${join(daemon.#store, permission)}" }`);
     if (rows.length > 0) daemon.#settings.push(`access.tokens=[${rows.join(", ")}]`);
     await daemon.start();
     return daemon;
   }
 
-  /** Starts it, at the address it had before; resolves when it serves. */
+  /** Starts it at its previous address; resolves when it is ready. */
   async start() {
     const settings = this.#settings.flatMap((setting) => ["--set", setting]);
     const home = { ...process.env, HOME: this.#store, XDG_CONFIG_HOME: this.#store, XDG_DATA_HOME: this.#store };
     this.#child = spawn(PROGRAM, ["serve", ...this.#vaults, "--addr", this.address, "--store", join(this.#store, "index"), ...settings], { env: home });
-    let said = "";
+    let output = "";
     await new Promise((serves, fails) => {
-      const hear = (bytes) => {
-        said += bytes;
-        const at = / at (127\.0\.0\.1:\d+)/.exec(said);
+      const read = (bytes) => {
+        output += bytes;
+        const at = / at (127\.0\.0\.1:\d+)/.exec(output);
         if (at !== null) serves((this.address = at[1]));
       };
-      this.#child.stdout.on("data", hear);
-      this.#child.stderr.on("data", hear);
+      this.#child.stdout.on("data", read);
+      this.#child.stderr.on("data", read);
       this.#child.once("error", fails);
-      this.#child.once("exit", (code) => fails(new Error(`weft ended with ${code}: ${said}`)));
+      this.#child.once("exit", (code) => fails(new Error(`weft ended with ${code}: ${output}`)));
     });
   }
 
-  /** Stops it; the store stays for another start. */
+  /** Stops it; the store is kept for another start. */
   async stop() {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const over = new Promise((done) => this.#child.once("exit", done));
@@ -91,7 +91,7 @@ export class Daemon {
   }
 }
 
-/** A browser that can draw by WebGL without a graphics card, and looks nothing up on its own. */
+/** Launches a browser with software WebGL and without network requests of its own. */
 export const browse = () =>
   chromium.launch({
     executablePath: BROWSER,

@@ -1,12 +1,12 @@
-//! Who may ask what: the credentials that are known, and the right that each call needs.
+//! Authentication and authorization: the credentials in force, and the permission that each method requires.
 //!
-//! A caller proves itself by the Unix socket, which the file system guards, by a client certificate, or by a token.
-//! Where nothing is configured, a loopback address is open to everyone on the machine; a daemon on any other address does not start.
+//! A client authenticates by the Unix socket, which file permissions protect, by a client certificate, or by a token.
+//! Without configured credentials, a loopback address is open to everyone on the machine, and a daemon on any other address does not start.
 
-mod calls;
-mod pass;
-mod rate;
-mod secrets;
+mod grant;
+mod rate_limit;
+mod required_access;
+mod token_secrets;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,77 +14,44 @@ use std::time::Duration;
 use base64::Engine as _;
 use http::HeaderMap;
 use http::header;
-use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, Problem, Settings};
-use crate::net::{Peer, Tls};
+use crate::config::{CertificatePermission, Config, Permission, Problem, Settings};
+use crate::peer::Peer;
+use crate::tls::Tls;
 
-pub(crate) use calls::{Need, need};
-pub(crate) use pass::Pass;
-pub(crate) use rate::Rate;
+pub(crate) use grant::AccessGrant;
+pub(crate) use rate_limit::RateLimiter;
+pub(crate) use required_access::{RequiredAccess, required_access};
 
-/// What a caller may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Right {
-    /// Search, follow links, read notes.
-    Read,
-    /// That, change notes, and everything of the AdminService.
-    Write,
-}
-
-/// What a client certificate alone allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CertificateRight {
-    /// Nothing: a token is needed as well.
-    None,
-    /// To read.
-    #[default]
-    Read,
-    /// Everything.
-    Write,
-}
-
-impl CertificateRight {
-    const fn right(self) -> Option<Right> {
-        match self {
-            Self::None => None,
-            Self::Read => Some(Right::Read),
-            Self::Write => Some(Right::Write),
-        }
-    }
-}
-
-/// Who asks.
+/// An authenticated client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Principal {
-    /// Somebody whom the file system let at the Unix socket.
+    /// A client that the file system admitted to the Unix socket.
     Socket,
-    /// Who showed a token of this name.
-    Token(Arc<str>, Right),
-    /// Who showed a certificate with this fingerprint.
-    Certificate(Arc<str>, Right),
-    /// Anybody on this machine, where no credentials are asked for.
+    /// A client with the token of this name.
+    Token(Arc<str>, Permission),
+    /// A client with the certificate of this fingerprint.
+    Certificate(Arc<str>, Permission),
+    /// Any client on this machine, if no credentials are configured.
     Loopback,
-    /// Somebody unknown who asks for nothing but the daemon's health.
+    /// An unauthenticated client that only checks health.
     Probe,
 }
 
 impl Principal {
-    const fn may(&self, need: Need) -> bool {
-        let right = match self {
-            Self::Socket | Self::Loopback => Right::Write,
-            Self::Token(_, right) | Self::Certificate(_, right) => *right,
-            Self::Probe => return matches!(need, Need::Health),
+    const fn may(&self, required_access: RequiredAccess) -> bool {
+        let permission = match self {
+            Self::Socket | Self::Loopback => Permission::Write,
+            Self::Token(_, permission) | Self::Certificate(_, permission) => *permission,
+            Self::Probe => return matches!(required_access, RequiredAccess::Health),
         };
-        match need {
-            Need::Health | Need::Read => true,
-            Need::Write => matches!(right, Right::Write),
+        match required_access {
+            RequiredAccess::Health | RequiredAccess::Read => true,
+            RequiredAccess::Write => matches!(permission, Permission::Write),
         }
     }
 
-    /// How logs name it.
+    /// Returns the name used in logs.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Socket => "socket".to_owned(),
@@ -96,32 +63,32 @@ impl Principal {
     }
 }
 
-/// Why a request is turned away.
+/// Reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// No credential came with it.
-    Nobody,
-    /// The token is none that is known, or is written in a way that cannot be read.
+pub(crate) enum AccessRefusal {
+    /// The request carries no credential.
+    NoCredential,
+    /// The token is unknown or malformed.
     UnknownToken,
-    /// The caller is known and may not do this.
-    NotAllowed(Principal),
-    /// The caller asks too often, and may come back after this time.
-    TooOften(Principal, Duration),
+    /// The client lacks the permission.
+    Forbidden(Principal),
+    /// The client exceeds the rate limit, and may retry after this time.
+    RateLimited(Principal, Duration),
 }
 
 /// The credentials in force.
 #[derive(Debug)]
 pub(crate) struct Credentials {
-    /// What callers show.
+    /// Tokens and certificates of clients.
     pub(crate) keyring: Keyring,
-    /// What the daemon shows, and whose certificates it takes; nothing where it speaks no TLS.
+    /// The daemon's certificate and the authorities it trusts; `None` without TLS.
     pub(crate) tls: Option<Tls>,
 }
 
 impl Credentials {
-    /// Reads what the settings name, anew each time, so that what was renewed is taken over.
+    /// Loads the files that the settings name; each call reads them again, so renewed files take effect.
     ///
-    /// Fails with everything that is wrong with it, all at once.
+    /// Fails with every problem.
     pub(crate) fn load(config: &Config) -> Result<Self, Vec<Problem>> {
         match (Keyring::load(config), Tls::load(&config.settings.tls)) {
             (Ok(keyring), Ok(tls)) => Ok(Self { keyring, tls }),
@@ -131,7 +98,7 @@ impl Credentials {
         }
     }
 
-    /// The settings that name other secrets or certificates than `before`, though they may read the same.
+    /// Returns the settings whose secrets or certificates differ from those of `before`, even if the settings themselves are equal.
     pub(crate) fn renewed(&self, before: &Self) -> Vec<&'static str> {
         let Self { keyring, tls } = self;
         let tokens = (keyring.tokens != before.keyring.tokens).then_some("access.tokens");
@@ -140,35 +107,35 @@ impl Credentials {
     }
 }
 
-/// The tokens and certificates that callers show.
+/// The tokens and certificates that clients may present.
 #[derive(Debug)]
 pub(crate) struct Keyring {
-    tokens: Vec<Token>,
-    /// What certificates open, where callers show any.
-    certificates: Option<CertificateRight>,
-    open_health: bool,
+    tokens: Vec<AcceptedToken>,
+    /// Permission of client certificates, if clients present any.
+    certificates: Option<CertificatePermission>,
+    unauthenticated_health: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Token {
+struct AcceptedToken {
     name: Arc<str>,
-    right: Right,
+    permission: Permission,
     hash: blake3::Hash,
 }
 
 impl Keyring {
-    /// Reads the tokens that the settings name.
+    /// Loads the tokens that the settings name.
     ///
-    /// Fails with everything that is wrong with them, all at once.
+    /// Fails with every problem.
     fn load(config: &Config) -> Result<Self, Vec<Problem>> {
         let Settings { access, tls, .. } = &config.settings;
         let mut tokens = Vec::new();
         let mut problems = Vec::new();
         for source in &access.tokens {
-            match secrets::read(source, config.environment()) {
-                Ok(secrets) => tokens.extend(secrets.iter().map(|secret| Token {
+            match token_secrets::read(source, config.environment()) {
+                Ok(secrets) => tokens.extend(secrets.iter().map(|secret| AcceptedToken {
                     name: source.name.as_str().into(),
-                    right: source.right,
+                    permission: source.permission,
                     hash: blake3::hash(secret.as_bytes()),
                 })),
                 Err(reason) => problems.push(Problem { key: "access.tokens".to_owned(), reason }),
@@ -177,30 +144,36 @@ impl Keyring {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let certificates = tls.client_ca.as_ref().map(|_| tls.client_right);
-        Ok(Self { tokens, certificates, open_health: access.open_health })
+        let certificates = tls.client_ca.as_ref().map(|_| tls.client_permission);
+        Ok(Self { tokens, certificates, unauthenticated_health: access.unauthenticated_health })
     }
 
-    /// Whether a caller over TCP must prove who it is.
+    /// Returns whether clients over TCP must authenticate.
     pub(crate) fn is_required(&self) -> bool {
         !self.tokens.is_empty() || self.certificates.is_some()
     }
 
-    /// Who asks, if it may do what it asks for.
+    /// Authenticates the client and checks its permission.
     pub(crate) fn admit(
         &self,
         peer: &Peer,
         headers: &HeaderMap,
-        need: Need,
-    ) -> Result<Principal, Refusal> {
+        required_access: RequiredAccess,
+    ) -> Result<Principal, AccessRefusal> {
         let principal = match self.recognise(peer, headers) {
-            Err(_) if self.open_health && need == Need::Health => Principal::Probe,
+            Err(_) if self.unauthenticated_health && required_access == RequiredAccess::Health => {
+                Principal::Probe
+            }
             recognised => recognised?,
         };
-        if principal.may(need) { Ok(principal) } else { Err(Refusal::NotAllowed(principal)) }
+        if principal.may(required_access) {
+            Ok(principal)
+        } else {
+            Err(AccessRefusal::Forbidden(principal))
+        }
     }
 
-    fn recognise(&self, peer: &Peer, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    fn recognise(&self, peer: &Peer, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         let certificate = match peer {
             Peer::Unix => return Ok(Principal::Socket),
             Peer::Tcp { .. } if !self.is_required() => return Ok(Principal::Loopback),
@@ -208,31 +181,31 @@ impl Keyring {
         };
         if headers.contains_key(header::AUTHORIZATION) && !self.tokens.is_empty() {
             let token = presented(headers).and_then(|secret| self.token(&secret));
-            let token = token.ok_or(Refusal::UnknownToken)?;
-            return Ok(Principal::Token(Arc::clone(&token.name), token.right));
+            let token = token.ok_or(AccessRefusal::UnknownToken)?;
+            return Ok(Principal::Token(Arc::clone(&token.name), token.permission));
         }
-        match (certificate, self.certificates.and_then(CertificateRight::right)) {
-            (Some(fingerprint), Some(right)) => {
-                Ok(Principal::Certificate(Arc::clone(fingerprint), right))
+        match (certificate, self.certificates.and_then(CertificatePermission::permission)) {
+            (Some(fingerprint), Some(permission)) => {
+                Ok(Principal::Certificate(Arc::clone(fingerprint), permission))
             }
-            (_, _) => Err(Refusal::Nobody),
+            (_, _) => Err(AccessRefusal::NoCredential),
         }
     }
 
-    /// The token that was presented. Takes the same time whatever is wrong with it: hashes are compared in constant time, and all of them.
-    fn token(&self, secret: &[u8]) -> Option<&Token> {
+    /// Returns the token with this secret. Runs in constant time: it compares hashes in constant time, and compares all of them.
+    fn token(&self, secret: &[u8]) -> Option<&AcceptedToken> {
         let hash = blake3::hash(secret);
         let better = |found, token| if token_matches(token, &hash) { Some(token) } else { found };
         self.tokens.iter().fold(None, better)
     }
 }
 
-fn token_matches(token: &Token, hash: &blake3::Hash) -> bool {
+fn token_matches(token: &AcceptedToken, hash: &blake3::Hash) -> bool {
     // `blake3::Hash` compares in constant time.
     token.hash == *hash
 }
 
-/// The secret of an `authorization` header that stands once: a bearer's token, or the password that a browser asked a person for.
+/// Returns the secret of an `authorization` header that occurs once: a bearer token, or the password entered in a browser.
 fn presented(headers: &HeaderMap) -> Option<Vec<u8>> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
@@ -249,6 +222,19 @@ fn presented(headers: &HeaderMap) -> Option<Vec<u8>> {
     }
 }
 
+/// Returns whether the sender of `request` has authenticated, so that a page of a foreign site cannot have sent it on its own.
+pub(crate) fn is_authenticated<B>(request: &http::Request<B>) -> bool {
+    match request.extensions().get::<Principal>() {
+        None | Some(Principal::Loopback) => false,
+        Some(
+            Principal::Socket
+            | Principal::Token(..)
+            | Principal::Certificate(..)
+            | Principal::Probe,
+        ) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,18 +243,21 @@ mod tests {
     const WRITE: &str = "0123456789abcdef-write";
     const OLD: &str = "0123456789abcdef-old-write";
 
-    fn keyring(certificates: Option<CertificateRight>, open_health: bool) -> Keyring {
-        let token = |name: &str, right, secret: &str| Token {
+    fn keyring(
+        certificates: Option<CertificatePermission>,
+        unauthenticated_health: bool,
+    ) -> Keyring {
+        let token = |name: &str, permission, secret: &str| AcceptedToken {
             name: name.into(),
-            right,
+            permission,
             hash: blake3::hash(secret.as_bytes()),
         };
         let tokens = vec![
-            token("reader", Right::Read, READ),
-            token("owner", Right::Write, OLD),
-            token("owner", Right::Write, WRITE),
+            token("reader", Permission::Read, READ),
+            token("owner", Permission::Write, OLD),
+            token("owner", Permission::Write, WRITE),
         ];
-        Keyring { tokens, certificates, open_health }
+        Keyring { tokens, certificates, unauthenticated_health }
     }
 
     fn tcp(certificate: Option<&str>) -> Peer {
@@ -284,100 +273,136 @@ mod tests {
     }
 
     #[test]
-    fn tokens_open_what_they_are_for() {
+    fn tokens_grant_their_permission() {
         let keyring = keyring(None, false);
         let bearer = |secret: &str| format!("Bearer {secret}");
         let basic = base64::engine::general_purpose::STANDARD.encode(format!("me:{READ}"));
-        let reader = || Principal::Token("reader".into(), Right::Read);
-        let owner = || Principal::Token("owner".into(), Right::Write);
-        for (name, values, need, expected) in [
-            ("nothing", vec![], Need::Read, Err(Refusal::Nobody)),
-            ("health without a token", vec![], Need::Health, Err(Refusal::Nobody)),
-            ("to read", vec![bearer(READ)], Need::Read, Ok(reader())),
+        let reader = || Principal::Token("reader".into(), Permission::Read);
+        let owner = || Principal::Token("owner".into(), Permission::Write);
+        for (name, values, required_access, expected) in [
+            ("nothing", vec![], RequiredAccess::Read, Err(AccessRefusal::NoCredential)),
+            (
+                "health without a token",
+                vec![],
+                RequiredAccess::Health,
+                Err(AccessRefusal::NoCredential),
+            ),
+            ("to read", vec![bearer(READ)], RequiredAccess::Read, Ok(reader())),
             (
                 "to read, asks to write",
                 vec![bearer(READ)],
-                Need::Write,
-                Err(Refusal::NotAllowed(reader())),
+                RequiredAccess::Write,
+                Err(AccessRefusal::Forbidden(reader())),
             ),
-            ("to write", vec![bearer(WRITE)], Need::Write, Ok(owner())),
-            ("the one before", vec![bearer(OLD)], Need::Write, Ok(owner())),
-            ("in lower case", vec![format!("bearer {READ}")], Need::Read, Ok(reader())),
-            ("from a browser", vec![format!("Basic {basic}")], Need::Read, Ok(reader())),
-            ("a beginning", vec![bearer(&READ[..20])], Need::Read, Err(Refusal::UnknownToken)),
+            ("to write", vec![bearer(WRITE)], RequiredAccess::Write, Ok(owner())),
+            ("the one before", vec![bearer(OLD)], RequiredAccess::Write, Ok(owner())),
+            ("in lower case", vec![format!("bearer {READ}")], RequiredAccess::Read, Ok(reader())),
+            ("from a browser", vec![format!("Basic {basic}")], RequiredAccess::Read, Ok(reader())),
+            (
+                "a beginning",
+                vec![bearer(&READ[..20])],
+                RequiredAccess::Read,
+                Err(AccessRefusal::UnknownToken),
+            ),
             (
                 "one too long",
                 vec![bearer(&format!("{READ}x"))],
-                Need::Read,
-                Err(Refusal::UnknownToken),
+                RequiredAccess::Read,
+                Err(AccessRefusal::UnknownToken),
             ),
-            ("empty", vec!["Bearer ".to_owned()], Need::Read, Err(Refusal::UnknownToken)),
+            (
+                "empty",
+                vec!["Bearer ".to_owned()],
+                RequiredAccess::Read,
+                Err(AccessRefusal::UnknownToken),
+            ),
             (
                 "another scheme",
                 vec![format!("Digest {READ}")],
-                Need::Read,
-                Err(Refusal::UnknownToken),
+                RequiredAccess::Read,
+                Err(AccessRefusal::UnknownToken),
             ),
-            ("no scheme", vec![READ.to_owned()], Need::Read, Err(Refusal::UnknownToken)),
-            ("two", vec![bearer(READ), bearer(WRITE)], Need::Read, Err(Refusal::UnknownToken)),
+            (
+                "no scheme",
+                vec![READ.to_owned()],
+                RequiredAccess::Read,
+                Err(AccessRefusal::UnknownToken),
+            ),
+            (
+                "two",
+                vec![bearer(READ), bearer(WRITE)],
+                RequiredAccess::Read,
+                Err(AccessRefusal::UnknownToken),
+            ),
         ] {
             let values: Vec<&str> = values.iter().map(String::as_str).collect();
-            assert_eq!(keyring.admit(&tcp(None), &headers(&values), need), expected, "{name}");
+            assert_eq!(
+                keyring.admit(&tcp(None), &headers(&values), required_access),
+                expected,
+                "{name}"
+            );
         }
     }
 
     #[test]
-    fn sockets_certificates_and_probes_are_told_apart() {
+    fn sockets_certificates_and_probes_are_distinguished() {
         let none = headers(&[]);
-        let certificate = || Principal::Certificate("ab".into(), Right::Read);
-        let open = Keyring { tokens: Vec::new(), certificates: None, open_health: false };
-        assert_eq!(open.admit(&tcp(None), &none, Need::Write), Ok(Principal::Loopback));
+        let certificate = || Principal::Certificate("ab".into(), Permission::Read);
+        let open =
+            Keyring { tokens: Vec::new(), certificates: None, unauthenticated_health: false };
+        assert_eq!(open.admit(&tcp(None), &none, RequiredAccess::Write), Ok(Principal::Loopback));
         let keyring = |certificates| keyring(certificates, true);
-        for (name, keyring, peer, need, expected) in [
-            ("the socket", keyring(None), Peer::Unix, Need::Write, Ok(Principal::Socket)),
-            ("a probe", keyring(None), tcp(None), Need::Health, Ok(Principal::Probe)),
-            ("a probe that reads", keyring(None), tcp(None), Need::Read, Err(Refusal::Nobody)),
+        for (name, keyring, peer, required_access, expected) in [
+            ("the socket", keyring(None), Peer::Unix, RequiredAccess::Write, Ok(Principal::Socket)),
+            ("a probe", keyring(None), tcp(None), RequiredAccess::Health, Ok(Principal::Probe)),
+            (
+                "a probe that reads",
+                keyring(None),
+                tcp(None),
+                RequiredAccess::Read,
+                Err(AccessRefusal::NoCredential),
+            ),
             (
                 "a certificate",
-                keyring(Some(CertificateRight::Read)),
+                keyring(Some(CertificatePermission::Read)),
                 tcp(Some("ab")),
-                Need::Read,
+                RequiredAccess::Read,
                 Ok(certificate()),
             ),
             (
                 "a certificate that writes",
-                keyring(Some(CertificateRight::Read)),
+                keyring(Some(CertificatePermission::Read)),
                 tcp(Some("ab")),
-                Need::Write,
-                Err(Refusal::NotAllowed(certificate())),
+                RequiredAccess::Write,
+                Err(AccessRefusal::Forbidden(certificate())),
             ),
             (
                 "a certificate that allows nothing",
-                keyring(Some(CertificateRight::None)),
+                keyring(Some(CertificatePermission::None)),
                 tcp(Some("ab")),
-                Need::Read,
-                Err(Refusal::Nobody),
+                RequiredAccess::Read,
+                Err(AccessRefusal::NoCredential),
             ),
             (
-                "a certificate that nobody asked for",
+                "a certificate without a configured authority",
                 keyring(None),
                 tcp(Some("ab")),
-                Need::Read,
-                Err(Refusal::Nobody),
+                RequiredAccess::Read,
+                Err(AccessRefusal::NoCredential),
             ),
             (
                 "a certificate that allows nothing, and there are no tokens",
                 Keyring {
                     tokens: Vec::new(),
-                    certificates: Some(CertificateRight::None),
-                    open_health: false,
+                    certificates: Some(CertificatePermission::None),
+                    unauthenticated_health: false,
                 },
                 tcp(Some("ab")),
-                Need::Read,
-                Err(Refusal::Nobody),
+                RequiredAccess::Read,
+                Err(AccessRefusal::NoCredential),
             ),
         ] {
-            assert_eq!(keyring.admit(&peer, &none, need), expected, "{name}");
+            assert_eq!(keyring.admit(&peer, &none, required_access), expected, "{name}");
         }
     }
 }

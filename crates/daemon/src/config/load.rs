@@ -1,116 +1,58 @@
-//! Layers of settings: the embedded defaults, a file, the environment, flags.
+//! Layers of settings: embedded defaults, file, environment, flags.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
 use weft_indexer::embed::{EmbeddingSettings, RemoteSettings, Secret};
 
-use super::Settings;
+use super::problem::{ConfigError, Problem, SettingOrigin};
+use super::settings::Settings;
 use crate::paths::{Environment, Paths};
 
-/// Variables that set a key begin with this; `__` separates the parts of the key.
+/// Prefix of variables that set a key; `__` separates the parts of the key.
 const PREFIX: &str = "WEFT__";
 
-/// The variable by which ONNX Runtime's library is found everywhere; it counts where the configuration names none.
+/// Variable that names ONNX Runtime's library by convention; used if the configuration names none.
 const ORT_LIBRARY: &str = "ORT_DYLIB_PATH";
 
-/// Where the value of a setting came from; a later one wins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The embedded default.
-    Default,
-    /// A configuration file.
-    File(PathBuf),
-    /// A variable.
-    Environment(String),
-    /// A flag of the command line.
-    Flag(String),
-}
+/// Settings that a running daemon reloads; a change of any other needs a restart.
+pub const RELOADABLE: &[&str] = &[
+    "access.unauthenticated_health",
+    "access.tokens",
+    "log.filter",
+    "tls.certificate",
+    "tls.client_ca",
+    "tls.client_permission",
+    "tls.key",
+    "vaults",
+];
 
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File(path) => write!(f, "{}", path.display()),
-            Self::Environment(name) => write!(f, "environment {name}"),
-            Self::Flag(flag) => f.write_str(flag),
-        }
-    }
-}
-
-/// A setting that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Its key.
-    pub key: String,
-    /// What is wrong and what would be right.
-    pub reason: String,
-}
-
-/// Why there is no configuration: every problem at once.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("cannot read the configuration {}: {source}", path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// The file is no TOML.
-    #[error("the configuration {} is no TOML: {source}", path.display())]
-    Parse {
-        /// Which file.
-        path: PathBuf,
-        /// Where and why.
-        source: Box<toml::de::Error>,
-    },
-    /// Settings that cannot be used, each with its origin.
-    #[error("{}", list(problems))]
-    Invalid {
-        /// In the order of the layers, then of the keys.
-        problems: Vec<(Problem, Origin)>,
-    },
-}
-
-fn list(problems: &[(Problem, Origin)]) -> String {
-    let lines = problems.iter().map(|(Problem { key, reason }, origin)| match origin {
-        Origin::Default => format!("`{key}`: {reason}"),
-        Origin::File(_) | Origin::Environment(_) | Origin::Flag(_) => {
-            format!("`{key}` ({origin}): {reason}")
-        }
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// What the command line adds to file and environment.
+/// Sources of settings on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The file asked for; without it the user's own is read if it is there.
+    /// Configuration file; without it the user's own is read, if it exists.
     pub file: Option<PathBuf>,
-    /// Keys with values as TOML, or as plain text where that fits, each with the flag that gave it.
+    /// Settings as key, value and flag; a value is TOML, or plain text if that fits.
     pub flags: Vec<(String, String, String)>,
     /// Folders to serve instead of the configured ones.
     pub vaults: Vec<PathBuf>,
 }
 
-/// The settings and where each came from.
+/// The settings and the origin of each value.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The settings in force.
     pub settings: Settings,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, SettingOrigin>,
     environment: Environment,
 }
 
 impl Config {
-    /// Reads all layers and validates the result as a whole.
+    /// Reads all layers and validates the result.
     ///
-    /// Fails with every problem that was found.
+    /// Fails with every problem.
     pub fn load(sources: &Sources, environment: &Environment) -> Result<Self, ConfigError> {
         match Self::read(sources, environment)? {
             (config, problems) if problems.is_empty() => Ok(config),
@@ -118,29 +60,11 @@ impl Config {
         }
     }
 
-    /// The same for a daemon, whose files must be usable, too: those of tokens and certificates, and the folders of notes.
-    ///
-    /// Fails with every problem of either kind.
-    pub fn load_to_serve(
+    /// Reads all layers; returns the settings and their problems.
+    pub(crate) fn read(
         sources: &Sources,
         environment: &Environment,
-    ) -> Result<Self, ConfigError> {
-        let (config, mut problems) = Self::read(sources, environment)?;
-        let paths = Paths::new(environment);
-        for problem in crate::daemon::problems(&config, &paths) {
-            let problem = (problem.clone(), config.origin(&problem.key));
-            if !problems.contains(&problem) {
-                problems.push(problem);
-            }
-        }
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
-    }
-
-    /// The settings as they are written, and what is wrong with them by themselves.
-    fn read(
-        sources: &Sources,
-        environment: &Environment,
-    ) -> Result<(Self, Vec<(Problem, Origin)>), ConfigError> {
+    ) -> Result<(Self, Vec<(Problem, SettingOrigin)>), ConfigError> {
         let paths = Paths::new(environment);
         let home = paths.home().map(PathBuf::from);
         let mut layers = Layers { home: home.clone(), ..Layers::default() };
@@ -153,18 +77,18 @@ impl Config {
                 source: Box::new(source),
             })?;
             let base = path.parent().map(PathBuf::from).unwrap_or_default();
-            let origin = Origin::File(path);
-            for (key, value) in leaves(table) {
-                let beside = |path: &str| base.join(at_home(path, home.as_deref()));
-                layers.add(&key, vec![placed(&key, value, &beside)], origin.clone());
+            let origin = SettingOrigin::File(path);
+            for (key, value) in flatten_table(table) {
+                let beside = |path: &str| base.join(expand_home(path, home.as_deref()));
+                layers.add(&key, vec![resolve_paths(&key, value, &beside)], origin.clone());
             }
         }
         for (name, value) in environment.with_prefix(PREFIX) {
             let key = name[PREFIX.len()..].to_ascii_lowercase().replace("__", ".");
-            layers.add(&key, readings(value), Origin::Environment(name.to_owned()));
+            layers.add(&key, candidate_values(value), SettingOrigin::Environment(name.to_owned()));
         }
         for (key, value, flag) in &sources.flags {
-            layers.add(key, readings(value), Origin::Flag(flag.clone()));
+            layers.add(key, candidate_values(value), SettingOrigin::Flag(flag.clone()));
         }
         if !sources.vaults.is_empty() {
             let vault = |root: &PathBuf| {
@@ -175,25 +99,29 @@ impl Config {
                 )
             };
             let vaults = Value::Array(sources.vaults.iter().map(vault).collect());
-            layers.add("vaults", vec![vaults], Origin::Flag("the command line".to_owned()));
+            layers.add("vaults", vec![vaults], SettingOrigin::Flag("the command line".to_owned()));
         }
         if let Some(library) = environment.get(ORT_LIBRARY)
             && !layers.origins.contains_key("embedding.library")
         {
-            let origin = Origin::Environment(ORT_LIBRARY.to_owned());
+            let origin = SettingOrigin::Environment(ORT_LIBRARY.to_owned());
             layers.add("embedding.library", vec![Value::String(library.to_owned())], origin);
         }
         layers.finish(environment)
     }
 
-    /// How vectors are made, with the folder of models and the endpoint's key filled in.
+    /// Returns the embedding settings with the model folder and the endpoint's key filled in.
     #[must_use]
     pub fn embedding(&self, paths: &Paths) -> EmbeddingSettings {
-        self.keyed(paths, self.settings.embedding.clone())
+        self.with_endpoint_key(paths, self.settings.embedding.clone())
     }
 
-    /// The same of settings that were in force once.
-    pub(crate) fn keyed(&self, paths: &Paths, embedding: EmbeddingSettings) -> EmbeddingSettings {
+    /// Fills in the same of earlier embedding settings.
+    pub(crate) fn with_endpoint_key(
+        &self,
+        paths: &Paths,
+        embedding: EmbeddingSettings,
+    ) -> EmbeddingSettings {
         let cache_dir = paths.cached(&embedding.cache_dir);
         let variable = embedding.remote.key_env.as_deref();
         let key = variable.and_then(|variable| self.environment.get(variable));
@@ -202,9 +130,9 @@ impl Config {
         EmbeddingSettings { cache_dir, remote, ..embedding }
     }
 
-    /// Every setting in force by key, with its value as JSON (`null` where none is set) and its origin; by key.
+    /// Returns every setting as key, JSON value (`null` if unset) and origin, ordered by key.
     #[must_use]
-    pub fn entries(&self) -> Vec<(String, serde_json::Value, Origin)> {
+    pub fn entries(&self) -> Vec<(String, serde_json::Value, SettingOrigin)> {
         let mut entries = Vec::new();
         let whole = serde_json::to_value(&self.settings).unwrap_or_default();
         flatten(String::new(), whole, &mut entries);
@@ -217,7 +145,7 @@ impl Config {
             .collect()
     }
 
-    /// The keys whose values differ from those of `other`, in order.
+    /// Returns the keys whose values differ from those of `other`, in order.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let theirs: BTreeMap<String, serde_json::Value> =
@@ -232,7 +160,7 @@ impl Config {
         keys
     }
 
-    /// These settings with what a running daemon takes over of `next`: see [`Control::RELOADED`](crate::Control::RELOADED).
+    /// Returns these settings with the [`RELOADABLE`] ones of `next`.
     #[must_use]
     pub(crate) fn reloaded(&self, next: &Self) -> Self {
         let Settings { access, tls, vaults, log, .. } = next.settings.clone();
@@ -240,7 +168,7 @@ impl Config {
         settings.log.filter = log.filter;
         let is_taken = |key: &str| {
             let names = |taken: &&str| key == *taken || taken.starts_with(&format!("{key}."));
-            crate::Control::RELOADED.iter().any(names)
+            RELOADABLE.iter().any(names)
         };
         let kept = self.origins.iter().filter(|(key, _)| !is_taken(key));
         let taken = next.origins.iter().filter(|(key, _)| is_taken(key));
@@ -248,13 +176,13 @@ impl Config {
         Self { settings, origins: origins.collect(), environment: self.environment.clone() }
     }
 
-    /// The error for a value that only shows itself unusable when it is put to use.
+    /// Builds the error for a value that turns out invalid only when it is used.
     #[must_use]
     pub fn refuse(&self, key: &str, reason: String) -> ConfigError {
         self.invalid(vec![Problem { key: key.to_owned(), reason }])
     }
 
-    /// Likewise for several values.
+    /// Builds the error for several such values.
     pub(crate) fn invalid(&self, problems: Vec<Problem>) -> ConfigError {
         let with_origin = |problem: Problem| {
             let origin = self.origin(&problem.key);
@@ -263,44 +191,47 @@ impl Config {
         ConfigError::Invalid { problems: problems.into_iter().map(with_origin).collect() }
     }
 
-    /// The variables of the process, for secrets that lie in one.
+    /// Returns the environment, which may hold secrets.
     pub(crate) const fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Where the value of `key` came from.
+    /// Returns the origin of the value of `key`.
     #[must_use]
-    pub fn origin(&self, key: &str) -> Origin {
+    pub fn origin(&self, key: &str) -> SettingOrigin {
         origin_of(&self.origins, key)
     }
 }
 
-/// The origin of `key`, or of the table around it or a key below it that was set as a whole.
-fn origin_of(origins: &BTreeMap<String, Origin>, key: &str) -> Origin {
+/// Returns the origin of `key`, or of an enclosing table or contained key that was set as a whole.
+fn origin_of(origins: &BTreeMap<String, SettingOrigin>, key: &str) -> SettingOrigin {
     let near = |set: &str| {
         set == key
             || key.strip_prefix(set).is_some_and(|rest| rest.starts_with('.'))
             || set.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'))
     };
-    origins.iter().find(|(set, _)| near(set)).map_or(Origin::Default, |(_, origin)| origin.clone())
+    origins
+        .iter()
+        .find(|(set, _)| near(set))
+        .map_or(SettingOrigin::Default, |(_, origin)| origin.clone())
 }
 
 #[derive(Default)]
 struct Layers {
     home: Option<PathBuf>,
     merged: Table,
-    origins: BTreeMap<String, Origin>,
-    problems: Vec<(Problem, Origin)>,
+    origins: BTreeMap<String, SettingOrigin>,
+    problems: Vec<(Problem, SettingOrigin)>,
 }
 
 impl Layers {
-    /// Sets `key` to the first of `readings` that fits; notes a problem where none does.
-    fn add(&mut self, key: &str, readings: Vec<Value>, origin: Origin) {
+    /// Sets `key` to the first of `readings` that is valid; records a problem if none is.
+    fn add(&mut self, key: &str, candidate_values: Vec<Value>, origin: SettingOrigin) {
         let mut first_error = None;
         let home = self.home.clone();
-        let at_home = |path: &str| at_home(path, home.as_deref());
-        for value in readings {
-            let value = placed(key, value, &at_home);
+        let expand_home = |path: &str| expand_home(path, home.as_deref());
+        for value in candidate_values {
+            let value = resolve_paths(key, value, &expand_home);
             let mut alone = Table::new();
             let tried = set(&mut alone, key, value.clone())
                 .and_then(|()| Settings::deserialize(Value::Table(alone)).map_err(reason));
@@ -315,21 +246,21 @@ impl Layers {
             }
         }
         let reason =
-            first_error.unwrap_or_else(|| "it is set as a table and as a value".to_owned());
+            first_error.unwrap_or_else(|| "is set both as a table and as a value".to_owned());
         self.problems.push((Problem { key: key.to_owned(), reason }, origin));
     }
 
     fn finish(
         self,
         environment: &Environment,
-    ) -> Result<(Config, Vec<(Problem, Origin)>), ConfigError> {
+    ) -> Result<(Config, Vec<(Problem, SettingOrigin)>), ConfigError> {
         let Self { home: _, merged, origins, mut problems } = self;
         let settings = match Settings::deserialize(Value::Table(merged)) {
             Ok(settings) => settings,
             Err(error) => {
                 let problem =
                     Problem { key: "all layers together".to_owned(), reason: reason(error) };
-                problems.push((problem, Origin::Default));
+                problems.push((problem, SettingOrigin::Default));
                 return Err(ConfigError::Invalid { problems });
             }
         };
@@ -341,20 +272,20 @@ impl Layers {
     }
 }
 
-/// The first line of what the reader said: the rest repeats the key.
+/// Returns the first line of a parser message; the rest repeats the key.
 #[expect(clippy::needless_pass_by_value, reason = "it is called through `map_err`")]
 fn reason(error: toml::de::Error) -> String {
     error.message().lines().next().unwrap_or_default().to_owned()
 }
 
-/// What a text can mean: TOML first, then the text itself.
-fn readings(text: &str) -> Vec<Value> {
+/// Returns the possible values of a text: as TOML, then as the text itself.
+fn candidate_values(text: &str) -> Vec<Value> {
     let parsed = format!("value = {text}").parse::<Table>().ok();
     let parsed = parsed.and_then(|mut table| table.remove("value"));
     parsed.into_iter().chain([Value::String(text.to_owned())]).collect()
 }
 
-/// Sets `key` in nested tables. Fails where a part of the key is no table.
+/// Sets `key` in nested tables. Fails if a part of the key is not a table.
 fn set(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
     let Some((first, rest)) = key.split_once('.') else {
         table.insert(key.to_owned(), value);
@@ -368,16 +299,16 @@ fn set(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
         | Value::Float(_)
         | Value::Boolean(_)
         | Value::Datetime(_)
-        | Value::Array(_) => Err(format!("`{first}` is no table")),
+        | Value::Array(_) => Err(format!("`{first}` is not a table")),
     }
 }
 
-/// The values of nested tables by dotted key; a list is one value.
-fn leaves(table: Table) -> Vec<(String, Value)> {
+/// Returns the values of nested tables by dotted key; a list is one value.
+fn flatten_table(table: Table) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for (key, value) in table {
         if let Value::Table(below) = value {
-            let below = leaves(below).into_iter();
+            let below = flatten_table(below).into_iter();
             found.extend(below.map(|(rest, value)| (format!("{key}.{rest}"), value)));
         } else {
             found.push((key, value));
@@ -386,7 +317,7 @@ fn leaves(table: Table) -> Vec<(String, Value)> {
     found
 }
 
-/// Settings that are paths, and those that stand in the tables of a list.
+/// Settings that are paths, and paths within lists of tables.
 const PATHS: &[&str] = &[
     "store.path",
     "tls.certificate",
@@ -397,11 +328,11 @@ const PATHS: &[&str] = &[
 ];
 const PATHS_IN_LISTS: &[(&str, &str)] = &[("vaults", "root"), ("access.tokens", "file")];
 
-/// Settings that may be paths, from wherever the program runs.
+/// Settings that may be paths, whatever the working directory.
 const MAY_BE_PATHS: &[&str] = &["embedding.model", "embedding.library", "embedding.cache_dir"];
 
-/// `path` with the user's home for a `~` at its front, which no shell replaces in a file or behind a `=`.
-fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
+/// Expands a leading `~` to the user's home, which shells do not do in files or after `=`.
+fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
     let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (below, home) {
         (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
@@ -409,14 +340,14 @@ fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// A setting whose paths are put in their place.
+/// Resolves the paths in a setting with `place`.
 ///
-/// Relative paths in a file are meant from the file's own folder.
-fn placed(key: &str, value: Value, place: &dyn Fn(&str) -> PathBuf) -> Value {
-    let joined = |text: &str| place(text).to_string_lossy().into_owned();
+/// Relative paths in a file are relative to the file's folder.
+fn resolve_paths(key: &str, value: Value, resolve: &dyn Fn(&str) -> PathBuf) -> Value {
+    let joined = |text: &str| resolve(text).to_string_lossy().into_owned();
     match (key, value) {
         (key, Value::String(path)) if PATHS.contains(&key) => Value::String(joined(&path)),
-        // One that names no home is a name as well as a path, and stays as it is.
+        // A value without `~` may be a name instead of a path, and is kept.
         (key, Value::String(path)) if MAY_BE_PATHS.contains(&key) && path.starts_with('~') => {
             Value::String(joined(&path))
         }
@@ -454,7 +385,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_tilde_is_the_users_home() {
+    fn tilde_expands_to_the_home_folder() {
         let file = "vaults = [{root = \"~/notes\"}, {root = \"~\"}, {root = \"/~/a\"}]\n[tls]\ncertificate = \"~\"\nkey = \"~x/key\"\n";
         let flags = [("store.path", "~/store"), ("embedding.model", "~/models/e5")];
         let variables = [("HOME", "/home/ann"), ("WEFT__LOG__AUDIT", "~/audit.log")];
@@ -465,7 +396,10 @@ mod tests {
         assert_eq!(store.path.as_deref(), Some(Path::new("/home/ann/store")));
         assert_eq!(embedding.model, "/home/ann/models/e5");
         assert_eq!(log.audit.as_deref(), Some(Path::new("/home/ann/audit.log")));
-        assert!(tls.key.as_ref().unwrap().ends_with("~x/key"), "somebody else's is not known");
+        assert!(
+            tls.key.as_ref().unwrap().ends_with("~x/key"),
+            "another user's home is not expanded"
+        );
     }
 
     fn load(
@@ -488,13 +422,13 @@ mod tests {
     }
 
     #[test]
-    fn the_annotated_file_is_the_defaults() {
+    fn annotated_file_equals_the_defaults() {
         let table: Table = DEFAULT_TOML.parse().unwrap();
         let parsed = Settings::deserialize(Value::Table(table.clone())).unwrap();
         assert_eq!(parsed, Settings::default());
-        let written: Vec<String> = leaves(table).into_iter().map(|(key, _)| key).collect();
+        let written: Vec<String> = flatten_table(table).into_iter().map(|(key, _)| key).collect();
         for (key, value, _) in load(None, &[], &[]).unwrap().entries() {
-            // What is not set by default stands there as a comment.
+            // Settings without a default value are comments in the file.
             let last = key.rsplit('.').next().unwrap();
             assert!(
                 written.contains(&key)
@@ -505,18 +439,22 @@ mod tests {
     }
 
     #[test]
-    fn the_annotated_file_can_be_begun_with() {
+    fn annotated_file_can_be_edited() {
         let config = load(Some(DEFAULT_TOML), &[], &[]).unwrap();
         assert_eq!(config.settings, Settings::default());
         let flags = [("search.bridge.weights.centrality", "0.1")];
         let weights = load(None, &[], &flags).unwrap().settings.search.bridge.weights;
-        assert_eq!((weights.similarity, weights.centrality), (0.49, 0.1), "one alone can be set");
+        assert_eq!(
+            (weights.similarity, weights.centrality),
+            (0.49, 0.1),
+            "a single value can be set"
+        );
     }
 
-    /// A vault whose folder is a link would be another one after the link was turned.
+    /// A vault at a symbolic link must keep its identity when the link changes.
     #[cfg(unix)]
     #[test]
-    fn a_vault_is_called_as_its_folder_is_written() {
+    fn vault_is_named_after_its_folder_as_written() {
         use crate::config::settings::Vault;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -539,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn later_layers_win_and_are_named() {
+    fn later_layers_win_and_are_the_origin() {
         let config = load(
             Some("[server]\naddress = '127.0.0.1:1'\ntimeout_ms = 7\n[store]\npath = 'here'"),
             &[
@@ -552,18 +490,18 @@ mod tests {
         .unwrap();
         let Settings { server, store, embedding, .. } = &config.settings;
         assert_eq!((server.address.as_str(), server.timeout_ms), ("127.0.0.1:1", 9));
-        assert_eq!(config.origin("server.timeout_ms"), Origin::Flag("--set".into()));
+        assert_eq!(config.origin("server.timeout_ms"), SettingOrigin::Flag("--set".into()));
         assert_eq!(
             config.origin("embedding.model"),
-            Origin::Environment("WEFT__EMBEDDING__MODEL".into())
+            SettingOrigin::Environment("WEFT__EMBEDDING__MODEL".into())
         );
-        assert_eq!(config.origin("search.snippets"), Origin::Default);
+        assert_eq!(config.origin("search.snippets"), SettingOrigin::Default);
         assert_eq!(embedding.library, Some(PathBuf::from("/x")));
         assert!(store.path.as_ref().unwrap().is_absolute(), "beside the file");
     }
 
     #[test]
-    fn what_differs_between_two_configurations_is_named() {
+    fn differences_name_the_changed_keys() {
         let before = load(None, &[], &[]).unwrap();
         let after = load(None, &[], &[("log.filter", "info"), ("server.timeout_ms", "9")]).unwrap();
         assert_eq!(after.differences(&before), ["log.filter", "server.timeout_ms"]);
@@ -571,16 +509,16 @@ mod tests {
     }
 
     #[test]
-    fn certificates_that_open_nothing_ask_for_tokens() {
+    fn certificates_without_permission_require_tokens() {
         let tls = [("tls.certificate", "c"), ("tls.key", "k"), ("tls.client_ca", "ca")];
-        let none = [&tls[..], &[("tls.client_right", "none")]].concat();
-        let token = ("access.tokens", "[{name = 'x', right = 'read', env = 'X'}]");
+        let none = [&tls[..], &[("tls.client_permission", "none")]].concat();
+        let token = ("access.tokens", "[{name = 'x', permission = 'read', env = 'X'}]");
         for address in ["127.0.0.1:0", "0.0.0.0:0"] {
             let at = ("server.address", address);
             let error = load(None, &[], &[&none[..], &[at]].concat()).unwrap_err();
             let ConfigError::Invalid { problems } = error else { panic!("{error}") };
             let keys: Vec<&str> = problems.iter().map(|(problem, _)| &*problem.key).collect();
-            assert_eq!(keys, ["tls.client_right"], "{address}");
+            assert_eq!(keys, ["tls.client_permission"], "{address}");
             assert!(problems[0].0.reason.contains("access.tokens"), "{address}");
             assert!(load(None, &[], &[&none[..], &[at, token]].concat()).is_ok(), "{address}");
             assert!(load(None, &[], &[&tls[..], &[at]].concat()).is_ok(), "{address}");
@@ -588,10 +526,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_daemon_cannot_use_is_told_with_all_the_rest() {
+    fn unusable_files_are_reported_with_all_other_problems() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().display().to_string();
-        let token = |name: &str, from: &str| format!("{{name = '{name}', right = 'read'{from}}}");
+        let token =
+            |name: &str, from: &str| format!("{{name = '{name}', permission = 'read'{from}}}");
         std::fs::write(folder.path().join("empty"), "").unwrap();
         let tokens = [
             token("a", &format!(", file = '{home}/empty'")),
@@ -614,28 +553,28 @@ mod tests {
         let error = Config::load_to_serve(&sources, &environment).unwrap_err();
         let ConfigError::Invalid { mut problems } = error else { panic!("{error}") };
         problems.sort_by(|(a, _), (b, _)| (&a.key, &a.reason).cmp(&(&b.key, &b.reason)));
-        let told = problems.iter().map(|(problem, _)| (&*problem.key, &*problem.reason));
+        let reported = problems.iter().map(|(problem, _)| (&*problem.key, &*problem.reason));
         let expected = [
             ("access.tokens", "`a` is empty"),
             ("access.tokens", "UNSET"),
             ("access.tokens", "`c` needs either"),
-            ("embedding.remote.url", "`nonsense` is no address"),
+            ("embedding.remote.url", "`nonsense` is not an address"),
             ("log.filter", "directive"),
             ("search.snippets", "0 to 100"),
             ("tls.certificate", "cannot be used"),
             ("tls.key", "cannot be used"),
-            ("trace.endpoint", "`foo` is no address"),
-            ("vaults", "nowhere cannot be read"),
+            ("trace.endpoint", "`foo` is not an address"),
+            ("vaults", "/nowhere: "),
         ];
-        let told: Vec<_> = told.collect();
-        assert_eq!(told.len(), expected.len(), "{told:#?}");
-        for ((key, reason), (expected, part)) in told.iter().zip(expected) {
+        let reported: Vec<_> = reported.collect();
+        assert_eq!(reported.len(), expected.len(), "{reported:#?}");
+        for ((key, reason), (expected, part)) in reported.iter().zip(expected) {
             assert!(*key == expected && reason.contains(part), "{key}: {reason}");
         }
     }
 
     #[test]
-    fn an_estimator_is_one_of_those_that_are_set() {
+    fn estimator_must_be_known() {
         let counted_by = |estimator, more: &[(&str, &str)]| {
             load(None, &[], &[&[("tokens.estimator", estimator)], more].concat()).is_ok()
         };
@@ -648,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told_together() {
+    fn all_problems_are_reported_together() {
         let error = load(
             Some("[server]\nadress = 'x'\ntimeout_ms = 'soon'\naddress = '0.0.0.0:9338'\n[search]\nsnippet_chars = 0"),
             &[("WEFT__KEYWORD__THREADS", "99"), ("WEFT__NOTHING", "1")],
@@ -657,7 +596,7 @@ mod tests {
                 ("scan.exclude", "['[']"),
                 ("server.max_connections", "9223372036854775807"),
                 ("server.max_streams", "2305843009213693952"),
-                ("server.max_waiting", "1152921504606846976"),
+                ("server.max_queued_requests", "1152921504606846976"),
                 ("server.workers", "1152921504606846976"),
                 ("tokens.estimator", "gpt"),
                 ("vector.graph.degree", "100000"),
@@ -681,8 +620,8 @@ mod tests {
                 "server.address",
                 "server.adress",
                 "server.max_connections",
+                "server.max_queued_requests",
                 "server.max_streams",
-                "server.max_waiting",
                 "server.timeout_ms",
                 "server.workers",
                 "tokens.estimator",
@@ -692,7 +631,10 @@ mod tests {
             ]
         );
         let of = |key| problems.iter().find(|(problem, _)| problem.key == key).unwrap();
-        assert_eq!(of("keyword.threads").1, Origin::Environment("WEFT__KEYWORD__THREADS".into()));
+        assert_eq!(
+            of("keyword.threads").1,
+            SettingOrigin::Environment("WEFT__KEYWORD__THREADS".into())
+        );
         assert!(of("server.address").0.reason.contains("loopback"));
     }
 }

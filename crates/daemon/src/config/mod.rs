@@ -1,16 +1,18 @@
-//! Settings: every one has a default, and knows where its value came from.
+//! Settings with their defaults, layers and origins.
 
 mod load;
+mod permission;
+mod problem;
 mod settings;
 
-pub use load::{Config, ConfigError, Origin, Problem, Sources};
+pub use load::{Config, RELOADABLE, Sources};
+pub use permission::{CertificatePermission, Permission};
+pub use problem::{ConfigError, Problem, SettingOrigin};
 pub(crate) use settings::refusal_to_open;
 pub use settings::{
     AccessSettings, AccessToken, LogFormat, LogSettings, ServerSettings, Settings, StoreSettings,
     TlsSettings, TokenSettings, TraceSettings, Vault,
 };
 
-pub use crate::access::{CertificateRight, Right};
-
-/// The annotated defaults, as embedded: a start for a file of one's own.
+/// The annotated defaults, embedded; a template for a configuration file.
 pub const DEFAULT_TOML: &str = include_str!("../../../../config/default.toml");

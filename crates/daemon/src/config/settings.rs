@@ -1,4 +1,4 @@
-//! The settings by section, and what values they may have.
+//! The settings by section, and their valid values.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -16,94 +16,94 @@ use weft_indexer::chunk::ChunkLimits;
 use weft_indexer::embed::{self, EmbeddingSettings};
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::{ScanOptions, check_globs};
-use weft_indexer::{FuseOptions, IndexSettings, WatchOptions};
+use weft_indexer::{DeletionGuardOptions, IndexSettings, WatchOptions};
 use weft_model::settings::Problems;
 use weft_model::text::nfc;
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
-use super::Problem;
-use crate::access::{CertificateRight, Right};
+use super::permission::{CertificatePermission, Permission};
+use super::problem::Problem;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The sockets and the bounds on work.
+    /// Sockets and limits.
     pub server: ServerSettings,
-    /// Who may ask.
+    /// Access control.
     pub access: AccessSettings,
     /// Certificates.
     pub tls: TlsSettings,
-    /// Where the index lies.
+    /// Location of the index.
     pub store: StoreSettings,
-    /// The folders of notes to serve.
+    /// Folders of notes to serve.
     pub vaults: Vec<Vault>,
-    /// How changed files are noticed.
+    /// How changed files are detected.
     pub watch: WatchOptions,
     /// When missing notes are kept.
-    pub fuse: FuseOptions,
+    pub deletion_guard: DeletionGuardOptions,
     /// Which files are read.
     pub scan: ScanOptions,
-    /// Which dialects are read.
+    /// Which Markdown dialects are parsed.
     pub parse: ParseOptions,
-    /// How notes are cut for the model.
+    /// How notes are split into chunks.
     pub chunks: ChunkLimits,
-    /// How words are indexed.
+    /// Keyword index.
     pub keyword: KeywordSettings,
-    /// How vectors are searched.
+    /// Vector index.
     pub vector: VectorParams,
-    /// Which model makes the vectors.
+    /// Embedding model.
     pub embedding: EmbeddingSettings,
-    /// How questions are answered.
+    /// Search.
     pub search: EngineSettings,
-    /// How related notes are found.
+    /// Related notes.
     pub related: RelatedSettings,
-    /// How far walks over links go.
+    /// Limits of graph walks.
     pub walk: WalkSettings,
-    /// How contexts are made.
+    /// Context assembly.
     pub context: ContextSettings,
-    /// How tokens are counted.
+    /// Token estimation.
     pub tokens: TokenSettings,
-    /// What is written to standard error.
+    /// Logging.
     pub log: LogSettings,
-    /// Where traces are sent.
+    /// Trace export.
     pub trace: TraceSettings,
 }
 
-/// The sockets and the bounds on work.
+/// Sockets and limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerSettings {
-    /// Host and port; port 0 takes a free one.
+    /// Host and port; port 0 selects a free one.
     pub address: String,
-    /// The path of a Unix socket, `auto` for one in the user's runtime folder, `none` for none.
+    /// Path of a Unix socket, `auto` for one in the user's runtime folder, or `none`.
     pub socket: String,
-    /// Questions computed at the same time; without it one for each core.
+    /// Number of requests computed at the same time; one per core by default.
     pub workers: Option<NonZeroUsize>,
-    /// Questions that wait for a worker at most; more are refused.
-    pub max_waiting: usize,
-    /// Streams that follow the index, backups on their way, and questions that wait for a generation, at most; more are refused.
+    /// Maximum number of requests that wait for a worker; more are refused.
+    pub max_queued_requests: usize,
+    /// Maximum number of streams that follow the index, running backups, and requests that wait for a generation; more are refused.
     pub max_streams: usize,
-    /// How long a question may take, in milliseconds, where the caller sets no deadline of its own or a later one.
+    /// Timeout of a request in milliseconds, if the client sets no earlier deadline.
     pub timeout_ms: u64,
-    /// Bytes of one request at most.
+    /// Maximum size of a request in bytes.
     pub max_request_bytes: usize,
-    /// Bytes of one answer message at most, as it is sent: compressed where the caller takes that.
-    pub max_answer_bytes: usize,
-    /// Connections that may be open at the same time over TCP, and as many again over the socket.
+    /// Maximum size of a response message in bytes, as sent: compressed if the client accepts that.
+    pub max_response_bytes: usize,
+    /// Maximum number of open connections over TCP, and as many again over the Unix socket.
     pub max_connections: usize,
-    /// Calls that may be open at the same time on one connection; more wait.
+    /// Maximum number of concurrent requests on one connection; more wait.
     pub max_calls_per_connection: NonZeroU32,
-    /// Milliseconds of silence after which the other end of a connection is asked whether it is there; 0 for never.
+    /// Milliseconds of silence after which a connection is probed; 0 for never.
     pub keepalive_ms: u64,
-    /// How long running questions may go on after a signal to stop, in milliseconds.
+    /// Milliseconds for which running requests may continue after a signal to stop.
     pub shutdown_ms: u64,
 }
 
-/// Places of one kind at most: those of the workers and those of who waits for them fit into one semaphore.
+/// Maximum number of permits of one kind: those of the workers and those of the queue share one semaphore.
 const MAX_PLACES: usize = Semaphore::MAX_PERMITS / 2;
 
-/// What gRPC's own servers are advised to allow at least.
+/// Minimum that gRPC servers are advised to allow.
 const MAX_CALLS: NonZeroU32 = NonZeroU32::new(200).expect("a literal that is not zero");
 
 impl Default for ServerSettings {
@@ -112,11 +112,11 @@ impl Default for ServerSettings {
             address: "127.0.0.1:9338".to_owned(),
             socket: "auto".to_owned(),
             workers: None,
-            max_waiting: 256,
+            max_queued_requests: 256,
             max_streams: 128,
             timeout_ms: 30_000,
             max_request_bytes: 4 << 20,
-            max_answer_bytes: 64 << 20,
+            max_response_bytes: 64 << 20,
             max_connections: 1024,
             max_calls_per_connection: MAX_CALLS,
             keepalive_ms: 20_000,
@@ -126,17 +126,17 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
-    /// What of it cannot be used.
+    /// Returns the invalid values.
     fn problems(&self) -> Problems {
         let Self {
             address: _,
             socket: _,
             workers,
-            max_waiting,
+            max_queued_requests,
             max_streams,
             timeout_ms,
             max_request_bytes,
-            max_answer_bytes,
+            max_response_bytes,
             max_connections,
             max_calls_per_connection: _,
             keepalive_ms,
@@ -145,11 +145,11 @@ impl ServerSettings {
         let mut problems = Problems::default();
         problems.read("address", self.addresses());
         problems.within("workers", workers.map_or(1, usize::from), 1..=MAX_PLACES);
-        problems.within("max_waiting", *max_waiting, 0..=MAX_PLACES);
+        problems.within("max_queued_requests", *max_queued_requests, 0..=MAX_PLACES);
         problems.within("max_streams", *max_streams, 0..=MAX_PLACES);
         problems.within("timeout_ms", *timeout_ms, 1..=3_600_000);
         problems.within("max_request_bytes", *max_request_bytes, 1024..=1 << 30);
-        problems.within("max_answer_bytes", *max_answer_bytes, 1024..=1 << 30);
+        problems.within("max_response_bytes", *max_response_bytes, 1024..=1 << 30);
         problems.within("max_connections", *max_connections, 1..=MAX_PLACES);
         let keepalive = *keepalive_ms == 0 || (1000..=3_600_000).contains(keepalive_ms);
         problems.check(keepalive, "keepalive_ms", "must be 0, or 1000 to 3600000");
@@ -157,39 +157,39 @@ impl ServerSettings {
         problems
     }
 
-    /// The addresses that `address` stands for, or what is wrong with it.
+    /// Resolves `address`; fails with the reason if that is impossible.
     pub fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
         let address = &self.address;
         let found: Vec<SocketAddr> = address
             .to_socket_addrs()
             .map_err(|error| {
-                format!("`{address}` is no host and port such as 127.0.0.1:9338: {error}")
+                format!("`{address}` is not a host and port such as 127.0.0.1:9338: {error}")
             })?
             .collect();
         if found.is_empty() {
-            return Err(format!("`{address}` stands for no address"));
+            return Err(format!("`{address}` resolves to no address"));
         }
         Ok(found)
     }
 }
 
-/// Who may ask.
+/// Access control.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessSettings {
-    /// The tokens of which a caller over TCP must show one; several of one name for rotation.
+    /// Tokens, one of which a client over TCP must present; several may share a name for rotation.
     pub tokens: Vec<AccessToken>,
-    /// Whether health is told to callers without a token, as probes need it.
-    pub open_health: bool,
-    /// Requests that one caller may make in a second; without it as many as it likes.
+    /// True if health checks need no token, as probes require.
+    pub unauthenticated_health: bool,
+    /// Maximum number of requests per second from one client; unlimited if unset.
     pub requests_per_second: Option<NonZeroU32>,
 }
 
 impl AccessSettings {
-    /// What of it cannot be used.
+    /// Returns the invalid values.
     fn problems(&self) -> Problems {
         let mut problems = Problems::default();
-        for AccessToken { name, right: _, file, env } in &self.tokens {
+        for AccessToken { name, permission: _, file, env } in &self.tokens {
             let named = !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic());
             problems.check(named, "tokens", "each needs a `name` of visible ASCII characters");
             let reason = format!("the token `{name}` needs either `file` or `env`");
@@ -199,59 +199,59 @@ impl AccessSettings {
     }
 }
 
-/// Where a token lies, and what it opens. The token itself never stands in the settings.
+/// Location and permission of a token. The token itself is never in the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessToken {
-    /// How logs name whoever shows it.
+    /// Name of the client in logs.
     pub name: String,
-    /// What it opens.
-    pub right: Right,
-    /// The file that holds it, one a line.
+    /// Permission that the token grants.
+    pub permission: Permission,
+    /// File with the token, one per line.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// The variable that holds it.
+    /// Variable with the token.
     #[serde(default)]
     pub env: Option<String>,
 }
 
-/// Certificates. All of them are PEM files.
+/// TLS certificates, all as PEM files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSettings {
-    /// The server's certificate with its chain; with it the port speaks TLS alone.
+    /// Certificate chain of the server; if set, the port accepts only TLS.
     pub certificate: Option<PathBuf>,
-    /// Its private key.
+    /// Private key of the server.
     pub key: Option<PathBuf>,
-    /// Authorities one of which must have signed a client's certificate; without it clients show none.
+    /// Authorities, one of which must have signed a client's certificate; without it clients present none.
     pub client_ca: Option<PathBuf>,
-    /// What a client's certificate alone allows.
-    pub client_right: CertificateRight,
+    /// Permission of a client certificate without a token.
+    pub client_permission: CertificatePermission,
 }
 
 impl TlsSettings {
-    /// What of it cannot be used.
+    /// Returns the invalid values.
     fn problems(&self) -> Problems {
-        let Self { certificate, key, client_ca, client_right: _ } = self;
+        let Self { certificate, key, client_ca, client_permission: _ } = self;
         let mut problems = Problems::default();
         let both = certificate.is_some() == key.is_some();
-        problems.check(both, "key", "certificate and key go together: set both or none");
+        problems.check(both, "key", "tls.certificate and tls.key must be set together");
         problems.check(
             client_ca.is_none() || certificate.is_some(),
             "client_ca",
-            "clients show certificates over TLS alone: set tls.certificate and tls.key",
+            "client certificates require TLS: set tls.certificate and tls.key",
         );
         problems
     }
 }
 
-/// Where the index lies.
+/// Location of the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreSettings {
-    /// Its folder; without it one in the user's data folder, named after the vaults' real paths.
+    /// Folder of the store; by default one in the user's data folder, named after the canonical paths of the vaults.
     pub path: Option<PathBuf>,
-    /// Generations kept on disk.
+    /// Number of generations kept on disk.
     pub keep_generations: usize,
 }
 
@@ -262,7 +262,7 @@ impl Default for StoreSettings {
 }
 
 impl StoreSettings {
-    /// What of it cannot be used.
+    /// Returns the invalid values.
     fn problems(&self) -> Problems {
         let Self { path: _, keep_generations } = self;
         let mut problems = Problems::default();
@@ -275,7 +275,7 @@ impl StoreSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vault {
-    /// Its name in answers and filters; without it the folder's name.
+    /// Name in answers and filters; the folder's name by default.
     #[serde(default)]
     pub name: Option<String>,
     /// The folder.
@@ -283,26 +283,26 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// The name given, or the folder's as it is written, so that a vault keeps its name while its disk is out, or a link to it is turned; of `.` and `..`, the real one's.
+    /// Returns the name: as set, or the folder's name as written, so that a vault keeps its name while its disk is unmounted or its symbolic link changes. For `.` and `..` returns the canonical folder's name.
     #[must_use]
     pub fn name(&self) -> String {
         let of = |folder: &Path| Some(folder.file_name()?.to_str()?.to_owned());
         let real = || of(&self.root.canonicalize().ok()?);
         let name = self.name.clone().or_else(|| of(&self.root)).or_else(real);
-        // As links and paths are compared.
+        // Normalized like links and paths.
         name.map_or_else(|| "vault".to_owned(), |name| nfc(&name))
     }
 }
 
-/// How tokens are counted.
+/// Token estimation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenSettings {
-    /// The name of the estimator where the caller names none.
+    /// Name of the default estimator.
     pub estimator: String,
-    /// Characters that `chars`, and bytes that `bytes`, take for a token.
+    /// Characters (`chars`) or bytes (`bytes`) per token.
     pub characters_per_token: f64,
-    /// Further estimators by name: the `tokenizer.json` of each, or the folder that holds it.
+    /// Further estimators by name: the path of a `tokenizer.json`, or of the folder that contains it.
     pub tokenizers: BTreeMap<String, PathBuf>,
 }
 
@@ -317,7 +317,7 @@ impl Default for TokenSettings {
 }
 
 impl TokenSettings {
-    /// What of it cannot be used where `model` makes the vectors.
+    /// Returns the invalid values, given the embedding model.
     fn problems(&self, model: &str) -> Problems {
         let Self { estimator, characters_per_token, tokenizers } = self;
         let mut problems = Problems::default();
@@ -327,59 +327,60 @@ impl TokenSettings {
         let model = Some(model).filter(|model| ![embed::BUNDLED, embed::NONE].contains(model));
         let files = tokenizers.keys().map(String::as_str).chain(model);
         let known: Vec<&str> = by_length.names().chain([embed::BUNDLED]).chain(files).collect();
-        let reason = format!("`{estimator}` is no estimator; there are {}", known.join(", "));
+        let reason =
+            format!("unknown estimator `{estimator}`; known estimators: {}", known.join(", "));
         problems.check(known.contains(&&**estimator), "estimator", reason);
         problems
     }
 }
 
-/// What is written to standard error.
+/// Logging to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSettings {
-    /// Directives of tracing's `EnvFilter`, such as `warn,weft_indexer=debug`. Libraries are heard down to `info` alone: below it they repeat texts.
+    /// Directives of tracing's `EnvFilter`, such as `warn,weft_indexer=debug`. Libraries log at `info` and above only: below it they repeat texts.
     pub filter: String,
-    /// How a line is written.
+    /// Format of a line.
     pub format: LogFormat,
-    /// The file of the audit; without it its lines go to the log.
+    /// Audit file; without it the audit goes to the log.
     pub audit: Option<PathBuf>,
 }
 
-/// Where traces are sent.
+/// Trace export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceSettings {
-    /// A collector that speaks OTLP over gRPC; without it nothing is sent.
+    /// OTLP collector over gRPC; without it no traces are sent.
     pub endpoint: Option<String>,
-    /// The share of traces that begin here and are sent, 0 to 1.
-    pub share: f64,
+    /// Fraction of the traces begun here that is sent, 0 to 1.
+    pub sample_ratio: f64,
 }
 
 impl Default for TraceSettings {
     fn default() -> Self {
-        Self { endpoint: None, share: 1.0 }
+        Self { endpoint: None, sample_ratio: 1.0 }
     }
 }
 
 impl TraceSettings {
-    /// What of it cannot be used.
+    /// Returns the invalid values.
     fn problems(&self) -> Problems {
-        let Self { endpoint, share } = self;
+        let Self { endpoint, sample_ratio } = self;
         let mut problems = Problems::default();
         problems.read("endpoint", address(endpoint.as_ref(), "http://localhost:4317"));
-        problems.within("share", *share, 0.0..=1.0);
+        problems.within("sample_ratio", *sample_ratio, 0.0..=1.0);
         problems
     }
 }
 
-/// How a line of the log is written.
+/// Format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
     #[default]
     Text,
-    /// One JSON object a line, for collectors.
+    /// One JSON object per line, for log collectors.
     Json,
 }
 
@@ -390,24 +391,24 @@ impl Default for LogSettings {
 }
 
 impl LogSettings {
-    /// What of it cannot be used.
+    /// Returns the invalid values.
     fn problems(&self) -> Problems {
         let Self { filter, format: _, audit: _ } = self;
         let mut problems = Problems::default();
-        let reason = |error| format!("`{filter}` holds a directive that is none: {error}");
+        let reason = |error| format!("`{filter}` contains an invalid directive: {error}");
         problems.read("filter", EnvFilter::try_new(filter).map_err(reason));
         problems
     }
 }
 
-/// Why an address that others reach is not served to everyone.
+/// Explains why an address that other machines reach is not served without credentials.
 pub(crate) fn refusal_to_open(address: SocketAddr) -> String {
     format!(
-        "refusing to listen on {address} without credentials: everyone who reaches it could read the notes; set access.tokens, or tls.client_ca, or use a loopback address such as 127.0.0.1:9338"
+        "refusing to listen on {address} without credentials: anyone who can reach it could read the notes; set access.tokens, or tls.client_ca, or use a loopback address such as 127.0.0.1:9338"
     )
 }
 
-/// Whether `text`, if there is any, names a host to be asked over HTTP; else what is wrong with it.
+/// Checks that `text`, if any, is an HTTP URL with a host; fails with the reason.
 fn address(text: Option<&String>, such: &str) -> Result<(), String> {
     let is_url = |text: &String| {
         let url = text.parse::<http::Uri>().ok();
@@ -416,17 +417,17 @@ fn address(text: Option<&String>, such: &str) -> Result<(), String> {
         })
     };
     let wrong = text.filter(|text| !is_url(text));
-    wrong.map_or(Ok(()), |text| Err(format!("`{text}` is no address such as {such}")))
+    wrong.map_or(Ok(()), |text| Err(format!("`{text}` is not an address such as {such}")))
 }
 
 impl Settings {
-    /// Whether callers over TCP must prove who they are.
+    /// Returns whether clients over TCP must authenticate.
     #[must_use]
     pub fn asks_for_credentials(&self) -> bool {
         self.tls.client_ca.is_some() || !self.access.tokens.is_empty()
     }
 
-    /// Everything that is out of range, each with its key.
+    /// Returns every invalid value with its key.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let Self {
             server,
@@ -435,7 +436,7 @@ impl Settings {
             store,
             vaults,
             watch,
-            fuse,
+            deletion_guard,
             scan: ScanOptions { include, exclude, max_file_bytes: _ },
             parse: _,
             chunks,
@@ -457,7 +458,7 @@ impl Settings {
             ("tls", tls.problems()),
             ("store", store.problems()),
             ("watch", watch.problems()),
-            ("fuse", fuse.problems()),
+            ("deletion_guard", deletion_guard.problems()),
             ("keyword", keyword.problems()),
             ("vector", vector.problems()),
             ("embedding.remote", embedding.remote.problems()),
@@ -476,11 +477,12 @@ impl Settings {
         if let Some(open) = open.into_iter().find(|address| !address.ip().is_loopback()) {
             problems.check(false, "server.address", refusal_to_open(open));
         }
-        let opens = tls.client_right != CertificateRight::None || !access.tokens.is_empty();
+        let opens =
+            tls.client_permission != CertificatePermission::None || !access.tokens.is_empty();
         problems.check(
             tls.client_ca.is_none() || opens,
-            "tls.client_right",
-            "`none` asks for a token as well, and there is none: set access.tokens, or let certificates \"read\" or \"write\"",
+            "tls.client_permission",
+            "`none` requires a token as well, but access.tokens is empty: set it, or use \"read\" or \"write\"",
         );
         let url = embedding.remote.url.as_ref();
         problems.read("embedding.remote.url", address(url, "http://localhost:8080/v1"));
@@ -490,13 +492,14 @@ impl Settings {
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
             let reason = format!(
-                "two vaults are named `{}`; give one another `name` under [[vaults]] in the settings",
+                "two vaults are named `{}`; set a different `name` for one under [[vaults]]",
                 pair[0]
             );
             problems.check(false, "vaults", reason);
         }
         for name in names.iter().filter(|name| name.contains(':') || name.is_empty()) {
-            let reason = format!("`{name}` is no name: it is empty or holds a colon");
+            let reason =
+                format!("`{name}` is not a valid name: names must not be empty or contain a colon");
             problems.check(false, "vaults", reason);
         }
         problems.at_least("chunks.max_tokens", chunks.max_tokens, 16);

@@ -1,13 +1,13 @@
 //! Messages of AdminService.
 
 use weft_index::embedder::ModelIdentity;
-use weft_index::{Backup, Piece};
+use weft_index::{Backup, BackupPart};
 use weft_indexer as indexer;
 use weft_model::Severity;
 use weft_proto::noteweft::v1 as wire;
 
 use super::count;
-use crate::config::Origin;
+use crate::config::SettingOrigin;
 
 pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusResponse {
     let indexer::IndexStatus {
@@ -46,35 +46,35 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
             n_skipped,
             n_failed,
             n_missing,
-            watching,
+            watch_state: state,
         } = vault;
         wire::VaultStatus {
             name,
             root,
-            n_notes: count(n_notes),
-            n_links: count(n_links),
-            n_resolved: count(n_resolved),
-            n_ambiguous: count(n_ambiguous),
-            n_skipped: count(n_skipped),
-            n_failed: count(n_failed),
-            watching: watch_state(watching).into(),
-            n_missing: count(n_missing),
+            note_count: count(n_notes),
+            link_count: count(n_links),
+            resolved_count: count(n_resolved),
+            ambiguous_count: count(n_ambiguous),
+            skipped_count: count(n_skipped),
+            failed_count: count(n_failed),
+            watch_state: watch_state(state).into(),
+            missing_count: count(n_missing),
         }
     });
     wire::StatusResponse {
         generation,
         phase: phase(at).into(),
         vaults: vaults.collect(),
-        n_notes: count(n_notes),
-        n_placeholders: count(n_placeholders),
-        n_links: count(n_links),
-        n_unresolved: count(n_unresolved),
-        n_chunks: count(n_chunks),
-        n_vectors_pending: count(n_vectors_pending),
+        note_count: count(n_notes),
+        placeholder_count: count(n_placeholders),
+        link_count: count(n_links),
+        unresolved_count: count(n_unresolved),
+        chunk_count: count(n_chunks),
+        pending_vector_count: count(n_vectors_pending),
         vectors_per_second,
-        seconds_left,
-        n_files_done: count(n_files_done),
-        n_files_total: count(n_files_total),
+        estimated_seconds_left: seconds_left,
+        processed_file_count: count(n_files_done),
+        total_file_count: count(n_files_total),
         model: embedder.map(|identity| {
             let ModelIdentity { model, dimension, runner, pooling } = identity;
             let dimension = u32::try_from(dimension).unwrap_or(u32::MAX);
@@ -91,20 +91,20 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
 }
 
 pub(crate) fn confirmed(
-    (vaults, generation): (Vec<indexer::Confirmed>, u64),
-) -> wire::ConfirmResponse {
+    (vaults, generation): (Vec<indexer::ConfirmedDeletions>, u64),
+) -> wire::ConfirmDeletionsResponse {
     let vaults = vaults.into_iter().map(|confirmed| {
-        let indexer::Confirmed { vault, n_removed } = confirmed;
-        wire::ConfirmedVault { name: vault, n_removed: count(n_removed) }
+        let indexer::ConfirmedDeletions { vault, n_removed } = confirmed;
+        wire::ConfirmedVault { name: vault, removed_count: count(n_removed) }
     });
-    wire::ConfirmResponse { vaults: vaults.collect(), generation }
+    wire::ConfirmDeletionsResponse { vaults: vaults.collect(), generation }
 }
 
 fn digest(digest: u128) -> String {
     format!("{digest:032x}")
 }
 
-/// The generation that a status tells of.
+/// Converts a status to the announcement of its generation.
 pub(crate) fn generation(
     status: &indexer::IndexStatus,
     n_missed: u64,
@@ -112,17 +112,17 @@ pub(crate) fn generation(
     wire::WatchGenerationsResponse {
         generation: status.generation,
         digest: digest(status.digest),
-        n_notes: count(status.n_notes),
-        n_vectors_pending: count(status.n_vectors_pending),
-        n_missed,
+        note_count: count(status.n_notes),
+        pending_vector_count: count(status.n_vectors_pending),
+        missed_count: n_missed,
     }
 }
 
 const fn watch_state(state: indexer::WatchState) -> wire::WatchState {
     match state {
         indexer::WatchState::Off => wire::WatchState::Off,
-        indexer::WatchState::Announced => wire::WatchState::Announced,
-        indexer::WatchState::Polled => wire::WatchState::Polled,
+        indexer::WatchState::Native => wire::WatchState::Native,
+        indexer::WatchState::Polling => wire::WatchState::Polling,
     }
 }
 
@@ -139,21 +139,21 @@ const fn phase(phase: indexer::Phase) -> wire::Phase {
 pub(crate) fn progress(status: &indexer::IndexStatus, done: bool) -> wire::ReindexResponse {
     wire::ReindexResponse {
         phase: phase(status.phase).into(),
-        n_files_done: count(status.n_files_done),
-        n_files_total: count(status.n_files_total),
-        n_vectors_pending: count(status.n_vectors_pending),
+        processed_file_count: count(status.n_files_done),
+        total_file_count: count(status.n_files_total),
+        pending_vector_count: count(status.n_vectors_pending),
         done,
         generation: status.generation,
     }
 }
 
 pub(crate) fn backup_piece(
-    piece: Piece,
+    piece: BackupPart,
     generation: u64,
     n_bytes_total: u64,
 ) -> wire::BackupResponse {
-    let Piece { path, bytes, crc32 } = piece;
-    wire::BackupResponse { path, bytes, crc32, n_bytes_total, done: false, generation }
+    let BackupPart { path, bytes, crc32 } = piece;
+    wire::BackupResponse { path, bytes, crc32, total_bytes: n_bytes_total, done: false, generation }
 }
 
 pub(crate) fn backup_end(backup: &Backup) -> wire::BackupResponse {
@@ -161,13 +161,15 @@ pub(crate) fn backup_end(backup: &Backup) -> wire::BackupResponse {
         path: String::new(),
         bytes: Vec::new(),
         crc32: None,
-        n_bytes_total: backup.n_bytes(),
+        total_bytes: backup.n_bytes(),
         done: true,
         generation: backup.generation(),
     }
 }
 
-pub(crate) fn setting((key, value, origin): (String, serde_json::Value, Origin)) -> wire::Setting {
+pub(crate) fn setting(
+    (key, value, origin): (String, serde_json::Value, SettingOrigin),
+) -> wire::Setting {
     wire::Setting { key, value: value.to_string(), origin: origin.to_string() }
 }
 
@@ -207,8 +209,8 @@ pub(crate) fn file_coverage(file: indexer::FileCoverage) -> wire::FileCoverage {
         uri,
         hash: hash.map(|hash| format!("{hash:?}")),
         modified_ns,
-        n_chunks: count(n_chunks),
-        n_links: count(n_links),
+        chunk_count: count(n_chunks),
+        link_count: count(n_links),
         unresolved,
         diagnostics: diagnostics.collect(),
     }

@@ -1,8 +1,8 @@
 //! Messages of ContextService.
 
 use tonic::Status;
-use weft_engine::context::{self, Budget};
-use weft_engine::walk::TreeRequest;
+use weft_engine::context::{self, ContextBudget};
+use weft_engine::walk::TreeWalkRequest;
 use weft_model::{Chars, Span, Tokens};
 use weft_proto::noteweft::v1 as wire;
 
@@ -32,18 +32,18 @@ pub(crate) fn assemble_request(
         profile,
         weights,
         no_graph,
-        without,
-        typos,
+        disabled_signals,
+        typo_tolerance,
         notes_only,
         min_generation: _,
         as_of: _,
     } = request;
     let budget = match (budget, budget_chars) {
         (None, None) => None,
-        (Some(n), None) => Some(Budget::Tokens(Tokens::new(not_negative("budget", n)?))),
-        (None, Some(n)) => Some(Budget::Characters(Chars(not_negative("budget_chars", n)?))),
+        (Some(n), None) => Some(ContextBudget::Tokens(Tokens::new(not_negative("budget", n)?))),
+        (None, Some(n)) => Some(ContextBudget::Characters(Chars(not_negative("budget_chars", n)?))),
         (Some(_), Some(_)) => {
-            let reason = "give the budget in tokens or in characters, not in both";
+            let reason = "set the budget in tokens or in characters, not both";
             return Err(invalid("budget_chars", reason));
         }
     };
@@ -57,7 +57,7 @@ pub(crate) fn assemble_request(
             context::Order::BestFirst
         }
         Ok(wire::ContextOrder::BothEnds) => context::Order::BestAtBothEnds,
-        Err(_) => return Err(invalid("order", &format!("{order} is no order"))),
+        Err(_) => return Err(invalid("order", &format!("{order} is not a valid order"))),
     };
     let focus = |focus| {
         let wire::FocusSource { note, body_links, sibling_of_target } = focus;
@@ -74,30 +74,30 @@ pub(crate) fn assemble_request(
         mode: search_mode(mode)?,
         profile: own_profile(profile)?,
         weights: weights.map(own_weights),
-        without: own_without(no_graph, without.unwrap_or_default()),
-        typos,
+        disabled_signals: own_without(no_graph, disabled_signals.unwrap_or_default()),
+        typo_tolerance,
         limit: limit.map(size),
         budget,
         estimator,
-        limits: limits.map(own_limits).transpose()?.unwrap_or_default(),
+        limits: limits.map(limit_overrides).transpose()?.unwrap_or_default(),
         rendering,
         order,
     })
 }
 
-fn own_limits(limits: wire::ContextLimits) -> Result<context::OwnLimits, Status> {
-    let wire::ContextLimits { bands, soft_ratio, block_chars, structural_cap, outline_depth } =
+fn limit_overrides(limits: wire::ContextLimits) -> Result<context::LimitOverrides, Status> {
+    let wire::ContextLimits { bands, per_note_share, block_chars, structural_cap, outline_depth } =
         limits;
     let wire::ContextBands { full, snippet, structural } = bands.unwrap_or_default();
     let level = |depth: u32| {
-        let reason = format!("{depth} is no level of a heading, 1 to 6");
+        let reason = format!("{depth} is not a heading level; must be 1 to 6");
         u8::try_from(depth).map_err(|_| invalid("limits.outline_depth", &reason))
     };
-    Ok(context::OwnLimits {
+    Ok(context::LimitOverrides {
         full,
         snippet,
         structural,
-        soft_ratio,
+        per_note_share,
         block_chars,
         structural_cap: structural_cap.map(size),
         outline_depth: outline_depth.map(level).transpose()?,
@@ -110,40 +110,40 @@ fn named_note(note: wire::ContextNote) -> Result<context::NamedNote, Status> {
     Ok(context::NamedNote { name, score, distance, relation, via })
 }
 
-/// The whole answer.
+/// Converts a complete answer.
 pub(crate) fn assemble_response(answer: context::ContextAnswer) -> wire::AssembleResponse {
-    let context::ContextAnswer { items, left_out, summary } = answer;
+    let context::ContextAnswer { items, omitted, summary } = answer;
     wire::AssembleResponse {
         items: items.into_iter().map(item).collect(),
-        left_out: left_out.into_iter().map(self::left_out).collect(),
+        omitted: omitted.into_iter().map(self::omitted).collect(),
         ..end(summary)
     }
 }
 
-/// A walk that brings notes to a context, over the state that answers it.
-fn walk_request(request: wire::TreeRequest) -> Result<TreeRequest, Status> {
+/// Converts a tree walk that adds candidates to a context; it uses the state of the context.
+fn walk_request(request: wire::TreeRequest) -> Result<TreeWalkRequest, Status> {
     let states = [("as_of", request.as_of), ("min_generation", request.min_generation)];
     if let Some((name, _)) = states.into_iter().find(|(_, asked)| asked.is_some()) {
-        let reason = format!("the `{name}` of the context says which state answers");
+        let reason = format!("not allowed here; set `{name}` of the context");
         return Err(invalid(&format!("walk.{name}"), &reason));
     }
     tree_request(request).map_err(|status| within("walk", status))
 }
 
-/// What a stream says of one note.
+/// Converts one rendered note of a stream.
 pub(crate) fn piece(piece: context::ContextPiece, generation: u64) -> wire::AssembleResponse {
     let nothing = wire::AssembleResponse { generation, ..wire::AssembleResponse::default() };
     match piece {
         context::ContextPiece::Item(taken) => {
             wire::AssembleResponse { items: vec![item(*taken)], ..nothing }
         }
-        context::ContextPiece::LeftOut(candidate) => {
-            wire::AssembleResponse { left_out: vec![left_out(candidate)], ..nothing }
+        context::ContextPiece::Omitted(candidate) => {
+            wire::AssembleResponse { omitted: vec![omitted(candidate)], ..nothing }
         }
     }
 }
 
-/// What a stream says at last.
+/// Converts the last message of a stream.
 pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
     let context::ContextSummary {
         rendered,
@@ -155,11 +155,11 @@ pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
         estimator,
         generation,
         truncated_by,
-        degraded,
+        warnings,
     } = summary;
     wire::AssembleResponse {
         items: Vec::new(),
-        left_out: Vec::new(),
+        omitted: Vec::new(),
         rendered,
         budget,
         used,
@@ -167,16 +167,16 @@ pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
         unit: unit(own_unit).into(),
         generation,
         truncated_by: truncated_by.into_iter().map(|source| source.name().to_owned()).collect(),
-        degraded,
+        warnings: super::warnings(warnings),
         ledger_unit: unit(ledger_unit).into(),
         estimator,
     }
 }
 
-const fn unit(unit: context::Unit) -> wire::BudgetUnit {
+const fn unit(unit: context::BudgetUnit) -> wire::BudgetUnit {
     match unit {
-        context::Unit::Characters => wire::BudgetUnit::Characters,
-        context::Unit::Tokens => wire::BudgetUnit::Tokens,
+        context::BudgetUnit::Characters => wire::BudgetUnit::Characters,
+        context::BudgetUnit::Tokens => wire::BudgetUnit::Tokens,
     }
 }
 
@@ -226,15 +226,15 @@ fn item(taken: context::ContextItem) -> wire::ContextItem {
     }
 }
 
-fn left_out(candidate: context::LeftOut) -> wire::LeftOut {
-    let context::LeftOut { uri, score, tokens, reason } = candidate;
+fn omitted(candidate: context::OmittedNote) -> wire::OmittedNote {
+    let context::OmittedNote { uri, score, tokens, reason } = candidate;
     let reason = match reason {
-        context::Reason::Missing => wire::LeftOutReason::Missing,
-        context::Reason::BelowThreshold => wire::LeftOutReason::BelowThreshold,
-        context::Reason::Budget => wire::LeftOutReason::Budget,
-        context::Reason::StructuralCap => wire::LeftOutReason::StructuralCap,
-        context::Reason::Filter => wire::LeftOutReason::Filter,
-        context::Reason::Duplicate => wire::LeftOutReason::Duplicate,
+        context::OmissionReason::Missing => wire::OmissionReason::Missing,
+        context::OmissionReason::BelowThreshold => wire::OmissionReason::BelowThreshold,
+        context::OmissionReason::Budget => wire::OmissionReason::Budget,
+        context::OmissionReason::StructuralCap => wire::OmissionReason::StructuralCap,
+        context::OmissionReason::Filter => wire::OmissionReason::Filter,
+        context::OmissionReason::Duplicate => wire::OmissionReason::Duplicate,
     };
-    wire::LeftOut { uri: uri.to_string(), score, tokens: tokens.get(), reason: reason.into() }
+    wire::OmittedNote { uri: uri.to_string(), score, tokens: tokens.get(), reason: reason.into() }
 }

@@ -1,6 +1,6 @@
-//! Domain types to messages of the contract, and requests back, one file per service.
+//! Conversion between domain types and messages of the contract, one file per service.
 //!
-//! Every conversion names every field, so a new one asks here for its place on the wire.
+//! Every conversion names every field, so a new field is a compile error until it is converted.
 
 pub(crate) mod admin;
 pub(crate) mod context;
@@ -20,18 +20,15 @@ use weft_proto::noteweft::v1 as wire;
 
 use crate::status::invalid;
 
-/// The name of a note, where there is one.
+/// Checks that the name of a note is not empty.
 pub(crate) fn named(field: &str, name: String) -> Result<String, Status> {
     if name.trim().is_empty() {
-        return Err(invalid(
-            field,
-            "say which note: a uri, a path, anything a link would find, or a title",
-        ));
+        return Err(invalid(field, "must name a note: a uri, a path, a link target, or a title"));
     }
     Ok(name)
 }
 
-/// Names of notes, each of which is one.
+/// Checks that no name of a list is empty.
 fn all_named(field: &str, names: Vec<String>) -> Result<Vec<String>, Status> {
     names.into_iter().map(|name| named(field, name)).collect()
 }
@@ -51,7 +48,7 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         excluded,
     } = filter.unwrap_or_default();
     if let Some(place) = within.iter().find(|place| place.hops == 0) {
-        let reason = format!("`{}` needs at least 1 hop", place.note);
+        let reason = format!("`{}`: must be at least 1 hop", place.note);
         return Err(invalid("filter.within.hops", &reason));
     }
     Ok(engine::Filter {
@@ -72,17 +69,26 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
     })
 }
 
+/// Converts the warnings of an answer.
+pub(crate) fn warnings(warnings: Vec<engine::Warning>) -> Vec<wire::Warning> {
+    let convert = |engine::Warning { code, message }| wire::Warning {
+        code: code.as_str().to_owned(),
+        message,
+    };
+    warnings.into_iter().map(convert).collect()
+}
+
 fn property(property: wire::PropertyMatch) -> Result<engine::PropertyMatch, Status> {
     let wire::PropertyMatch { key, value, comparison } = property;
     let comparison = match wire::Comparison::try_from(comparison) {
         Ok(wire::Comparison::Unspecified | wire::Comparison::Equal) => engine::Comparison::Equal,
         Ok(wire::Comparison::NotEqual) => engine::Comparison::NotEqual,
         Ok(wire::Comparison::Less) => engine::Comparison::Less,
-        Ok(wire::Comparison::AtMost) => engine::Comparison::AtMost,
+        Ok(wire::Comparison::LessOrEqual) => engine::Comparison::LessOrEqual,
         Ok(wire::Comparison::Greater) => engine::Comparison::Greater,
-        Ok(wire::Comparison::AtLeast) => engine::Comparison::AtLeast,
+        Ok(wire::Comparison::GreaterOrEqual) => engine::Comparison::GreaterOrEqual,
         Err(_) => {
-            let reason = format!("{comparison} is no comparison");
+            let reason = format!("{comparison} is not a valid comparison");
             return Err(invalid("filter.properties.comparison", &reason));
         }
     };
@@ -95,12 +101,12 @@ fn rendering(number: i32) -> Result<engine::Rendering, Status> {
         Ok(wire::Rendering::Markdown) => Ok(engine::Rendering::Markdown),
         Ok(wire::Rendering::Xml) => Ok(engine::Rendering::Xml),
         Ok(wire::Rendering::Json) => Ok(engine::Rendering::Json),
-        Err(_) => Err(invalid("rendering", &format!("{number} is no rendering"))),
+        Err(_) => Err(invalid("rendering", &format!("{number} is not a valid rendering"))),
     }
 }
 
 fn not_negative(field: &str, number: i64) -> Result<u64, Status> {
-    let reason = || format!("{number} is less than nothing; 0 is the least");
+    let reason = || format!("{number} is negative; must be at least 0");
     u64::try_from(number).map_err(|_| invalid(field, &reason()))
 }
 

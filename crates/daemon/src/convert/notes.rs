@@ -15,10 +15,10 @@ use crate::status::invalid;
 pub(crate) fn note_request(request: wire::GetNoteRequest) -> Result<engine::NoteRequest, Status> {
     let wire::GetNoteRequest { name, max_links, min_generation: _, as_of: _ } = request;
     if name.trim().is_empty() {
-        return Err(invalid("name", "say which note: a uri, path, name, alias or title"));
+        return Err(invalid("name", "must name a note: a uri, path, name, alias or title"));
     }
     if max_links == Some(0) {
-        return Err(invalid("max_links", "at least 1 of each"));
+        return Err(invalid("max_links", "must be at least 1"));
     }
     Ok(engine::NoteRequest { name, max_links: size(max_links.unwrap_or_default()) })
 }
@@ -32,32 +32,33 @@ pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::Li
         as_of: _,
     } = request;
     if page_size == Some(0) {
-        return Err(invalid("page_size", "a page has at least 1 note"));
+        return Err(invalid("page_size", "must be at least 1"));
     }
     let page_size = size(page_size.unwrap_or_default());
     Ok(engine::ListRequest { filter: filter(restriction)?, page_size, page_token })
 }
 
 pub(crate) fn list_response(answer: engine::ListAnswer) -> wire::ListNotesResponse {
-    let engine::ListAnswer { notes, next_page_token, total, degraded, generation } = answer;
+    let engine::ListAnswer { notes, next_page_token, total, warnings, generation } = answer;
     wire::ListNotesResponse {
         notes: notes.into_iter().map(summary).collect(),
         next_page_token,
         total: count(total),
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
 pub(crate) fn resolve_response(answer: engine::ResolveAnswer) -> wire::ResolveLinkResponse {
-    let engine::ResolveAnswer { target, uri, path, rule, candidates, near, generation } = answer;
+    let engine::ResolveAnswer { target, uri, path, rule, candidates, suggestions, generation } =
+        answer;
     wire::ResolveLinkResponse {
         target,
         uri: uri.map(|uri| uri.to_string()),
         path,
         rule,
         candidates: candidates.into_iter().map(reference).collect(),
-        near: near.iter().map(ToString::to_string).collect(),
+        suggestions: suggestions.iter().map(ToString::to_string).collect(),
         generation,
     }
 }
@@ -86,7 +87,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         backlinks,
         n_backlinks,
         body,
-        fresh,
+        embedding_current,
         hash,
         generation,
         same_name,
@@ -118,19 +119,19 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         links: links.into_iter().map(link).collect(),
         backlinks: backlinks.into_iter().map(link).collect(),
         body,
-        fresh,
+        embedding_current,
         hash: format!("{hash:?}"),
         generation,
         same_name: same_name.into_iter().map(reference).collect(),
-        n_children: count(n_children),
-        n_links: count(n_links),
-        n_backlinks: count(n_backlinks),
+        child_count: count(n_children),
+        link_count: count(n_links),
+        backlink_count: count(n_backlinks),
         truncated,
     }
 }
 
-pub(super) fn summary(note: engine::NoteSummary) -> wire::NoteSummary {
-    let engine::NoteSummary { uri, vault, path, title, note_type, tags } = note;
+pub(super) fn summary(note: engine::ListedNote) -> wire::NoteSummary {
+    let engine::ListedNote { uri, vault, path, title, note_type, tags } = note;
     wire::NoteSummary { uri: uri.to_string(), vault, path, title, r#type: note_type, tags }
 }
 
@@ -139,8 +140,8 @@ pub(super) fn reference(note: engine::NoteRef) -> wire::NoteRef {
     wire::NoteRef { uri: uri.to_string(), title }
 }
 
-fn link(link: engine::LinkView) -> wire::LinkView {
-    let engine::LinkView { kind, source: origin, target, uri, resolved, fragment, display, span } =
+fn link(link: engine::NoteLink) -> wire::LinkView {
+    let engine::NoteLink { kind, source: origin, target, uri, resolved, fragment, display, span } =
         link;
     wire::LinkView {
         r#type: kind,

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1 as wire;
 use super::{filter, named, rendering};
 use crate::status::invalid;
 
-/// Tokens for related notes where the request does not say.
+/// Default budget for related notes, in tokens.
 const BUDGET: Tokens = Tokens::new(2000);
 
 pub(crate) fn related_request(
@@ -18,7 +18,7 @@ pub(crate) fn related_request(
     let wire::RelatedRequest {
         focus,
         budget,
-        window,
+        total_budget,
         estimator,
         filter: restriction,
         body_links,
@@ -28,12 +28,12 @@ pub(crate) fn related_request(
         min_generation: _,
         as_of: _,
     } = request;
-    let budget = match (budget, window) {
+    let budget = match (budget, total_budget) {
         (None, None) => Budget::Related(BUDGET),
         (Some(budget), None) => Budget::Related(tokens("budget", budget)?),
-        (None, Some(window)) => Budget::Window(tokens("window", window)?),
+        (None, Some(total_budget)) => Budget::Total(tokens("total_budget", total_budget)?),
         (Some(_), Some(_)) => {
-            return Err(invalid("window", "it stands instead of `budget`; give one of the two"));
+            return Err(invalid("total_budget", "excludes `budget`; set one of them"));
         }
     };
     Ok(engine::RelatedRequest {
@@ -61,9 +61,9 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         remaining,
         focus_tokens,
         skipped,
-        skipped_more,
+        skipped_truncated,
     } = answer.view();
-    let engine::RelatedAnswer { found: _, snapshot, resume_token, rendered, degraded } = answer;
+    let engine::RelatedAnswer { found: _, snapshot, resume_token, rendered, warnings } = answer;
     wire::RelatedResponse {
         focus_note: Some(focus_note(focus)),
         related_notes: related_notes.into_iter().map(related_note).collect(),
@@ -72,11 +72,11 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         remaining: remaining.get(),
         focus_tokens: focus_tokens.get(),
         skipped: skipped.into_iter().map(skipped_note).collect(),
-        skipped_more,
+        skipped_truncated,
         resume_token: resume_token.clone(),
         generation: snapshot.generation,
         rendered: rendered.clone(),
-        degraded: degraded.clone(),
+        warnings: super::warnings(warnings.clone()),
     }
 }
 

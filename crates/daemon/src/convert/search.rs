@@ -10,13 +10,13 @@ use weft_proto::noteweft::v1 as wire;
 use super::{filter, size};
 use crate::status::invalid;
 
-/// Hits where the request does not say.
+/// Default number of hits.
 const LIMIT: u32 = 10;
 
 pub(crate) fn search_request(
     request: wire::SearchRequest,
 ) -> Result<engine::SearchRequest, Status> {
-    // Which state answers is read where states are known.
+    // The requested state is read by the services.
     let wire::SearchRequest {
         query,
         limit,
@@ -25,15 +25,15 @@ pub(crate) fn search_request(
         profile,
         weights,
         no_graph,
-        without,
-        typos,
+        disabled_signals,
+        typo_tolerance,
         explain,
         snippets,
         min_generation: _,
         as_of: _,
     } = request;
     if query.trim().is_empty() {
-        return Err(invalid("query", "say what to look for"));
+        return Err(invalid("query", "must not be empty"));
     }
     Ok(engine::SearchRequest {
         query,
@@ -42,8 +42,8 @@ pub(crate) fn search_request(
         profile: own_profile(profile)?,
         filter: filter(restriction)?,
         weights: weights.map(own_weights),
-        without: own_without(no_graph, without.unwrap_or_default()),
-        typos,
+        disabled_signals: own_without(no_graph, disabled_signals.unwrap_or_default()),
+        typo_tolerance,
         explain,
         snippets: snippets.map(size),
     })
@@ -54,7 +54,7 @@ pub(super) fn own_profile(number: i32) -> Result<Option<engine::Profile>, Status
         Ok(wire::Profile::Unspecified) => Ok(None),
         Ok(wire::Profile::Bridge) => Ok(Some(engine::Profile::Bridge)),
         Ok(wire::Profile::Classic) => Ok(Some(engine::Profile::Classic)),
-        Err(_) => Err(invalid("profile", &format!("{number} is no profile"))),
+        Err(_) => Err(invalid("profile", &format!("{number} is not a valid profile"))),
     }
 }
 
@@ -63,10 +63,14 @@ pub(super) fn own_weights(weights: wire::Weights) -> engine::Weights {
     engine::Weights { similarity, centrality, activation }
 }
 
-/// The parts that a request leaves out, the graph as a whole among them.
-pub(super) fn own_without(no_graph: bool, without: wire::Without) -> engine::Without {
-    let wire::Without { names, links, shared_words, similarity, centrality, activation } = without;
-    engine::Without {
+/// Converts the disabled signals; disabling the graph disables each of its signals.
+pub(super) fn own_without(
+    no_graph: bool,
+    disabled_signals: wire::DisabledSignals,
+) -> engine::DisabledSignals {
+    let wire::DisabledSignals { names, links, shared_words, similarity, centrality, activation } =
+        disabled_signals;
+    engine::DisabledSignals {
         graph: no_graph,
         names,
         links,
@@ -84,25 +88,25 @@ pub(super) fn search_mode(number: i32) -> Result<engine::SearchMode, Status> {
         }
         Ok(wire::SearchMode::Vector) => Ok(engine::SearchMode::Vector),
         Ok(wire::SearchMode::Keyword) => Ok(engine::SearchMode::Keyword),
-        Err(_) => Err(invalid("mode", &format!("{number} is no mode"))),
+        Err(_) => Err(invalid("mode", &format!("{number} is not a valid mode"))),
     }
 }
 
 pub(crate) fn search_response(answer: engine::SearchAnswer) -> wire::SearchResponse {
-    let engine::SearchAnswer { hits, generation, truncated, degraded, capped, explanation } =
+    let engine::SearchAnswer { hits, generation, truncated, warnings, fanout_limited, explanation } =
         answer;
     let weights = explanation.as_ref().map(|explanation| explanation.weights);
     wire::SearchResponse {
         hits: hits.into_iter().map(|found| hit(found, weights)).collect(),
         generation,
         truncated,
-        degraded,
-        capped: capped.iter().map(ToString::to_string).collect(),
+        warnings: super::warnings(warnings),
+        fanout_limited: fanout_limited.iter().map(ToString::to_string).collect(),
         explanation: explanation.map(self::explanation),
     }
 }
 
-/// An answer of a followed query, compared with the one before.
+/// Converts an answer of a followed query with its changes since the answer before.
 pub(crate) fn followed(
     before: Option<&engine::SearchAnswer>,
     answer: engine::SearchAnswer,
@@ -114,13 +118,13 @@ pub(crate) fn followed(
         only.map(|hit| hit.uri.to_string()).collect()
     };
     wire::WatchQueryResponse {
-        entered: only_in(&answer.hits, old),
-        left: only_in(old, &answer.hits),
+        added: only_in(&answer.hits, old),
+        removed: only_in(old, &answer.hits),
         answer: Some(search_response(answer)),
     }
 }
 
-/// The hit; with its parts one by one where the weights are given.
+/// Converts a hit; with its score parts if the weights are given.
 pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::Hit {
     let engine::Hit {
         uri,
@@ -133,24 +137,29 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
         name_score,
         origin: own_origin,
         via,
-        fresh,
+        embedding_current,
         raw,
         signals: own_signals,
         contributions,
         snippets,
         best_chunk: _,
     } = hit;
-    let engine::Raw { base, degree, strength } = raw;
+    let engine::RawSignals { base, degree, connection_strength } = raw;
     let remainder = via.as_ref().map_or(0.0, |via| via.remainder);
     let explanation = weights.map(|weights| wire::HitExplanation {
-        parts: parts([base, f64::from(degree), strength], own_signals, weights, contributions),
-        strength,
+        parts: parts(
+            [base, f64::from(degree), connection_strength],
+            own_signals,
+            weights,
+            contributions,
+        ),
+        connection_strength,
         remainder,
     });
-    let (via, via_kind) = match via {
+    let (via, connection) = match via {
         None => (None, wire::Connection::Unspecified),
-        Some(engine::Via { uri, kind, strength: _, remainder: _ }) => {
-            (Some(uri.to_string()), connection(kind))
+        Some(engine::Via { uri, connection: own, strength: _, remainder: _ }) => {
+            (Some(uri.to_string()), connection(own))
         }
     };
     wire::Hit {
@@ -165,21 +174,21 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
         keyword_score,
         origin: origin(own_origin).into(),
         via,
-        fresh,
+        embedding_current,
         snippets: snippets.into_iter().map(snippet).collect(),
         name_score,
-        via_kind: via_kind.into(),
+        connection: connection.into(),
         explanation,
     }
 }
 
-/// Each signal with what it was made of, what it counts and what it adds, in the order they are summed.
+/// Converts each signal with its inputs, weight and contribution, in the order they are summed.
 fn parts(
     raw: [f64; 3],
     signals: engine::Signals,
     weights: engine::Weights,
     contributions: engine::Signals,
-) -> Vec<wire::Part> {
+) -> Vec<wire::ScorePart> {
     let engine::Signals { similarity, centrality, activation } = signals;
     let signals =
         [("similarity", similarity), ("centrality", centrality), ("activation", activation)];
@@ -188,10 +197,10 @@ fn parts(
     let engine::Signals { similarity, centrality, activation } = contributions;
     let contributions = [similarity, centrality, activation];
     let rows = signals.into_iter().zip(raw).zip(weights.into_iter().zip(contributions));
-    rows.map(|(((signal, normalised), raw), (weight, contribution))| wire::Part {
+    rows.map(|(((signal, normalized), raw), (weight, contribution))| wire::ScorePart {
         signal: signal.to_owned(),
         raw,
-        normalised,
+        normalized,
         weight,
         contribution,
     })
@@ -203,13 +212,13 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         profile,
         weights,
         vector_share,
-        expressed,
+        vocabulary_coverage,
         words,
         seeds,
-        n_seeds_left_out,
+        n_omitted_seeds,
         activation_floor,
         expansion_floor,
-        pool,
+        candidates,
         stages,
     } = explanation;
     let profile = match profile {
@@ -221,21 +230,21 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         profile: profile.into(),
         weights: Some(wire::Weights { similarity, centrality, activation }),
         vector_share,
-        expressed,
+        vocabulary_coverage,
         words: words
             .into_iter()
             .map(|engine::ExplainedWord { word, count, n_notes, idf }| wire::QueryWord {
                 word,
                 count,
-                n_notes,
+                note_count: n_notes,
                 idf,
             })
             .collect(),
         seeds: seeds.into_iter().map(seed).collect(),
-        n_seeds_left_out: few(n_seeds_left_out),
+        omitted_seed_count: few(n_omitted_seeds),
         activation_floor,
         expansion_floor,
-        pool: pool
+        candidates: candidates
             .into_iter()
             .map(|engine::ExplainedCandidate { uri, similarity, origin: own }| wire::Candidate {
                 uri: uri.to_string(),
@@ -255,8 +264,8 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
 
 fn seed(seed: engine::ExplainedSeed) -> wire::Seed {
     let engine::ExplainedSeed { uri, similarity, degree, words, n_reached, is_cut } = seed;
-    let (uri, n_reached) = (uri.to_string(), few(n_reached));
-    wire::Seed { uri, similarity, degree, words, n_reached, capped: is_cut }
+    let (uri, reached_count) = (uri.to_string(), few(n_reached));
+    wire::Seed { uri, similarity, degree, words, reached_count, fanout_limited: is_cut }
 }
 
 const fn origin(origin: engine::Origin) -> wire::Origin {
@@ -277,7 +286,7 @@ const fn connection(connection: engine::Connection) -> wire::Connection {
     }
 }
 
-/// A number that bounds keep far below the greatest.
+/// Converts a number that limits keep far below the maximum.
 fn few(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -7,7 +7,7 @@ use weft_proto::noteweft::v1 as wire;
 use super::walk::direction;
 use super::{filter, named, size};
 
-/// Notes where the request does not say.
+/// Default number of notes.
 const LIMIT: u32 = 100;
 
 pub(crate) fn siblings_request(
@@ -34,25 +34,25 @@ pub(crate) fn siblings_response(answer: engine::SiblingsAnswer) -> wire::TopicSi
         note: engine::NoteRef { uri, title },
         siblings,
         truncated,
-        capped,
-        degraded,
+        fanout_limited,
+        warnings,
         generation,
     } = answer;
     wire::TopicSiblingsResponse {
         note: Some(wire::NoteRef { uri: uri.to_string(), title }),
         siblings: siblings.into_iter().map(sibling).collect(),
         truncated,
-        capped: capped.iter().map(ToString::to_string).collect(),
+        fanout_limited: fanout_limited.iter().map(ToString::to_string).collect(),
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
 fn sibling(sibling: engine::SiblingView) -> wire::Sibling {
     let engine::SiblingView { uri, path, title, score, kind, via } = sibling;
     let kind = match kind {
-        engine::Nearness::Direct => wire::Nearness::Direct,
-        engine::Nearness::Sibling => wire::Nearness::Sibling,
+        engine::SiblingKind::Direct => wire::SiblingKind::Direct,
+        engine::SiblingKind::Sibling => wire::SiblingKind::Sibling,
     };
     wire::Sibling {
         uri: uri.to_string(),

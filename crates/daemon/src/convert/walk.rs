@@ -9,12 +9,12 @@ use super::notes::{reference, summary};
 use super::{all_named, count, filter, named, size};
 use crate::status::invalid;
 
-/// Hops of a tree where the request does not say.
+/// Default number of hops of a tree.
 ///
 /// Source: graph traversal text, "Depth and size limits".
 const TREE_HOPS: u32 = 3;
 
-/// Hops of a path where the request does not say.
+/// Default number of hops of a path.
 ///
 /// Source: graph traversal design, "Path".
 const PATH_HOPS: u32 = 10;
@@ -24,7 +24,7 @@ pub(super) fn direction(number: i32) -> Result<walk::Direction, Status> {
         Ok(wire::Direction::Unspecified | wire::Direction::Both) => Ok(walk::Direction::Both),
         Ok(wire::Direction::Out) => Ok(walk::Direction::Out),
         Ok(wire::Direction::In) => Ok(walk::Direction::In),
-        Err(_) => Err(invalid("direction", &format!("{number} is no direction"))),
+        Err(_) => Err(invalid("direction", &format!("{number} is not a valid direction"))),
     }
 }
 
@@ -41,10 +41,10 @@ fn follow(
     way: i32,
     edges: Option<wire::EdgeFilter>,
     restriction: Option<wire::Filter>,
-) -> Result<walk::Follow, Status> {
+) -> Result<walk::FollowOptions, Status> {
     let wire::EdgeFilter { types, exclude_types, typed_only, inline_only, hierarchy } =
         edges.unwrap_or_default();
-    Ok(walk::Follow {
+    Ok(walk::FollowOptions {
         direction: direction(way)?,
         edges: walk::EdgeFilter {
             types: link_types("edges.types", types)?,
@@ -57,10 +57,10 @@ fn follow(
     })
 }
 
-/// Types of links, without blanks around them.
+/// Converts link types, trimming whitespace.
 fn link_types(field: &str, types: Vec<String>) -> Result<Vec<String>, Status> {
     let named = |kind: String| match kind.trim() {
-        "" => Err(invalid(field, "an empty name is no type of links")),
+        "" => Err(invalid(field, "a link type must not be empty")),
         kind => Ok(kind.to_owned()),
     };
     types.into_iter().map(named).collect()
@@ -68,12 +68,12 @@ fn link_types(field: &str, types: Vec<String>) -> Result<Vec<String>, Status> {
 
 fn page_size(asked: Option<u32>) -> Result<usize, Status> {
     match asked {
-        Some(0) => Err(invalid("page_size", "a page has at least 1 item")),
+        Some(0) => Err(invalid("page_size", "must be at least 1")),
         asked => Ok(size(asked.unwrap_or_default())),
     }
 }
 
-pub(crate) fn tree_request(request: wire::TreeRequest) -> Result<walk::TreeRequest, Status> {
+pub(crate) fn tree_request(request: wire::TreeRequest) -> Result<walk::TreeWalkRequest, Status> {
     let wire::TreeRequest {
         roots,
         direction,
@@ -88,16 +88,16 @@ pub(crate) fn tree_request(request: wire::TreeRequest) -> Result<walk::TreeReque
         min_generation: _,
         as_of: _,
     } = request;
-    Ok(walk::TreeRequest {
+    Ok(walk::TreeWalkRequest {
         roots: all_named("roots", roots)?,
         follow: follow(direction, edges, filter)?,
-        limits: walk::Limits {
+        limits: walk::TreeLimits {
             max_hops: Some(max_hops.unwrap_or(TREE_HOPS)),
             max_nodes: max_nodes.map(size),
             max_edges: max_edges.map(size),
             max_fanout: max_fanout.map(size),
         },
-        view: walk::View { inverse_names, summaries },
+        view: walk::ViewOptions { inverse_names, summaries },
     })
 }
 
@@ -111,12 +111,12 @@ pub(crate) fn tree_response(answer: walk::TreeAnswer) -> wire::TreeResponse {
         edges,
         spanning_tree,
         unresolved,
-        more_unresolved,
+        unresolved_truncated,
         inverse_names,
-        degraded,
+        warnings,
         generation,
     } = answer;
-    let spanning_tree = spanning_tree.into_iter().map(|walk::TreeEdge { from, to, hop }| {
+    let spanning_tree = spanning_tree.into_iter().map(|walk::TreeStep { from, to, hop }| {
         wire::TreeEdge { from: from.to_string(), to: to.to_string(), hop }
     });
     wire::TreeResponse {
@@ -130,14 +130,14 @@ pub(crate) fn tree_response(answer: walk::TreeAnswer) -> wire::TreeResponse {
         edges: edges.into_iter().map(edge).collect(),
         spanning_tree: spanning_tree.collect(),
         unresolved: unresolved.into_iter().map(unresolved_link).collect(),
-        more_unresolved,
+        unresolved_truncated,
         inverse_names,
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
-pub(crate) fn path_request(request: wire::PathRequest) -> Result<walk::PathRequest, Status> {
+pub(crate) fn path_request(request: wire::PathRequest) -> Result<walk::PathWalkRequest, Status> {
     let wire::PathRequest {
         from,
         to,
@@ -151,13 +151,13 @@ pub(crate) fn path_request(request: wire::PathRequest) -> Result<walk::PathReque
         min_generation: _,
         as_of: _,
     } = request;
-    Ok(walk::PathRequest {
+    Ok(walk::PathWalkRequest {
         from: named("from", from)?,
         to: named("to", to)?,
         follow: follow(direction, edges, filter)?,
         max_hops: Some(max_hops.unwrap_or(PATH_HOPS)),
         costs: costs.map(path_costs),
-        view: walk::View { inverse_names, summaries },
+        view: walk::ViewOptions { inverse_names, summaries },
     })
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn path_response(answer: walk::PathAnswer) -> wire::PathResponse {
         edges,
         truncated,
         inverse_names,
-        degraded,
+        warnings,
         generation,
     } = answer;
     wire::PathResponse {
@@ -200,7 +200,7 @@ pub(crate) fn path_response(answer: walk::PathAnswer) -> wire::PathResponse {
         truncated,
         inverse_names,
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn neighbors_request(
         note: named("note", note)?,
         follow: follow(direction, edges, filter)?,
         max_nodes: max_nodes.map(size),
-        view: walk::View { inverse_names, summaries: false },
+        view: walk::ViewOptions { inverse_names, summaries: false },
     })
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn neighbors_response(answer: walk::NeighborsAnswer) -> wire::Neighbo
         nodes,
         truncated,
         inverse_names,
-        degraded,
+        warnings,
         generation,
     } = answer;
     let nodes = nodes.into_iter().map(|walk::Neighbor { note, degrees: own, edges }| {
@@ -257,7 +257,7 @@ pub(crate) fn neighbors_response(answer: walk::NeighborsAnswer) -> wire::Neighbo
         truncated,
         inverse_names,
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn subgraph_request(
         min_generation: _,
         as_of: _,
     } = request;
-    let walk::Follow { direction: _, edges, hierarchy, filter } =
+    let walk::FollowOptions { direction: _, edges, hierarchy, filter } =
         follow(wire::Direction::Both.into(), edges, filter)?;
     Ok(walk::SubgraphRequest {
         notes: all_named("notes", notes)?,
@@ -286,14 +286,14 @@ pub(crate) fn subgraph_request(
 }
 
 pub(crate) fn subgraph_response(answer: walk::SubgraphAnswer) -> wire::SubgraphResponse {
-    let walk::SubgraphAnswer { nodes, edges, truncated_by, degraded, generation } = answer;
+    let walk::SubgraphAnswer { nodes, edges, truncated_by, warnings, generation } = answer;
     wire::SubgraphResponse {
         nodes: nodes.into_iter().map(node).collect(),
         edges: edges.into_iter().map(edge).collect(),
         truncated: !truncated_by.is_empty(),
         truncated_by: limits(truncated_by),
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
@@ -308,12 +308,17 @@ pub(crate) fn cycles_request(request: wire::CyclesRequest) -> Result<walk::Cycle
 }
 
 pub(crate) fn cycles_response(answer: walk::CyclesAnswer) -> wire::CyclesResponse {
-    let walk::CyclesAnswer { cycles, truncated, degraded, generation } = answer;
-    let cycles = cycles.into_iter().map(|walk::Cycle { nodes, edges }| wire::Cycle {
+    let walk::CyclesAnswer { cycles, truncated, warnings, generation } = answer;
+    let cycles = cycles.into_iter().map(|walk::LinkCycle { nodes, edges }| wire::Cycle {
         nodes: nodes.into_iter().map(reference).collect(),
         edges: edges.into_iter().map(edge).collect(),
     });
-    wire::CyclesResponse { cycles: cycles.collect(), truncated, generation, degraded }
+    wire::CyclesResponse {
+        cycles: cycles.collect(),
+        truncated,
+        generation,
+        warnings: super::warnings(warnings),
+    }
 }
 
 pub(crate) fn orphans_request(
@@ -336,13 +341,13 @@ pub(crate) fn orphans_request(
 }
 
 pub(crate) fn orphans_response(answer: engine::ListAnswer) -> wire::OrphansResponse {
-    let engine::ListAnswer { notes, next_page_token, total, degraded, generation } = answer;
+    let engine::ListAnswer { notes, next_page_token, total, warnings, generation } = answer;
     wire::OrphansResponse {
         notes: notes.into_iter().map(summary).collect(),
         next_page_token,
         total: count(total),
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
@@ -369,25 +374,25 @@ pub(crate) fn unresolved_response(answer: walk::UnresolvedAnswer) -> wire::Unres
         next_page_token,
         total,
         n_targets,
-        degraded,
+        warnings,
         generation,
     } = answer;
     wire::UnresolvedResponse {
         unresolved: unresolved.into_iter().map(unresolved_link).collect(),
         next_page_token,
         total: count(total),
-        n_targets: count(n_targets),
+        target_count: count(n_targets),
         generation,
-        degraded,
+        warnings: super::warnings(warnings),
     }
 }
 
-fn limits(limits: Vec<walk::Limit>) -> Vec<i32> {
+fn limits(limits: Vec<walk::LimitKind>) -> Vec<i32> {
     let limits = limits.into_iter().map(|limit| match limit {
-        walk::Limit::MaxHops => wire::Limit::MaxHops,
-        walk::Limit::MaxNodes => wire::Limit::MaxNodes,
-        walk::Limit::MaxEdges => wire::Limit::MaxEdges,
-        walk::Limit::MaxFanout => wire::Limit::MaxFanout,
+        walk::LimitKind::MaxHops => wire::Limit::MaxHops,
+        walk::LimitKind::MaxNodes => wire::Limit::MaxNodes,
+        walk::LimitKind::MaxEdges => wire::Limit::MaxEdges,
+        walk::LimitKind::MaxFanout => wire::Limit::MaxFanout,
     });
     limits.map(Into::into).collect()
 }
@@ -412,8 +417,8 @@ fn edge(edge: walk::WalkEdge) -> wire::WalkEdge {
     }
 }
 
-fn unresolved_link(link: walk::UnresolvedLink) -> wire::UnresolvedLink {
-    let walk::UnresolvedLink { from, target } = link;
+fn unresolved_link(link: walk::UnresolvedEdge) -> wire::UnresolvedLink {
+    let walk::UnresolvedEdge { from, target } = link;
     wire::UnresolvedLink { from: from.to_string(), target: target.to_string() }
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn why_not_request(
 ) -> Result<engine::WhyNotRequest, Status> {
     let wire::WhyNotRequest { note, search } = request;
     if note.trim().is_empty() {
-        return Err(invalid("note", "name the note that is missing"));
+        return Err(invalid("note", "must name the missing note"));
     }
     let search = search_request(search.unwrap_or_default());
     let search = search.map_err(|status| within("search", status))?;
@@ -24,35 +24,35 @@ pub(crate) fn why_not_response(answer: engine::WhyNotAnswer) -> wire::WhyNotResp
     let reason = reason(&answer);
     let engine::WhyNotAnswer {
         note: engine::NoteRef { uri, title },
-        loss,
-        failed,
+        miss_reason,
+        failed_filters,
         margin,
         rank,
         hit: own,
         weights,
-        degraded,
+        warnings,
         generation,
     } = answer;
     wire::WhyNotResponse {
         note: Some(wire::NoteRef { uri: uri.to_string(), title }),
-        loss: wire_loss(loss).into(),
+        miss_reason: wire_miss_reason(miss_reason).into(),
         reason,
-        failed: failed.into_iter().map(str::to_owned).collect(),
+        failed_filters: failed_filters.into_iter().map(str::to_owned).collect(),
         margin,
         rank: rank.map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)),
         hit: own.map(|own| hit(own, Some(weights))),
-        degraded,
+        warnings: super::warnings(warnings),
         generation,
     }
 }
 
-/// What is said of a file that is there and not indexed.
+/// Converts the coverage of a file that exists but is not indexed.
 pub(crate) fn not_indexed(file: FileCoverage, generation: u64) -> wire::WhyNotResponse {
     let FileCoverage { path, reason, .. } = file;
     let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
     wire::WhyNotResponse {
         note: Some(wire::NoteRef { uri: path.clone(), title: path }),
-        loss: wire::Loss::NotIndexed.into(),
+        miss_reason: wire::MissReason::NotIndexed.into(),
         reason: format!("the file is not indexed{reason}"),
         generation,
         ..wire::WhyNotResponse::default()
@@ -60,56 +60,56 @@ pub(crate) fn not_indexed(file: FileCoverage, generation: u64) -> wire::WhyNotRe
 }
 
 fn reason(answer: &engine::WhyNotAnswer) -> String {
-    match answer.loss {
-        engine::Loss::None => "it is a hit".to_owned(),
-        engine::Loss::NotIndexed => "links name it, but no file answers to the name".to_owned(),
-        engine::Loss::Filter => format!("the filter keeps it out: {}", answer.failed.join(", ")),
-        engine::Loss::Excluded => {
-            "the query excludes a word that it holds, or asks for one that it lacks".to_owned()
+    match answer.miss_reason {
+        engine::MissReason::None => "the note is a hit".to_owned(),
+        engine::MissReason::NotIndexed => "links refer to it, but no file has that name".to_owned(),
+        engine::MissReason::Filter => format!("the filter excludes it: {}", answer.failed_filters.join(", ")),
+        engine::MissReason::Excluded => {
+            "it contains an excluded term of the query, or lacks a required one".to_owned()
         }
-        engine::Loss::VectorPending => {
-            "its vector is not there yet, and nothing else brings it in".to_owned()
+        engine::MissReason::VectorPending => {
+            "it has no vector yet, and no other retriever finds it".to_owned()
         }
-        engine::Loss::Candidates => {
-            "enough other notes answer better by word and by meaning (search.candidates_per_leg)"
+        engine::MissReason::CandidateLimit => {
+            "enough other notes rank higher in each retriever (search.candidates_per_retriever)"
                 .to_owned()
         }
-        engine::Loss::Floor => {
-            "the hits it is connected with are below the floor (search.classic.expansion_floor)"
+        engine::MissReason::ExpansionFloor => {
+            "the hits connected with it are below the floor (search.classic.expansion_floor)"
                 .to_owned()
         }
-        engine::Loss::Seeds => {
-            "the hits it is connected with are not among the best, around which connections are followed (in profile classic, search.classic.expansion_seeds of them)"
+        engine::MissReason::SeedLimit => {
+            "the hits connected with it are not among the best, whose connections are followed (in profile classic, search.classic.expansion_seeds of them)"
                 .to_owned()
         }
-        engine::Loss::Fanout => {
-            "a hit or a topic it is linked with has too many links to follow them all (search.fanout)"
+        engine::MissReason::FanoutLimit => {
+            "a hit or topic linked with it exceeds the fan-out limit (search.fanout)"
                 .to_owned()
         }
-        engine::Loss::Weights => {
-            "it is a candidate, but its score is 0: what answers of it counts nothing by these weights"
+        engine::MissReason::ZeroWeight => {
+            "it is a candidate, but its score is 0 with these weights"
                 .to_owned()
         }
-        engine::Loss::NoAnswer => {
-            "none of its words, its meaning and its connections answers".to_owned()
+        engine::MissReason::NoMatch => {
+            "neither its terms, its vector nor its connections match the query".to_owned()
         }
-        engine::Loss::Limit => "it comes after the last hit that was asked for".to_owned(),
+        engine::MissReason::Limit => "it ranks below the last requested hit".to_owned(),
     }
 }
 
-const fn wire_loss(loss: engine::Loss) -> wire::Loss {
-    match loss {
-        engine::Loss::None => wire::Loss::None,
-        engine::Loss::NotIndexed => wire::Loss::NotIndexed,
-        engine::Loss::Filter => wire::Loss::Filter,
-        engine::Loss::Excluded => wire::Loss::Excluded,
-        engine::Loss::VectorPending => wire::Loss::VectorPending,
-        engine::Loss::Candidates => wire::Loss::Candidates,
-        engine::Loss::Floor => wire::Loss::Floor,
-        engine::Loss::Fanout => wire::Loss::Fanout,
-        engine::Loss::NoAnswer => wire::Loss::NoAnswer,
-        engine::Loss::Limit => wire::Loss::Limit,
-        engine::Loss::Seeds => wire::Loss::Seeds,
-        engine::Loss::Weights => wire::Loss::Weights,
+const fn wire_miss_reason(miss_reason: engine::MissReason) -> wire::MissReason {
+    match miss_reason {
+        engine::MissReason::None => wire::MissReason::None,
+        engine::MissReason::NotIndexed => wire::MissReason::NotIndexed,
+        engine::MissReason::Filter => wire::MissReason::Filter,
+        engine::MissReason::Excluded => wire::MissReason::Excluded,
+        engine::MissReason::VectorPending => wire::MissReason::VectorPending,
+        engine::MissReason::CandidateLimit => wire::MissReason::CandidateLimit,
+        engine::MissReason::ExpansionFloor => wire::MissReason::ExpansionFloor,
+        engine::MissReason::FanoutLimit => wire::MissReason::FanoutLimit,
+        engine::MissReason::NoMatch => wire::MissReason::NoMatch,
+        engine::MissReason::Limit => wire::MissReason::Limit,
+        engine::MissReason::SeedLimit => wire::MissReason::SeedLimit,
+        engine::MissReason::ZeroWeight => wire::MissReason::ZeroWeight,
     }
 }

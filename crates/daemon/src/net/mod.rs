@@ -1,18 +1,15 @@
-//! Connections: TCP, TLS and a Unix socket, as one stream of them.
+//! Connections over TCP, TLS and a Unix socket, as one stream.
 
+mod accept;
 mod connection;
-mod listen;
 mod socket;
-mod tls;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-pub(crate) use connection::{Connection, Peer};
-pub(crate) use listen::Listeners;
+pub(crate) use accept::Listeners;
 pub(crate) use socket::{Socket, SocketListener};
-pub(crate) use tls::Tls;
 
-/// Where this machine reaches a daemon that listens at `address`, which may stand for all of its addresses.
+/// Returns the address at which this machine reaches a daemon that listens at `address`, which may be unspecified.
 #[must_use]
 pub const fn nearby(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {

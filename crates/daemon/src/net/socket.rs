@@ -1,35 +1,35 @@
-//! A Unix socket whose file goes when it does.
+//! A Unix socket that removes its file.
 
 use std::path::{Path, PathBuf};
 
-/// A bound Unix socket. Its file is removed when this is dropped.
+/// A bound Unix socket. Dropping it removes its file.
 pub(crate) struct Socket {
     path: PathBuf,
 }
 
 impl Socket {
-    /// Its file.
+    /// Returns the path of its file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// What accepts connections at a Unix socket.
+/// Listener of a Unix socket.
 #[cfg(unix)]
 pub(crate) type SocketListener = tokio::net::UnixListener;
 
-/// Where there are no Unix sockets, nothing accepts any.
+/// Uninhabited: systems without Unix sockets accept no connections.
 #[cfg(not(unix))]
 pub(crate) enum SocketListener {}
 
 #[cfg(not(unix))]
 impl Socket {
-    /// Nobody listens where there are none.
+    /// Returns false: there are no Unix sockets.
     pub(crate) const fn is_heard(_path: &Path) -> bool {
         false
     }
 
-    /// Fails: there are none.
+    /// Fails: there are no Unix sockets.
     pub(crate) fn bind(_path: &Path) -> std::io::Result<(Self, SocketListener)> {
         Err(std::io::Error::other("this system has no Unix sockets"))
     }
@@ -37,12 +37,12 @@ impl Socket {
 
 #[cfg(unix)]
 impl Socket {
-    /// Whether somebody listens at `path`.
+    /// Returns whether a process listens at `path`.
     pub(crate) fn is_heard(path: &Path) -> bool {
         std::os::unix::net::UnixStream::connect(path).is_ok()
     }
 
-    /// Binds `path`, open to the user alone; takes the place of a socket that nobody listens on any more, and of nothing else.
+    /// Binds `path`, accessible to the user only. Replaces a socket without a listener, but no other file.
     pub(crate) fn bind(path: &Path) -> std::io::Result<(Self, SocketListener)> {
         use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -52,7 +52,7 @@ impl Socket {
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
                 use std::os::unix::fs::FileTypeExt as _;
                 if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-                    return Err(std::io::Error::other("something that is no socket is there"));
+                    return Err(std::io::Error::other("a file that is not a socket exists there"));
                 }
                 if Self::is_heard(path) {
                     return Err(error);
@@ -70,7 +70,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the socket's file was gone already");
+            tracing::debug!(%error, "the socket's file was already removed");
         }
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_socket_that_nobody_listens_on_is_replaced_and_no_other_file() {
+    async fn stale_socket_is_replaced_and_other_files_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let [note, left, link] =
             ["note.md", "left.sock", "link.sock"].map(|name| folder.path().join(name));

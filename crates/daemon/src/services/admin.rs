@@ -10,19 +10,19 @@ use weft_indexer::{IndexError, Rescan};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::admin_service_server::AdminService;
 
-use super::streams::Following;
-use super::{Pieces, Services, blocking, pieces};
+use super::streams::IndexStream;
+use super::{MessageStream, Services, blocking, messages_of};
 use crate::{convert, status};
 
-/// Between two messages of progress.
-const PROGRESS: Duration = Duration::from_millis(200);
+/// Interval between progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Pieces of a backup that may wait for their reader.
-const PIECES_AHEAD: usize = 4;
+/// Maximum number of backup parts that are buffered for the client.
+const MAX_BUFFERED_PARTS: usize = 4;
 
-/// Why a backup was not sent to its end.
+/// Reason why a backup was not sent completely.
 enum BackupEnd {
-    NobodyReads,
+    ReaderGone,
     Failed(StoreError),
 }
 
@@ -41,7 +41,7 @@ impl AdminService for Services {
         Ok(Response::new(convert::admin::status_response(self.vaults()?.status())))
     }
 
-    type CoverageStream = Pieces<wire::CoverageResponse>;
+    type CoverageStream = MessageStream<wire::CoverageResponse>;
 
     async fn coverage(
         &self,
@@ -53,11 +53,11 @@ impl AdminService for Services {
             (vaults.indexer().coverage(), generation)
         })
         .await?;
-        let pieces = pieces(files, |files| wire::CoverageResponse {
+        let messages = messages_of(files, |files| wire::CoverageResponse {
             files: files.into_iter().map(convert::admin::file_coverage).collect(),
             generation,
         });
-        Ok(Response::new(tokio_stream::iter(pieces)))
+        Ok(Response::new(tokio_stream::iter(messages)))
     }
 
     async fn settings(
@@ -82,13 +82,13 @@ impl AdminService for Services {
         let services = self.clone();
         tokio::spawn(async move {
             let rescan = Rescan { full, compact };
-            let work = services.change(move |vaults| vaults.indexer().rescan(rescan));
+            let work = services.run_on_writer(move |vaults| vaults.indexer().rescan(rescan));
             tokio::pin!(work);
-            let mut pulse = tokio::time::interval(PROGRESS);
+            let mut pulse = tokio::time::interval(PROGRESS_INTERVAL);
             let end = loop {
                 tokio::select! {
                     end = &mut work => break end,
-                    // The work goes on when nobody listens any more; there is only nothing to tell.
+                    // The work continues after the client disconnects; only the progress messages end.
                     _ = pulse.tick() => drop(progress.try_send(Ok(convert::admin::progress(&vaults.status(), false)))),
                 }
             };
@@ -99,7 +99,7 @@ impl AdminService for Services {
                 }),
                 Err(error) => Err(status::of_index(&error)),
             });
-            // Who closes the index on the last message waits for its writer, which ends with the last hold.
+            // A client that closes the index after the last message waits for its writer, which ends when the last reference is dropped.
             drop(vaults);
             drop(progress.send(last).await);
         });
@@ -110,7 +110,7 @@ impl AdminService for Services {
         &self,
         _request: Request<wire::FlushRequest>,
     ) -> Result<Response<wire::FlushResponse>, Status> {
-        let generation = self.change(|vaults| vaults.indexer().flush()).await?;
+        let generation = self.run_on_writer(|vaults| vaults.indexer().flush()).await?;
         let generation = generation.map_err(|error| status::of_index(&error))?;
         Ok(Response::new(wire::FlushResponse { generation }))
     }
@@ -122,42 +122,43 @@ impl AdminService for Services {
         request: Request<wire::BackupRequest>,
     ) -> Result<Response<Self::BackupStream>, Status> {
         let wire::BackupRequest {} = request.into_inner();
-        // A copy that nobody reads on holds a thread.
-        let place = self.stream_place()?;
-        let backup = self.change(|vaults| vaults.indexer().backup()).await?;
+        // A backup holds a thread until it is read to its end.
+        let place = self.acquire_stream()?;
+        let backup = self.run_on_writer(|vaults| vaults.indexer().backup()).await?;
         let backup = backup.map_err(|error| status::of_index(&error))?;
-        let (pieces, messages) = mpsc::channel(PIECES_AHEAD);
+        let (parts, messages) = mpsc::channel(MAX_BUFFERED_PARTS);
         tokio::task::spawn_blocking(move || {
             let _place = place;
             let last = convert::admin::backup_end(&backup);
             let (generation, n_bytes_total) = (backup.generation(), backup.n_bytes());
-            let piece = |piece| convert::admin::backup_piece(piece, generation, n_bytes_total);
+            let message = |part| convert::admin::backup_piece(part, generation, n_bytes_total);
             let sent = backup.read(|next| {
-                pieces.blocking_send(Ok(piece(next))).map_err(|_| BackupEnd::NobodyReads)
+                parts.blocking_send(Ok(message(next))).map_err(|_| BackupEnd::ReaderGone)
             });
             let last = match sent {
                 Ok(()) => Ok(last),
-                Err(BackupEnd::NobodyReads) => return,
+                Err(BackupEnd::ReaderGone) => return,
                 Err(BackupEnd::Failed(error)) => Err(status::of_index(&IndexError::from(error))),
             };
-            // Who does not read any more needs no end.
-            drop(pieces.blocking_send(last));
+            // A client that has disconnected needs no final message.
+            drop(parts.blocking_send(last));
         });
         Ok(Response::new(ReceiverStream::new(messages)))
     }
 
-    async fn confirm(
+    async fn confirm_deletions(
         &self,
-        request: Request<wire::ConfirmRequest>,
-    ) -> Result<Response<wire::ConfirmResponse>, Status> {
-        let wire::ConfirmRequest { vault } = request.into_inner();
-        let confirmed =
-            self.change(move |vaults| vaults.indexer().confirm(vault.as_deref())).await?;
+        request: Request<wire::ConfirmDeletionsRequest>,
+    ) -> Result<Response<wire::ConfirmDeletionsResponse>, Status> {
+        let wire::ConfirmDeletionsRequest { vault } = request.into_inner();
+        let confirmed = self
+            .run_on_writer(move |vaults| vaults.indexer().confirm_deletions(vault.as_deref()))
+            .await?;
         let confirmed = confirmed.map_err(|error| status::of_index(&error))?;
         Ok(Response::new(convert::admin::confirmed(confirmed)))
     }
 
-    type WatchGenerationsStream = Following<wire::WatchGenerationsResponse>;
+    type WatchGenerationsStream = IndexStream<wire::WatchGenerationsResponse>;
 
     async fn watch_generations(
         &self,

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::context_service_server::ContextService;
 
 use super::Services;
-use super::when::Timed as _;
+use super::requested_state::HasRequestedState as _;
 use crate::convert;
 
 #[tonic::async_trait]
@@ -20,12 +20,13 @@ impl ContextService for Services {
     ) -> Result<Response<wire::AssembleResponse>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
-        let asked = convert::context::assemble_request(request)?;
-        if asked.searches_by_meaning() {
-            self.vectors_read(deadline, when).await?;
+        let state = request.requested_state();
+        let parsed = convert::context::assemble_request(request)?;
+        if parsed.searches_by_meaning() {
+            self.wait_for_vectors(deadline, state).await?;
         }
-        let answer = self.compute_told(deadline, when, move |engine| engine.context(&asked));
+        let answer =
+            self.compute_with_warnings(deadline, state, move |engine| engine.context(&parsed));
         Ok(Response::new(convert::context::assemble_response(answer.await?)))
     }
 
@@ -37,19 +38,19 @@ impl ContextService for Services {
     ) -> Result<Response<Self::AssembleStreamStream>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
-        let asked = convert::context::assemble_request(request)?;
-        if asked.searches_by_meaning() {
-            self.vectors_read(deadline, when).await?;
+        let state = request.requested_state();
+        let parsed = convert::context::assemble_request(request)?;
+        if parsed.searches_by_meaning() {
+            self.wait_for_vectors(deadline, state).await?;
         }
-        // Unbounded, so that a reader who pauses holds no worker: a context is no longer than its budget.
-        let (pieces, messages) = mpsc::unbounded_channel();
+        // The channel is unbounded, so that a slow client does not hold a worker: a context is no longer than its budget.
+        let (sender, messages) = mpsc::unbounded_channel();
         let services = self.clone();
         tokio::spawn(async move {
-            let heard = pieces.clone();
-            let work = services.compute_told(deadline, when, move |engine| {
-                engine.context_in_pieces(&asked, |piece, generation| {
-                    match heard.send(Ok(convert::context::piece(piece, generation))) {
+            let parts = sender.clone();
+            let work = services.compute_with_warnings(deadline, state, move |engine| {
+                engine.stream_context(&parsed, |piece, generation| {
+                    match parts.send(Ok(convert::context::piece(piece, generation))) {
                         Ok(()) => ControlFlow::Continue(()),
                         Err(_) => ControlFlow::Break(()),
                     }
@@ -57,11 +58,11 @@ impl ContextService for Services {
             });
             tokio::select! {
                 end = work => {
-                    // An error means that nobody listens any more.
-                    drop(pieces.send(end.map(convert::context::end)));
+                    // An error means that the client has disconnected.
+                    drop(sender.send(end.map(convert::context::end)));
                 }
-                // Dropping the work ends it.
-                () = pieces.closed() => {}
+                // Dropping the future cancels the work.
+                () = sender.closed() => {}
             }
         });
         Ok(Response::new(UnboundedReceiverStream::new(messages)))

@@ -5,8 +5,8 @@ use weft_engine::Engine;
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::graph_service_server::GraphService;
 
-use super::when::Timed as _;
-use super::{Pieces, Services, pieces};
+use super::requested_state::HasRequestedState as _;
+use super::{MessageStream, Services, messages_of};
 use crate::convert::{self, related, siblings, walk};
 
 #[tonic::async_trait]
@@ -21,7 +21,7 @@ impl GraphService for Services {
         .await
     }
 
-    type ExportStream = Pieces<wire::ExportResponse>;
+    type ExportStream = MessageStream<wire::ExportResponse>;
 
     async fn export(
         &self,
@@ -29,18 +29,20 @@ impl GraphService for Services {
     ) -> Result<Response<Self::ExportStream>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
+        let state = request.requested_state();
         let wire::ExportRequest { filter, min_generation: _, as_of: _ } = request;
         let filter = convert::filter(filter)?;
-        let graph = self.compute_told(deadline, when, move |engine| engine.export(&filter)).await?;
-        let weft_engine::Export { nodes, edges, mut degraded, generation } = graph;
-        let nodes = pieces(nodes, |nodes| wire::ExportResponse {
+        let graph = self
+            .compute_with_warnings(deadline, state, move |engine| engine.export(&filter))
+            .await?;
+        let weft_engine::Export { nodes, edges, mut warnings, generation } = graph;
+        let nodes = messages_of(nodes, |nodes| wire::ExportResponse {
             nodes: nodes.into_iter().map(convert::graph::export_node).collect(),
             generation,
-            degraded: std::mem::take(&mut degraded),
+            warnings: convert::warnings(std::mem::take(&mut warnings)),
             ..wire::ExportResponse::default()
         });
-        let edges = pieces(edges, |edges| wire::ExportResponse {
+        let edges = messages_of(edges, |edges| wire::ExportResponse {
             edges: edges.into_iter().map(convert::graph::export_edge).collect(),
             generation,
             ..wire::ExportResponse::default()
@@ -49,7 +51,7 @@ impl GraphService for Services {
         Ok(Response::new(tokio_stream::iter(all)))
     }
 
-    type DiffStream = Pieces<wire::DiffResponse>;
+    type DiffStream = MessageStream<wire::DiffResponse>;
 
     async fn diff(
         &self,
@@ -57,24 +59,24 @@ impl GraphService for Services {
     ) -> Result<Response<Self::DiffStream>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
-        let wire::DiffRequest { from, min_generation: _, as_of: _ } = request;
-        let after = self.compute_when(deadline, when, |engine| Ok(engine.snapshot())).await?;
+        let state = request.requested_state();
+        let wire::DiffRequest { from_generation: from, min_generation: _, as_of: _ } = request;
+        let after = self.compute_at(deadline, state, |engine| Ok(engine.snapshot())).await?;
         let diff = self.compute(deadline, move |vaults, _| {
             let before = vaults.earlier(from, after.generation)?;
             Ok(weft_engine::Diff::between(&before, &after))
         });
         let weft_engine::Diff { notes, links, from, generation } = diff.await?;
-        let notes = pieces(notes, |notes| wire::DiffResponse {
+        let notes = messages_of(notes, |notes| wire::DiffResponse {
             notes: notes.into_iter().map(convert::graph::note_change).collect(),
             links: Vec::new(),
-            from,
+            from_generation: from,
             generation,
         });
-        let links = pieces(links, |links| wire::DiffResponse {
+        let links = messages_of(links, |links| wire::DiffResponse {
             notes: Vec::new(),
             links: links.into_iter().map(convert::graph::link_change).collect(),
-            from,
+            from_generation: from,
             generation,
         });
         let all: Vec<_> = notes.into_iter().chain(links).collect();

@@ -1,4 +1,4 @@
-//! `grpc.health.v1.Health`: whether the daemon serves, as a whole and by service.
+//! `grpc.health.v1.Health`: reports whether the daemon serves, as a whole and by service.
 
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,7 +16,7 @@ use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 use super::Services;
 use crate::status;
 
-/// The whole, and every service; they serve together or not at all.
+/// The empty name of the whole daemon, and every service; all have the same state.
 const NAMES: [&str; 6] = [
     "",
     SearchServiceServer::<Services>::NAME,
@@ -26,20 +26,20 @@ const NAMES: [&str; 6] = [
     AdminServiceServer::<Services>::NAME,
 ];
 
-/// Tells whoever asks how it is, and whoever watches when that changes, until the daemon ends.
+/// Health service: answers checks, and streams changes until the daemon stops.
 pub(crate) struct Probe {
     serving: watch::Receiver<bool>,
-    ending: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
 }
 
 impl Services {
-    /// Health that says what `serving` does.
+    /// Creates a health service that reports the value of `serving`.
     pub(crate) fn health(&self, serving: watch::Receiver<bool>) -> Probe {
-        Probe { serving, ending: self.0.ending.subscribe() }
+        Probe { serving, stopping: self.0.stopping.subscribe() }
     }
 }
 
-/// How a service is; [`ServingStatus::ServiceUnknown`] where there is none of the name.
+/// Returns the state of a service, or [`ServingStatus::ServiceUnknown`] if no service has the name.
 fn state(name: &str, serving: bool) -> ServingStatus {
     match (NAMES.contains(&name), serving) {
         (false, _) => ServingStatus::ServiceUnknown,
@@ -74,25 +74,25 @@ impl Health for Probe {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let HealthCheckRequest { service } = request.into_inner();
-        let (mut serving, mut ending) = (self.serving.clone(), self.ending.clone());
+        let (mut serving, mut stopping) = (self.serving.clone(), self.stopping.clone());
         let (messages, stream) = mpsc::channel(1);
         tokio::spawn(async move {
-            let mut told = None;
+            let mut reported = None;
             loop {
                 let state = state(&service, *serving.borrow_and_update());
-                if told.replace(state) != Some(state)
+                if reported.replace(state) != Some(state)
                     && messages.send(Ok(message(state))).await.is_err()
                 {
                     break;
                 }
-                // Whoever hears of the end has heard before how it was at last.
-                let over = *ending.borrow_and_update();
+                // The last state is sent before the stream ends.
+                let over = *stopping.borrow_and_update();
                 if over {
                     break;
                 }
                 tokio::select! {
                     changed = serving.changed() => if changed.is_err() { break },
-                    _ = ending.changed() => {}
+                    _ = stopping.changed() => {}
                     () = messages.closed() => break,
                 }
             }

@@ -1,13 +1,14 @@
-//! The services of the contract over some vaults, one file per service.
+//! Implementations of the gRPC services, one file per service.
 
 mod admin;
 mod context;
+mod execution;
 mod graph;
 mod health;
 mod notes;
+mod requested_state;
 mod search;
 mod streams;
-mod when;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,171 +20,168 @@ use tonic::codec::CompressionEncoding;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tracing::Instrument as _;
+use weft_engine::{EngineError, Warning, WarningCode};
+use weft_indexer::IndexStatus;
+use weft_model::Stop;
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
 use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
 use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
-use self::when::When;
+use self::requested_state::RequestedState;
 use crate::config::ServerSettings;
-use crate::status::{self, Unanswered};
+use crate::metrics::QueueLoad;
+use crate::status::{self, RequestError};
 use crate::vaults::Vaults;
-use weft_engine::EngineError;
-use weft_indexer::IndexStatus;
-use weft_model::Stop;
 
-/// Nodes, edges or files in one message of a stream.
+/// Maximum number of nodes, edges or files in one message of a stream.
 ///
-/// A few hundred bytes each, so a message stays far below every client's default limit of 4 MiB.
-const PIECE: usize = 1000;
+/// Each takes a few hundred bytes, so a message stays far below the default limit of every client, 4 MiB.
+const ITEMS_PER_MESSAGE: usize = 1000;
 
-/// The share of a caller's time that an answer is given for its way, one part of this many, and the most of it.
+/// Time reserved for the response to reach the client: the client's timeout divided by [`TRANSIT_DIVISOR`], at most [`MAX_TRANSIT`].
 ///
-/// One that leaves when the time is over is never read: the caller, and the transport on this side, give up at that moment with a word of their own.
-const WAY_BACK: u32 = 20;
-const MOST_BACK: Duration = Duration::from_millis(5);
+/// A response sent at the deadline would never be read: the client, and the transport on this side, cancel at that moment with an error of their own.
+const TRANSIT_DIVISOR: u32 = 20;
+const MAX_TRANSIT: Duration = Duration::from_millis(5);
 
 /// Bounds on the work of [`Services`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Questions computed at the same time, at least 1.
+pub struct ServiceLimits {
+    /// Maximum number of requests computed at the same time, at least 1.
     pub workers: usize,
-    /// Questions that wait for a worker, and changes that wait for the writer.
-    pub max_waiting: usize,
-    /// Streams that follow the index, and questions that wait for a generation.
+    /// Maximum number of requests that wait for a worker, and of changes that wait for the writer.
+    pub max_queued_requests: usize,
+    /// Maximum number of streams that follow the index and requests that wait for a generation.
     pub max_streams: usize,
-    /// How long a question may take where its caller asks for no less.
+    /// Timeout of a request whose client sets no shorter one.
     pub timeout: Duration,
-    /// Bytes of a request.
+    /// Maximum size of a request in bytes.
     pub max_request_bytes: usize,
-    /// Bytes of a message of an answer.
-    pub max_answer_bytes: usize,
+    /// Maximum size of a response message in bytes.
+    pub max_response_bytes: usize,
 }
 
-impl From<&ServerSettings> for Limits {
+impl From<&ServerSettings> for ServiceLimits {
     fn from(settings: &ServerSettings) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             workers: settings.workers.map_or_else(cores, usize::from),
-            max_waiting: settings.max_waiting,
+            max_queued_requests: settings.max_queued_requests,
             max_streams: settings.max_streams,
             timeout: Duration::from_millis(settings.timeout_ms),
             max_request_bytes: settings.max_request_bytes,
-            max_answer_bytes: settings.max_answer_bytes,
+            max_response_bytes: settings.max_response_bytes,
         }
     }
 }
 
-/// The work at hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Load {
-    /// Questions being computed.
-    pub(crate) n_running: usize,
-    /// Questions that wait for a worker.
-    pub(crate) n_waiting: usize,
-    /// Questions that can be computed at the same time.
-    pub(crate) n_workers: usize,
-}
+/// Warning on answers that may be older than those of the last run.
+const RECOVERING: &str = "the index was restored from a state older than the last run, and all files are being scanned again; recent changes may be missing";
 
-/// What an answer says that may be older than one of the run before.
-const RECOVERING: &str = "files: the index goes on from an older state than the last run's, and they are looked at again; what changed since may be missing";
-
-/// Answers the contract. Cloning shares everything.
+/// Implements the gRPC services. Clones share all state.
 ///
-/// Until [`fill`](Self::fill) is called every question is UNAVAILABLE.
-/// Questions run on blocking threads, at most as many at a time as there are workers; a note that is soon told is told at once.
+/// Every request fails with UNAVAILABLE until [`attach`](Self::attach) is called.
+/// Requests run on blocking threads, at most one per worker; a note that is cheap to read from memory is returned directly.
 #[derive(Clone)]
-pub struct Services(Arc<Inner>);
+pub struct Services(Arc<ServicesInner>);
 
-struct Inner {
+struct ServicesInner {
     vaults: Mutex<Option<Arc<Vaults>>>,
-    limits: Limits,
-    places: Arc<Semaphore>,
+    limits: ServiceLimits,
+    queue_slots: Arc<Semaphore>,
     workers: Arc<Semaphore>,
-    /// Places of what waits for the writer: however much does, questions keep their threads.
-    changes: Arc<Semaphore>,
+    /// Permits for changes that wait for the writer; they are separate, so that changes never take workers from requests.
+    write_slots: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    /// True when the daemon is about to stop.
-    ending: watch::Sender<bool>,
-    /// Whether the files are looked at for the first time, so that notes are not in the index although they are there.
-    first_look: AtomicBool,
+    /// True when the daemon begins to stop.
+    stopping: watch::Sender<bool>,
+    /// True if the first scan is running, so that notes may be missing from the index although their files exist.
+    initial_scan: AtomicBool,
 }
 
 impl Services {
-    /// Services without vaults as yet.
+    /// Creates services without vaults.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: ServiceLimits) -> Self {
         let workers = limits.workers.max(1);
-        Self(Arc::new(Inner {
+        Self(Arc::new(ServicesInner {
             vaults: Mutex::new(None),
             limits,
-            places: Arc::new(Semaphore::new(workers.saturating_add(limits.max_waiting))),
+            queue_slots: Arc::new(Semaphore::new(
+                workers.saturating_add(limits.max_queued_requests),
+            )),
             workers: Arc::new(Semaphore::new(workers)),
-            changes: Arc::new(Semaphore::new(limits.max_waiting.max(1))),
+            write_slots: Arc::new(Semaphore::new(limits.max_queued_requests.max(1))),
             streams: Arc::new(Semaphore::new(limits.max_streams)),
-            ending: watch::Sender::new(false),
-            first_look: AtomicBool::new(false),
+            stopping: watch::Sender::new(false),
+            initial_scan: AtomicBool::new(false),
         }))
     }
 
-    /// Says whether the files of an index that held none are being looked at: answers tell, and there are none before any note is in.
-    pub(crate) fn look_for_the_first_time(&self, goes_on: bool) {
-        self.0.first_look.store(goes_on, Ordering::Relaxed);
+    /// Sets whether the first scan of a new index is running; responses then carry a warning, and fail before the first note is indexed.
+    pub(crate) fn set_initial_scan(&self, goes_on: bool) {
+        self.0.initial_scan.store(goes_on, Ordering::Relaxed);
     }
 
-    /// What an answer of now says of files that are not read yet; one that waits for a generation says nothing, for it may come when the look is over.
-    fn files_unread_now(&self, when: When) -> Option<String> {
-        if when != When::default() {
+    /// Returns the warning about unscanned files for a request over the newest state.
+    ///
+    /// A request for a given generation gets none: the scan may be complete by then.
+    fn unread_files_warning(&self, state: RequestedState) -> Option<Warning> {
+        if state != RequestedState::default() {
             return None;
         }
-        let is_recovering = || self.opened().is_some_and(|vaults| vaults.indexer().is_recovering());
-        let unread = self.files_unread().ok().flatten();
-        unread.or_else(|| is_recovering().then(|| RECOVERING.to_owned()))
+        let is_recovering =
+            || self.vaults_if_open().is_some_and(|vaults| vaults.indexer().is_recovering());
+        let unread = self.initial_scan_warning().ok().flatten();
+        let recovering = || Warning::new(WarningCode::IndexRecovering, RECOVERING);
+        unread.or_else(|| is_recovering().then(recovering))
     }
 
-    /// How far the first look at the files is, where it goes on; UNAVAILABLE where nothing is there to answer from.
-    fn files_unread(&self) -> Result<Option<String>, Status> {
-        if !self.0.first_look.load(Ordering::Relaxed) {
+    /// Returns a warning with the progress of the first scan, if it is running; fails with UNAVAILABLE if nothing is indexed yet.
+    fn initial_scan_warning(&self) -> Result<Option<Warning>, Status> {
+        if !self.0.initial_scan.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let IndexStatus { generation, n_files_done, n_files_total, .. } = self.vaults()?.status();
         if generation == 0 {
             return Err(status::opening());
         }
-        Ok(Some(format!(
-            "files: they are looked at for the first time; {n_files_done} of {n_files_total} are read"
-        )))
+        let message = format!(
+            "the first scan is still running: {n_files_done} of {n_files_total} files read"
+        );
+        Ok(Some(Warning::new(WarningCode::ScanIncomplete, message)))
     }
 
-    /// Answers over `vaults` from now on.
-    pub fn fill(&self, vaults: Arc<Vaults>) {
+    /// Serves `vaults` from now on.
+    pub fn attach(&self, vaults: Arc<Vaults>) {
         *self.slot() = Some(vaults);
     }
 
-    /// Ends all that waits for the index to change: streams that follow it, or health, and questions for a generation to come or for vectors.
-    pub fn end_streams(&self) {
-        self.0.ending.send_replace(true);
+    /// Ends everything that waits for the index or the health state to change: streams, and requests that wait for a generation or for vectors.
+    pub fn stop_streams(&self) {
+        self.0.stopping.send_replace(true);
     }
 
-    /// Answers nothing any more, and waits for the writer, which breaks off its look at files and writes down what it holds.
-    pub fn clear(&self) {
-        // The writer takes its time, so the slot must not be locked meanwhile.
-        let held = self.slot().take();
-        if let Some(vaults) = held {
+    /// Stops serving and waits for the writer, which cancels its scan and persists its state.
+    pub fn detach(&self) {
+        // Stopping the writer takes time; the slot must not stay locked meanwhile.
+        let attached = self.slot().take();
+        if let Some(vaults) = attached {
             vaults.indexer().interrupt();
         }
     }
 
-    /// The services as one transport: for a server, or for clients of the same process.
+    /// Returns all services as one transport, for a server or for in-process clients.
     #[must_use]
     pub fn routes(&self) -> Routes {
-        let Limits { max_request_bytes, max_answer_bytes, .. } = self.0.limits;
+        let ServiceLimits { max_request_bytes, max_response_bytes, .. } = self.0.limits;
         macro_rules! limited {
             ($server:ident) => {
                 $server::new(self.clone())
                     .max_decoding_message_size(max_request_bytes)
-                    .max_encoding_message_size(max_answer_bytes)
+                    .max_encoding_message_size(max_response_bytes)
                     .accept_compressed(CompressionEncoding::Zstd)
                     .accept_compressed(CompressionEncoding::Gzip)
                     .send_compressed(CompressionEncoding::Zstd)
@@ -197,23 +195,23 @@ impl Services {
             .add_service(limited!(AdminServiceServer))
     }
 
-    /// The work at hand.
-    pub(crate) fn load(&self) -> Load {
-        let Inner { limits, places, workers, .. } = &*self.0;
+    /// Returns the number of requests at each stage of the queue.
+    pub(crate) fn load(&self) -> QueueLoad {
+        let ServicesInner { limits, queue_slots, workers, .. } = &*self.0;
         let n_workers = limits.workers.max(1);
         let n_running = n_workers.saturating_sub(workers.available_permits());
-        let n_places = n_workers.saturating_add(limits.max_waiting);
-        let n_inside = n_places.saturating_sub(places.available_permits());
-        Load { n_running, n_waiting: n_inside.saturating_sub(n_running), n_workers }
+        let n_places = n_workers.saturating_add(limits.max_queued_requests);
+        let n_inside = n_places.saturating_sub(queue_slots.available_permits());
+        QueueLoad { n_running, n_queued: n_inside.saturating_sub(n_running), n_workers }
     }
 
-    /// How the index is, where it is open.
+    /// Returns the status of the index, if it is open.
     pub(crate) fn index_status(&self) -> Option<IndexStatus> {
-        Some(self.opened()?.status())
+        Some(self.vaults_if_open()?.status())
     }
 
-    /// The vaults, where they are open.
-    pub(crate) fn opened(&self) -> Option<Arc<Vaults>> {
+    /// Returns the vaults, if they are open.
+    pub(crate) fn vaults_if_open(&self) -> Option<Arc<Vaults>> {
         self.slot().clone()
     }
 
@@ -222,30 +220,30 @@ impl Services {
     }
 
     fn vaults(&self) -> Result<Arc<Vaults>, Status> {
-        self.opened().ok_or_else(status::opening)
+        self.vaults_if_open().ok_or_else(status::opening)
     }
 
-    /// When an answer must leave to be there in time: before the caller's own `grpc-timeout`, or after the configured time where that is less.
+    /// Returns when a response must be ready: a little before the client's `grpc-timeout`, or after the configured timeout if that is shorter.
     fn deadline(&self, metadata: &MetadataMap) -> Instant {
-        let asked = metadata.get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
+        let parsed = metadata.get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
         let most = self.0.limits.timeout;
-        let in_time = asked.map(|asked| asked - (asked / WAY_BACK).min(MOST_BACK));
-        Instant::now() + in_time.map_or(most, |asked| asked.min(most))
+        let in_time = parsed.map(|parsed| parsed - (parsed / TRANSIT_DIVISOR).min(MAX_TRANSIT));
+        Instant::now() + in_time.map_or(most, |parsed| parsed.min(most))
     }
 
     /// Computes an answer on a blocking thread as soon as a worker is free.
     ///
-    /// Answers by the deadline, with an error where nothing came by then. The work ends soon after that, and soon after nobody waits for it any more.
+    /// Fails at the deadline. The work is cancelled soon after that, and soon after the client disconnects.
     async fn compute<T: Send + 'static>(
         &self,
         deadline: Instant,
-        question: impl FnOnce(&Vaults, &Stop) -> Result<T, Unanswered> + Send + 'static,
+        request: impl FnOnce(&Vaults, &Stop) -> Result<T, RequestError> + Send + 'static,
     ) -> Result<T, Status> {
         let vaults = self.vaults()?;
-        let Inner { limits, places, workers, .. } = &*self.0;
-        let place = Arc::clone(places)
+        let ServicesInner { limits, queue_slots, workers, .. } = &*self.0;
+        let place = Arc::clone(queue_slots)
             .try_acquire_owned()
-            .map_err(|_| status::crowded(limits.max_waiting))?;
+            .map_err(|_| status::queue_full(limits.max_queued_requests))?;
         let waiting = tokio::time::timeout_at(deadline.into(), Arc::clone(workers).acquire_owned());
         let late = || status::of_engine(&EngineError::DeadlineExceeded);
         let waiting = waiting.instrument(tracing::info_span!("waiting"));
@@ -254,26 +252,27 @@ impl Services {
         let _gone = CancelOnDrop(stop.clone());
         let answer = blocking(move || {
             let answer = stop.check().map_err(|stopped| EngineError::from(stopped).into());
-            let answer = answer.and_then(|()| question(&vaults, &stop));
+            let answer = answer.and_then(|()| request(&vaults, &stop));
             drop((worker, place));
             answer
         });
         let answer = tokio::time::timeout_at(deadline.into(), answer).await.map_err(|_| late())?;
-        answer?.map_err(|error| status::of_question(&error))
+        answer?.map_err(|error| status::of_request(&error))
     }
 }
 
-/// What is asked of the writer.
+/// Changes, which run on the writer.
 impl Services {
-    /// Has the writer do something and waits for it, however long it takes.
-    async fn change<T: Send + 'static>(
+    /// Runs `work` on the writer and waits for it, without a deadline.
+    async fn run_on_writer<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Vaults) -> T + Send + 'static,
     ) -> Result<T, Status> {
         let vaults = self.vaults()?;
-        let Inner { changes, limits, .. } = &*self.0;
-        let place = Arc::clone(changes).try_acquire_owned();
-        let place = place.map_err(|_| status::busy_writing(limits.max_waiting.max(1)))?;
+        let ServicesInner { write_slots, limits, .. } = &*self.0;
+        let place = Arc::clone(write_slots).try_acquire_owned();
+        let place =
+            place.map_err(|_| status::write_queue_full(limits.max_queued_requests.max(1)))?;
         blocking(move || {
             let done = work(&vaults);
             drop(place);
@@ -283,7 +282,7 @@ impl Services {
     }
 }
 
-/// Ends work that nobody waits for: a call whose caller goes away is dropped.
+/// Cancels work whose request was dropped because its client disconnected.
 struct CancelOnDrop(Stop);
 
 impl Drop for CancelOnDrop {
@@ -297,10 +296,10 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Status> {
     let span = tracing::info_span!("computing");
     let work = move || span.in_scope(work);
-    tokio::task::spawn_blocking(work).await.map_err(|_| status::broken())
+    tokio::task::spawn_blocking(work).await.map_err(|_| status::panicked())
 }
 
-/// A `grpc-timeout`: up to eight digits and a unit.
+/// Parses a `grpc-timeout`: up to eight digits and a unit.
 fn timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let n: u64 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
@@ -315,20 +314,23 @@ fn timeout(text: &str) -> Option<Duration> {
     }
 }
 
-/// Messages that are all known when the first is sent.
-type Pieces<T> = tokio_stream::Iter<std::vec::IntoIter<Result<T, Status>>>;
+/// A stream whose messages are all known when the first is sent.
+type MessageStream<T> = tokio_stream::Iter<std::vec::IntoIter<Result<T, Status>>>;
 
-/// Cuts `items` into messages; one empty message where there are none, for it still carries the generation.
-fn pieces<I, T>(items: Vec<I>, mut message: impl FnMut(Vec<I>) -> T) -> Vec<Result<T, Status>> {
-    let mut pieces = Vec::new();
+/// Splits `items` into messages; without items returns one empty message, which still carries the generation.
+fn messages_of<I, T>(
+    items: Vec<I>,
+    mut message: impl FnMut(Vec<I>) -> T,
+) -> Vec<Result<T, Status>> {
+    let mut messages_of = Vec::new();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
-        pieces.push(Ok(message(items.by_ref().take(PIECE).collect())));
+        messages_of.push(Ok(message(items.by_ref().take(ITEMS_PER_MESSAGE).collect())));
     }
-    if pieces.is_empty() {
-        pieces.push(Ok(message(Vec::new())));
+    if messages_of.is_empty() {
+        messages_of.push(Ok(message(Vec::new())));
     }
-    pieces
+    messages_of
 }
 
 #[cfg(test)]
@@ -336,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeouts_are_read_as_the_protocol_writes_them() {
+    fn grpc_timeouts_are_parsed() {
         for (text, expected) in [
             ("100m", Some(Duration::from_millis(100))),
             ("2H", Some(Duration::from_secs(7200))),
@@ -352,8 +354,8 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_dropped_ends_its_work() {
-        let stop = Stop::by_hand();
+    fn dropped_request_cancels_its_work() {
+        let stop = Stop::cancellable();
         let gone = CancelOnDrop(stop.clone());
         assert_eq!(stop.check(), Ok(()));
         drop(gone);
@@ -361,12 +363,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_one_piece_and_much_is_several() {
+    fn items_are_split_into_messages() {
         let sizes = |n: usize| -> Vec<usize> {
-            pieces((0..n).collect(), |items| items.len()).into_iter().map(Result::unwrap).collect()
+            messages_of((0..n).collect(), |items| items.len())
+                .into_iter()
+                .map(Result::unwrap)
+                .collect()
         };
         assert_eq!(sizes(0), [0]);
-        assert_eq!(sizes(PIECE), [PIECE]);
-        assert_eq!(sizes(PIECE * 2 + 1), [PIECE, PIECE, 1]);
+        assert_eq!(sizes(ITEMS_PER_MESSAGE), [ITEMS_PER_MESSAGE]);
+        assert_eq!(sizes(ITEMS_PER_MESSAGE * 2 + 1), [ITEMS_PER_MESSAGE, ITEMS_PER_MESSAGE, 1]);
     }
 }

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use tonic::{Request, Response, Status};
 use weft_engine::{Engine, ResolveRequest};
-use weft_indexer::{Write, Wrote};
+use weft_indexer::{WriteOutcome, WriteRequest};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
 
 use super::Services;
-use super::when::{Timed as _, When};
+use super::requested_state::{HasRequestedState as _, RequestedState};
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -20,17 +20,17 @@ impl NoteService for Services {
     ) -> Result<Response<wire::GetNoteResponse>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
-        let asked = convert::notes::note_request(request)?;
-        // To wake a worker would take longer than to answer.
-        let at_hand = if when == When::default() {
-            self.vaults()?.engine().note_at_hand(&asked)
+        let state = request.requested_state();
+        let parsed = convert::notes::note_request(request)?;
+        // Waking a worker would take longer than answering.
+        let cheap = if state == RequestedState::default() {
+            self.vaults()?.engine().note_if_cheap(&parsed)
         } else {
             None
         };
-        let answer = match at_hand {
+        let answer = match cheap {
             Some(answer) => answer,
-            None => self.compute_when(deadline, when, move |engine| engine.note(&asked)).await?,
+            None => self.compute_at(deadline, state, move |engine| engine.note(&parsed)).await?,
         };
         Ok(Response::new(convert::notes::note_response(answer)))
     }
@@ -49,11 +49,11 @@ impl NoteService for Services {
     ) -> Result<Response<wire::ResolveLinkResponse>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
+        let state = request.requested_state();
         let wire::ResolveLinkRequest { target, from, min_generation: _, as_of: _ } = request;
         let from = from.map(|from| convert::named("from", from)).transpose()?;
-        let asked = ResolveRequest { target, from };
-        let answer = self.compute_when(deadline, when, move |engine| engine.resolve(&asked));
+        let parsed = ResolveRequest { target, from };
+        let answer = self.compute_at(deadline, state, move |engine| engine.resolve(&parsed));
         Ok(Response::new(convert::notes::resolve_response(answer.await?)))
     }
 
@@ -89,10 +89,10 @@ impl NoteService for Services {
 }
 
 impl Services {
-    /// Has something written. A write that has begun is done, also when its caller does not wait for it.
-    async fn write(&self, deadline: Instant, write: Write) -> Result<Wrote, Status> {
-        let work = self.change(move |vaults| vaults.indexer().write(write));
-        let late = |_| status::write_is_late();
+    /// Applies a write. A write that has begun completes even if its client disconnects.
+    async fn write(&self, deadline: Instant, write: WriteRequest) -> Result<WriteOutcome, Status> {
+        let work = self.run_on_writer(move |vaults| vaults.indexer().write(write));
+        let late = |_| status::write_deadline_exceeded();
         let wrote = tokio::time::timeout_at(deadline.into(), work).await.map_err(late)??;
         wrote.map_err(|error| status::of_write(&error))
     }

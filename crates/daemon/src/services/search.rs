@@ -1,13 +1,13 @@
 //! SearchService.
 
 use tonic::{Request, Response, Status};
-use weft_engine::{EngineError, Loss};
+use weft_engine::{EngineError, MissReason};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::search_service_server::SearchService;
 
 use super::Services;
-use super::streams::Following;
-use super::when::Timed;
+use super::requested_state::HasRequestedState;
+use super::streams::IndexStream;
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -18,12 +18,13 @@ impl SearchService for Services {
     ) -> Result<Response<wire::SearchResponse>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.when();
-        let asked = convert::search::search_request(request)?;
-        if asked.searches_by_meaning() {
-            self.vectors_read(deadline, when).await?;
+        let state = request.requested_state();
+        let parsed = convert::search::search_request(request)?;
+        if parsed.searches_by_meaning() {
+            self.wait_for_vectors(deadline, state).await?;
         }
-        let answer = self.compute_told(deadline, when, move |engine| engine.search(&asked));
+        let answer =
+            self.compute_with_warnings(deadline, state, move |engine| engine.search(&parsed));
         Ok(Response::new(convert::search::search_response(answer.await?)))
     }
 
@@ -33,24 +34,25 @@ impl SearchService for Services {
     ) -> Result<Response<wire::WhyNotResponse>, Status> {
         let deadline = self.deadline(request.metadata());
         let request = request.into_inner();
-        let when = request.search.as_ref().map(Timed::when).unwrap_or_default();
-        let asked = convert::why_not::why_not_request(request)?;
-        let note = asked.note.clone();
-        if asked.search.searches_by_meaning() {
-            self.vectors_read(deadline, when).await?;
+        let state =
+            request.search.as_ref().map(HasRequestedState::requested_state).unwrap_or_default();
+        let parsed = convert::why_not::why_not_request(request)?;
+        let note = parsed.note.clone();
+        if parsed.search.searches_by_meaning() {
+            self.wait_for_vectors(deadline, state).await?;
         }
-        let unread = self.files_unread_now(when);
-        let answer = self.compute_when(deadline, when, move |engine| Ok(engine.why_not(&asked)));
+        let unread = self.unread_files_warning(state);
+        let answer = self.compute_at(deadline, state, move |engine| Ok(engine.why_not(&parsed)));
         let answer = answer.await.map_err(|status| status::within("search", status))?;
         let is_absent = match &answer {
-            Ok(answer) => answer.loss == Loss::NotIndexed,
+            Ok(answer) => answer.miss_reason == MissReason::NotIndexed,
             Err(error) => matches!(error, EngineError::UnknownNote { .. }),
         };
         if is_absent {
-            // A file may be there although no note is.
+            // The file may exist although no note does.
             let file = self.compute(deadline, move |vaults, _| {
                 let generation = vaults.engine().snapshot().generation;
-                Ok(vaults.indexer().absent(&note).map(|file| (file, generation)))
+                Ok(vaults.indexer().unindexed_file(&note).map(|file| (file, generation)))
             });
             if let Some((file, generation)) = file.await? {
                 return Ok(Response::new(convert::why_not::not_indexed(file, generation)));
@@ -58,11 +60,11 @@ impl SearchService for Services {
         }
         let mut answer =
             answer.map_err(|error| status::within("search", status::of_engine(&error)))?;
-        answer.degraded.extend(unread);
+        answer.warnings.extend(unread);
         Ok(Response::new(convert::why_not::why_not_response(answer)))
     }
 
-    type WatchQueryStream = Following<wire::WatchQueryResponse>;
+    type WatchQueryStream = IndexStream<wire::WatchQueryResponse>;
 
     async fn watch_query(
         &self,

@@ -1,4 +1,4 @@
-//! Streams that follow the index until their reader goes or the daemon stops.
+//! Streams that follow the index until the client disconnects or the daemon stops.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use tonic::Status;
 use weft_engine::{Hit, SearchAnswer};
 use weft_proto::noteweft::v1 as wire;
 
-use super::when::Timed as _;
+use super::requested_state::HasRequestedState as _;
 use super::{Services, blocking};
 use crate::{convert, status};
 
-/// Messages that follow the index.
-pub(super) type Following<T> = ReceiverStream<Result<T, Status>>;
+/// A stream of messages that follows the index.
+pub(super) type IndexStream<T> = ReceiverStream<Result<T, Status>>;
 
-/// The time between two answers of a followed query, where the request does not say.
+/// Default interval between two results of a followed query.
 const QUERY_INTERVAL_MS: u32 = 200;
 
-/// The longest time between two answers that may be asked for.
+/// Longest interval between two results that a request can set.
 const MAX_INTERVAL_MS: u32 = 3_600_000;
 
-/// What a stream waits for.
+/// The events that a stream waits for.
 struct Follower<T> {
     generations: watch::Receiver<u64>,
-    ending: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
     messages: mpsc::Sender<Result<T, Status>>,
 }
 
 impl<T> Follower<T> {
-    /// Waits for a generation that was not seen; false when the reader has gone or the daemon stops.
+    /// Waits for a generation that was not seen yet; returns false if the client disconnects or the daemon stops.
     async fn next(&mut self) -> bool {
         tokio::select! {
             changed = self.generations.changed() => {
@@ -37,52 +37,52 @@ impl<T> Follower<T> {
                     return true;
                 }
             }
-            _ = self.ending.wait_for(|ending| *ending) => {}
+            _ = self.stopping.wait_for(|stopping| *stopping) => {}
             () = self.messages.closed() => return false,
         }
         drop(self.messages.send(Err(status::stopping())).await);
         false
     }
 
-    /// Lets `interval` pass; false when the reader has gone or the daemon stops meanwhile.
+    /// Waits for `interval`; returns false if the client disconnects or the daemon stops meanwhile.
     async fn rest(&mut self, interval: Duration) -> bool {
         tokio::select! {
             () = tokio::time::sleep(interval) => return true,
-            _ = self.ending.wait_for(|ending| *ending) => {}
+            _ = self.stopping.wait_for(|stopping| *stopping) => {}
             () = self.messages.closed() => return false,
         }
         drop(self.messages.send(Err(status::stopping())).await);
         false
     }
 
-    /// Sends a message; false when the reader has gone.
+    /// Sends a message; returns false if the client has disconnected.
     async fn send(&self, message: T) -> bool {
         self.messages.send(Ok(message)).await.is_ok()
     }
 }
 
 impl Services {
-    fn follower<T>(&self) -> Result<(Follower<T>, Following<T>), Status> {
+    fn follower<T>(&self) -> Result<(Follower<T>, IndexStream<T>), Status> {
         let (messages, stream) = mpsc::channel(1);
         let generations = self.vaults()?.generations();
-        let ending = self.0.ending.subscribe();
-        Ok((Follower { generations, ending, messages }, ReceiverStream::new(stream)))
+        let stopping = self.0.stopping.subscribe();
+        Ok((Follower { generations, stopping, messages }, ReceiverStream::new(stream)))
     }
 
-    /// Tells of each generation after the one that the caller knows.
+    /// Reports each generation after the one that the client knows.
     pub(super) fn follow_generations(
         &self,
         request: wire::WatchGenerationsRequest,
-    ) -> Result<Following<wire::WatchGenerationsResponse>, Status> {
+    ) -> Result<IndexStream<wire::WatchGenerationsResponse>, Status> {
         let wire::WatchGenerationsRequest { after } = request;
-        let place = self.stream_place()?;
+        let place = self.acquire_stream()?;
         let (mut follower, stream) = self.follower()?;
         let services = self.clone();
         tokio::spawn(async move {
             let _place = place;
             let mut known = after;
             loop {
-                // The vaults are held for a moment only, so that the daemon can stop.
+                // The vaults are held only for a moment, so that the daemon can stop.
                 let Ok(vaults) = services.vaults() else { break };
                 follower.generations.mark_unchanged();
                 let Ok(status) = blocking(move || vaults.status()).await else { break };
@@ -103,26 +103,29 @@ impl Services {
         Ok(stream)
     }
 
-    /// Answers a query, and answers it again whenever its hits change.
+    /// Sends the result of a query, and again whenever its hits change.
     pub(super) fn follow_query(
         &self,
         request: wire::WatchQueryRequest,
-    ) -> Result<Following<wire::WatchQueryResponse>, Status> {
+    ) -> Result<IndexStream<wire::WatchQueryResponse>, Status> {
         let wire::WatchQueryRequest { search, min_interval_ms } = request;
-        let search = search.ok_or_else(|| status::invalid("search", "say what to look for"))?;
+        let search = search.ok_or_else(|| status::invalid("search", "must be set"))?;
         if search.as_of.is_some() {
-            return Err(status::invalid("search.as_of", "what is past does not change"));
+            return Err(status::invalid(
+                "search.as_of",
+                "must not be set: a past generation does not change",
+            ));
         }
         let interval = min_interval_ms.unwrap_or(QUERY_INTERVAL_MS);
         if interval > MAX_INTERVAL_MS {
-            let reason = format!("it must be 0 to {MAX_INTERVAL_MS}");
+            let reason = format!("must be 0 to {MAX_INTERVAL_MS}");
             return Err(status::invalid("min_interval_ms", &reason));
         }
         let interval = Duration::from_millis(interval.into());
-        // What is wrong with the query is told at once.
+        // Errors in the query are reported at once.
         let read = convert::search::search_request(search.clone());
         read.map_err(|status| status::within("search", status))?;
-        let place = self.stream_place()?;
+        let place = self.acquire_stream()?;
         let (mut follower, stream) = self.follower()?;
         let services = self.clone();
         tokio::spawn(async move {
@@ -155,48 +158,58 @@ impl Services {
 
     async fn search_again(&self, search: &wire::SearchRequest) -> Result<SearchAnswer, Status> {
         let deadline = std::time::Instant::now() + self.0.limits.timeout;
-        let (when, asked) = (search.when(), convert::search::search_request(search.clone())?);
-        if asked.searches_by_meaning() {
-            self.vectors_read(deadline, when).await?;
+        let (state, parsed) =
+            (search.requested_state(), convert::search::search_request(search.clone())?);
+        if parsed.searches_by_meaning() {
+            self.wait_for_vectors(deadline, state).await?;
         }
-        self.compute_when(deadline, when, move |engine| engine.search(&asked)).await
+        self.compute_at(deadline, state, move |engine| engine.search(&parsed)).await
     }
 }
 
-/// Whether two answers show the same: scores alone change with every note of the vault, and nobody would see why.
+/// Returns whether two results look the same to the client. Scores are ignored: they change with every note of the vault.
 ///
-/// That the vector of some note is on its way is told with what else changes; that none is any more, at once.
+/// A warning about pending vectors is sent only together with another change; its disappearance is sent at once.
 fn same_hits(before: &SearchAnswer, now: &SearchAnswer) -> bool {
     let shown = |hit: &Hit| {
-        let Hit { uri, path, title, fresh, snippets, .. } = hit;
-        (uri.clone(), path.clone(), title.clone(), *fresh, snippets.clone())
+        let Hit { uri, path, title, embedding_current, snippets, .. } = hit;
+        (uri.clone(), path.clone(), title.clone(), *embedding_current, snippets.clone())
     };
-    let ((lines, pending), (lines_now, pending_now)) = (before.left_out(), now.left_out());
-    let SearchAnswer { hits, generation: _, truncated, degraded: _, capped, explanation: _ } =
-        before;
-    (truncated, lines, capped) == (&now.truncated, lines_now, &now.capped)
+    let (warnings, pending) = before.lasting_warnings();
+    let (warnings_now, pending_now) = now.lasting_warnings();
+    let SearchAnswer {
+        hits,
+        generation: _,
+        truncated,
+        warnings: _,
+        fanout_limited,
+        explanation: _,
+    } = before;
+    (truncated, warnings, fanout_limited) == (&now.truncated, warnings_now, &now.fanout_limited)
         && pending <= pending_now
         && hits.iter().map(shown).eq(now.hits.iter().map(shown))
 }
 
 #[cfg(test)]
 mod tests {
+    use weft_engine::{Warning, WarningCode};
+
     use super::*;
 
-    /// Every save of any note brought two answers to everybody who followed a question by meaning.
+    /// Each save of any note used to send two results to every client that followed a semantic query.
     #[test]
-    fn an_answer_is_told_again_where_it_shows_something_else() {
-        let answer = |degraded: &[&str]| SearchAnswer {
+    fn result_is_sent_again_only_if_it_looks_different() {
+        let answer = |warnings: &[&Warning]| SearchAnswer {
             hits: Vec::new(),
             generation: 1,
             truncated: false,
-            degraded: degraded.iter().map(|line| (*line).to_owned()).collect(),
-            capped: Vec::new(),
+            warnings: warnings.iter().map(|warning| (*warning).clone()).collect(),
+            fanout_limited: Vec::new(),
             explanation: None,
         };
-        let (pending, fewer) =
-            ("vector: 7 passages have no vector yet", "vector: 1 passage has no vector yet");
-        let away = "vector: the model is away";
+        let pending = &Warning::new(WarningCode::VectorsPending, "7 chunks have no vector yet");
+        let fewer = &Warning::new(WarningCode::VectorsPending, "1 chunk has no vector yet");
+        let away = &Warning::new(WarningCode::ModelUnavailable, "the model is unavailable");
         for (name, before, now, expected) in [
             ("nothing new", &[][..], &[][..], true),
             ("another note is saved", &[], &[pending], true),

@@ -1,4 +1,4 @@
-//! The file of the audit.
+//! The audit file.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +9,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::{Config, ConfigError};
 
-/// The file of the audit, to whose end lines are added.
+/// The audit file; lines are appended.
 #[derive(Clone, Debug)]
 pub(super) struct Audit {
     path: Arc<PathBuf>,
@@ -17,13 +17,13 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// Opens it; where it is made, for its owner alone.
+    /// Opens the file; creates it readable by its owner only.
     pub(super) fn open(config: &Config, path: PathBuf) -> Result<Self, ConfigError> {
         let file = Arc::new(Mutex::new(appending(config, &path)?));
         Ok(Self { path: Arc::new(path), file })
     }
 
-    /// Goes on in a new file where the old one was moved away.
+    /// Reopens the file, which may have been moved away for rotation.
     pub(super) fn reopen(&self, config: &Config) -> Result<(), ConfigError> {
         let file = appending(config, &self.path)?;
         *self.lock() = file;
@@ -31,7 +31,7 @@ impl Audit {
     }
 
     fn lock(&self) -> MutexGuard<'_, File> {
-        // A line is written in one call, so no panic leaves half of one.
+        // A line is written in one call, so a panic cannot leave part of one.
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -53,7 +53,7 @@ impl<'a> MakeWriter<'a> for Audit {
     }
 }
 
-/// The right to add a line.
+/// Exclusive access to the file, to append a line.
 pub(super) struct AuditLine<'a>(MutexGuard<'a, File>);
 
 impl Write for AuditLine<'_> {

@@ -1,6 +1,6 @@
-//! Traces, sent to a collector over OTLP.
+//! Traces, exported over OTLP.
 //!
-//! One span per request, named after its call, with its parts below it; a caller's own trace (`traceparent`) goes on in it.
+//! Each request is one span named after its RPC, with child spans for its stages; it continues the client's trace (`traceparent`).
 
 use std::time::Duration;
 
@@ -14,26 +14,29 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, SpanData, SpanExporter};
 use tonic::Code;
-use tracing::Span;
+use tracing::{Metadata, Span};
 use tracing_opentelemetry::{OpenTelemetryLayer, OpenTelemetrySpanExt as _};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::{Config, ConfigError, TraceSettings};
-use crate::front::REQUEST_SPAN;
+use crate::grpc_code::code_name;
 
-/// How long the last spans may take to be sent at the end.
-const LAST: Duration = Duration::from_secs(3);
+/// Name of the span of a request.
+pub(crate) const REQUEST_SPAN: &str = "request";
 
-/// The way to the collector.
+/// Maximum time to send the last spans at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The exporter of traces.
 #[derive(Debug)]
 pub(super) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Opens it, where the settings name a collector. Whether one answers there shows later, in the log.
+    /// Creates the exporter if the settings name a collector. An unreachable collector is reported later, in the log.
     pub(super) fn start(config: &Config) -> Result<Option<Self>, ConfigError> {
-        let TraceSettings { endpoint, share } = &config.settings.trace;
+        let TraceSettings { endpoint, sample_ratio } = &config.settings.trace;
         let Some(endpoint) = endpoint else { return Ok(None) };
         let exporter = opentelemetry_otlp::SpanExporter::builder().with_tonic();
         let exporter = exporter.with_endpoint(endpoint).build();
@@ -43,41 +46,41 @@ impl Traces {
             .with_service_name("weft")
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
         let provider = SdkTracerProvider::builder()
-            .with_batch_exporter(ByCall(exporter))
-            // Who asks decides about its own trace; the share is of those that begin here.
-            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(*share))))
+            .with_batch_exporter(NameByCall(exporter))
+            // The client decides about sampling its own trace; the ratio applies to traces that begin here.
+            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(*sample_ratio))))
             .with_resource(resource.build());
         Ok(Some(Self(provider.build())))
     }
 
-    /// What turns our spans into those of a trace.
+    /// Returns the layer that exports this program's spans.
     pub(super) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: tracing::Subscriber + for<'a> LookupSpan<'a>,
     {
         let layer: OpenTelemetryLayer<S, SdkTracer> =
             tracing_opentelemetry::layer().with_tracer(self.0.tracer("weft"));
-        layer.with_filter(filter_fn(|of| of.is_span() && super::is_own(of)))
+        layer.with_filter(filter_fn(|of| of.is_span() && is_own(of)))
     }
 
     pub(super) fn end(self) {
-        if let Err(error) = self.0.shutdown_with_timeout(LAST) {
-            tracing::warn!(%error, "some traces were not sent");
+        if let Err(error) = self.0.shutdown_with_timeout(SHUTDOWN_TIMEOUT) {
+            tracing::warn!(%error, "cannot send the remaining traces");
         }
     }
 }
 
-/// Makes `span` a part of the caller's trace, where `headers` name one.
+/// Makes `span` part of the client's trace, if `headers` name one.
 pub(crate) fn continue_trace(span: &Span, headers: &HeaderMap) {
     let context = TraceContextPropagator::new().extract(&Headers(headers));
-    // It fails where traces are not sent, and nothing is to be done then.
+    // This fails when traces are disabled, and needs no handling.
     let _ = span.set_parent(context);
 }
 
-/// Says in `span` how its request ended.
+/// Records the outcome of a request in its `span`.
 pub(crate) fn end_trace(span: &Span, code: Code) {
     span.set_attribute("rpc.grpc.status_code", i64::from(code as i32));
-    // Of the codes, these are the server's own fault. Source: OpenTelemetry, semantic conventions for gRPC.
+    // These codes are server errors. Source: OpenTelemetry, semantic conventions for gRPC.
     let failed = matches!(
         code,
         Code::Unknown
@@ -88,8 +91,13 @@ pub(crate) fn end_trace(span: &Span, code: Code) {
             | Code::DataLoss
     );
     if failed {
-        span.set_status(Status::error(crate::front::code_name(code)));
+        span.set_status(Status::error(code_name(code)));
     }
+}
+
+/// Returns whether an event or span comes from this program's own code, judged by its target.
+pub(super) fn is_own(metadata: &Metadata<'_>) -> bool {
+    metadata.target().starts_with("weft")
 }
 
 struct Headers<'a>(&'a HeaderMap);
@@ -104,13 +112,13 @@ impl Extractor for Headers<'_> {
     }
 }
 
-/// Names each request's span after its call, as collectors group them, and sends it on.
+/// Exporter that names each request's span after its RPC, as collectors expect.
 #[derive(Debug)]
-struct ByCall<E>(E);
+struct NameByCall<E>(E);
 
-impl<E: SpanExporter> SpanExporter for ByCall<E> {
+impl<E: SpanExporter> SpanExporter for NameByCall<E> {
     fn export(&self, batch: Vec<SpanData>) -> impl Future<Output = OTelSdkResult> + Send {
-        self.0.export(batch.into_iter().map(by_call).collect())
+        self.0.export(batch.into_iter().map(name_by_call).collect())
     }
 
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
@@ -126,7 +134,7 @@ impl<E: SpanExporter> SpanExporter for ByCall<E> {
     }
 }
 
-fn by_call(mut span: SpanData) -> SpanData {
+fn name_by_call(mut span: SpanData) -> SpanData {
     if span.name != REQUEST_SPAN {
         return span;
     }

@@ -1,72 +1,76 @@
-//! What is asked of contexts, and what they answer.
+//! Requests and answers of contexts.
 
 use std::collections::BTreeMap;
 
-use weft_accordion::{Bands, Budget, Item, LeftOut, Limits, Order, Rendering, Unit};
+use weft_accordion::{
+    Bands, BudgetUnit, ContextBudget, ContextLimits, Item, OmittedNote, Order, Rendering,
+};
 use weft_gars::Weights;
 use weft_model::Value;
 
 use crate::settings::Profile;
-use crate::walk::TreeRequest;
-use crate::{Filter, SearchMode, SearchRequest, Without};
+use crate::walk::TreeWalkRequest;
+use crate::{DisabledSignals, Filter, SearchMode, SearchRequest, Warning};
 
-/// Asks for a context from one or several sources: a query, a focus note, a walk, named notes.
+/// Requests a context from one or several sources: a query, a focus note, a walk, named notes.
 ///
-/// A note that several sources bring counts with its highest score, between equal ones with the source that stands first in [`Source`].
-/// A query alone ranks by its own scores; beside another source its best hit counts as a named note if it has 0.4 or more, and the others by their share of it, or of 0.4.
+/// A note from several sources counts with its highest score; of equal scores, the source that comes first in [`ContextSource`] counts.
+/// A query alone ranks by its own scores. Beside another source, its best hit scores as a named note if its score is at least 0.4, and the other hits score in proportion to the greater of the best score and 0.4.
 #[derive(Clone, Debug)]
 pub struct ContextRequest {
-    /// What is asked; empty for nothing. It finds notes, unless `notes` are named, and steers the snippets.
+    /// Query text; empty for none. It finds notes, unless `notes` are named, and selects the snippets.
     pub query: String,
-    /// How the query is searched.
+    /// Retrievers of the query.
     pub mode: SearchMode,
-    /// What the signals of the search are made of; where it is not given, as the settings say.
+    /// Ranking profile; `None` for the configured one.
     pub profile: Option<Profile>,
-    /// What each signal counts; where it is not given, as the profile says.
+    /// Weight of each signal; `None` for those of the profile.
     pub weights: Option<Weights>,
-    /// Parts of the ranking that the search leaves out.
-    pub without: Without,
-    /// Whether a word that no note holds stands for words one edit away; where it is not given, as the settings say.
-    pub typos: Option<bool>,
-    /// The note that comes first, and around which related notes are looked for.
+    /// Signals that the search ignores.
+    pub disabled_signals: DisabledSignals,
+    /// True if a word that no note contains also matches words one edit away; `None` for the configured value.
+    pub typo_tolerance: Option<bool>,
+    /// The note that comes first, with its related notes.
     pub focus: Option<FocusSource>,
-    /// A walk whose notes are looked at, by their distance from the roots. What is told of it does not count.
-    pub walk: Option<TreeRequest>,
-    /// Notes that the caller names.
+    /// A walk whose notes are candidates, scored by their distance from the roots. Its view options are ignored.
+    pub walk: Option<TreeWalkRequest>,
+    /// Notes named by the caller.
     pub notes: Vec<NamedNote>,
-    /// Whether the query finds no notes of its own also where none is named.
+    /// True if the query finds no notes even if `notes` is empty.
     pub notes_only: bool,
-    /// Which notes a source may bring. The focus note and the roots of a walk are exempt; a named or walked note that does not pass is left out.
+    /// Restricts the notes of all sources. The focus note and the roots of a walk are exempt; a named or walked note that does not match is omitted.
     pub filter: Filter,
-    /// Notes that the query, and the focus note, bring at most.
+    /// Maximum number of notes from the query and from the focus note.
     pub limit: Option<usize>,
-    /// What the context may cost, wrapper included.
-    pub budget: Option<Budget>,
-    /// How tokens are counted: a name of [`Estimators`](crate::Estimators).
+    /// Budget of the context, wrapper text included.
+    pub budget: Option<ContextBudget>,
+    /// Name of an estimator known to [`Estimators`](crate::Estimators); `None` for the default.
     pub estimator: Option<String>,
-    /// How much of each note is taken.
-    pub limits: OwnLimits,
-    /// How the context is written down.
+    /// Overrides of the configured limits.
+    pub limits: LimitOverrides,
+    /// Format of the rendered text.
     pub rendering: Rendering,
-    /// In which order it is shown.
+    /// Order of the notes in the rendered text.
     pub order: Order,
 }
 
 impl ContextRequest {
-    /// Whether notes are looked for by the query.
+    /// True if the query searches for notes.
     pub(super) fn searches(&self) -> bool {
         self.notes.is_empty() && !self.notes_only && !self.query.trim().is_empty()
     }
 
-    /// Whether they are also looked for by meaning.
+    /// True if the query searches with vectors.
     #[must_use]
     pub fn searches_by_meaning(&self) -> bool {
         self.searches() && self.mode != SearchMode::Keyword
     }
 
-    /// The search for notes that answer the query, `limit` at most.
+    /// Returns the search of the query, for at most `limit` notes.
     pub(super) fn search(&self, limit: usize) -> SearchRequest {
-        let Self { query, mode, profile, weights, without, typos, filter, .. } = self;
+        let Self {
+            query, mode, profile, weights, disabled_signals, typo_tolerance, filter, ..
+        } = self;
         SearchRequest {
             query: query.clone(),
             limit,
@@ -74,80 +78,80 @@ impl ContextRequest {
             filter: filter.clone(),
             profile: *profile,
             weights: *weights,
-            without: *without,
-            typos: *typos,
+            disabled_signals: *disabled_signals,
+            typo_tolerance: *typo_tolerance,
             explain: false,
-            // What is shown of a note is the accordion's to cut.
+            // The accordion cuts the texts itself.
             snippets: Some(0),
         }
     }
 }
 
-/// A note in the middle of a context.
+/// The focus note of a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FocusSource {
     /// Anything a link would resolve to.
     pub name: String,
-    /// Whether notes whose bodies link to it are related notes, too.
+    /// True if links in bodies count as references to the focus note.
     pub body_links: bool,
-    /// Whether other notes with the same object are.
+    /// True if notes with the same object are related.
     pub sibling_of_target: bool,
 }
 
-/// A note that the caller names.
+/// A note named by the caller.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedNote {
     /// Anything a link would resolve to.
     pub name: String,
-    /// What it is ranked by; finite. Without it, what `distance` is worth, else that of a named note.
+    /// Score, which must be finite. `None` for the score of `distance`, or else of a named note.
     pub score: Option<f64>,
-    /// How far it is from where the caller began: hops of a walk, or the level of a related note less one.
+    /// Distance from the start of the caller's walk: hops, or the level of a related note less one.
     pub distance: Option<usize>,
-    /// The relation by which the caller came to it.
+    /// Relation by which the caller found the note.
     pub relation: Option<String>,
-    /// The note or path through which the caller came to it.
+    /// Note or path through which the caller found the note.
     pub via: Option<String>,
 }
 
-/// The [`Limits`] of one question; those not given are as they are set.
+/// Overrides of [`ContextLimits`] for one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct OwnLimits {
+pub struct LimitOverrides {
     /// See [`Bands::full`].
     pub full: Option<f64>,
     /// See [`Bands::snippet`].
     pub snippet: Option<f64>,
     /// See [`Bands::structural`].
     pub structural: Option<f64>,
-    /// See [`Limits::soft_ratio`].
-    pub soft_ratio: Option<f64>,
-    /// See [`Limits::block_chars`].
+    /// See [`ContextLimits::per_note_share`].
+    pub per_note_share: Option<f64>,
+    /// See [`ContextLimits::block_chars`].
     pub block_chars: Option<u32>,
-    /// See [`Limits::structural_cap`].
+    /// See [`ContextLimits::structural_cap`].
     pub structural_cap: Option<usize>,
-    /// See [`Limits::outline_depth`].
+    /// See [`ContextLimits::outline_depth`].
     pub outline_depth: Option<u8>,
 }
 
-impl OwnLimits {
-    /// These limits, and those of `set` for the rest.
-    pub(super) fn over(self, set: &Limits) -> Limits {
+impl LimitOverrides {
+    /// Returns the limits with these overrides of `set`.
+    pub(super) fn over(self, set: &ContextLimits) -> ContextLimits {
         let Self {
             full,
             snippet,
             structural,
-            soft_ratio,
+            per_note_share,
             block_chars,
             structural_cap,
             outline_depth,
         } = self;
         let bands = &set.bands;
-        Limits {
+        ContextLimits {
             bands: Bands {
                 full: full.unwrap_or(bands.full),
                 snippet: snippet.unwrap_or(bands.snippet),
                 structural: structural.unwrap_or(bands.structural),
             },
-            soft_ratio: soft_ratio.unwrap_or(set.soft_ratio),
+            per_note_share: per_note_share.unwrap_or(set.per_note_share),
             block_chars: block_chars.unwrap_or(set.block_chars),
             structural_cap: structural_cap.unwrap_or(set.structural_cap),
             outline_depth: outline_depth.unwrap_or(set.outline_depth),
@@ -159,72 +163,72 @@ impl OwnLimits {
 /// A context with its ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextAnswer {
-    /// The notes taken, best first, ties by uri.
+    /// The included notes, best first, ties by uri.
     pub items: Vec<ContextItem>,
-    /// The notes left out, in the same order.
-    pub left_out: Vec<LeftOut>,
-    /// Rendering and totals.
+    /// The omitted notes, in the same order.
+    pub omitted: Vec<OmittedNote>,
+    /// Rendered text and totals.
     pub summary: ContextSummary,
 }
 
-/// One note of a context.
+/// A note of a context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextItem {
-    /// What was taken of it, and what that cost.
+    /// The included text and its cost.
     pub item: Item,
-    /// Its whole frontmatter, which its text leaves out.
+    /// The whole frontmatter, which is not part of the text.
     pub properties: BTreeMap<String, Value>,
 }
 
-/// What became of one note.
+/// The decision about one note.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContextPiece {
-    /// It is in the context.
+    /// The note is in the context.
     Item(Box<ContextItem>),
-    /// It is not.
-    LeftOut(LeftOut),
+    /// The note is omitted.
+    Omitted(OmittedNote),
 }
 
-/// What can be said of a context when every note was decided.
+/// Rendered text and totals of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextSummary {
-    /// The context as one string; nothing where none was asked for.
+    /// The context as one text; `None` unless requested.
     pub rendered: Option<String>,
-    /// The budget given.
+    /// The given budget.
     pub budget: u64,
-    /// What was spent of it, wrapper included.
+    /// The used part of the budget, wrapper text included.
     pub used: u64,
-    /// What was not.
+    /// The unused part of the budget.
     pub remaining: u64,
-    /// What the three numbers count.
-    pub unit: Unit,
-    /// What allowances, costs and carries of items count.
-    pub ledger_unit: Unit,
-    /// The name of the estimator.
+    /// Unit of the three numbers.
+    pub unit: BudgetUnit,
+    /// Unit of allowances, costs and carries of items.
+    pub ledger_unit: BudgetUnit,
+    /// Name of the estimator.
     pub estimator: String,
-    /// The snapshot's generation.
+    /// Generation of the snapshot.
     pub generation: u64,
     /// Sources that had more notes than were considered.
-    pub truncated_by: Vec<Source>,
-    /// Stages of the search that were left out, and why.
-    pub degraded: Vec<String>,
+    pub truncated_by: Vec<ContextSource>,
+    /// Conditions that make the answer incomplete.
+    pub warnings: Vec<Warning>,
 }
 
-/// Where notes of a context come from, in the order in which equal scores count.
+/// Sources of a context's notes, in the order in which equal scores count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// The caller names them.
+pub enum ContextSource {
+    /// Named by the caller.
     Notes,
-    /// They are related to the focus note.
+    /// Related to the focus note.
     Focus,
-    /// A walk leads to them.
+    /// Reached by a walk.
     Walk,
-    /// A search finds them.
+    /// Found by a search.
     Query,
 }
 
-impl Source {
-    /// The name that answers use: the field of the request.
+impl ContextSource {
+    /// Returns the name used in answers: the field of the request.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

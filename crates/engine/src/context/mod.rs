@@ -1,41 +1,42 @@
-//! Contexts: notes from several sources, as much of them as a budget holds, and an account of it.
+//! Contexts: notes from several sources, cut to a budget, with a ledger.
 
+mod candidate_set;
 mod messages;
-mod sources;
 
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use weft_accordion::{Decision, PackError, Packing, Request, Summary};
+use weft_accordion::{Decision, PackError, PackRequest, Packing, Summary};
 use weft_index::Snapshot;
 use weft_index::keyword::plain_words;
 use weft_model::Tokens;
 use weft_model::settings::Problems;
 
+use candidate_set::CandidateSet;
 pub use messages::{
-    ContextAnswer, ContextItem, ContextPiece, ContextRequest, ContextSummary, FocusSource,
-    NamedNote, OwnLimits, Source,
+    ContextAnswer, ContextItem, ContextPiece, ContextRequest, ContextSource, ContextSummary,
+    FocusSource, LimitOverrides, NamedNote,
 };
-use sources::Gathered;
 pub use weft_accordion::{
-    Bands, Budget, Item, LeftOut, Limits, Mode, Order, Reason, Rendering, StandIns, Unit,
+    Bands, BudgetUnit, ContextBudget, ContextLimits, DefaultScores, Item, Mode, OmissionReason,
+    OmittedNote, Order, Rendering,
 };
 
 use crate::search::MAX_LIMIT;
 use crate::{Engine, EngineError};
 
-/// How contexts are made. `config/default.toml` repeats the defaults.
+/// Settings of contexts. `config/default.toml` repeats the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextSettings {
-    /// Tokens of a context whose caller names no budget.
+    /// Default budget in tokens.
     pub budget: u64,
-    /// Notes that a query, and a focus note, bring at most where the caller does not say, 1 to 1,000.
+    /// Default maximum number of notes from a query and from a focus note, 1 to 1,000.
     pub candidates: usize,
-    /// What notes are ranked by that nobody ranked.
-    pub scores: StandIns,
-    /// Which share of the top score earns how much of a note.
-    pub limits: Limits,
+    /// Default scores of notes without a score of their own.
+    pub scores: DefaultScores,
+    /// How much of a note is included, by its share of the top score.
+    pub limits: ContextLimits,
 }
 
 impl Default for ContextSettings {
@@ -43,17 +44,18 @@ impl Default for ContextSettings {
         Self {
             budget: 2000,
             candidates: 50,
-            scores: StandIns::default(),
-            limits: Limits::default(),
+            scores: DefaultScores::default(),
+            limits: ContextLimits::default(),
         }
     }
 }
 
 impl ContextSettings {
-    /// What of it cannot be used.
+    /// Returns the settings that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
-        let Self { budget: _, candidates, scores: StandIns { by_distance, named }, limits } = self;
+        let Self { budget: _, candidates, scores: DefaultScores { by_distance, named }, limits } =
+            self;
         let mut problems = Problems::default();
         problems.within("candidates", *candidates, 1..=MAX_LIMIT);
         let by_distance = by_distance.iter().all(|score| score.is_finite());
@@ -71,25 +73,25 @@ impl ContextSettings {
 impl Engine {
     /// Packs notes into a context.
     ///
-    /// Deterministic: equal questions on one generation give equal answers.
-    /// Fails where there is nothing to make a context of, on an unknown focus note or root, on what [`Engine::search`] fails on, on an unknown estimator, and on a score that is no finite number.
+    /// Deterministic: equal requests on one generation give equal answers.
+    /// Fails without any source, on an unknown focus note or root, on an unknown estimator, on a score that is not finite, and wherever [`Engine::search`] fails.
     pub fn context(&self, request: &ContextRequest) -> Result<ContextAnswer, EngineError> {
-        let (mut items, mut left_out) = (Vec::new(), Vec::new());
-        let summary = self.context_in_pieces(request, |piece, _| {
+        let (mut items, mut omitted) = (Vec::new(), Vec::new());
+        let summary = self.stream_context(request, |piece, _| {
             match piece {
                 ContextPiece::Item(item) => items.push(*item),
-                ContextPiece::LeftOut(candidate) => left_out.push(candidate),
+                ContextPiece::Omitted(candidate) => omitted.push(candidate),
             }
             ControlFlow::Continue(())
         })?;
-        Ok(ContextAnswer { items, left_out, summary })
+        Ok(ContextAnswer { items, omitted, summary })
     }
 
-    /// The same, telling `hear` of each note as it is decided, with the snapshot's generation; a break ends the work.
-    pub fn context_in_pieces(
+    /// Packs notes into a context and calls `on_piece` with each decision and the snapshot's generation. A break cancels the request.
+    pub fn stream_context(
         &self,
         request: &ContextRequest,
-        mut hear: impl FnMut(ContextPiece, u64) -> ControlFlow<()>,
+        mut on_piece: impl FnMut(ContextPiece, u64) -> ControlFlow<()>,
     ) -> Result<ContextSummary, EngineError> {
         let engine = self.pinned();
         let snapshot = engine.snapshot();
@@ -97,14 +99,14 @@ impl Engine {
         let settings = &engine.contexts;
         let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
-        let Gathered { focus, candidates, truncated_by, degraded } =
-            engine.gathered(&snapshot, request)?;
+        let CandidateSet { focus, candidates, truncated_by, warnings } =
+            engine.candidate_set(&snapshot, request)?;
         let words = plain_words(query);
-        let mut packing = Packing::new(Request {
+        let mut packing = Packing::new(PackRequest {
             focus,
             candidates,
             query: Some(&words),
-            budget: budget.unwrap_or(Budget::Tokens(Tokens::new(settings.budget))),
+            budget: budget.unwrap_or(ContextBudget::Tokens(Tokens::new(settings.budget))),
             meter,
             limits: &limits,
             rendering: *rendering,
@@ -113,7 +115,7 @@ impl Engine {
         })?;
         for decision in &mut packing {
             engine.stop.check()?;
-            if hear(piece(&snapshot, decision), snapshot.generation).is_break() {
+            if on_piece(piece(&snapshot, decision), snapshot.generation).is_break() {
                 return Err(EngineError::Cancelled);
             }
         }
@@ -128,7 +130,7 @@ impl Engine {
             estimator: engine.estimators.name(estimator.as_deref()).to_owned(),
             generation: snapshot.generation,
             truncated_by,
-            degraded,
+            warnings,
         })
     }
 }
@@ -141,7 +143,7 @@ fn piece(snapshot: &Snapshot, decision: Decision) -> ContextPiece {
             let properties = entry.map(|entry| entry.note.properties.clone()).unwrap_or_default();
             ContextPiece::Item(Box::new(ContextItem { item: *item, properties }))
         }
-        Decision::LeftOut(candidate) => ContextPiece::LeftOut(candidate),
+        Decision::Omitted(candidate) => ContextPiece::Omitted(candidate),
     }
 }
 

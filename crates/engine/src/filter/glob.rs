@@ -1,51 +1,52 @@
-//! Globs over paths, by characters: the globs of common libraries count bytes, so that `?` is no `é`.
+//! Globs over paths, matched by characters: common glob libraries count bytes, so that `?` does not match `é`.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use regex::{Regex, RegexBuilder};
 
-/// Characters of the longest glob.
+/// Maximum length of a glob, in characters.
 const LONGEST: usize = 4096;
 
-/// Bytes that a glob may take once it is read: what it costs to match grows with them.
+/// Maximum size of a compiled glob, in bytes: the cost of matching grows with it.
 const MAX_BYTES: usize = 1 << 18;
 
-/// A pattern over whole paths, in any case.
+/// A pattern over whole paths, ignoring case.
 ///
-/// `*` is any part of a segment, `?` one character of it, `[a-c]` one of these and `[!a-c]` one of the others; `**` as a segment is any number of segments, elsewhere it is `*`.
-/// `{a,b}` is either, and may hold all of these; `\` takes a sign as it stands.
+/// `*` matches any part of a segment, `?` one character, `[a-c]` one of these characters and `[!a-c]` any other one. `**` as a whole segment matches any number of segments, elsewhere it equals `*`.
+/// `{a,b}` matches either alternative and may contain all of these; `\` escapes the next character.
 pub(super) struct Glob(Regex);
 
 impl Glob {
-    /// Fails with the reason.
+    /// Compiles a glob. Fails with the reason.
     pub(super) fn new(pattern: &str) -> Result<Self, String> {
         if pattern.chars().nth(LONGEST).is_some() {
             return Err(format!("it is longer than {LONGEST} characters"));
         }
-        let reader = Reader { rest: pattern.chars().peekable(), out: "^".into(), open: Vec::new() };
+        let reader =
+            GlobCompiler { rest: pattern.chars().peekable(), out: "^".into(), open: Vec::new() };
         let mut regex = RegexBuilder::new(&reader.read()?);
         let regex = regex.case_insensitive(true).dot_matches_new_line(true).size_limit(MAX_BYTES);
-        regex.build().map(Self).map_err(|_| "it asks for too much at once".to_owned())
+        regex.build().map(Self).map_err(|_| "it is too complex".to_owned())
     }
 
-    /// Takes time linear in the path.
+    /// True if `path` matches. Linear in the path.
     pub(super) fn is_match(&self, path: &str) -> bool {
         self.0.is_match(path)
     }
 }
 
-/// Rewrites a glob as a regular expression.
-struct Reader<'p> {
+/// Translates a glob into a regular expression.
+struct GlobCompiler<'p> {
     rest: Peekable<Chars<'p>>,
     out: String,
-    /// For each brace that is open, whether a segment begins with it.
+    /// For each open brace, whether it starts a segment.
     open: Vec<bool>,
 }
 
-impl Reader<'_> {
+impl GlobCompiler<'_> {
     fn read(mut self) -> Result<String, &'static str> {
-        // Whether a segment begins here.
+        // True if a segment starts here.
         let mut at_start = true;
         while let Some(c) = self.rest.next() {
             let begins = std::mem::replace(&mut at_start, false);
@@ -67,7 +68,7 @@ impl Reader<'_> {
                     self.out.push(')');
                 }
                 ('\\', _) => {
-                    let quoted = self.rest.next().ok_or("nothing comes after the last `\\`")?;
+                    let quoted = self.rest.next().ok_or("the last `\\` escapes nothing")?;
                     self.literal(quoted);
                 }
                 (_, _) => {
@@ -77,13 +78,13 @@ impl Reader<'_> {
             }
         }
         if !self.open.is_empty() {
-            return Err("a `{` is never closed");
+            return Err("a `{` is not closed");
         }
         self.out.push('$');
         Ok(self.out)
     }
 
-    /// What begins with a star; whether a segment begins after it.
+    /// Translates `*` and `**`; returns whether a segment starts after them.
     fn stars(&mut self, begins: bool) -> bool {
         let mut n = 1;
         while self.rest.next_if_eq(&'*').is_some() {
@@ -98,9 +99,9 @@ impl Reader<'_> {
         is_folder
     }
 
-    /// What stands between brackets.
+    /// Translates a character class.
     fn class(&mut self) -> Result<(), &'static str> {
-        const OPEN: &str = "a `[` is never closed";
+        const OPEN: &str = "a `[` is not closed";
         let is_other = self.rest.next_if(|c| matches!(c, '!' | '^')).is_some();
         self.out.push_str(if is_other { "[^/" } else { "[" });
         let mut is_first = true;
@@ -119,7 +120,7 @@ impl Reader<'_> {
                 from
             };
             if from > to {
-                return Err("a range between brackets runs backwards");
+                return Err("a character range is reversed");
             }
             let range = format!("\\x{{{:x}}}-\\x{{{:x}}}", u32::from(from), u32::from(to));
             self.out.push_str(&range);
@@ -133,7 +134,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a segment ends before `rest`, within as many braces: what comes after the alternatives decides.
+/// True if a segment ends before `rest`, inside `n_open` braces: the text after the alternatives decides.
 fn ends_segment(mut rest: Peekable<Chars<'_>>, n_open: usize) -> bool {
     for _ in 0..n_open {
         if rest.peek().is_none_or(|c| !matches!(c, ',' | '}')) {
@@ -157,7 +158,7 @@ fn ends_segment(mut rest: Peekable<Chars<'_>>, n_open: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// Each row: a glob, paths that match, paths that do not.
+    /// Each row: a glob, paths that match, paths that do not match.
     #[test]
     fn globs_match_by_characters_and_segments() {
         let rows: [(&str, &[&str], &[&str]); 31] = [
@@ -207,12 +208,12 @@ mod tests {
     #[test]
     fn what_is_no_glob_says_why() {
         for (glob, reason) in [
-            ("[a", "a `[` is never closed"),
-            ("[]", "a `[` is never closed"),
-            ("[!", "a `[` is never closed"),
-            ("{a,b", "a `{` is never closed"),
-            ("[b-a]", "a range between brackets runs backwards"),
-            ("a\\", "nothing comes after the last `\\`"),
+            ("[a", "a `[` is not closed"),
+            ("[]", "a `[` is not closed"),
+            ("[!", "a `[` is not closed"),
+            ("{a,b", "a `{` is not closed"),
+            ("[b-a]", "a character range is reversed"),
+            ("a\\", "the last `\\` escapes nothing"),
         ] {
             assert_eq!(Glob::new(glob).err().as_deref(), Some(reason), "{glob}");
         }
@@ -222,7 +223,7 @@ mod tests {
         }
         for glob in ["{*,**/}x".repeat(500), format!("{}{}", "{a".repeat(1_000), "}".repeat(1_000))]
         {
-            let reason = "it asks for too much at once";
+            let reason = "it is too complex";
             assert_eq!(Glob::new(&glob).err().as_deref(), Some(reason));
         }
     }

@@ -1,7 +1,7 @@
 //! Paths and globs of a filter.
 
 use weft_index::Snapshot;
-use weft_index::notes::{Card, VaultId};
+use weft_index::notes::{NoteSummary, VaultId};
 use weft_model::fold;
 use weft_model::id::without_markdown_extension;
 use weft_model::text::nfc;
@@ -10,27 +10,27 @@ use super::glob::Glob;
 use super::is_below;
 use crate::EngineError;
 
-/// One path of a filter, read against a snapshot.
+/// One path of a filter, resolved against a snapshot.
 pub(super) struct PathMatch {
-    /// The only vault it is about, where it names one.
+    /// The vault it is restricted to, if it names one.
     vault: Option<VaultId>,
-    place: Place,
+    place: PathPattern,
 }
 
-enum Place {
-    /// A note, with or without its extension, or a folder; the empty one is the whole vault. Case folded.
+enum PathPattern {
+    /// A note, with or without its extension, or a folder; empty for the whole vault. Case folded.
     Under(String),
     /// A pattern over whole paths.
     Glob(Glob),
 }
 
 impl PathMatch {
-    /// A name that a note or folder has is that, whatever it would be as a glob or with a vault in front; `vault:` is all of a vault. Cost: `O(notes)` for one that might be either.
+    /// Resolves a path. An existing name of a note or folder takes precedence over a glob and over a vault prefix; `vault:` is the whole vault. `O(notes)` for a path that could be either.
     ///
-    /// Fails on a glob that is none.
+    /// Fails on an invalid glob.
     pub(super) fn new(path: &str, snapshot: &Snapshot) -> Result<Self, EngineError> {
-        let literally = |vault, path| Self { vault, place: Place::Under(bare(path)) };
-        let abroad = snapshot.notes.abroad(path).or_else(|| {
+        let literally = |vault, path| Self { vault, place: PathPattern::Under(bare(path)) };
+        let abroad = snapshot.notes.cross_vault_target(path).or_else(|| {
             let name = path.strip_suffix(':')?;
             let (vault, _) = snapshot.notes.vaults().find(|(_, info)| info.name == name)?;
             Some((vault, ""))
@@ -51,44 +51,44 @@ impl PathMatch {
         let glob =
             Glob::new(&segments(&nfc(below))).map_err(|error| EngineError::InvalidArgument {
                 field: "filter.paths",
-                reason: format!("`{path}` is no glob: {error}"),
+                reason: format!("`{path}` is not a valid glob: {error}"),
             })?;
-        Ok(Self { vault, place: Place::Glob(glob) })
+        Ok(Self { vault, place: PathPattern::Glob(glob) })
     }
 
-    /// Whether a note matches that lies at `path`, which is `folded`.
+    /// True if a note at `path` matches; `folded` is the case-folded path.
     pub(super) fn passes(&self, vault: VaultId, path: &str, folded: &str) -> bool {
-        self.vault.is_none_or(|wanted| wanted == vault)
+        self.vault.is_none_or(|own| own == vault)
             && match &self.place {
-                Place::Under(name) => {
+                PathPattern::Under(name) => {
                     name.is_empty()
                         || is_below(folded, name)
                         || without_markdown_extension(folded) == name
                 }
-                Place::Glob(glob) => glob.is_match(&nfc(path)),
+                PathPattern::Glob(glob) => glob.is_match(&nfc(path)),
             }
     }
 
-    /// Whether any note matches.
+    /// True if any note matches.
     pub(super) fn is_met(&self, snapshot: &Snapshot) -> bool {
-        let mut cards = snapshot.notes.cards();
-        cards.any(|(_, Card { vault, path, .. })| self.passes(vault, path, &fold(path)))
+        let mut summaries = snapshot.notes.summaries();
+        summaries.any(|(_, NoteSummary { vault, path, .. })| self.passes(vault, path, &fold(path)))
     }
 
-    /// Whether it is a pattern.
+    /// True if it is a glob.
     pub(super) const fn is_glob(&self) -> bool {
-        matches!(self.place, Place::Glob(_))
+        matches!(self.place, PathPattern::Glob(_))
     }
 }
 
 const GLOB_SIGNS: [char; 4] = ['*', '?', '[', '{'];
 
-/// A path case folded: `./Proj/` is `proj`.
+/// Returns a case-folded, normalized path: `./Proj/` becomes `proj`.
 fn bare(path: &str) -> String {
     segments(&fold(path))
 }
 
-/// A path by its segments.
+/// Returns a path without empty and `.` segments.
 fn segments(path: &str) -> String {
     let segments = path.split('/').filter(|segment| !segment.is_empty() && *segment != ".");
     segments.collect::<Vec<_>>().join("/")

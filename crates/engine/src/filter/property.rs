@@ -1,4 +1,4 @@
-//! Properties compared: numbers as numbers, dates as dates, anything else as text.
+//! Comparison of properties: numbers as numbers, dates as dates, everything else as text.
 
 use std::cmp::Ordering;
 
@@ -7,96 +7,98 @@ use weft_model::{Value, fold};
 
 use crate::{EngineError, date};
 
-/// A property, and how its value must compare.
+/// A condition on a property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropertyMatch {
-    /// The property's name, in any case.
+    /// Name of the property, in any case.
     pub key: String,
     /// How the note's value must compare with `value`.
     pub comparison: Comparison,
-    /// What it is compared with, as written.
+    /// The value to compare with, as written.
     pub value: String,
 }
 
-/// How a note's value compares with a wanted one. Of a list any item counts; a note without a value passes none.
+/// How a note's value compares with a given one. Any item of a list counts; a note without a value never matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Comparison {
-    /// They are equal.
+    /// Both are equal.
     #[default]
     Equal,
     /// There is a value, and no item of it is equal.
     NotEqual,
-    /// The note's comes before.
+    /// The note's value is less.
     Less,
-    /// It comes before, or they are equal.
-    AtMost,
-    /// It comes after.
+    /// The note's value is less or equal.
+    LessOrEqual,
+    /// The note's value is greater.
     Greater,
-    /// It comes after, or they are equal.
-    AtLeast,
+    /// The note's value is greater or equal.
+    GreaterOrEqual,
 }
 
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: i64 = 86_400;
 
-/// A [`PropertyMatch`] that was read.
-pub(super) struct Wanted {
-    /// The name, case folded.
+/// A parsed [`PropertyMatch`].
+pub(super) struct PropertyCondition {
+    /// Case-folded name.
     pub(super) key: String,
     comparison: Comparison,
-    value: Scalar,
+    value: ComparisonValue,
 }
 
-/// A wanted value by what it is.
-enum Scalar {
+/// A parsed value by its kind.
+enum ComparisonValue {
     Number(Number),
-    /// A date without a time, in days since 1970: it stands for the whole day, in UTC.
+    /// A date without a time, in days since 1970: the whole day in UTC.
     Day(i64),
     Moment(Timestamp),
-    /// Anything else, case folded.
+    /// Any other value, case folded.
     Text(String),
 }
 
-impl Wanted {
-    /// Fails without a name, and where nothing can come before or after the value.
-    pub(super) fn new(wanted: &PropertyMatch) -> Result<Self, EngineError> {
-        let PropertyMatch { key, comparison, value } = wanted;
+impl PropertyCondition {
+    /// Fails on an empty name, and on an empty value that needs an order.
+    pub(super) fn new(expected: &PropertyMatch) -> Result<Self, EngineError> {
+        let PropertyMatch { key, comparison, value } = expected;
         let invalid = |field, reason| EngineError::InvalidArgument { field, reason };
         if key.trim().is_empty() {
-            let reason = format!("`{value}` needs the name of a property to be compared with");
+            let reason = format!("the comparison with `{value}` needs the name of a property");
             return Err(invalid("filter.properties.key", reason));
         }
         let has_order = match comparison {
             Comparison::Equal | Comparison::NotEqual => false,
-            Comparison::Less | Comparison::AtMost | Comparison::Greater | Comparison::AtLeast => {
-                true
-            }
+            Comparison::Less
+            | Comparison::LessOrEqual
+            | Comparison::Greater
+            | Comparison::GreaterOrEqual => true,
         };
         if has_order && value.trim().is_empty() {
-            let reason = format!("say what `{key}` is compared with: a number, a date or a text");
+            let reason =
+                format!("the comparison of `{key}` needs a value: a number, a date or a text");
             return Err(invalid("filter.properties.value", reason));
         }
         let (key, comparison) = (fold(key.trim()), *comparison);
-        Ok(Self { key, comparison, value: Scalar::read(value.trim()) })
+        Ok(Self { key, comparison, value: ComparisonValue::read(value.trim()) })
     }
 
-    /// Whether a note's value compares as wanted.
+    /// True if a note's value matches.
     pub(super) fn passes(&self, value: &Value) -> bool {
-        let any = |wanted: fn(Ordering) -> bool| {
-            value.items().iter().filter_map(|item| self.value.order(item)).any(wanted)
+        let any = |expected: fn(Ordering) -> bool| {
+            value.items().iter().filter_map(|item| self.value.order(item)).any(expected)
         };
         match self.comparison {
             Comparison::Equal => any(Ordering::is_eq),
             Comparison::NotEqual => !value.items().is_empty() && !any(Ordering::is_eq),
             Comparison::Less => any(Ordering::is_lt),
-            Comparison::AtMost => any(Ordering::is_le),
+            Comparison::LessOrEqual => any(Ordering::is_le),
             Comparison::Greater => any(Ordering::is_gt),
-            Comparison::AtLeast => any(Ordering::is_ge),
+            Comparison::GreaterOrEqual => any(Ordering::is_ge),
         }
     }
 }
 
-impl Scalar {
+impl ComparisonValue {
     fn read(text: &str) -> Self {
         let has_time = || text.contains(|c: char| !c.is_ascii_digit() && !"-/.".contains(c));
         match (Number::read(text), date::written(text)) {
@@ -107,7 +109,7 @@ impl Scalar {
         }
     }
 
-    /// How a note's value stands to this one; nothing where they are of different kinds.
+    /// Returns the order of a note's value relative to this one; `None` if their kinds differ.
     fn order(&self, value: &Value) -> Option<Ordering> {
         let text = value.as_written()?.trim();
         let as_number = match value {
@@ -117,21 +119,21 @@ impl Scalar {
             }
         };
         match self {
-            Self::Number(wanted) => as_number?.order(wanted),
-            Self::Day(wanted) => Some(day_of(date::written(text)?).cmp(wanted)),
-            Self::Moment(wanted) => Some(date::written(text)?.cmp(wanted)),
-            Self::Text(wanted) => {
+            Self::Number(expected) => as_number?.order(expected),
+            Self::Day(expected) => Some(day_of(date::written(text)?).cmp(expected)),
+            Self::Moment(expected) => Some(date::written(text)?.cmp(expected)),
+            Self::Text(expected) => {
                 let is_text = as_number.is_none() && date::written(text).is_none();
-                is_text.then(|| fold(text).cmp(wanted))
+                is_text.then(|| fold(text).cmp(expected))
             }
         }
     }
 }
 
-/// A number; a whole one is told from its neighbours.
+/// A number. Whole numbers are exact.
 #[derive(Clone, Copy)]
 struct Number {
-    /// Where it is written as a whole number: floats tell those apart up to 2⁵³ only.
+    /// The value, if it is written as a whole number: floats are exact only up to 2⁵³.
     whole: Option<i128>,
     nearest: f64,
 }
@@ -141,7 +143,7 @@ impl Number {
         Self::new(text, text.parse().ok()?)
     }
 
-    /// The number written as `text`, to which `nearest` is the nearest float; nothing where it is none, or so many digits that they are a name.
+    /// Returns the number written as `text`, of which `nearest` is the nearest float; `None` if it is not a number, or has so many digits that it is a name.
     fn new(text: &str, nearest: f64) -> Option<Self> {
         let whole = text.parse().ok();
         let is_name = whole.is_none()
@@ -167,18 +169,18 @@ mod tests {
 
     use super::*;
 
-    fn passes(value: &Value, sign: &str, wanted: &str) -> bool {
+    fn passes(value: &Value, sign: &str, expected: &str) -> bool {
         let comparison = match sign {
             "=" => Comparison::Equal,
             "!=" => Comparison::NotEqual,
             "<" => Comparison::Less,
-            "<=" => Comparison::AtMost,
+            "<=" => Comparison::LessOrEqual,
             ">" => Comparison::Greater,
-            ">=" => Comparison::AtLeast,
-            other => panic!("{other} is no sign"),
+            ">=" => Comparison::GreaterOrEqual,
+            other => panic!("{other} is not an operator"),
         };
-        let wanted = PropertyMatch { key: "p".into(), comparison, value: wanted.into() };
-        Wanted::new(&wanted).unwrap().passes(value)
+        let expected = PropertyMatch { key: "p".into(), comparison, value: expected.into() };
+        PropertyCondition::new(&expected).unwrap().passes(value)
     }
 
     fn text(text: &str) -> Value {
@@ -189,7 +191,7 @@ mod tests {
         Value::Number { text: text.into(), value: text.parse().unwrap() }
     }
 
-    /// Each row: a value of a note, a wanted one, and the signs that hold between them.
+    /// Each row: a value of a note, a given value, and the operators that hold between them.
     #[test]
     fn values_compare_by_what_they_are() {
         let list = |items: &[&str]| Value::List(items.iter().map(|item| text(item)).collect());
@@ -201,11 +203,16 @@ mod tests {
             ("long numbers", text("90071992547409931"), "90071992547409932", "!= < <="),
             ("a long number and a short", number("9007199254740993"), "3", "!= > >="),
             ("a short number and a great one", number("3"), "1e20", "!= < <="),
-            ("neighbours beyond floats", number("9007199254740993"), "9007199254740992", "!= > >="),
+            (
+                "adjacent numbers beyond floats",
+                number("9007199254740993"),
+                "9007199254740992",
+                "!= > >=",
+            ),
             ("names of digits", text(&"9".repeat(40)), &"8".repeat(41), "!= > >="),
-            ("a name of digits is no number", text(&"9".repeat(40)), "3", "!="),
-            ("a number is no text", number("3"), "high", "!="),
-            ("a text is no number", text("high"), "3", "!="),
+            ("digits beyond a number", text(&"9".repeat(40)), "3", "!="),
+            ("a number is not a text", number("3"), "high", "!="),
+            ("a text is not a number", text("high"), "3", "!="),
             ("text in any case", text("Open"), "open", "= <= >="),
             ("text by its letters", text("open"), "closed", "!= > >="),
             ("truth", Value::Bool { text: "True".into(), value: true }, "true", "= <= >="),
@@ -219,8 +226,8 @@ mod tests {
                 "2024-05-09T10:00",
                 "= <= >=",
             ),
-            ("a text is no date", text("someday"), "2024-05-09", "!="),
-            ("a date is no text", text("2024-05-09"), "someday", "!="),
+            ("a text is not a date", text("someday"), "2024-05-09", "!="),
+            ("a date is not a text", text("2024-05-09"), "someday", "!="),
             ("any item of a list", list(&["a", "c"]), "b", "!= < <= > >="),
             ("one item is equal", list(&["a", "b"]), "b", "= < <= >="),
             ("nothing", Value::Null, "b", ""),
@@ -228,10 +235,14 @@ mod tests {
             ("a mapping", Value::Map(BTreeMap::new()), "b", "!="),
             ("not a number", text("nan"), "3", "!="),
         ];
-        for (name, value, wanted, holding) in rows {
-            let holding: Vec<&str> = holding.split_whitespace().collect();
+        for (name, value, expected, operators) in rows {
+            let operators: Vec<&str> = operators.split_whitespace().collect();
             for sign in ["=", "!=", "<", "<=", ">", ">="] {
-                assert_eq!(passes(&value, sign, wanted), holding.contains(&sign), "{name}: {sign}");
+                assert_eq!(
+                    passes(&value, sign, expected),
+                    operators.contains(&sign),
+                    "{name}: {sign}"
+                );
             }
         }
     }
@@ -240,14 +251,14 @@ mod tests {
     fn what_cannot_be_compared_is_refused() {
         for (key, comparison, value, field) in [
             (" ", Comparison::Equal, "3", "filter.properties.key"),
-            ("p", Comparison::AtLeast, " ", "filter.properties.value"),
+            ("p", Comparison::GreaterOrEqual, " ", "filter.properties.value"),
         ] {
-            let wanted = PropertyMatch { key: key.into(), comparison, value: value.into() };
-            match Wanted::new(&wanted) {
+            let expected = PropertyMatch { key: key.into(), comparison, value: value.into() };
+            match PropertyCondition::new(&expected) {
                 Err(EngineError::InvalidArgument { field: named, .. }) => assert_eq!(named, field),
                 _ => panic!("{key} was taken"),
             }
         }
-        assert!(passes(&text(""), "=", ""), "an empty value can be asked for");
+        assert!(passes(&text(""), "=", ""), "an empty value can be compared");
     }
 }

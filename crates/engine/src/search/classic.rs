@@ -1,33 +1,33 @@
-//! Profile `classic`: hits activate the notes they are linked with, as the Shadow graph guide has it.
+//! Profile `classic`: hits activate the notes they are linked with, as the Shadow graph guide describes.
 
 use weft_gars::classic::{NoisyOr, hit_share};
 use weft_graph::topics::TYPED_WEIGHT;
 use weft_model::{NoteId, NoteMap, Stop};
 
-use super::links::{among, followed};
-use super::question::{Pool, Question};
+use super::hit_links::{among, followed};
+use super::prepared_query::{CandidatePool, PreparedQuery};
 use super::topics::Topics;
-use super::{Connection, Lift, Lifts, Origin, Seed, Without};
+use super::{Connection, DisabledSignals, Lift, Lifts, Origin, Seed};
 use crate::settings::{Activation, ClassicSettings};
 use crate::{EngineError, EngineSettings};
 
-/// What activates a note so far, or brought it in.
+/// Activation of a note so far, or the connection that added it.
 #[derive(Default)]
 struct Active {
     doubt: NoisyOr,
     n_hits: u32,
-    /// The hit that does most: what it does, which it is, how they are joined.
+    /// The hit that contributes most: its contribution, the hit, the connection and its strength.
     most: Option<(f64, NoteId, Connection, f64)>,
 }
 
-/// The activation of every note. Neighbours and topic siblings of the best hits enter the pool first.
+/// Computes the activation of every note. Neighbors and topic siblings of the best hits enter the pool first.
 ///
-/// Cost: bounded by the candidates, the seeds and the fan-out, whatever the size of the vault and the degree of its hubs and topics.
+/// Cost: bounded by the candidates, the seeds and the fan-out limit, whatever the size of the vault and the degree of its hubs and topics.
 pub(super) fn lifts(
-    question: &Question<'_>,
-    pool: &mut Pool,
+    query: &PreparedQuery<'_>,
+    pool: &mut CandidatePool,
     settings: &EngineSettings,
-    without: &Without,
+    disabled_signals: &DisabledSignals,
     stop: &Stop,
 ) -> Result<Lifts, EngineError> {
     let ClassicSettings {
@@ -37,28 +37,28 @@ pub(super) fn lifts(
         expansion_floor,
         expansion_seeds,
     } = settings.classic;
-    if without.links {
+    if disabled_signals.links {
         return Ok(Lifts::default());
     }
-    let (snapshot, fanout) = (question.snapshot, settings.fanout);
+    let (snapshot, fanout) = (query.snapshot, settings.fanout);
     let graph = snapshot.notes.graph();
     let mut expanding = pool.hits(snapshot, |hit| hit.similarity >= expansion_floor, usize::MAX);
-    let n_left_out = expanding.len().saturating_sub(expansion_seeds);
+    let n_omitted = expanding.len().saturating_sub(expansion_seeds);
     expanding.truncate(expansion_seeds);
     let topics = Topics::around(snapshot, &expanding, settings);
-    let (mut seeds, mut capped) = (Vec::with_capacity(expanding.len()), Vec::new());
+    let (mut seeds, mut fanout_limited) = (Vec::with_capacity(expanding.len()), Vec::new());
     let mut reached = Vec::new();
     for (at, hit) in expanding.iter().enumerate() {
         stop.check()?;
-        let (linked, is_cut) = followed(question, *hit, fanout);
-        let siblings = topics.siblings(at, question);
-        capped.extend(is_cut.then_some(*hit).into_iter().chain(siblings.capped));
+        let (linked, is_cut) = followed(query, *hit, fanout);
+        let siblings = topics.siblings(at, query);
+        fanout_limited.extend(is_cut.then_some(*hit).into_iter().chain(siblings.fanout_limited));
         let mut seed = Seed::new(snapshot, pool, *hit);
         (seed.is_cut, seed.n_reached) = (is_cut, linked.len() + siblings.notes.len());
         seeds.push(seed);
         reached.extend(linked.into_iter().chain(siblings.notes.into_keys()));
     }
-    question.expand(pool, reached.into_iter())?;
+    query.expand(pool, reached.into_iter())?;
 
     let activation_floor = match activation {
         Activation::NoisyOr => activation_floor,
@@ -79,10 +79,11 @@ pub(super) fn lifts(
             }
         }
     }
-    // Who is no neighbour is in no share of them.
+    // A share of neighbors counts neighbors only, not topic siblings.
     let siblings_activate = settings.topics.siblings_activate && activation == Activation::NoisyOr;
-    let is_brought = |id| is_expanded(pool, id) && !active.contains_key(&id);
-    let siblings = pool.iter().map(|(id, _)| id).filter(|id| siblings_activate || is_brought(*id));
+    let needs_connection = |id| is_expanded(pool, id) && !active.contains_key(&id);
+    let siblings =
+        pool.iter().map(|(id, _)| id).filter(|id| siblings_activate || needs_connection(*id));
     for id in siblings.collect::<Vec<NoteId>>() {
         for (at, score) in topics.shared_with(id) {
             let (hit, similarity) = (expanding[at], pool.similarity(expanding[at]));
@@ -99,24 +100,24 @@ pub(super) fn lifts(
         }
     }
     let by_note = active.into_iter().filter_map(|(id, active)| {
-        let (_, from, kind, strength) = active.most?;
+        let (_, from, connection, strength) = active.most?;
         let activation = match activation {
             Activation::NoisyOr => active.doubt.value(),
             Activation::HitShare => hit_share(active.n_hits, graph.degrees(id).both),
         };
-        Some((id, Lift { activation, from, kind, strength, remainder: 0.0 }))
+        Some((id, Lift { activation, from, connection, strength, remainder: 0.0 }))
     });
     let floors = (activation_floor, expansion_floor);
-    Ok(Lifts { by_note: by_note.collect(), seeds, capped, n_left_out, floors })
+    Ok(Lifts { by_note: by_note.collect(), seeds, fanout_limited, n_omitted, floors })
 }
 
-/// Whether a connection alone brought the note in.
-fn is_expanded(pool: &Pool, id: NoteId) -> bool {
+/// True if only a connection added the note.
+fn is_expanded(pool: &CandidatePool, id: NoteId) -> bool {
     pool.get(id).is_some_and(|found| found.origin() == Origin::Expanded)
 }
 
 impl Active {
-    /// A connection with a hit, which is all that brought the note in where it does not activate it.
+    /// Adds a connection with a hit. If it does not activate the note, it is only the reason why the note was added.
     fn add(
         &mut self,
         hit: NoteId,
@@ -127,7 +128,7 @@ impl Active {
     ) {
         let worth = strength * similarity;
         let is_most = self.most.is_none_or(|(most, ..)| worth > most);
-        // What activates says more of a note than what brought it.
+        // An activating connection describes a note better than the one that added it.
         let is_first = activates && self.n_hits == 0;
         if activates {
             self.doubt.add(strength, similarity);

@@ -1,4 +1,4 @@
-//! How an answer came about.
+//! Explanations of a ranking.
 
 use std::time::{Duration, Instant};
 
@@ -6,79 +6,79 @@ use weft_gars::Weights;
 use weft_index::Snapshot;
 use weft_model::{NoteId, Uri};
 
-use super::question::{Pool, Question};
+use super::prepared_query::{CandidatePool, PreparedQuery};
 use super::{Lifts, Origin};
 use crate::settings::Profile;
 
-/// How an answer came about. But for the times, equal questions on one generation have equal ones.
+/// Details of a ranking. Equal requests on one generation have equal explanations, except for the times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// What the signals were made of.
+    /// Ranking profile.
     pub profile: Profile,
-    /// What each signal counted; they sum to 1.
+    /// Weight of each signal; they sum to 1.
     pub weights: Weights,
-    /// The share of the vectors in each similarity; words had the rest.
+    /// Share of the vector score in each similarity; the keyword score has the rest.
     pub vector_share: f64,
-    /// How much of the query the model's vocabulary can express, in `0.0..=1.0`: by that the configured share of the vectors shrinks.
-    pub expressed: f64,
-    /// The words of the query, function words left out, in its order.
+    /// Share of the query that the model's vocabulary covers, in `0.0..=1.0`. The configured share of the vector score shrinks by it.
+    pub vocabulary_coverage: f64,
+    /// Words of the query in order, without stop words.
     pub words: Vec<ExplainedWord>,
-    /// Hits from which the graph was looked at, the most similar first.
+    /// Hits whose connections were followed, most similar first.
     pub seeds: Vec<ExplainedSeed>,
-    /// Hits above the floor that were beyond the bound on seeds; 0 in profile `bridge`, which has no floor.
-    pub n_seeds_left_out: usize,
-    /// The least similarity of a hit that activates others; 0 without a floor, as in profile `bridge` and where activation is a share of neighbours.
+    /// Number of hits above the floor that exceed the limit on seeds; 0 in profile `bridge`, which has no floor.
+    pub n_omitted_seeds: usize,
+    /// Minimum similarity of a hit that activates others; 0 without a floor, as in profile `bridge` and with activation by share of neighbors.
     pub activation_floor: f64,
-    /// The least similarity of a hit whose neighbours are ranked too; 0 without a floor.
+    /// Minimum similarity of a hit whose neighbors are ranked too; 0 without a floor.
     pub expansion_floor: f64,
-    /// Every candidate, by uri.
-    pub pool: Vec<ExplainedCandidate>,
-    /// What each stage took, in the order they ran.
+    /// All candidates, by uri.
+    pub candidates: Vec<ExplainedCandidate>,
+    /// Duration of each stage, in the order they ran.
     pub stages: Vec<(&'static str, Duration)>,
 }
 
 /// A word of the query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedWord {
-    /// As typed.
+    /// The word as typed.
     pub word: String,
-    /// How often.
+    /// Number of occurrences in the query.
     pub count: u32,
-    /// Notes that hold it.
+    /// Number of notes that contain it.
     pub n_notes: u32,
-    /// What it tells: its idf.
+    /// Inverse document frequency.
     pub idf: f64,
 }
 
-/// A hit from which the graph was looked at.
+/// A hit whose connections were followed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedSeed {
-    /// Its uri.
+    /// Uri of the hit.
     pub uri: Uri,
-    /// Its similarity.
+    /// Similarity of the hit.
     pub similarity: f64,
-    /// Its distinct neighbours.
+    /// Number of distinct neighbors.
     pub degree: u32,
-    /// Its rare words that were followed, the most telling first.
+    /// Rare words of the hit that were followed, highest weight first.
     pub words: Vec<String>,
-    /// Notes that it leads to.
+    /// Number of notes reached from the hit.
     pub n_reached: usize,
-    /// Whether only some of its links were followed.
+    /// True if only some of its links were followed.
     pub is_cut: bool,
 }
 
 /// A candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedCandidate {
-    /// Its uri.
+    /// Uri of the candidate.
     pub uri: Uri,
-    /// Its similarity.
+    /// Similarity of the candidate.
     pub similarity: f64,
-    /// How it came up.
+    /// How the candidate was found.
     pub origin: Origin,
 }
 
-/// A seed on its way into the explanation.
+/// A seed before it is converted for the explanation.
 #[derive(Clone, Debug)]
 pub(super) struct Seed {
     pub(super) note: NoteId,
@@ -90,7 +90,7 @@ pub(super) struct Seed {
 }
 
 impl Seed {
-    pub(super) fn new(snapshot: &Snapshot, pool: &Pool, note: NoteId) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, pool: &CandidatePool, note: NoteId) -> Self {
         Self {
             note,
             similarity: pool.similarity(note),
@@ -102,7 +102,7 @@ impl Seed {
     }
 }
 
-/// Reads the clock between stages.
+/// Measures the duration of stages.
 pub(super) struct Stages {
     last: Instant,
     taken: Vec<(&'static str, Duration)>,
@@ -122,16 +122,16 @@ impl Stages {
 }
 
 pub(super) fn explanation(
-    question: &Question<'_>,
-    pool: &Pool,
+    query: &PreparedQuery<'_>,
+    pool: &CandidatePool,
     lifts: &Lifts,
     profile: Profile,
     weights: Weights,
     stages: Stages,
 ) -> Explanation {
-    let graph = question.snapshot.notes.graph();
+    let graph = query.snapshot.notes.graph();
     let uri = |id: NoteId| graph.uri(id).clone();
-    let words = question.words.terms().iter().map(|term| ExplainedWord {
+    let words = query.words.terms().iter().map(|term| ExplainedWord {
         word: term.surface.clone(),
         count: term.count,
         n_notes: term.n_notes,
@@ -146,19 +146,19 @@ pub(super) fn explanation(
         similarity: candidate.similarity,
         origin: candidate.origin(),
     });
-    let mut pool: Vec<ExplainedCandidate> = candidates.collect();
-    pool.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
+    let mut candidates: Vec<ExplainedCandidate> = candidates.collect();
+    candidates.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
     Explanation {
         profile,
         weights,
-        vector_share: question.share,
-        expressed: question.expressed,
+        vector_share: query.share,
+        vocabulary_coverage: query.vocabulary_coverage,
         words: words.collect(),
         seeds: seeds.collect(),
-        n_seeds_left_out: lifts.n_left_out,
+        n_omitted_seeds: lifts.n_omitted,
         activation_floor: lifts.floors.0,
         expansion_floor: lifts.floors.1,
-        pool,
+        candidates,
         stages: stages.taken,
     }
 }

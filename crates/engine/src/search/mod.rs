@@ -1,62 +1,64 @@
-//! Search: candidates from words and vectors, signals from the graph, one score whose parts add up.
+//! Search: candidates from the keyword and vector indexes, signals from the graph, and one score that is the sum of its parts.
 //!
-//! A [`Question`](question::Question) is the request read against one snapshot.
-//! It gives a pool of candidates, each with its exact scores of both legs; a profile ([`bridge`] or [`classic`]) tells how connections lift them, and lets those in that connections lead to; then all are ranked alike.
+//! A [`PreparedQuery`](prepared_query::PreparedQuery) is a request resolved against one snapshot.
+//! It yields a pool of candidates, each with its exact keyword and vector scores. A profile ([`bridge`] or [`classic`]) computes how connections lift candidates and adds the notes that connections reach. Then all candidates are ranked alike.
 
-mod answer;
 mod bridge;
 mod classic;
 mod explain;
-mod links;
-mod question;
+mod hit_links;
+mod messages;
+mod prepared_query;
 pub(crate) mod topics;
 mod why_not;
 
 use std::cmp::Ordering;
 
 use weft_gars::{Gars, Signals, Weights, WeightsError};
+use weft_graph::centrality::Centrality;
 use weft_index::keyword::{
-    Language, MAX_MISTYPED, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, Unread, plain_words,
+    Language, MAX_PHRASES, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions, QueryTruncation,
+    plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span};
 
 use crate::snippet::Cutter;
-use crate::{Engine, EngineError, Profile};
-use answer::NO_VECTOR_YET;
-pub use answer::{
-    Connection, Hit, Origin, Raw, SearchAnswer, SearchMode, SearchRequest, Via, Without,
-};
+use crate::{Engine, EngineError, Profile, Warning, WarningCode};
 pub use explain::{ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation};
 use explain::{Seed, Stages, explanation};
-use question::{Candidate, Pool, Question};
-pub use why_not::{Loss, WhyNotAnswer, WhyNotRequest};
+pub use messages::{
+    Connection, DisabledSignals, Hit, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest,
+    Via,
+};
+use prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
+pub use why_not::{MissReason, WhyNotAnswer, WhyNotRequest};
 
-/// Hits of one answer at most.
+/// Maximum number of hits per answer.
 pub(crate) const MAX_LIMIT: usize = 1000;
 
-/// Snippets of one hit at most.
+/// Maximum number of snippets per hit.
 pub const MAX_SNIPPETS: usize = 100;
 
-/// What connections do for the notes around the best hits.
+/// Effects of connections on the notes around the best hits.
 #[derive(Debug, Default)]
 struct Lifts {
     by_note: NoteMap<Lift>,
     seeds: Vec<Seed>,
-    /// Hits and topics of which only some links were followed, some perhaps more than once.
-    capped: Vec<NoteId>,
-    n_left_out: usize,
-    /// The least similarities of a hit that activates others, and of one whose neighbours are ranked; 0 where there is no floor.
+    /// Hits and topics whose links were followed only in part; may contain repeats.
+    fanout_limited: Vec<NoteId>,
+    n_omitted: usize,
+    /// Minimum similarity of a hit that activates others, and of a hit whose neighbors are ranked; 0 without a floor.
     floors: (f64, f64),
 }
 
-/// What connections do for one note.
+/// Effect of connections on one note.
 #[derive(Clone, Copy, Debug)]
 struct Lift {
     activation: f64,
-    /// The hit from which the most came, and how it is connected.
+    /// The hit that contributes most.
     from: NoteId,
-    kind: Connection,
+    connection: Connection,
     strength: f64,
     remainder: f64,
 }
@@ -64,12 +66,12 @@ struct Lift {
 /// A candidate with its score.
 struct Ranked {
     id: NoteId,
-    found: Candidate,
+    found: CandidateScores,
     gars: Gars,
 }
 
 impl Ranked {
-    /// The best first, ties by uri.
+    /// Orders by score, best first, ties by uri.
     fn order(snapshot: &Snapshot) -> impl Fn(&Self, &Self) -> Ordering {
         let graph = snapshot.notes.graph();
         |a, b| {
@@ -79,7 +81,7 @@ impl Ranked {
     }
 }
 
-/// The first `n` of `items` by `order`, and in it.
+/// Returns the first `n` of `items` in the given order, sorted.
 fn best_first<T>(mut items: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
     if items.len() > n {
         items.select_nth_unstable_by(n, &order);
@@ -92,102 +94,105 @@ fn best_first<T>(mut items: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering
 impl Engine {
     /// Finds notes.
     ///
-    /// Both legs bring candidates, and connections with the best of them bring more; each gets its exact scores of both legs.
-    /// Deterministic: equal questions on one generation give equal answers, but for the times in an explanation.
+    /// Both retrievers find candidates, and connections with the best of them add more. Each candidate gets its exact keyword and vector scores.
+    /// Deterministic: equal requests on one generation give equal answers, except for the times in an explanation.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
         self.search_in(&self.snapshot(), request)
     }
 
-    /// The same over a snapshot that other parts of the question hold too.
+    /// Searches a given snapshot.
     pub(crate) fn search_in(
         &self,
         snapshot: &Snapshot,
         request: &SearchRequest,
     ) -> Result<SearchAnswer, EngineError> {
         let (profile, weights) = self.ranking_of(request)?;
-        let mut degraded = Vec::new();
-        degraded.extend(missing_files(snapshot));
+        let mut warnings = Vec::new();
+        warnings.extend(missing_files(snapshot));
         let mut stages = Stages::start();
-        let question = self.question(snapshot, request, profile, &mut degraded)?;
-        stages.end("question");
+        let query = self.prepare(snapshot, request, profile, &mut warnings)?;
+        stages.end("query");
         let (pool, lifts) =
-            self.rankable(&question, request, profile, None, &mut degraded, &mut stages)?;
-        let (ranked, n_answering) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
-        let truncated = n_answering > request.limit;
+            self.candidates(&query, request, profile, None, &mut warnings, &mut stages)?;
+        let (ranked, n_matching) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
+        let truncated = n_matching > request.limit;
         stages.end("ranking");
-        let cutter = self.cutter(&question, request);
+        let cutter = self.cutter(&query, request);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
             self.stop.check()?;
-            hits.extend(Self::hit(&question, &lifts, ranked, &cutter)?);
+            hits.extend(Self::hit(&query, &lifts, ranked, &cutter)?);
         }
         stages.end("snippets");
         let graph = snapshot.notes.graph();
-        let mut capped: Vec<_> = lifts.capped.iter().map(|id| graph.uri(*id).clone()).collect();
-        capped.sort_unstable();
-        capped.dedup();
-        let explanation = request
-            .explain
-            .then(|| explanation(&question, &pool, &lifts, profile, weights, stages));
+        let mut fanout_limited: Vec<_> =
+            lifts.fanout_limited.iter().map(|id| graph.uri(*id).clone()).collect();
+        fanout_limited.sort_unstable();
+        fanout_limited.dedup();
+        let explanation =
+            request.explain.then(|| explanation(&query, &pool, &lifts, profile, weights, stages));
         Ok(SearchAnswer {
             hits,
             generation: snapshot.generation,
             truncated,
-            degraded,
-            capped,
+            warnings,
+            fanout_limited,
             explanation,
         })
     }
 
-    /// Everything that is ranked, and what connections do for it; `guest` is ranked whoever brings it.
-    fn rankable(
+    /// Returns all candidates and the effects of connections on them. `guest` becomes a candidate even if nothing finds it.
+    fn candidates(
         &self,
-        question: &Question<'_>,
+        query: &PreparedQuery<'_>,
         request: &SearchRequest,
         profile: Profile,
         guest: Option<NoteId>,
-        degraded: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
         stages: &mut Stages,
-    ) -> Result<(Pool, Lifts), EngineError> {
-        let SearchRequest { mode, without, limit, .. } = request;
-        let with_words = *mode != SearchMode::Vector || question.vector.is_none();
-        // One more than is asked for shows whether there are more.
-        let k = self.settings.candidates_per_leg.max(limit + 1);
-        let mut pool = question.pool(k, with_words, &self.stop)?;
-        question.expand(&mut pool, guest.into_iter())?;
-        let n_named = question.n_named();
+    ) -> Result<(CandidatePool, Lifts), EngineError> {
+        let SearchRequest { mode, disabled_signals, limit, .. } = request;
+        let use_keywords = *mode != SearchMode::Vector || query.vector.is_none();
+        // One more than requested, to know whether there are more.
+        let k = self.settings.candidates_per_retriever.max(limit + 1);
+        let mut pool = query.pool(k, use_keywords, &self.stop)?;
+        query.expand(&mut pool, guest.into_iter())?;
+        let n_named = query.n_named();
         if n_named > k {
-            degraded.push(format!(
-                "names: the query calls {n_named} notes by name; of these, the {k} that answer best by word were ranked"
-            ));
+            let message = format!(
+                "the query names {n_named} notes; only the {k} with the best keyword scores were ranked"
+            );
+            warnings.push(Warning::new(WarningCode::CandidatesLimited, message));
         }
         stages.end("candidates");
-        let lifts = if without.graph {
+        let lifts = if disabled_signals.graph {
             Lifts::default()
-        } else if self.stop.is_near() {
-            degraded.push("expansion: the deadline was too near to follow links".to_owned());
+        } else if self.stop.is_past_soft_deadline() {
+            let message = "links were not followed because the deadline was too close";
+            warnings.push(Warning::new(WarningCode::StageSkipped, message));
             Lifts::default()
         } else {
             match profile {
                 Profile::Bridge => {
-                    bridge::lifts(question, &mut pool, &self.settings, without, &self.stop)?
+                    bridge::lifts(query, &mut pool, &self.settings, disabled_signals, &self.stop)?
                 }
                 Profile::Classic => {
-                    classic::lifts(question, &mut pool, &self.settings, without, &self.stop)?
+                    classic::lifts(query, &mut pool, &self.settings, disabled_signals, &self.stop)?
                 }
             }
         };
-        if lifts.n_left_out > 0 {
-            let (n_left_out, n_seeds) = (lifts.n_left_out, lifts.seeds.len());
-            degraded.push(format!(
-                "expansion: the neighbours of the {n_seeds} most similar hits were ranked, too; {n_left_out} more are above search.classic.expansion_floor"
-            ));
+        if lifts.n_omitted > 0 {
+            let (n_omitted, n_seeds) = (lifts.n_omitted, lifts.seeds.len());
+            let message = format!(
+                "only the neighbors of the {n_seeds} most similar hits were ranked; {n_omitted} more hits are above search.classic.expansion_floor"
+            );
+            warnings.push(Warning::new(WarningCode::CandidatesLimited, message));
         }
         stages.end("connections");
         Ok((pool, lifts))
     }
 
-    /// The profile and the weights that a request means. Fails where a number of the request is out of its range.
+    /// Returns the profile and the normalized weights of a request. Fails if a number of the request is out of range.
     pub(crate) fn ranking_of(
         &self,
         request: &SearchRequest,
@@ -205,149 +210,163 @@ impl Engine {
             field: "weights",
             reason: error.to_string(),
         };
-        // Also where the graph is left out and they count nothing.
+        // Validated even if the graph is disabled and they have no effect.
         request
             .weights
             .map_or(Ok(Weights::SIMILARITY), |weights| weights.shares())
             .map_err(invalid)?;
         let profile = request.profile.unwrap_or(self.settings.profile);
         let mut weights = match (request.weights, profile) {
-            _ if request.without.graph => Weights::SIMILARITY,
+            _ if request.disabled_signals.graph => Weights::SIMILARITY,
             (Some(weights), _) => weights,
             (None, Profile::Bridge) => self.settings.bridge.weights,
             (None, Profile::Classic) => self.settings.classic.weights,
         };
         let Weights { similarity, centrality, activation } = &mut weights;
-        for (weight, is_left_out) in [
-            (similarity, request.without.similarity),
-            (centrality, request.without.centrality),
-            (activation, request.without.activation),
+        for (weight, is_disabled) in [
+            (similarity, request.disabled_signals.similarity),
+            (centrality, request.disabled_signals.centrality),
+            (activation, request.disabled_signals.activation),
         ] {
-            if is_left_out {
+            if is_disabled {
                 *weight = 0.0;
             }
         }
         weights.shares().map(|shares| (profile, shares)).map_err(invalid)
     }
 
-    /// Reads the request against the snapshot: its words, its vector, its filter, and who is called by name.
-    fn question<'s>(
+    /// Resolves a request against a snapshot: its terms, its vector, its filter, and the notes named in it.
+    fn prepare<'s>(
         &self,
         snapshot: &'s Snapshot,
         request: &SearchRequest,
         profile: Profile,
-        degraded: &mut Vec<String>,
-    ) -> Result<Question<'s>, EngineError> {
-        let SearchRequest { query, mode, filter, without, typos, .. } = request;
-        let filtered = self.passing(snapshot, filter)?;
-        degraded.extend_from_slice(filtered.unmet(snapshot, &self.stop)?);
-        let typo_tolerance = typos.unwrap_or(self.settings.typos);
+        warnings: &mut Vec<Warning>,
+    ) -> Result<PreparedQuery<'s>, EngineError> {
+        let SearchRequest { query, mode, filter, disabled_signals, typo_tolerance, .. } = request;
+        let filtered = self.filter_matches(snapshot, filter)?;
+        warnings.extend_from_slice(filtered.warnings(snapshot, &self.stop)?);
+        let typo_tolerance = typo_tolerance.unwrap_or(self.settings.typo_tolerance);
         let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
         let words = snapshot.keyword.parse(query, &options)?;
         let passing = filtered.notes.clone().intersection(words.admitted().clone());
-        let wanted = plain_words(query);
-        if wanted.trim().is_empty() && !query.trim().is_empty() {
+        let text = plain_words(query);
+        if text.trim().is_empty() && !query.trim().is_empty() {
             let excludes = !matches!(words.admitted(), NoteSet::All);
-            let what = if excludes {
-                "it names nothing to look for; add words that need no `-`"
+            warnings.push(if excludes {
+                let message = "the query only excludes; add a term to search for";
+                Warning::new(WarningCode::QueryEmpty, message)
             } else {
-                "it holds no word to look for"
-            };
-            degraded.push(format!("query: {what}"));
+                no_words()
+            });
         }
-        let unread_words = words.unread().words && *mode != SearchMode::Vector;
-        let what = Unread { words: unread_words, ..words.unread() };
-        degraded.extend(unread(what, options.max_terms));
+        let unread_words = words.truncation().words && *mode != SearchMode::Vector;
+        let what = QueryTruncation { words: unread_words, ..words.truncation() };
+        warnings.extend(unread(what, options.max_terms));
         let vectors = snapshot.vectors.as_ref().filter(|_| *mode != SearchMode::Keyword);
-        let with_meaning = !wanted.trim().is_empty();
-        let vectors =
-            vectors.map(
-                |vectors| if with_meaning { vectors.read_back(self.stop.near()) } else { vectors },
-            );
-        if let (None, Some(why)) = (vectors, self.no_model.as_ref().filter(|_| with_meaning))
+        let has_text = !text.trim().is_empty();
+        let vectors = vectors.map(|vectors| {
+            if has_text { vectors.wait_loaded(self.stop.soft_deadline()) } else { vectors }
+        });
+        if let (None, Some(why)) = (vectors, self.no_model.as_ref().filter(|_| has_text))
             && *mode == SearchMode::Hybrid
         {
-            degraded.push(format!("vector: {why}"));
+            let message = format!("the vector retriever was skipped: {why}");
+            warnings.push(Warning::new(WarningCode::ModelUnavailable, message));
         }
         let n_waiting = match vectors {
-            Some(vectors) if with_meaning && vectors.awaited.is_some() => {
+            Some(vectors) if has_text && vectors.loading.is_some() => {
                 snapshot.notes.total().n_chunks
             }
             Some(vectors) => vectors.n_waiting,
             None => 0,
         };
         if n_waiting > 0 {
-            let passages = if n_waiting == 1 { "passage has" } else { "passages have" };
-            degraded.push(format!("vector: {n_waiting} {passages} {NO_VECTOR_YET}"));
+            let chunks = if n_waiting == 1 { "chunk has" } else { "chunks have" };
+            let message = format!("{n_waiting} {chunks} no vector yet");
+            warnings.push(Warning::new(WarningCode::VectorsPending, message));
         }
         let vector = match vectors {
-            Some(vectors) => self.query_vector(vectors, &wanted, *mode, degraded)?,
-            None if *mode == SearchMode::Vector && with_meaning => {
+            Some(vectors) => self.query_vector(vectors, &text, *mode, warnings)?,
+            None if *mode == SearchMode::Vector && has_text => {
                 return Err(EngineError::NoVectors);
             }
             None => None,
         };
-        let expressed = match (vectors, &vector) {
-            (Some(vectors), Some(_)) => vectors.embedder.expressed(&wanted),
+        let vocabulary_coverage = match (vectors, &vector) {
+            (Some(vectors), Some(_)) => vectors.embedder.vocabulary_coverage(&text),
             (Some(_) | None, _) => 1.0,
         };
         let share = match (mode, &vector) {
-            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share * expressed,
+            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share * vocabulary_coverage,
             (SearchMode::Vector, Some(_)) => 1.0,
             (SearchMode::Hybrid | SearchMode::Vector | SearchMode::Keyword, _) => 0.0,
         };
         let with_names = profile == Profile::Bridge
             && self.settings.bridge.names
-            && !without.names
+            && !disabled_signals.names
             && *mode != SearchMode::Vector;
         let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
-        let has_marks_alone = !wanted.trim().is_empty() && words.terms().is_empty();
-        if has_marks_alone && vector.is_none() && mentions.is_empty() {
-            degraded.push("query: it holds no word to look for".to_owned());
+        let has_only_punctuation = !text.trim().is_empty() && words.terms().is_empty();
+        if has_only_punctuation && vector.is_none() && mentions.is_empty() {
+            warnings.push(no_words());
         }
-        Ok(Question { snapshot, words, vectors, vector, share, expressed, passing, mentions })
+        Ok(PreparedQuery {
+            snapshot,
+            words,
+            vectors,
+            vector,
+            share,
+            vocabulary_coverage,
+            passing,
+            mentions,
+        })
     }
 
-    /// The query as a vector; nothing, and a line in `degraded`, where it cannot be had.
+    /// Embeds the query; returns `None` and adds a warning if that is not possible.
     fn query_vector(
         &self,
         vectors: &Vectors,
         text: &str,
         mode: SearchMode,
-        degraded: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Option<Vec<f32>>, EngineError> {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        if self.stop.is_near() {
-            degraded.push("vector: the deadline was too near to embed the query".to_owned());
+        if self.stop.is_past_soft_deadline() {
+            let message = "the query was not embedded because the deadline was too close";
+            warnings.push(Warning::new(WarningCode::StageSkipped, message));
             return Ok(None);
         }
-        match vectors.embedder.embed_query(text, self.stop.near()) {
+        match vectors.embedder.embed_query(text, self.stop.soft_deadline()) {
             Ok(vector) => Ok(Some(vector)),
             Err(error) if mode == SearchMode::Vector => Err(error.into()),
             Err(error) => {
-                degraded.push(format!("vector: {error}"));
+                let message = format!("the vector retriever was skipped: {error}");
+                warnings.push(Warning::new(WarningCode::ModelUnavailable, message));
                 Ok(None)
             }
         }
     }
 
-    /// The best `n` of everything that answers, best first, and how many answer. What no word, no meaning and no connection brought answers nothing, however central it is.
+    /// Returns the best `n` matching candidates, best first, and the number of matching candidates. A candidate matches if a term, its vector or a connection matches, not by centrality alone.
     fn ranked(
         &self,
         snapshot: &Snapshot,
-        pool: &Pool,
+        pool: &CandidatePool,
         lifts: &Lifts,
         weights: &Weights,
         n: usize,
     ) -> (Vec<Ranked>, usize) {
         let graph = snapshot.notes.graph();
-        let centrality = self.centrality.of(snapshot, self.settings.centrality);
+        let measure = self.settings.centrality;
+        let compute = || Centrality::new(graph, measure);
+        let centrality = self.centrality.get_or_insert_with(snapshot.generation, (), compute);
         let scored = |signals: Signals, centrality: f64| {
             Gars::new(Signals { centrality, ..signals }, weights)
         };
-        let mut answering: Vec<(f64, NoteId, Signals)> = Vec::with_capacity(pool.len());
+        let mut matching: Vec<(f64, NoteId, Signals)> = Vec::with_capacity(pool.len());
         for (id, found) in pool.iter() {
             let lift = lifts.by_note.get(&id);
             let activation = lift.map_or(0.0, |lift| lift.activation);
@@ -356,46 +375,46 @@ impl Engine {
             let is_central = || scored(signals, centrality.of(graph, id)).score > 0.0;
             let answers = found.similarity > 0.0 || lift.is_some();
             if least > 0.0 || answers && is_central() {
-                answering.push((least, id, signals));
+                matching.push((least, id, signals));
             }
         }
-        let n_answering = answering.len();
-        if n_answering > n {
-            // The centrality is asked for where it can matter: each waits for memory.
-            answering.select_nth_unstable_by(n - 1, |a, b| b.0.total_cmp(&a.0));
-            let (floor, most) = (answering[n - 1].0, centrality.at_most(graph));
-            answering.retain(|(_, _, signals)| scored(*signals, most).score >= floor);
+        let n_matching = matching.len();
+        if n_matching > n {
+            // Centrality is read only where it can change the result, because each read may miss the processor's cache.
+            matching.select_nth_unstable_by(n - 1, |a, b| b.0.total_cmp(&a.0));
+            let (floor, most) = (matching[n - 1].0, centrality.upper_bound(graph));
+            matching.retain(|(_, _, signals)| scored(*signals, most).score >= floor);
         }
-        let ranked = answering.into_iter().filter_map(|(_, id, signals)| {
+        let ranked = matching.into_iter().filter_map(|(_, id, signals)| {
             let gars = scored(signals, centrality.of(graph, id));
             Some(Ranked { id, found: *pool.get(id)?, gars })
         });
-        (best_first(ranked.collect(), n, Ranked::order(snapshot)), n_answering)
+        (best_first(ranked.collect(), n, Ranked::order(snapshot)), n_matching)
     }
 
-    /// Cuts the snippets of the hits of `question`, as many as `request` means.
-    fn cutter<'q>(&'q self, question: &'q Question<'_>, request: &SearchRequest) -> Cutter<'q> {
+    /// Returns the snippet cutter for the hits of `query`.
+    fn cutter<'q>(&'q self, query: &'q PreparedQuery<'_>, request: &SearchRequest) -> Cutter<'q> {
         let n = request.snippets.unwrap_or(self.settings.snippets);
         let chars = self.settings.snippet_chars;
-        Cutter::new(&question.words, &self.analyzers, n, chars, &self.stop)
+        Cutter::new(&query.words, &self.analyzers, n, chars, &self.stop)
     }
 
     fn hit(
-        question: &Question<'_>,
+        query: &PreparedQuery<'_>,
         lifts: &Lifts,
         ranked: Ranked,
         cutter: &Cutter<'_>,
     ) -> Result<Option<Hit>, EngineError> {
         let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
-        let snapshot = question.snapshot;
+        let snapshot = query.snapshot;
         let graph = snapshot.notes.graph();
         let Some(entry) = snapshot.notes.entry(id) else { return Ok(None) };
         let best_chunk: Option<Span> =
-            question.best_chunk(id)?.and_then(|at| Some(entry.chunks.get(at)?.span));
+            query.best_chunk(id)?.and_then(|at| Some(entry.chunks.get(at)?.span));
         let language = snapshot.keyword.language(id).ok().flatten().unwrap_or(Language::English);
         let via = lifts.by_note.get(&id).map(|lift| {
-            let Lift { activation: _, from, kind, strength, remainder } = *lift;
-            Via { uri: graph.uri(from).clone(), kind, strength, remainder }
+            let Lift { activation: _, from, connection, strength, remainder } = *lift;
+            Via { uri: graph.uri(from).clone(), connection, strength, remainder }
         });
         Ok(Some(Hit {
             uri: graph.uri(id).clone(),
@@ -407,11 +426,11 @@ impl Engine {
             keyword_score: found.keyword,
             name_score: found.mention,
             origin: found.origin(),
-            fresh: snapshot.is_fresh(id),
-            raw: Raw {
-                base: found.base(question.share),
+            embedding_current: snapshot.is_embedding_current(id),
+            raw: RawSignals {
+                base: found.base(query.share),
                 degree: graph.degrees(id).both,
-                strength: via.as_ref().map_or(0.0, |via| via.strength),
+                connection_strength: via.as_ref().map_or(0.0, |via| via.strength),
             },
             via,
             signals,
@@ -422,35 +441,50 @@ impl Engine {
     }
 }
 
-/// A line for each part of a query that was not read.
-fn unread(unread: Unread, max_terms: usize) -> impl Iterator<Item = String> {
-    let Unread { text, words, exclusions, phrases, mistyped } = unread;
+/// Returns the warning that a query has no word to search for.
+fn no_words() -> Warning {
+    Warning::new(WarningCode::QueryEmpty, "the query has no word to search for")
+}
+
+/// Returns a warning for each part of a query that was ignored.
+fn unread(unread: QueryTruncation, max_terms: usize) -> impl Iterator<Item = Warning> {
+    let QueryTruncation { text, words, exclusions, phrases, mistyped } = unread;
     let kib = MAX_QUERY_BYTES >> 10;
-    let lines = [
-        (text, format!("words: the query is long; its first {kib} KiB were read")),
+    let parts = [
+        (text, format!("the query is too long; only its first {kib} KiB were read")),
         (
             words,
-            format!("words: of those asked for, the {max_terms} that tell most were looked for"),
+            format!(
+                "the query has too many words; only the {max_terms} most selective were searched"
+            ),
         ),
-        (exclusions, format!("words: of those to leave out, the first {max_terms} were left out")),
-        (phrases, format!("words: the first {MAX_PHRASES} phrases were looked for as such")),
+        (
+            exclusions,
+            format!("the query excludes too many words; only the first {max_terms} were excluded"),
+        ),
+        (
+            phrases,
+            format!("the query has too many phrases; only the first {MAX_PHRASES} were matched"),
+        ),
         (
             mistyped,
             format!(
-                "words: of those that no note holds, the first {MAX_MISTYPED} were taken for mistyped"
+                "the query has too many unknown words; only the first {MAX_TYPO_WORDS} were corrected"
             ),
         ),
     ];
-    lines.into_iter().filter_map(|(is_so, line)| is_so.then_some(line))
+    let ignored = parts.into_iter().filter(|(is_ignored, _)| *is_ignored);
+    ignored.map(|(_, message)| Warning::new(WarningCode::QueryTruncated, message))
 }
 
-/// A line for each vault of which notes are shown although their files are missing.
-fn missing_files(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+/// Returns a warning for each vault with notes whose files are missing.
+fn missing_files(snapshot: &Snapshot) -> impl Iterator<Item = Warning> {
     let missing = snapshot.notes.vaults().filter(|(_, info)| info.n_missing > 0);
     missing.map(|(_, info)| {
         let (name, n) = (&info.name, info.n_missing);
-        format!(
-            "files: {n} notes of `{name}` have no file any more and are found as they last were"
-        )
+        let message = format!(
+            "{n} notes of vault `{name}` have no file on disk; their last indexed versions are used"
+        );
+        Warning::new(WarningCode::FilesMissing, message)
     })
 }

@@ -1,4 +1,4 @@
-//! Topics of the best hits, and the notes that share them, at a cost that does not grow with a topic's degree.
+//! Topics of the best hits and the notes that share them, at a cost that does not grow with the degree of a topic.
 
 use std::collections::HashSet;
 
@@ -7,51 +7,51 @@ use weft_graph::topics::{is_hub, sibling_score};
 use weft_index::Snapshot;
 use weft_model::{NoteId, NoteMap, NoteSet, fold};
 
-use super::links::first_that;
-use super::question::Question;
+use super::hit_links::first_that;
+use super::prepared_query::PreparedQuery;
 use crate::EngineSettings;
 use crate::filter::is_below;
 use crate::settings::TopicSettings;
 
-/// The topics of some hits. Each topic is known once, however many hits share it.
+/// The topics of some hits, without repeats.
 pub(super) struct Topics<'s> {
     graph: &'s NoteGraph,
-    hits: Vec<Surroundings>,
-    /// Those that give most first, ties by uri.
+    hits: Vec<HitNeighbors>,
+    /// Highest score first, ties by uri.
     topics: Vec<Topic>,
     by_note: NoteMap<usize>,
     fanout: usize,
 }
 
-/// A hit among its links.
-struct Surroundings {
+/// A hit and its neighbors.
+struct HitNeighbors {
     hit: NoteId,
     /// The other ends of its first links.
-    neighbours: HashSet<NoteId>,
-    /// Whether it has more links than that.
+    neighbors: HashSet<NoteId>,
+    /// True if it has more links than that.
     is_cut: bool,
 }
 
-/// A topic that hits are linked with.
+/// A topic linked with some hits.
 struct Topic {
     note: NoteId,
-    /// What it gives notes that share it.
+    /// Score of the notes that share it.
     score: f64,
-    /// The hits, by position, ascending.
+    /// Positions of the hits, ascending.
     hits: Vec<usize>,
 }
 
-/// The notes to which the topics of one hit lead.
+/// The notes reached through the topics of one hit.
 #[derive(Default)]
-pub(super) struct Siblings {
-    /// Each once, with the score of the best topic it shares with the hit.
+pub(super) struct TopicNotes {
+    /// Each note once, with the score of the best topic it shares with the hit.
     pub(super) notes: NoteMap<f64>,
-    /// Topics of which only some links were followed.
-    pub(super) capped: Vec<NoteId>,
+    /// Topics whose links were followed only in part.
+    pub(super) fanout_limited: Vec<NoteId>,
 }
 
 impl<'s> Topics<'s> {
-    /// The topics of `hits`, which are looked for among the first links of each, as many as are followed.
+    /// Finds the topics of `hits` among the first links of each, up to the fan-out limit.
     pub(super) fn around(
         snapshot: &'s Snapshot,
         hits: &[NoteId],
@@ -65,19 +65,19 @@ impl<'s> Topics<'s> {
         } = &settings.topics;
         let (graph, fanout) = (snapshot.notes.graph(), settings.fanout);
         let mut found: NoteMap<Vec<usize>> = NoteMap::default();
-        let mut surroundings = Vec::with_capacity(hits.len());
+        let mut hit_neighbors = Vec::with_capacity(hits.len());
         for (at, hit) in hits.iter().enumerate() {
-            let mut links = neighbours(snapshot, *hit);
+            let mut links = neighbors(snapshot, *hit);
             let first = links.by_ref().take(fanout);
-            let neighbours: HashSet<NoteId> = first.filter(|id| id != hit).collect();
-            let topics = neighbours.iter().copied().filter(|id| {
+            let neighbors: HashSet<NoteId> = first.filter(|id| id != hit).collect();
+            let topics = neighbors.iter().copied().filter(|id| {
                 is_hub(graph, *id, *hub_min_degree) || is_in(snapshot, *id, ontology_path)
             });
             for topic in topics {
                 found.entry(topic).or_default().push(at);
             }
             let is_cut = links.next().is_some();
-            surroundings.push(Surroundings { hit: *hit, neighbours, is_cut });
+            hit_neighbors.push(HitNeighbors { hit: *hit, neighbors, is_cut });
         }
         let score = |note: NoteId| sibling_score(graph, note, *base);
         let mut topics: Vec<Topic> = found
@@ -88,30 +88,30 @@ impl<'s> Topics<'s> {
             b.score.total_cmp(&a.score).then_with(|| graph.uri(a.note).cmp(graph.uri(b.note)))
         });
         let by_note = topics.iter().map(|topic| topic.note).zip(0..).collect();
-        Self { graph, hits: surroundings, topics, by_note, fanout }
+        Self { graph, hits: hit_neighbors, topics, by_note, fanout }
     }
 
-    /// The notes to which the topics of the hit at this position lead, those those that give most first: over as many of all their links to notes that may be hits as are followed from one hit.
-    pub(super) fn siblings(&self, at: usize, question: &Question<'_>) -> Siblings {
+    /// Returns the notes reached through the topics of the hit at position `at`, topics with the highest score first. All topics of the hit together follow as many links to possible hits as one hit does.
+    pub(super) fn siblings(&self, at: usize, query: &PreparedQuery<'_>) -> TopicNotes {
         let own = &self.hits[at];
-        let mut siblings = Siblings::default();
+        let mut siblings = TopicNotes::default();
         let mut room = self.fanout;
         for topic in self.topics.iter().filter(|topic| topic.hits.contains(&at)) {
             let inbound = self.graph.inbound(topic.note).iter().map(|half| half.other);
             let (first, is_cut) =
-                first_that(inbound, room, |id| *id != topic.note && question.passes(*id));
+                first_that(inbound, room, |id| *id != topic.note && query.passes(*id));
             if is_cut {
-                siblings.capped.push(topic.note);
+                siblings.fanout_limited.push(topic.note);
             }
             room -= first.len();
-            for id in first.into_iter().filter(|id| self.are_strangers(own, *id)) {
+            for id in first.into_iter().filter(|id| self.are_unlinked(own, *id)) {
                 siblings.notes.entry(id).or_insert(topic.score);
             }
         }
         siblings
     }
 
-    /// The hits with which `note` shares a topic and no link, by position, each with the score of the best topic they share.
+    /// Returns the positions of the hits that share a topic but no link with `note`, each with the score of the best shared topic.
     ///
     /// Cost: bounded by the number of topics and hits, whatever the degree of the note and of the topics.
     pub(super) fn shared_with(&self, note: NoteId) -> Vec<(usize, f64)> {
@@ -132,39 +132,39 @@ impl<'s> Topics<'s> {
         }
         let scores = scores.into_iter().enumerate();
         scores
-            .filter(|(at, score)| *score > 0.0 && self.are_strangers(&self.hits[*at], note))
+            .filter(|(at, score)| *score > 0.0 && self.are_unlinked(&self.hits[*at], note))
             .collect()
     }
 
-    /// Whether no link joins them. What a link joins already, a topic need not.
-    fn are_strangers(&self, own: &Surroundings, note: NoteId) -> bool {
-        let Surroundings { hit, neighbours, is_cut } = own;
+    /// True if the hit and the note are not linked. A topic adds nothing to linked notes.
+    fn are_unlinked(&self, own: &HitNeighbors, note: NoteId) -> bool {
+        let HitNeighbors { hit, neighbors, is_cut } = own;
         note != *hit
-            && !neighbours.contains(&note)
+            && !neighbors.contains(&note)
             && (!is_cut || !self.graph.are_linked(*hit, note))
     }
 }
 
-/// The other ends of a note's links, outgoing ones first.
-fn neighbours(snapshot: &Snapshot, id: NoteId) -> impl Iterator<Item = NoteId> {
+/// Returns the other ends of a note's links, outgoing links first.
+fn neighbors(snapshot: &Snapshot, id: NoteId) -> impl Iterator<Item = NoteId> {
     let graph = snapshot.notes.graph();
     graph.outgoing(id).iter().chain(graph.inbound(id)).map(|half| half.other)
 }
 
-/// The neighbours of `id` that lie under the ontology's path, by whole segments; none where the path is empty.
+/// Returns the neighbors of `id` below the ontology path, by whole segments; none if the path is empty.
 pub(crate) fn ontology_around(snapshot: &Snapshot, id: NoteId, ontology_path: &str) -> NoteSet {
-    neighbours(snapshot, id).filter(|id| is_in(snapshot, *id, ontology_path)).collect()
+    neighbors(snapshot, id).filter(|id| is_in(snapshot, *id, ontology_path)).collect()
 }
 
-/// Whether a note lies under the ontology's path, in any case.
+/// True if a note is below the ontology path, ignoring case.
 fn is_in(snapshot: &Snapshot, id: NoteId, ontology_path: &str) -> bool {
     let folder = ontology_path.trim_matches('/');
-    let path = match snapshot.notes.card(id) {
-        Some(card) => card.path,
-        // A placeholder lies where its name says.
+    let path = match snapshot.notes.summary(id) {
+        Some(summary) => summary.path,
+        // The name of a placeholder is its path.
         None => snapshot.notes.graph().uri(id).as_str(),
     };
-    // Nearly all paths are ASCII, for which nothing need be folded.
+    // Fast path for ASCII, which covers nearly all paths.
     let is_plainly = || {
         let (above, rest) = path.split_at_checked(folder.len())?;
         above.eq_ignore_ascii_case(folder).then(|| rest.is_empty() || rest.starts_with('/'))

@@ -1,90 +1,90 @@
-//! Why a note is no hit: the stage at which it was lost, by how much, and the rank it would have had.
+//! Why a note is not a hit: the stage that excluded it, the margin, and the rank it would have had.
 
 use weft_gars::Weights;
 use weft_index::Snapshot;
 use weft_model::NoteId;
 
-use super::question::{Candidate, Pool, Question};
+use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
 use super::{Hit, Lifts, Ranked, SearchRequest, Stages};
-use crate::{Engine, EngineError, NoteRef, Profile, note_named};
+use crate::{Engine, EngineError, NoteRef, Profile, Warning, note_by_name};
 
-/// A question for a missing note.
+/// Asks why a note is not a hit.
 #[derive(Clone, Debug, Default)]
 pub struct WhyNotRequest {
-    /// The note, by any name a link could use, or a title.
+    /// Any name that a link could use, or a title.
     pub note: String,
-    /// The search in which it is missing.
+    /// The search that does not find the note.
     pub search: SearchRequest,
 }
 
-/// The stage at which a note was lost.
+/// Stage of a search that excluded a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// At none: it is a hit.
+pub enum MissReason {
+    /// None: the note is a hit.
     None,
-    /// Links name it, but no file answers to it.
+    /// Links name the note, but no file has this name.
     NotIndexed,
-    /// The filter keeps it out.
+    /// The filter excludes it.
     Filter,
-    /// The query excludes a word of it, or asks for one that it lacks.
+    /// The query excludes a word that it contains, or requires one that it lacks.
     Excluded,
-    /// Its vector is not there yet, and its words alone do not bring it in.
+    /// Its vector is pending, and the keyword retriever does not find it.
     VectorPending,
-    /// Each leg found enough better notes.
-    Candidates,
-    /// The hits it is connected with are below the floor of expansion.
-    Floor,
-    /// A hit or topic it is linked with has too many links to follow them all.
-    Fanout,
-    /// Nothing about it answers.
-    NoAnswer,
-    /// It is ranked, below the last hit that was asked for.
+    /// Each retriever found enough better notes.
+    CandidateLimit,
+    /// The hits it is connected with are below the expansion floor.
+    ExpansionFloor,
+    /// A hit or topic it is linked with has more links than the fan-out limit.
+    FanoutLimit,
+    /// Neither its words, its vector nor its connections match.
+    NoMatch,
+    /// It ranks below the requested number of hits.
     Limit,
-    /// The hits it is connected with are not among the best, around which connections are followed.
-    Seeds,
-    /// It is a candidate, and what answers of it counts nothing.
-    Weights,
+    /// The hits it is connected with are not among the seeds, whose connections are followed.
+    SeedLimit,
+    /// It is a candidate, but its matching signals have no weight.
+    ZeroWeight,
 }
 
-/// Why a note is no hit.
+/// Why a note is not a hit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyNotAnswer {
     /// The note.
     pub note: NoteRef,
-    /// Where it was lost.
-    pub loss: Loss,
-    /// The parts of the filter that it fails, by the names of their fields.
-    pub failed: Vec<&'static str>,
-    /// By how much it missed, in the score that decided there; nothing where no number did.
+    /// The stage that excluded it.
+    pub miss_reason: MissReason,
+    /// Names of the filter fields whose conditions it fails.
+    pub failed_filters: Vec<&'static str>,
+    /// How far it missed in the score that decided; `None` if no score did.
     pub margin: Option<f64>,
-    /// The rank it has, or would have had if that stage had let it through and nothing else had changed, from 1; nothing where it would be no hit at all.
+    /// Its rank, from 1, or the rank it would have had if that stage had kept it and nothing else had changed; `None` if it would not be a hit at all.
     pub rank: Option<usize>,
-    /// What is known of it as a hit, under the same condition.
+    /// The note as a hit, under the same condition.
     pub hit: Option<Hit>,
-    /// What each signal counted; they sum to 1.
+    /// Weight of each signal; they sum to 1.
     pub weights: Weights,
-    /// Stages that were left out, and why.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Conditions that make the answer incomplete.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// A note that was ranked although it was lost.
-struct Admitted<'s> {
-    question: Question<'s>,
-    pool: Pool,
+/// A ranking that includes the note in question.
+struct ForcedRanking<'s> {
+    query: PreparedQuery<'s>,
+    pool: CandidatePool,
     lifts: Lifts,
     ranked: Vec<Ranked>,
-    degraded: Vec<String>,
-    /// Whether the query excludes it.
+    warnings: Vec<Warning>,
+    /// True if the query excludes it.
     is_excluded: bool,
-    /// Whether the legs or a connection brought the note.
+    /// True if a retriever or a connection found it.
     was_in: bool,
 }
 
 impl Engine {
-    /// Says at which stage of a search a note was lost.
+    /// Finds the stage of a search that excluded a note.
     ///
     /// Fails as [`search`](Self::search) does, and on an unknown note.
     pub fn why_not(&self, request: &WhyNotRequest) -> Result<WhyNotAnswer, EngineError> {
@@ -92,7 +92,7 @@ impl Engine {
         let (profile, weights) = self.ranking_of(search)?;
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let id = note_named(&snapshot, note).or_else(|error| {
+        let id = note_by_name(&snapshot, note).or_else(|error| {
             let mut placeholders = graph.ids().filter(|id| graph.is_placeholder(*id));
             placeholders.find(|id| graph.uri(*id).as_str() == note).ok_or(error)
         })?;
@@ -101,115 +101,115 @@ impl Engine {
                 uri: graph.uri(id).clone(),
                 title: snapshot.notes.title(id).to_owned(),
             },
-            loss: Loss::NotIndexed,
-            failed: search.filter.failed(&snapshot, id, &self.stop)?,
+            miss_reason: MissReason::NotIndexed,
+            failed_filters: search.filter.failed(&snapshot, id, &self.stop)?,
             margin: None,
             rank: None,
             hit: None,
             weights,
-            degraded: Vec::new(),
+            warnings: Vec::new(),
             generation: snapshot.generation,
         };
         if graph.is_placeholder(id) {
             return Ok(answer);
         }
-        let admitted = self.admitted(&snapshot, search, (profile, weights), id)?;
-        (answer.loss, answer.margin) = if answer.failed.is_empty() {
-            self.lost(&admitted, search, profile, id)
+        let admitted = self.forced_ranking(&snapshot, search, (profile, weights), id)?;
+        (answer.miss_reason, answer.margin) = if answer.failed_filters.is_empty() {
+            self.miss_reason(&admitted, search, profile, id)
         } else {
-            (Loss::Filter, None)
+            (MissReason::Filter, None)
         };
-        let Admitted { question, pool: _, lifts, ranked, degraded, is_excluded: _, was_in: _ } =
+        let ForcedRanking { query, pool: _, lifts, ranked, warnings, is_excluded: _, was_in: _ } =
             admitted;
-        answer.degraded = degraded;
+        answer.warnings = warnings;
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
-        let cutter = self.cutter(&question, search);
-        let hit = own.map(|own| Self::hit(&question, &lifts, own, &cutter));
+        let cutter = self.cutter(&query, search);
+        let hit = own.map(|own| Self::hit(&query, &lifts, own, &cutter));
         answer.hit = hit.transpose()?.flatten();
         Ok(answer)
     }
 
-    /// Ranks as the search does, with the note let in, whatever filter and query say of it.
-    fn admitted<'s>(
+    /// Ranks as the search does, but with the note included whatever the filter and the query say.
+    fn forced_ranking<'s>(
         &self,
         snapshot: &'s Snapshot,
         search: &SearchRequest,
         (profile, weights): (Profile, Weights),
         id: NoteId,
-    ) -> Result<Admitted<'s>, EngineError> {
-        let mut degraded = Vec::new();
-        let mut question = self.question(snapshot, search, profile, &mut degraded)?;
-        let is_excluded = !question.words.admitted().contains(id);
-        question.passing.insert(id);
-        question.words.admit(id);
+    ) -> Result<ForcedRanking<'s>, EngineError> {
+        let mut warnings = Vec::new();
+        let mut query = self.prepare(snapshot, search, profile, &mut warnings)?;
+        let is_excluded = !query.words.admitted().contains(id);
+        query.passing.insert(id);
+        query.words.admit(id);
         let mut stages = Stages::start();
-        let mut rankable = |guest, degraded: &mut Vec<String>| {
-            self.rankable(&question, search, profile, guest, degraded, &mut stages)
+        let mut candidates = |guest, warnings: &mut Vec<Warning>| {
+            self.candidates(&query, search, profile, guest, warnings, &mut stages)
         };
-        let (mut pool, mut lifts) = rankable(None, &mut degraded)?;
+        let (mut pool, mut lifts) = candidates(None, &mut warnings)?;
         let was_in = pool.get(id).is_some();
         if !was_in {
-            // What is left out then was left out before.
-            (pool, lifts) = rankable(Some(id), &mut Vec::new())?;
+            // The warnings are the same as before.
+            (pool, lifts) = candidates(Some(id), &mut Vec::new())?;
         }
         let (ranked, _) = self.ranked(snapshot, &pool, &lifts, &weights, usize::MAX);
-        Ok(Admitted { question, pool, lifts, ranked, degraded, is_excluded, was_in })
+        Ok(ForcedRanking { query, pool, lifts, ranked, warnings, is_excluded, was_in })
     }
 
-    /// The stage at which a note that passes the filter was lost, and by how much.
-    fn lost(
+    /// Returns the stage that excluded a note matching the filter, and the margin.
+    fn miss_reason(
         &self,
-        admitted: &Admitted<'_>,
+        admitted: &ForcedRanking<'_>,
         search: &SearchRequest,
         profile: Profile,
         id: NoteId,
-    ) -> (Loss, Option<f64>) {
-        let Admitted { question, pool, lifts, ranked, was_in, .. } = admitted;
+    ) -> (MissReason, Option<f64>) {
+        let ForcedRanking { query, pool, lifts, ranked, was_in, .. } = admitted;
         let place = ranked.iter().position(|ranked| ranked.id == id);
         let own = pool.get(id).copied().unwrap_or_default();
         if admitted.is_excluded {
-            return (Loss::Excluded, None);
+            return (MissReason::Excluded, None);
         }
         if *was_in && let Some(place) = place {
             if place < search.limit {
-                return (Loss::None, None);
+                return (MissReason::None, None);
             }
             let last = ranked[search.limit - 1].gars.score;
-            return (Loss::Limit, Some(last - ranked[place].gars.score));
+            return (MissReason::Limit, Some(last - ranked[place].gars.score));
         }
         if *was_in && (own.similarity > 0.0 || lifts.by_note.contains_key(&id)) {
-            return (Loss::Weights, None);
+            return (MissReason::ZeroWeight, None);
         }
-        let is_pending = question.vector.is_some() && !question.snapshot.is_fresh(id);
+        let is_pending = query.vector.is_some() && !query.snapshot.is_embedding_current(id);
         if is_pending {
-            return (Loss::VectorPending, None);
+            return (MissReason::VectorPending, None);
         }
-        if !was_in && let Some(lost) = self.kept_back(admitted, search, profile, id) {
+        if !was_in && let Some(lost) = self.limited_by(admitted, search, profile, id) {
             return lost;
         }
         if own.similarity > 0.0 {
-            return (Loss::Candidates, margin(pool, id, &own));
+            return (MissReason::CandidateLimit, margin(pool, id, &own));
         }
-        (Loss::NoAnswer, None)
+        (MissReason::NoMatch, None)
     }
 
-    /// Whether a connection would have brought the note in, had the fan-out, the floor or the bound on seeds not kept it back.
-    fn kept_back(
+    /// Returns the fan-out limit, the floor or the seed limit if it prevented a connection from adding the note.
+    fn limited_by(
         &self,
-        admitted: &Admitted<'_>,
+        admitted: &ForcedRanking<'_>,
         search: &SearchRequest,
         profile: Profile,
         id: NoteId,
-    ) -> Option<(Loss, Option<f64>)> {
-        let Admitted { question, pool, lifts, .. } = admitted;
-        if search.without.graph || search.without.links {
+    ) -> Option<(MissReason, Option<f64>)> {
+        let ForcedRanking { query, pool, lifts, .. } = admitted;
+        if search.disabled_signals.graph || search.disabled_signals.links {
             return None;
         }
-        let (snapshot, settings) = (question.snapshot, &self.settings);
+        let (snapshot, settings) = (query.snapshot, &self.settings);
         let graph = snapshot.notes.graph();
-        if lifts.capped.iter().any(|capped| graph.are_linked(*capped, id)) {
-            return Some((Loss::Fanout, None));
+        if lifts.fanout_limited.iter().any(|fanout_limited| graph.are_linked(*fanout_limited, id)) {
+            return Some((MissReason::FanoutLimit, None));
         }
         let (floor, with_topics) = match profile {
             Profile::Classic => (settings.classic.expansion_floor, true),
@@ -226,17 +226,17 @@ impl Engine {
         let nearest =
             linked.chain(shared).map(|hit| pool.similarity(hit)).max_by(f64::total_cmp)?;
         if nearest < floor {
-            return Some((Loss::Floor, Some(floor - nearest)));
+            return Some((MissReason::ExpansionFloor, Some(floor - nearest)));
         }
-        // Without a seed nothing was followed at all.
+        // Without a seed, no connection was followed.
         let last = pool.similarity(*seeds.last()?);
-        Some((Loss::Seeds, Some(last - nearest)))
+        Some((MissReason::SeedLimit, Some(last - nearest)))
     }
 }
 
-/// How far the note's better leg is behind the last note which that leg brought.
-fn margin(pool: &Pool, id: NoteId, own: &Candidate) -> Option<f64> {
-    let last = |score: fn(&Candidate) -> f64, by: fn(&Candidate) -> bool| {
+/// Returns how far the better score of the note is behind the last note found by that retriever.
+fn margin(pool: &CandidatePool, id: NoteId, own: &CandidateScores) -> Option<f64> {
+    let last = |score: fn(&CandidateScores) -> f64, by: fn(&CandidateScores) -> bool| {
         let brought = pool.iter().filter(|(other, found)| *other != id && by(found));
         brought.map(|(_, found)| score(found)).min_by(f64::total_cmp)
     };

@@ -1,227 +1,227 @@
-//! What is asked of walks, and what they answer.
+//! Requests and answers of walks.
 
 use std::collections::BTreeMap;
 
 use weft_graph::Degrees;
-use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, Label, Limit, Limits};
+use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, EdgeLabel, LimitKind, TreeLimits};
 use weft_model::{LinkSource, Uri};
 
-use super::Follow;
+use super::FollowOptions;
 #[cfg(doc)]
-use super::{MOST_WORTH, WalkSettings};
-use crate::Filter;
+use super::{MAX_NOTE_VALUE, WalkSettings};
 use crate::notes::NoteRef;
+use crate::{Filter, Warning};
 
-/// What an answer says besides the walk.
+/// Optional parts of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct View {
-    /// How edge types read backwards.
+pub struct ViewOptions {
+    /// Include inverse names of edge types.
     pub inverse_names: bool,
-    /// What each note is about.
+    /// Include a summary of each note.
     pub summaries: bool,
 }
 
-/// Asks for a tree.
+/// Requests a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeRequest {
-    /// Names of the notes to start from, at least one.
+pub struct TreeWalkRequest {
+    /// Names of the roots, at least one.
     pub roots: Vec<String>,
-    /// What is followed.
-    pub follow: Follow,
-    /// How far, at most as far as [`WalkSettings`] let it.
-    pub limits: Limits,
-    /// What is told.
-    pub view: View,
+    /// Edges to follow.
+    pub follow: FollowOptions,
+    /// Limits of the walk, bounded by [`WalkSettings`].
+    pub limits: TreeLimits,
+    /// Optional parts of the answer.
+    pub view: ViewOptions,
 }
 
 /// A breadth-first walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeAnswer {
-    /// The roots that found room, without repeats.
+    /// The included roots, without repeats.
     pub roots: Vec<Uri>,
-    /// Which edges were followed.
+    /// Direction of the followed edges.
     pub direction: Direction,
-    /// The hops allowed.
+    /// Maximum number of hops.
     pub max_hops: Option<u32>,
-    /// The limits that kept something back; none for a whole answer.
-    pub truncated_by: Vec<Limit>,
-    /// In the order of discovery, roots first.
+    /// Limits that cut the answer; empty for a complete answer.
+    pub truncated_by: Vec<LimitKind>,
+    /// Notes in the order of discovery, roots first.
     pub nodes: Vec<WalkNode>,
-    /// In the order met, as stored.
+    /// Edges in the order of discovery, as stored.
     pub edges: Vec<WalkEdge>,
     /// The edges by which notes were first reached, from parent to child.
-    pub spanning_tree: Vec<TreeEdge>,
-    /// Links of `nodes` that no note answers to.
-    pub unresolved: Vec<UnresolvedLink>,
-    /// Whether there are more of those than an answer takes.
-    pub more_unresolved: bool,
-    /// How types of `edges` read from their targets; empty unless asked for.
+    pub spanning_tree: Vec<TreeStep>,
+    /// Unresolved links of `nodes`.
+    pub unresolved: Vec<UnresolvedEdge>,
+    /// True if there are more unresolved links than the limit.
+    pub unresolved_truncated: bool,
+    /// Inverse names of the types of `edges`; empty unless requested.
     pub inverse_names: BTreeMap<String, String>,
-    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Ambiguous names, filter conditions that no note matches and link types that no link has.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
 /// A note of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkNode {
-    /// Its uri.
+    /// Uri of the note.
     pub id: Uri,
-    /// Its title.
+    /// Title of the note.
     pub title: String,
-    /// Its type.
+    /// Type of the note.
     pub note_type: Option<String>,
-    /// Its tags.
+    /// Tags of the note.
     pub tags: Vec<String>,
-    /// Its path.
+    /// Path of the note.
     pub path: String,
-    /// Hops from the nearest root; nothing where no walk led to it.
+    /// Hops from the nearest root; `None` outside of a walk.
     pub hop: Option<u32>,
-    /// What it is about; nothing unless asked for.
+    /// Summary of the note; `None` unless requested.
     pub summary: Option<String>,
 }
 
-/// An edge as it is stored.
+/// An edge as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkEdge {
-    /// The note that links; the child, for an edge of the hierarchy.
+    /// The linking note; for an edge of the hierarchy, the child.
     pub from: Uri,
-    /// The note linked to.
+    /// The linked note.
     pub to: Uri,
-    /// Its type.
+    /// Type of the edge.
     pub kind: String,
-    /// Where it comes from.
+    /// Source of the edge.
     pub source: EdgeSource,
 }
 
-/// Where an edge comes from.
+/// Source of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeSource {
-    /// A link of the frontmatter.
+    /// A link in the frontmatter.
     Typed,
-    /// A link of the body.
+    /// A link in the body.
     Inline,
-    /// The note's place below its parent.
+    /// The relation of a note to its parent.
     Hierarchy,
 }
 
-impl From<Label> for EdgeSource {
-    fn from(label: Label) -> Self {
+impl From<EdgeLabel> for EdgeSource {
+    fn from(label: EdgeLabel) -> Self {
         match label {
-            Label::Link { kind: _, source: LinkSource::Typed } => Self::Typed,
-            Label::Link { kind: _, source: LinkSource::Inline } => Self::Inline,
-            Label::Hierarchy => Self::Hierarchy,
+            EdgeLabel::Link { kind: _, source: LinkSource::Typed } => Self::Typed,
+            EdgeLabel::Link { kind: _, source: LinkSource::Inline } => Self::Inline,
+            EdgeLabel::Hierarchy => Self::Hierarchy,
         }
     }
 }
 
-/// How a note was first reached.
+/// The edge by which a note was first reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeEdge {
-    /// The note that was expanded.
+pub struct TreeStep {
+    /// The expanded note.
     pub from: Uri,
-    /// The note that was reached.
+    /// The reached note.
     pub to: Uri,
-    /// Its hops from the nearest root.
+    /// Hops of the reached note from the nearest root.
     pub hop: u32,
 }
 
-/// A link that no note answers to.
+/// An unresolved link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnresolvedLink {
-    /// The note that links.
+pub struct UnresolvedEdge {
+    /// The linking note.
     pub from: Uri,
-    /// The name it asks for.
+    /// The name that no note has.
     pub target: Uri,
 }
 
-/// Asks for a path.
+/// Requests a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PathRequest {
-    /// The name of the note to start from.
+pub struct PathWalkRequest {
+    /// Name of the start note.
     pub from: String,
-    /// The name of the note to reach.
+    /// Name of the end note.
     pub to: String,
-    /// What is followed. Both ends are exempt from its filter.
-    pub follow: Follow,
-    /// The greatest length; nothing means no limit.
+    /// Edges to follow. Both ends are exempt from the filter.
+    pub follow: FollowOptions,
+    /// Maximum length in hops; `None` for no limit.
     pub max_hops: Option<u32>,
-    /// What steps cost, if a cheapest path is wanted instead of a shortest one.
+    /// Costs of steps for a cheapest path; `None` for a shortest path.
     pub costs: Option<PathCosts>,
-    /// What is told.
-    pub view: View,
+    /// Optional parts of the answer.
+    pub view: ViewOptions,
 }
 
-/// What the steps of a path cost.
+/// Costs of the steps of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathCosts {
-    /// Following an edge.
+    /// Costs of edges.
     pub edges: EdgeCosts,
-    /// The property that says what a note is worth, 0 to [`MOST_WORTH`]; entering one costs what it lacks of that.
+    /// Property with the value of a note, 0 to [`MAX_NOTE_VALUE`]; entering a note costs the difference to that maximum.
     pub value_property: Option<String>,
 }
 
-/// A path, or that there is none.
+/// A path, or the fact that there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathAnswer {
-    /// The start.
+    /// Start of the path.
     pub from: Uri,
-    /// The end.
+    /// End of the path.
     pub to: Uri,
-    /// Which edges were followed.
+    /// Direction of the followed edges.
     pub direction: Direction,
-    /// The length allowed.
+    /// Maximum length in hops.
     pub max_hops: Option<u32>,
-    /// Whether there is one; its length is that of `edges`.
+    /// True if there is a path. Its length is the number of `edges`.
     pub found: bool,
-    /// What it costs, where a cheapest one was asked for and found.
+    /// Cost of a cheapest path, if requested and found.
     pub cost: Option<u64>,
-    /// From start to end.
+    /// Notes from start to end.
     pub nodes: Vec<WalkNode>,
-    /// Between them, as stored.
+    /// Edges between them, as stored.
     pub edges: Vec<WalkEdge>,
-    /// Whether `max_hops` kept a path back; of cheapest ones, a cheaper path.
+    /// True if `max_hops` excluded a path, or a cheaper one.
     pub truncated: bool,
-    /// How types of `edges` read from their targets; empty unless asked for.
+    /// Inverse names of the types of `edges`; empty unless requested.
     pub inverse_names: BTreeMap<String, String>,
-    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Ambiguous names, filter conditions that no note matches and link types that no link has.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// Asks for the notes one hop away.
+/// Requests the notes one hop away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NeighborsRequest {
-    /// The name of the note in the middle.
+    /// Name of the note.
     pub note: String,
-    /// What counts as a neighbour.
-    pub follow: Follow,
-    /// Neighbours at most.
+    /// Edges to neighbors.
+    pub follow: FollowOptions,
+    /// Maximum number of neighbors.
     pub max_nodes: Option<usize>,
-    /// What is told; summaries are not.
-    pub view: View,
+    /// Optional parts of the answer. Summaries are never included.
+    pub view: ViewOptions,
 }
 
-/// One hop around a note.
+/// The neighbors of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeighborsAnswer {
-    /// The note in the middle.
+    /// The note.
     pub root: NoteRef,
-    /// Which edges counted.
+    /// Direction of the edges.
     pub direction: Direction,
-    /// With how many notes it is linked, whatever was asked for.
+    /// Number of notes it is linked with, regardless of the request.
     pub degrees: Degrees,
-    /// Its neighbours, in the order of their first edges.
+    /// Its neighbors, in the order of their first edges.
     pub nodes: Vec<Neighbor>,
-    /// Whether there are more.
+    /// True if there are more.
     pub truncated: bool,
-    /// How types of the edges read from their targets; empty unless asked for.
+    /// Inverse names of the edge types; empty unless requested.
     pub inverse_names: BTreeMap<String, String>,
-    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Ambiguous names, filter conditions that no note matches and link types that no link has.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
@@ -230,73 +230,73 @@ pub struct NeighborsAnswer {
 pub struct Neighbor {
     /// The note.
     pub note: WalkNode,
-    /// With how many notes it is linked itself.
+    /// Number of notes the neighbor is linked with.
     pub degrees: Degrees,
-    /// The eligible edges between the two, as stored.
+    /// The matching edges between both notes, as stored.
     pub edges: Vec<WalkEdge>,
 }
 
-/// Asks for the edges among notes: those named, and those that pass a filter.
+/// Requests the edges among some notes: those named, and those that match a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubgraphRequest {
     /// Names of notes.
     pub notes: Vec<String>,
-    /// Which notes come besides; none where it is empty.
+    /// Adds the notes that match; an empty filter adds none.
     pub filter: Filter,
-    /// Which edges are wanted.
+    /// Restricts the edges.
     pub edges: EdgeFilter,
-    /// Whether a note's place below its parent is an edge where no link says so.
+    /// True if the relation of a note to its parent is an edge, if no link expresses it.
     pub hierarchy: bool,
-    /// Notes at most.
+    /// Maximum number of notes.
     pub max_nodes: Option<usize>,
-    /// Edges at most.
+    /// Maximum number of edges.
     pub max_edges: Option<usize>,
 }
 
-/// Notes and every edge among them.
+/// Notes and all edges among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubgraphAnswer {
-    /// Those named, in the order asked for, then the others by uri.
+    /// The named notes in the requested order, then the others by uri.
     pub nodes: Vec<WalkNode>,
     /// By origin in the order of `nodes`, as stored.
     pub edges: Vec<WalkEdge>,
-    /// The limits that kept something back.
-    pub truncated_by: Vec<Limit>,
-    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Limits that cut the answer.
+    pub truncated_by: Vec<LimitKind>,
+    /// Ambiguous names, filter conditions that no note matches and link types that no link has.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// Asks for closed walks along links; the direction of `follow` does not count.
+/// Requests cycles of links. The direction of `follow` is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CyclesRequest {
-    /// What is followed.
-    pub follow: Follow,
-    /// The greatest number of edges in one, 1 to 100; 6 without.
+    /// Edges to follow.
+    pub follow: FollowOptions,
+    /// Maximum number of edges per cycle, 1 to 100; 6 by default.
     pub max_length: Option<u32>,
-    /// Cycles at most, 0 to 1,000; 100 without.
+    /// Maximum number of cycles, 0 to 1,000; 100 by default.
     pub max_cycles: Option<usize>,
 }
 
-/// Closed walks along links.
+/// Cycles of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CyclesAnswer {
-    /// By the uri of their first note, then in the order of walks.
-    pub cycles: Vec<Cycle>,
-    /// Whether there are or may be more.
+    /// By the uri of their first note, then in the order of the search.
+    pub cycles: Vec<LinkCycle>,
+    /// True if there are or may be more.
     pub truncated: bool,
-    /// Names that several notes answer to; parts of the filter that no note has, and types of links that no link has: slips of the hand rather than questions.
-    pub degraded: Vec<String>,
-    /// The snapshot's generation.
+    /// Ambiguous names, filter conditions that no note matches and link types that no link has.
+    pub warnings: Vec<Warning>,
+    /// Generation of the snapshot.
     pub generation: u64,
 }
 
-/// A closed walk, no note twice.
+/// A cycle that visits each note once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle {
-    /// From the least uri on, along the links.
+pub struct LinkCycle {
+    /// Notes along the links, starting at the lowest uri.
     pub nodes: Vec<NoteRef>,
-    /// From each note to the next, the last one back to the first.
+    /// Edges from each note to the next, the last one back to the first.
     pub edges: Vec<WalkEdge>,
 }

@@ -1,46 +1,46 @@
-//! Walks over links, from names to names: trees, paths, neighbours, subgraphs, cycles, orphans, unresolved links.
+//! Walks over links by note names: trees, paths, neighbors, subgraphs, cycles, orphans and unresolved links.
 //!
-//! The walks themselves are [`weft_graph::walk`]'s; here requests get their notes, and answers what people know of them.
+//! [`weft_graph::walk`] implements the walks. This module resolves names in requests and adds titles, types and tags to answers.
 
-mod lists;
+mod answer_builder;
+mod link_types;
 mod messages;
-mod price;
-mod telling;
-mod types;
+mod paged_lists;
+mod path_costs;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 pub use weft_graph::Degrees;
 use weft_graph::walk::{self, Ceiling, CycleLimits, EdgeRef, WalkError};
-pub use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, Limit, Limits};
+pub use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, LimitKind, TreeLimits};
 use weft_index::Snapshot;
 use weft_model::settings::Problems;
 use weft_model::{NoteBits, NoteId};
 
-pub use lists::{OrphansRequest, UnresolvedAnswer, UnresolvedRequest};
 pub use messages::{
-    Cycle, CyclesAnswer, CyclesRequest, EdgeSource, Neighbor, NeighborsAnswer, NeighborsRequest,
-    PathAnswer, PathCosts, PathRequest, SubgraphAnswer, SubgraphRequest, TreeAnswer, TreeEdge,
-    TreeRequest, UnresolvedLink, View, WalkEdge, WalkNode,
+    CyclesAnswer, CyclesRequest, EdgeSource, LinkCycle, Neighbor, NeighborsAnswer,
+    NeighborsRequest, PathAnswer, PathCosts, PathWalkRequest, SubgraphAnswer, SubgraphRequest,
+    TreeAnswer, TreeStep, TreeWalkRequest, UnresolvedEdge, ViewOptions, WalkEdge, WalkNode,
 };
-pub use price::MOST_WORTH;
+pub use paged_lists::{OrphansRequest, UnresolvedAnswer, UnresolvedRequest};
+pub use path_costs::MAX_NOTE_VALUE;
 
-use crate::{Engine, EngineError, Filter, note_meant, notes};
-use price::price;
-use telling::Telling;
+use crate::{Engine, EngineError, Filter, Warning, notes, resolve_note};
+use answer_builder::AnswerBuilder;
+use path_costs::step_costs;
 
-/// Bounds of walks, and how edges read backwards. `config/default.toml` repeats the defaults.
+/// Limits of walks and inverse names of edge types. `config/default.toml` repeats the defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WalkSettings {
-    /// Notes of one answer at most, at least 1.
+    /// Maximum number of notes per answer, at least 1.
     pub max_nodes: usize,
-    /// Edges of one answer at most, and as many unresolved links.
+    /// Maximum number of edges per answer, and of unresolved links.
     pub max_edges: usize,
-    /// Edges that a search for cycles looks at.
+    /// Maximum number of edges examined in a search for cycles.
     pub max_cycle_steps: u64,
-    /// By edge type, how it reads from its target.
+    /// Name of each edge type when read from its target.
     pub inverse_names: BTreeMap<String, String>,
 }
 
@@ -64,7 +64,7 @@ impl Default for WalkSettings {
 }
 
 impl WalkSettings {
-    /// What of it cannot be used.
+    /// Returns the settings that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
         let Self { max_nodes, max_edges: _, max_cycle_steps: _, inverse_names: _ } = self;
@@ -74,26 +74,26 @@ impl WalkSettings {
     }
 }
 
-/// What a walk follows.
+/// Which edges a walk follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Follow {
-    /// Which edges of a note.
+pub struct FollowOptions {
+    /// Direction of the edges.
     pub direction: Direction,
-    /// Which of them are eligible.
+    /// Restricts the types and sources of edges.
     pub edges: EdgeFilter,
-    /// Whether a note's place below its parent is an edge where no link says so.
+    /// True if the relation of a note to its parent is an edge, if no link expresses it.
     pub hierarchy: bool,
-    /// Which notes edges may lead to; those that the request names are exempt.
+    /// Restricts the notes that edges lead to. Notes named in the request are exempt.
     pub filter: Filter,
 }
 
-impl Follow {
-    fn on(&self, snapshot: &Snapshot, engine: &Engine) -> Result<walk::Follow, EngineError> {
+impl FollowOptions {
+    fn on(&self, snapshot: &Snapshot, engine: &Engine) -> Result<walk::WalkOptions, EngineError> {
         let Self { direction, edges, hierarchy, filter } = self;
-        Ok(walk::Follow {
+        Ok(walk::WalkOptions {
             direction: *direction,
             edges: edges.clone(),
-            notes: engine.passing(snapshot, filter)?.notes.clone(),
+            notes: engine.filter_matches(snapshot, filter)?.notes.clone(),
             hierarchy: *hierarchy,
             stop: engine.stop.clone(),
         })
@@ -101,113 +101,119 @@ impl Follow {
 }
 
 impl Engine {
-    /// What of the filter no note has, and which types of links no link.
-    fn unmet(
+    /// Returns a warning for each filter condition that no note matches and each type that no link has.
+    fn filter_warnings(
         &self,
         snapshot: &Snapshot,
         filter: &Filter,
         edges: &EdgeFilter,
-    ) -> Result<Vec<String>, EngineError> {
-        let mut unmet = self.passing(snapshot, filter)?.unmet(snapshot, &self.stop)?.to_vec();
+    ) -> Result<Vec<Warning>, EngineError> {
+        let mut warnings =
+            self.filter_matches(snapshot, filter)?.warnings(snapshot, &self.stop)?.to_vec();
         let inverse_names = &self.walk.inverse_names;
-        unmet.extend(types::unmet(snapshot.notes.graph(), edges, inverse_names, &self.stop)?);
-        Ok(unmet)
+        warnings.extend(link_types::unknown_types(
+            snapshot.notes.graph(),
+            edges,
+            inverse_names,
+            &self.stop,
+        )?);
+        Ok(warnings)
     }
 }
 
-/// The greatest length of a cycle that can be asked for.
+/// Maximum length of a cycle that a request can ask for.
 const MAX_CYCLE_LENGTH: u32 = 100;
 
-/// Cycles of one answer at most.
+/// Maximum number of cycles per answer.
 const MAX_CYCLES: usize = 1000;
 
 impl Engine {
-    /// The notes around some roots, breadth-first.
+    /// Returns the notes around some roots, breadth first.
     ///
-    /// Fails on an unknown root, on none at all, on `max_nodes` of 0, and on filters that exclude each other.
-    pub fn tree(&self, request: &TreeRequest) -> Result<TreeAnswer, EngineError> {
+    /// Fails on an unknown root, without a root, on `max_nodes` of 0, and on contradictory filters.
+    pub fn tree(&self, request: &TreeWalkRequest) -> Result<TreeAnswer, EngineError> {
         let snapshot = self.snapshot();
-        let mut degraded = Vec::new();
-        let tree = self.tree_on(&snapshot, request, &mut degraded)?;
-        let TreeRequest { roots: _, follow, limits, view } = request;
-        let telling = Telling { snapshot: &snapshot, view: *view };
+        let mut warnings = Vec::new();
+        let tree = self.tree_on(&snapshot, request, &mut warnings)?;
+        let TreeWalkRequest { roots: _, follow, limits, view } = request;
+        let builder = AnswerBuilder { snapshot: &snapshot, view: *view };
         Ok(TreeAnswer {
             roots: tree
                 .nodes
                 .iter()
                 .take_while(|visit| visit.hop == 0)
-                .map(|visit| telling.uri(visit.note))
+                .map(|visit| builder.uri(visit.note))
                 .collect(),
             direction: follow.direction,
             max_hops: limits.max_hops,
-            inverse_names: telling.inverse_names(&self.walk.inverse_names, &tree.edges),
+            inverse_names: builder.inverse_names(&self.walk.inverse_names, &tree.edges),
             nodes: tree
                 .nodes
                 .iter()
-                .map(|visit| telling.node(visit.note, Some(visit.hop)))
+                .map(|visit| builder.node(visit.note, Some(visit.hop)))
                 .collect(),
-            edges: telling.edges(&tree.edges),
+            edges: builder.edges(&tree.edges),
             spanning_tree: tree
                 .spanning_tree
                 .iter()
-                .map(|grown| TreeEdge {
-                    from: telling.uri(grown.from),
-                    to: telling.uri(grown.to),
+                .map(|grown| TreeStep {
+                    from: builder.uri(grown.from),
+                    to: builder.uri(grown.to),
                     hop: grown.hop,
                 })
                 .collect(),
             unresolved: tree
                 .unresolved
                 .iter()
-                .map(|link| UnresolvedLink {
-                    from: telling.uri(link.from),
-                    target: telling.uri(link.target),
+                .map(|link| UnresolvedEdge {
+                    from: builder.uri(link.from),
+                    target: builder.uri(link.target),
                 })
                 .collect(),
-            more_unresolved: tree.more_unresolved,
+            unresolved_truncated: tree.unresolved_truncated,
             truncated_by: tree.truncated_by,
-            degraded,
+            warnings,
             generation: snapshot.generation,
         })
     }
 
-    /// The same in ids of `snapshot`; what an answer says of itself goes to `degraded`.
+    /// Walks a tree in ids of `snapshot` and adds warnings to `warnings`.
     pub(crate) fn tree_on(
         &self,
         snapshot: &Snapshot,
-        request: &TreeRequest,
-        degraded: &mut Vec<String>,
+        request: &TreeWalkRequest,
+        warnings: &mut Vec<Warning>,
     ) -> Result<walk::Tree, EngineError> {
-        let TreeRequest { roots, follow, limits, view: _ } = request;
+        let TreeWalkRequest { roots, follow, limits, view: _ } = request;
         let WalkSettings { max_nodes, max_edges, .. } = self.walk;
-        let asked = walk::TreeRequest {
-            roots: ids(snapshot, roots, degraded)?,
+        let requested = walk::TreeRequest {
+            roots: ids(snapshot, roots, warnings)?,
             follow: follow.on(snapshot, self)?,
             limits: *limits,
             ceiling: Ceiling { max_nodes, max_edges },
         };
-        degraded.extend(self.unmet(snapshot, &follow.filter, &follow.edges)?);
-        walk::tree(snapshot.notes.graph(), &asked).map_err(|error| refused(snapshot, &error))
+        warnings.extend(self.filter_warnings(snapshot, &follow.filter, &follow.edges)?);
+        walk::tree(snapshot.notes.graph(), &requested).map_err(|error| refused(snapshot, &error))
     }
 
-    /// The least of the shortest paths between two notes, or of the cheapest ones. That there is none is an answer.
+    /// Returns the first of the shortest or cheapest paths between two notes. The absence of a path is an answer.
     ///
-    /// Fails on an unknown end and on filters that exclude each other.
-    pub fn path(&self, request: &PathRequest) -> Result<PathAnswer, EngineError> {
+    /// Fails on an unknown end and on contradictory filters.
+    pub fn path(&self, request: &PathWalkRequest) -> Result<PathAnswer, EngineError> {
         let snapshot = self.snapshot();
         let graph = snapshot.notes.graph();
-        let PathRequest { from, to, follow, max_hops, costs, view } = request;
-        let mut degraded = Vec::new();
+        let PathWalkRequest { from, to, follow, max_hops, costs, view } = request;
+        let mut warnings = Vec::new();
         let between = walk::PathRequest {
-            from: note_meant(&snapshot, from, &mut degraded)?,
-            to: note_meant(&snapshot, to, &mut degraded)?,
+            from: resolve_note(&snapshot, from, &mut warnings)?,
+            to: resolve_note(&snapshot, to, &mut warnings)?,
             follow: follow.on(&snapshot, self)?,
             max_hops: *max_hops,
         };
-        degraded.extend(self.unmet(&snapshot, &follow.filter, &follow.edges)?);
-        let price = costs.as_ref().map(|costs| price(&snapshot, costs));
+        warnings.extend(self.filter_warnings(&snapshot, &follow.filter, &follow.edges)?);
+        let price = costs.as_ref().map(|costs| step_costs(&snapshot, costs));
         let found = match &price {
-            None => walk::path(graph, &between),
+            None => walk::shortest_path(graph, &between),
             Some(price) => walk::cheapest_path(graph, &between, price),
         };
         let found = found.map_err(|error| refused(&snapshot, &error))?;
@@ -215,10 +221,10 @@ impl Engine {
             let steps = found.edges.iter().zip(found.nodes.iter().skip(1));
             steps.map(|(edge, entered)| u64::from(price(*edge, *entered))).sum()
         });
-        let telling = Telling { snapshot: &snapshot, view: *view };
+        let builder = AnswerBuilder { snapshot: &snapshot, view: *view };
         Ok(PathAnswer {
-            from: telling.uri(between.from),
-            to: telling.uri(between.to),
+            from: builder.uri(between.from),
+            to: builder.uri(between.to),
             direction: follow.direction,
             max_hops: *max_hops,
             found: found.found(),
@@ -227,107 +233,110 @@ impl Engine {
                 .nodes
                 .iter()
                 .zip(0..)
-                .map(|(id, hop)| telling.node(*id, Some(hop)))
+                .map(|(id, hop)| builder.node(*id, Some(hop)))
                 .collect(),
-            edges: telling.edges(&found.edges),
+            edges: builder.edges(&found.edges),
             truncated: found.truncated,
-            inverse_names: telling.inverse_names(&self.walk.inverse_names, &found.edges),
-            degraded,
+            inverse_names: builder.inverse_names(&self.walk.inverse_names, &found.edges),
+            warnings,
             generation: snapshot.generation,
         })
     }
 
-    /// The notes one hop away.
+    /// Returns the notes one hop away.
     ///
-    /// Fails on an unknown note and on filters that exclude each other.
+    /// Fails on an unknown note and on contradictory filters.
     pub fn neighbors(&self, request: &NeighborsRequest) -> Result<NeighborsAnswer, EngineError> {
         let snapshot = self.snapshot();
         let NeighborsRequest { note, follow, max_nodes, view } = request;
-        let mut degraded = Vec::new();
-        let middle = note_meant(&snapshot, note, &mut degraded)?;
-        degraded.extend(self.unmet(&snapshot, &follow.filter, &follow.edges)?);
+        let mut warnings = Vec::new();
+        let middle = resolve_note(&snapshot, note, &mut warnings)?;
+        warnings.extend(self.filter_warnings(&snapshot, &follow.filter, &follow.edges)?);
         let max_nodes =
             max_nodes.map_or(self.walk.max_nodes, |limit| limit.min(self.walk.max_nodes));
-        let found = walk::neighbours(
+        let found = walk::neighbors(
             snapshot.notes.graph(),
             middle,
             &follow.on(&snapshot, self)?,
             Some(max_nodes),
         );
-        let walk::Neighbours { degrees, neighbours, truncated } =
+        let walk::Neighborhood { degrees, neighbors, truncated } =
             found.map_err(|error| refused(&snapshot, &error))?;
-        let telling = Telling { snapshot: &snapshot, view: View { summaries: false, ..*view } };
+        let builder =
+            AnswerBuilder { snapshot: &snapshot, view: ViewOptions { summaries: false, ..*view } };
         let edges: Vec<EdgeRef> =
-            neighbours.iter().flat_map(|neighbour| neighbour.edges.iter().copied()).collect();
+            neighbors.iter().flat_map(|neighbour| neighbour.edges.iter().copied()).collect();
         Ok(NeighborsAnswer {
             root: notes::reference(&snapshot, middle),
             direction: follow.direction,
             degrees,
-            inverse_names: telling.inverse_names(&self.walk.inverse_names, &edges),
-            nodes: neighbours
+            inverse_names: builder.inverse_names(&self.walk.inverse_names, &edges),
+            nodes: neighbors
                 .into_iter()
-                .map(|walk::Neighbour { note, degrees, edges }| Neighbor {
-                    note: telling.node(note, Some(1)),
+                .map(|walk::NeighborNode { note, degrees, edges }| Neighbor {
+                    note: builder.node(note, Some(1)),
                     degrees,
-                    edges: telling.edges(&edges),
+                    edges: builder.edges(&edges),
                 })
                 .collect(),
             truncated,
-            degraded,
+            warnings,
             generation: snapshot.generation,
         })
     }
 
-    /// The edges among notes.
+    /// Returns the edges among notes.
     ///
-    /// Fails where no note is asked for, on an unknown one, and on filters that exclude each other.
+    /// Fails without a note, on an unknown note, and on contradictory filters.
     pub fn subgraph(&self, request: &SubgraphRequest) -> Result<SubgraphAnswer, EngineError> {
         let snapshot = self.snapshot();
         let SubgraphRequest { notes, filter, edges, hierarchy, max_nodes, max_edges } = request;
         if notes.is_empty() && filter.is_empty() {
-            let reason = "name at least one note, or say by `filter` which".to_owned();
+            let reason = "name at least one note, or give a filter".to_owned();
             return Err(EngineError::InvalidArgument { field: "notes", reason });
         }
-        let mut degraded = Vec::new();
-        let mut wanted = ids(&snapshot, notes, &mut degraded)?;
+        let mut warnings = Vec::new();
+        let mut selected = ids(&snapshot, notes, &mut warnings)?;
         if !filter.is_empty() {
-            let passing = self.passing(&snapshot, filter)?;
+            let passing = self.filter_matches(&snapshot, filter)?;
             let by_uri = snapshot.notes.by_uri_after(None).map(|(_, id)| id);
-            wanted.extend(by_uri.filter(|id| passing.notes.contains(*id)));
+            selected.extend(by_uri.filter(|id| passing.notes.contains(*id)));
         }
-        dedup(&mut wanted);
-        let most = |asked: Option<usize>, ceiling: usize| asked.map_or(ceiling, |n| n.min(ceiling));
+        dedup(&mut selected);
+        let most = |requested: Option<usize>, ceiling: usize| {
+            requested.map_or(ceiling, |n| n.min(ceiling))
+        };
         let max_nodes = most(*max_nodes, self.walk.max_nodes);
         let mut truncated_by = Vec::new();
-        if wanted.len() > max_nodes {
-            truncated_by.push(Limit::MaxNodes);
-            wanted.truncate(max_nodes);
+        if selected.len() > max_nodes {
+            truncated_by.push(LimitKind::MaxNodes);
+            selected.truncate(max_nodes);
         }
-        degraded.extend(self.unmet(&snapshot, filter, edges)?);
-        let follow = walk::Follow {
+        warnings.extend(self.filter_warnings(&snapshot, filter, edges)?);
+        let follow = walk::WalkOptions {
             edges: edges.clone(),
             hierarchy: *hierarchy,
             stop: self.stop.clone(),
-            ..walk::Follow::default()
+            ..walk::WalkOptions::default()
         };
         let max_edges = most(*max_edges, self.walk.max_edges);
-        let found = walk::subgraph(snapshot.notes.graph(), &wanted, &follow, Some(max_edges));
+        let found = walk::subgraph(snapshot.notes.graph(), &selected, &follow, Some(max_edges));
         let walk::Subgraph { nodes, edges, truncated } =
             found.map_err(|error| refused(&snapshot, &error))?;
-        truncated_by.extend(truncated.then_some(Limit::MaxEdges));
-        let telling = Telling { snapshot: &snapshot, view: View::default() };
+        truncated_by.extend(truncated.then_some(LimitKind::MaxEdges));
+        let builder = AnswerBuilder { snapshot: &snapshot, view: ViewOptions::default() };
         Ok(SubgraphAnswer {
-            nodes: nodes.into_iter().map(|id| telling.node(id, None)).collect(),
-            edges: telling.edges(&edges),
+            nodes: nodes.into_iter().map(|id| builder.node(id, None)).collect(),
+            edges: builder.edges(&edges),
             truncated_by,
-            degraded,
+            warnings,
             generation: snapshot.generation,
         })
     }
 
-    /// Closed walks along links.
+    /// Returns cycles of links.
     ///
-    /// Fails on bounds out of range and on filters that exclude each other.
+    /// Fails on limits out of range and on contradictory filters.
     pub fn cycles(&self, request: &CyclesRequest) -> Result<CyclesAnswer, EngineError> {
         let CyclesRequest { follow, max_length, max_cycles } = request;
         let defaults = CycleLimits::default();
@@ -341,57 +350,58 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "max_length", reason });
         }
         if limits.max_cycles > MAX_CYCLES {
-            let reason = format!("{} is more than {MAX_CYCLES}", limits.max_cycles);
+            let reason = format!("{} exceeds the maximum of {MAX_CYCLES}", limits.max_cycles);
             return Err(EngineError::InvalidArgument { field: "max_cycles", reason });
         }
         let snapshot = self.snapshot();
         let found = walk::cycles(snapshot.notes.graph(), &follow.on(&snapshot, self)?, &limits);
         let walk::Cycles { cycles, truncated } =
             found.map_err(|error| refused(&snapshot, &error))?;
-        let telling = Telling { snapshot: &snapshot, view: View::default() };
-        let cycles = cycles.into_iter().map(|walk::Cycle { nodes, edges }| Cycle {
+        let builder = AnswerBuilder { snapshot: &snapshot, view: ViewOptions::default() };
+        let cycles = cycles.into_iter().map(|walk::Cycle { nodes, edges }| LinkCycle {
             nodes: nodes.into_iter().map(|id| notes::reference(&snapshot, id)).collect(),
-            edges: telling.edges(&edges),
+            edges: builder.edges(&edges),
         });
         Ok(CyclesAnswer {
             cycles: cycles.collect(),
             truncated,
-            degraded: self.unmet(&snapshot, &follow.filter, &follow.edges)?,
+            warnings: self.filter_warnings(&snapshot, &follow.filter, &follow.edges)?,
             generation: snapshot.generation,
         })
     }
 }
 
-/// The notes of these names, in the same order; what is to be said of a name goes to `told`.
+/// Resolves names to notes, in the same order, and adds ambiguous names to `warnings`.
 fn ids(
     snapshot: &Snapshot,
     names: &[String],
-    told: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<NoteId>, EngineError> {
-    names.iter().map(|name| note_meant(snapshot, name, told)).collect()
+    names.iter().map(|name| resolve_note(snapshot, name, warnings)).collect()
 }
 
-/// Drops all but the first of each.
+/// Removes repeated ids.
 fn dedup(ids: &mut Vec<NoteId>) {
     let mut seen = NoteBits::default();
     ids.retain(|id| seen.insert(*id));
 }
 
-/// Why a walk cannot begin, by the field of the request.
+/// Converts an error of a walk, by the field of the request.
 fn refused(snapshot: &Snapshot, error: &WalkError) -> EngineError {
     let (field, reason) = match error {
         WalkError::UnknownNote { note } => {
             let graph = snapshot.notes.graph();
             let name =
                 if graph.contains(*note) { graph.uri(*note).to_string() } else { String::new() };
-            return EngineError::UnknownNote { name, near: Vec::new() };
+            return EngineError::UnknownNote { name, suggestions: Vec::new() };
         }
         WalkError::Stopped(stopped) => return (*stopped).into(),
         WalkError::NoRoot => ("roots", "name at least one note to start from"),
-        WalkError::NoNodes => ("max_nodes", "0 leaves no room even for a root; it is at least 1"),
-        WalkError::TypedAndInline => {
-            ("edges.typed_only", "together with `inline_only` no edge is left; choose one of both")
-        }
+        WalkError::NoNodes => ("max_nodes", "must be at least 1, to hold a root"),
+        WalkError::TypedAndInline => (
+            "edges.typed_only",
+            "excludes every edge together with `inline_only`; set only one of them",
+        ),
     };
     EngineError::InvalidArgument { field, reason: reason.to_owned() }
 }

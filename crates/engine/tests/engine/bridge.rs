@@ -1,20 +1,22 @@
 //! Profile `bridge`.
 
 use proptest::prelude::*;
-use weft_engine::{Connection, Filter, Profile, SearchRequest, Weights, Without};
+use weft_engine::{
+    Connection, DisabledSignals, Filter, Profile, SearchRequest, WarningCode, Weights,
+};
 use weft_index::keyword::{KeywordSettings, Scoring};
 
 use crate::oracle::recipe;
 use crate::vault::{Vault, built, hit, request, uris, vault, vault_of_words};
 
-/// Words that stand for themselves: no endings, no function words.
+/// Words that are their own stems and are not stop words.
 pub(crate) const WORDS: [&str; 24] = [
     "fern", "moss", "shade", "rock", "river", "stone", "bark", "leaf", "root", "soil", "rain",
     "wind", "salt", "sand", "clay", "mist", "frost", "dusk", "dawn", "brook", "cliff", "heath",
     "marsh", "grove",
 ];
 
-/// Any small vault: each note has a title, perhaps an alias, words, and links.
+/// Generates small vaults: each note has a title, perhaps an alias, words, and links.
 pub(crate) fn any_vault() -> impl Strategy<Value = Vec<(String, String)>> {
     let words = |n| proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), n);
     let note =
@@ -38,7 +40,7 @@ pub(crate) fn any_vault() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
-/// The recipe counts every occurrence once, wherever it stands.
+/// The recipe counts every occurrence once, in any field.
 fn plain(files: &[(String, String)]) -> Vault {
     let scoring =
         Scoring { title: 1.0, aliases: 1.0, headings: 1.0, tags: 1.0, ..Scoring::default() };
@@ -49,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn signals_are_those_of_the_recipe(
+    fn signals_equal_those_of_the_recipe(
         files in any_vault(),
         query in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..6),
     ) {
@@ -68,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn scores_are_bounded_ordered_and_the_sum_of_their_parts(
+    fn scores_are_bounded_ordered_and_sums_of_their_parts(
         files in any_vault(),
         query in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..6),
         limit in 1..12_usize,
@@ -101,7 +103,7 @@ proptest! {
 }
 
 #[test]
-fn a_note_one_link_away_from_the_best_hit_comes_next() {
+fn note_linked_with_the_best_hit_ranks_second() {
     let mut files = vec![
         (
             "harrison.md".to_owned(),
@@ -121,11 +123,11 @@ fn a_note_one_link_away_from_the_best_hit_comes_next() {
     assert_eq!(uris(&answer)[..2], ["harrison", "watch"]);
     let watch = hit(&answer, "watch");
     let via = watch.via.as_ref().unwrap();
-    assert_eq!((via.uri.as_str(), via.kind), ("harrison", Connection::Link));
+    assert_eq!((via.uri.as_str(), via.connection), ("harrison", Connection::Link));
     assert!(via.remainder > 0.0 && watch.signals.activation > 0.0);
 
     let lone = vault.ask(&SearchRequest {
-        without: Without { graph: true, ..Without::default() },
+        disabled_signals: DisabledSignals { graph: true, ..DisabledSignals::default() },
         ..request("which clock did Harrison make for sailors")
     });
     for hit in &lone.hits {
@@ -135,7 +137,7 @@ fn a_note_one_link_away_from_the_best_hit_comes_next() {
 }
 
 #[test]
-fn a_query_that_is_a_name_gives_its_note_one() {
+fn query_equal_to_a_name_gives_full_similarity() {
     let vault = vault(&[
         ("a.md", "---\ntitle: Mercury (planet)\naliases: [morning star]\n---\nclose to the sun\n"),
         ("b.md", "the morning star and mercury, mercury, mercury\n"),
@@ -145,8 +147,8 @@ fn a_query_that_is_a_name_gives_its_note_one() {
         assert!((hit(&answer, "a").signals.similarity - 1.0).abs() < 1e-12, "{query}");
         assert!(hit(&answer, "b").signals.similarity < 1.0);
     }
-    let without = Without { names: true, ..Without::default() };
-    let answer = vault.ask(&SearchRequest { without, ..request("Mercury") });
+    let disabled_signals = DisabledSignals { names: true, ..DisabledSignals::default() };
+    let answer = vault.ask(&SearchRequest { disabled_signals, ..request("Mercury") });
     assert!(
         hit(&answer, "a").signals.similarity < 1.0
             && hit(&answer, "a").name_score.abs() < f64::EPSILON
@@ -154,7 +156,7 @@ fn a_query_that_is_a_name_gives_its_note_one() {
 }
 
 #[test]
-fn the_work_around_a_hub_is_bounded_and_said() {
+fn expansion_of_a_hub_is_bounded_and_reported() {
     let mut files = vec![("hub.md".to_owned(), "index of gardens\n".to_owned())];
     files.extend(
         (0..300).map(|at| (format!("leaf{at:03}.md"), format!("leaf {at} of the [[hub]]\n"))),
@@ -163,14 +165,14 @@ fn the_work_around_a_hub_is_bounded_and_said() {
     let mut vault = vault_of_words(&files);
     vault.settings.fanout = 50;
     let answer = vault.search("index of gardens");
-    assert_eq!(answer.capped.iter().map(|uri| uri.as_str()).collect::<Vec<_>>(), ["hub"]);
-    assert!(hit(&answer, "far").via.is_some(), "hits are never cut");
+    assert_eq!(answer.fanout_limited.iter().map(|uri| uri.as_str()).collect::<Vec<_>>(), ["hub"]);
+    assert!(hit(&answer, "far").via.is_some(), "hits are never limited");
     assert!(answer.hits.len() <= 53, "{}", answer.hits.len());
     assert_eq!(uris(&answer)[0], "hub");
 }
 
 #[test]
-fn links_to_what_a_filter_keeps_out_take_no_room_of_others() {
+fn links_to_filtered_notes_do_not_count_against_the_fanout() {
     let mut files = vec![("hub.md".to_owned(), "index of gardens #late\n".to_owned())];
     files.extend((0..300).map(|at| {
         let tag = if at < 270 { "" } else { "#late" };
@@ -183,15 +185,15 @@ fn links_to_what_a_filter_keeps_out_take_no_room_of_others() {
             (vault.settings.profile, vault.settings.fanout) = (profile, fanout);
             let filter = filter.clone();
             let answer = vault.ask(&SearchRequest { filter, ..request("index of gardens") });
-            let told = format!("{profile:?}, {fanout}");
-            assert_eq!(answer.hits.len(), 1 + n_leaves, "{told}");
-            assert_eq!(!answer.capped.is_empty(), is_cut, "{told}");
+            let reported = format!("{profile:?}, {fanout}");
+            assert_eq!(answer.hits.len(), 1 + n_leaves, "{reported}");
+            assert_eq!(!answer.fanout_limited.is_empty(), is_cut, "{reported}");
         }
     }
 }
 
 #[test]
-fn of_many_notes_of_one_name_the_best_are_ranked() {
+fn best_of_many_notes_with_one_name_are_ranked() {
     let files: Vec<(String, String)> = (0..300)
         .map(|at| {
             let more = if at == 250 { "meeting meeting" } else { "" };
@@ -199,18 +201,20 @@ fn of_many_notes_of_one_name_the_best_are_ranked() {
         })
         .collect();
     let mut vault = vault_of_words(&files);
-    let without = Without { graph: true, ..Without::default() };
-    for (k, is_told) in [(300, false), (10, true)] {
-        vault.settings.candidates_per_leg = k;
-        let answer = vault.ask(&SearchRequest { without, limit: k - 1, ..request("meeting") });
+    let disabled_signals = DisabledSignals { graph: true, ..DisabledSignals::default() };
+    for (k, is_reported) in [(300, false), (10, true)] {
+        vault.settings.candidates_per_retriever = k;
+        let answer =
+            vault.ask(&SearchRequest { disabled_signals, limit: k - 1, ..request("meeting") });
         let expected: Vec<String> = (0..300)
             .filter(|at| k == 300 || *at < 9 || *at == 250)
             .map(|at| format!("m{at:03}"))
             .collect();
-        let pool = answer.explanation.unwrap().pool;
+        let pool = answer.explanation.unwrap().candidates;
         let ranked: Vec<&str> = pool.iter().map(|one| one.uri.as_str()).collect();
         assert_eq!(ranked, expected, "{k}");
-        let told = answer.degraded.iter().filter(|what| what.starts_with("names: "));
-        assert_eq!(told.count() == 1, is_told, "{:?}", answer.degraded);
+        let reported =
+            answer.warnings.iter().filter(|it| it.code == WarningCode::CandidatesLimited);
+        assert_eq!(reported.count() == 1, is_reported, "{:?}", answer.warnings);
     }
 }

@@ -1,9 +1,11 @@
-//! Profile `classic` against a second reading of its formulas, made of the exported graph and the similarities that an explanation tells.
+//! Profile `classic` against a second implementation of its formulas, based on the exported graph and the similarities of an explanation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use weft_engine::{Connection, Filter, Origin, Profile, SearchRequest, Weights};
+use weft_engine::{
+    Connection, Filter, Origin, Profile, SearchRequest, Warning, WarningCode, Weights,
+};
 use weft_model::LinkSource;
 
 use crate::bridge::{WORDS, any_vault};
@@ -11,7 +13,7 @@ use crate::vault::{Vault, hit, request, uris, vault, vault_of_words};
 
 fn classic(vault: &mut Vault) {
     vault.settings.profile = Profile::Classic;
-    // Random texts resemble each other little.
+    // Random texts have low similarities.
     vault.settings.classic.activation_floor = 0.2;
     vault.settings.classic.expansion_floor = 0.2;
 }
@@ -31,7 +33,7 @@ proptest! {
         vault.settings.topics.hub_min_degree = 1;
         let answer = vault.search(&query.join(" "));
         let export = vault.engine().export(&Filter::default()).unwrap();
-        // The strongest edge in either direction, loops left out.
+        // The strongest edge in either direction, without self-links.
         let mut edges: BTreeMap<(&str, &str), f64> = BTreeMap::new();
         for edge in export.edges.iter().filter(|edge| edge.from != edge.to) {
             let weight = match edge.source {
@@ -45,7 +47,7 @@ proptest! {
         }
         let explanation = answer.explanation.as_ref().unwrap();
         let strong: Vec<(&str, f64)> = explanation
-            .pool
+            .candidates
             .iter()
             .filter(|note| note.origin != Origin::Expanded && note.similarity >= 0.2)
             .map(|note| (note.uri.as_str(), note.similarity))
@@ -76,18 +78,18 @@ proptest! {
             let score = 0.6 * hit.signals.similarity + 0.2 * centrality + 0.2 * (1.0 - doubt);
             prop_assert!((hit.score - score).abs() < 1e-12);
         }
-        // Neighbours of strong hits are in the pool.
+        // Neighbors of strong hits are candidates.
         for (hit, _) in &strong {
             for ((_, other), _) in edges.range((*hit, "")..).take_while(|((from, _), _)| from == hit) {
                 let is_note = export.nodes.iter().any(|node| node.id.as_str() == *other && !node.placeholder);
-                prop_assert!(!is_note || explanation.pool.iter().any(|note| note.uri.as_str() == *other), "{other}");
+                prop_assert!(!is_note || explanation.candidates.iter().any(|note| note.uri.as_str() == *other), "{other}");
             }
         }
     }
 }
 
 #[test]
-fn a_neighbour_of_a_strong_hit_is_ranked_and_one_of_a_weak_hit_is_not() {
+fn only_neighbors_of_strong_hits_are_ranked() {
     let mut vault = vault_of_words(&[
         ("fern.md", "fern frond spore [[bare]]\n"),
         (
@@ -106,7 +108,7 @@ fn a_neighbour_of_a_strong_hit_is_ranked_and_one_of_a_weak_hit_is_not() {
 }
 
 #[test]
-fn a_topic_sibling_that_nothing_activates_is_ranked_by_what_it_has() {
+fn topic_sibling_without_activation_keeps_its_own_score() {
     let mut vault = vault_of_words(&[
         ("fern.md", "fern frond spore [[Ontology/Shade]]\n"),
         ("shady.md", "stands in the [[Ontology/Shade]]\n"),
@@ -118,16 +120,16 @@ fn a_topic_sibling_that_nothing_activates_is_ranked_by_what_it_has() {
     assert_eq!((shady.origin, shady.signals.activation), (Origin::Expanded, 0.0));
     assert!(shady.signals.centrality > 0.0 && shady.score > 0.0, "{shady:?}");
     let via = shady.via.as_ref().unwrap();
-    assert_eq!((via.uri.as_str(), via.kind), ("fern", Connection::Topic));
+    assert_eq!((via.uri.as_str(), via.connection), ("fern", Connection::Topic));
     assert!(answer.hits.iter().all(|hit| hit.uri.as_str() != "sunny"), "{answer:?}");
     let by_links = Weights { similarity: 0.0, centrality: 1.0, activation: 0.0 };
     let central =
         vault.ask(&SearchRequest { weights: Some(by_links), ..request("fern frond spore") });
-    assert_eq!(uris(&central), ["fern", "shady"], "what answers, by centrality alone");
+    assert_eq!(uris(&central), ["fern", "shady"], "matches ranked by centrality only");
 }
 
 #[test]
-fn what_does_nothing_for_a_hit_of_its_own_words_is_not_told() {
+fn connection_without_effect_is_not_reported() {
     let mut vault = vault_of_words(&[
         ("fern.md", "fern frond spore [[Ontology/Shade]] [[moss]]\n"),
         ("moss.md", "one fern among much else that has nothing to do with it\n"),
@@ -146,7 +148,7 @@ fn what_does_nothing_for_a_hit_of_its_own_words_is_not_told() {
 }
 
 #[test]
-fn weights_of_a_request_decide() {
+fn weights_of_a_request_apply() {
     let vault = vault(&[("a.md", "fern [[b]]\n"), ("b.md", "moss\n"), ("c.md", "fern fern\n")]);
     let weights = Weights { similarity: 2.0, centrality: 1.0, activation: 1.0 };
     let answer = vault.ask(&SearchRequest { weights: Some(weights), ..request("fern") });
@@ -163,7 +165,7 @@ fn weights_of_a_request_decide() {
 }
 
 #[test]
-fn the_work_around_a_topic_is_bounded_and_said() {
+fn expansion_of_a_topic_is_bounded_and_reported() {
     let mut files = vec![("fern.md".to_owned(), "fern frond [[Ontology/Shade]]\n".to_owned())];
     files.extend(
         (0..40).map(|at| {
@@ -181,32 +183,33 @@ fn the_work_around_a_topic_is_bounded_and_said() {
     ] {
         (vault.settings.profile, vault.settings.fanout) = (profile, fanout);
         let answer = vault.search("fern frond");
-        let capped: Vec<&str> = answer.capped.iter().map(|uri| uri.as_str()).collect();
-        assert_eq!(capped, if is_cut { vec!["Ontology/Shade"] } else { Vec::new() }, "{profile:?}");
+        let fanout_limited: Vec<&str> =
+            answer.fanout_limited.iter().map(|uri| uri.as_str()).collect();
+        assert_eq!(
+            fanout_limited,
+            if is_cut { vec!["Ontology/Shade"] } else { Vec::new() },
+            "{profile:?}"
+        );
         let n_leaves = uris(&answer).iter().filter(|uri| uri.starts_with("leaf")).count();
         assert_eq!(n_leaves, if is_cut { 9 } else { 40 }, "{profile:?} {fanout}");
         let second = hit(&answer, "second");
-        let via = second.via.as_ref().map(|via| (via.uri.as_str(), via.kind));
+        let via = second.via.as_ref().map(|via| (via.uri.as_str(), via.connection));
         assert_eq!(via, Some(("fern", Connection::Topic)), "hits are never cut: {profile:?}");
     }
 }
 
 #[test]
-fn hits_whose_neighbours_are_not_ranked_are_counted() {
+fn hits_with_unranked_neighbors_are_counted() {
     let files: Vec<(String, String)> =
         (0..25).map(|at| (format!("fern{at}.md"), format!("# Fern {at}\nfern\n"))).collect();
     let mut vault = vault_of_words(&files);
     classic(&mut vault);
-    let said = |vault: &Vault| {
+    let limits = |vault: &Vault| {
         let answer = vault.ask(&request("fern"));
-        answer
-            .degraded
-            .iter()
-            .filter(|what| what.starts_with("expansion: "))
-            .cloned()
-            .collect::<Vec<_>>()
+        let is_limit = |it: &Warning| it.code == WarningCode::CandidatesLimited;
+        answer.warnings.into_iter().filter(is_limit).collect::<Vec<_>>()
     };
-    assert!(said(&vault)[0].contains("; 5 more are above"), "{:?}", said(&vault));
+    assert!(limits(&vault)[0].message.contains("; 5 more hits are above"), "{:?}", limits(&vault));
     vault.settings.classic.expansion_seeds = 25;
-    assert_eq!(said(&vault), [""; 0]);
+    assert_eq!(limits(&vault), []);
 }

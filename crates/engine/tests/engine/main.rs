@@ -1,12 +1,12 @@
-//! Questions over vaults in memory.
+//! Requests over vaults in memory.
 
 mod bridge;
 mod classic;
+mod edge_cases;
 mod notes;
-mod odd;
 mod operators;
 mod oracle;
+mod pending_vectors;
 mod siblings;
-mod unread;
 mod vault;
 mod why_not;

@@ -1,4 +1,4 @@
-//! Notes told whole.
+//! Answers with a whole note.
 
 use weft_graph::NoteGraph;
 use weft_index::notes::NoteTable;
@@ -32,7 +32,7 @@ fn linked() -> Vault {
 }
 
 #[test]
-fn a_note_at_hand_is_told_as_any_is() {
+fn cheap_note_equals_full_note() {
     let engine = linked().engine();
     for (name, is_at_hand) in [
         ("moss", true),
@@ -48,41 +48,41 @@ fn a_note_at_hand_is_told_as_any_is() {
         ("d69", false),
         ("index", false),
         ("listed", false),
-        // To find these, other notes may have to be read.
+        // Finding these may require reading other notes.
         ("Stone", false),
         ("mire", false),
         ("nobody", false),
     ] {
-        let at_hand = engine.note_at_hand(&named(name));
+        let at_hand = engine.note_if_cheap(&named(name));
         assert_eq!(at_hand.is_some(), is_at_hand, "{name}");
         assert!(at_hand.is_none() || at_hand == engine.note(&named(name)).ok(), "{name}");
     }
 }
 
 #[test]
-fn a_note_that_was_written_down_is_at_hand_once_it_and_those_that_link_it_were_read() {
+fn stored_note_is_cheap_once_it_and_its_backlinks_were_read() {
     let mut vault = linked();
     let mut written = Vec::new();
     vault.snapshot.notes.write(&mut written).expect("there is room");
     let graph = NoteGraph::from_columns(vault.snapshot.notes.graph().columns());
-    let graph = graph.expect("what was stored");
+    let graph = graph.expect("stored data");
     let notes = NoteTable::read(&written.into(), Some(graph));
-    vault.snapshot.notes = notes.expect("what was stored");
+    vault.snapshot.notes = notes.expect("stored data");
     let engine = vault.engine();
     for name in ["moss", "Moss", "moss|Stone", "[[moss]]"] {
-        assert_eq!(engine.note_at_hand(&named(name)), None, "nothing was read");
+        assert_eq!(engine.note_if_cheap(&named(name)), None, "nothing was read");
     }
-    assert_eq!(engine.note_at_hand(&named("moss")), None, "nor to find it by another name");
+    assert_eq!(engine.note_if_cheap(&named("moss")), None, "nor to find it by another name");
     let notes = &engine.snapshot().notes;
     let entry = |name: &str| notes.entry(notes.find(name).note.expect("a note"));
     entry("moss");
-    assert_eq!(engine.note_at_hand(&named("moss")), None, "nor was what links it");
+    assert_eq!(engine.note_if_cheap(&named("moss")), None, "the linking note was not read");
     entry("stone");
-    assert_eq!(engine.note_at_hand(&named("moss")), engine.note(&named("moss")).ok());
+    assert_eq!(engine.note_if_cheap(&named("moss")), engine.note(&named("moss")).ok());
 }
 
 #[test]
-fn links_of_a_note_are_cut_where_they_are_many_and_counted() {
+fn links_of_a_note_are_limited_and_counted() {
     let engine = linked().engine();
     let ask = |name: &str, max_links| engine.note(&NoteRequest { max_links, ..named(name) });
     for (name, children, links, backlinks) in

@@ -1,8 +1,8 @@
-//! `+must`, `-not` and phrases hold for every way in which a note is found.
+//! `+required`, `-excluded` and phrases hold however a note is found.
 
 use std::sync::Arc;
 
-use weft_engine::{Profile, SearchMode, SearchRequest};
+use weft_engine::{Profile, SearchMode, SearchRequest, WarningCode};
 use weft_index::embedder::{Embedder as _, Role};
 use weft_index::vector::{RowId, VectorParams, VectorSearch as _};
 use weft_model::{Chunk, Span};
@@ -10,7 +10,7 @@ use weft_model::{Chunk, Span};
 use crate::bridge::WORDS;
 use crate::vault::{Directions, Vault, hit, request, uris, vault};
 
-/// Notes about editors and snakes, linked, so that words, vectors, names and links all lead from one to another.
+/// Notes about editors and snakes, connected by words, vectors, names and links.
 fn editors() -> Vault {
     vault(&[
         ("editor.md", "# Editor\nan editor of lisp text, see [[tool]] and [[snake]]\n"),
@@ -21,7 +21,7 @@ fn editors() -> Vault {
     ])
 }
 
-/// Every leg and every profile.
+/// Every retriever and every profile.
 fn ways() -> impl Iterator<Item = SearchRequest> {
     let modes = [SearchMode::Hybrid, SearchMode::Vector, SearchMode::Keyword];
     let profiles = [Profile::Bridge, Profile::Classic];
@@ -31,7 +31,7 @@ fn ways() -> impl Iterator<Item = SearchRequest> {
 }
 
 #[test]
-fn no_way_leads_past_an_operator() {
+fn operators_hold_however_a_note_is_found() {
     let vault = editors();
     let cases: &[(&str, &str, &[&str])] = &[
         ("an excluded word", "editor -python", &["editor", "lisp", "stone"]),
@@ -41,7 +41,7 @@ fn no_way_leads_past_an_operator() {
         ("an excluded name", "text -\"python editor\"", &["editor", "lisp", "snake", "stone"]),
         ("an excluded phrase", "lisp -\"lists of text\"", &["editor", "lisp", "tool", "snake"]),
         ("both", "text +editor -python", &["editor", "lisp"]),
-        ("required, and nobody has it", "editor +xyzzy", &[]),
+        ("a required word that no note contains", "editor +xyzzy", &[]),
     ];
     for (name, query, allowed) in cases {
         for way in ways() {
@@ -56,16 +56,16 @@ fn no_way_leads_past_an_operator() {
 }
 
 #[test]
-fn exclusions_alone_find_nothing_and_say_so() {
+fn query_of_exclusions_finds_nothing_and_warns() {
     let vault = editors();
     for query in ["-python", "-python -\"an editor\"", "\"\""] {
         for way in ways() {
             let answer = vault.ask(&SearchRequest { query: query.into(), ..way });
             assert_eq!(uris(&answer), [""; 0], "{query}");
-            assert!(answer.degraded.iter().any(|said| said.starts_with("query: ")), "{query}");
+            assert!(answer.warnings.iter().any(|it| it.code == WarningCode::QueryEmpty), "{query}");
         }
     }
-    assert_eq!(vault.search("editor -python").degraded, [""; 0]);
+    assert_eq!(vault.search("editor -python").warnings, []);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn operators_and_excluded_words_are_not_embedded() {
 }
 
 #[test]
-fn a_leg_brings_notes_however_long_they_are() {
+fn vector_retriever_fills_its_limit_despite_long_notes() {
     let long = |word: &str| format!("{} fern\n\n", word.repeat(40)).repeat(200);
     let mut files =
         vec![("long0.md".to_owned(), long("fern ")), ("long1.md".to_owned(), long("moss fern "))];
@@ -93,14 +93,14 @@ fn a_leg_brings_notes_however_long_they_are() {
     let n_chunks = [chunks("long0"), chunks("long1")];
     assert!(n_chunks.iter().all(|n| *n > 20), "they own all that is nearest: {n_chunks:?}");
     for n_wanted in [2, 5, 13, 50] {
-        vault.settings.candidates_per_leg = n_wanted;
+        vault.settings.candidates_per_retriever = n_wanted;
         let limit = n_wanted - 1;
         for mode in [SearchMode::Vector, SearchMode::Hybrid] {
             let mut request = SearchRequest { mode, limit, ..request("fern") };
-            request.without.graph = true;
+            request.disabled_signals.graph = true;
             let answer = vault.ask(&request);
             assert_eq!(answer.hits.len(), limit.min(14), "{:?}", uris(&answer));
-            let pool = answer.explanation.unwrap().pool;
+            let pool = answer.explanation.unwrap().candidates;
             let by_vector = pool.iter().filter(|one| one.origin.name() != "keyword");
             assert_eq!(by_vector.count(), n_wanted.min(14), "{mode:?}");
         }
@@ -108,16 +108,16 @@ fn a_leg_brings_notes_however_long_they_are() {
 }
 
 #[test]
-fn who_asks_for_more_than_a_leg_brings_has_them_and_is_told_of_the_rest() {
+fn limit_above_the_retriever_limit_is_filled_and_truncation_reported() {
     let files: Vec<_> = (0..9).map(|at| (format!("note{at}.md"), "fern\n".to_owned())).collect();
     let mut vault = vault(&files);
-    vault.settings.candidates_per_leg = 2;
+    vault.settings.candidates_per_retriever = 2;
     for mode in [SearchMode::Keyword, SearchMode::Vector, SearchMode::Hybrid] {
         for (limit, n_hits, truncated) in
             [(1, 1, true), (8, 8, true), (9, 9, false), (50, 9, false)]
         {
             let mut request = SearchRequest { mode, limit, ..request("fern") };
-            request.without.graph = true;
+            request.disabled_signals.graph = true;
             let answer = vault.ask(&request);
             assert_eq!((answer.hits.len(), answer.truncated), (n_hits, truncated), "{limit}");
         }
@@ -125,7 +125,7 @@ fn who_asks_for_more_than_a_leg_brings_has_them_and_is_told_of_the_rest() {
 }
 
 #[test]
-fn the_best_chunk_is_the_first_of_the_best() {
+fn best_chunk_is_the_first_of_equal_ones() {
     let [grey, green] = ["grey stone ".repeat(90), "green moss ".repeat(300)];
     let long = format!("{grey}\n\n{green}\n\n{grey}\n");
     let vault = vault(&[("long.md", &*long), ("short.md", "some moss\n"), ("none.md", "fern\n")]);
@@ -145,7 +145,7 @@ fn the_best_chunk_is_the_first_of_the_best() {
 }
 
 #[test]
-fn a_note_counts_by_its_best_chunk_whether_rows_are_scanned_or_walked() {
+fn best_chunk_counts_in_exact_and_approximate_search() {
     let passages = |note: usize| -> String {
         let word = |at: usize| WORDS[(note * at * 7 + at) % WORDS.len()];
         (1..9).map(|at| format!("{} {} moss\n\n", word(at), word(at + 1)).repeat(60)).collect()
@@ -153,7 +153,7 @@ fn a_note_counts_by_its_best_chunk_whether_rows_are_scanned_or_walked() {
     let files: Vec<(String, String)> =
         (0..60).map(|note| (format!("note{note:02}.md"), passages(note))).collect();
     let mut vault = vault(&files);
-    vault.settings.candidates_per_leg = 2;
+    vault.settings.candidates_per_retriever = 2;
     for is_exact in [true, false] {
         let vectors = vault.snapshot.vectors.as_mut().unwrap();
         if !is_exact {
@@ -168,7 +168,7 @@ fn a_note_counts_by_its_best_chunk_whether_rows_are_scanned_or_walked() {
             let query = format!("{word} on moss");
             let mut request =
                 SearchRequest { mode: SearchMode::Vector, limit: 1, ..request(&query) };
-            request.without.graph = true;
+            request.disabled_signals.graph = true;
             let answer = vault.ask(&request);
             assert_eq!(answer.hits.len(), 1, "{query}");
             let query = Directions::new().embed(&[&query], Role::Query).unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! The ranking recipe once more, in plain loops over whole notes: what profile `bridge` must give.
+//! A second implementation of the ranking recipe, in plain loops over whole notes: the expected results of profile `bridge`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use weft_index::vector::{RowId, VectorSearch as _};
 
 use crate::vault::{Directions, Vault};
 
-/// What the oracle says of a note.
+/// Expected values of a note.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     pub(crate) similarity: f64,
@@ -20,11 +20,11 @@ struct Doc {
     length: f64,
     names: Vec<Vec<String>>,
     outgoing: BTreeSet<String>,
-    /// The cosines of its chunks, as the index computes them: rounded otherwise, notes that are equally good would change places.
+    /// The cosines of its chunks as computed by the index: other rounding would reorder ties.
     cosines: Vec<f32>,
 }
 
-/// Similarity and activation of every note, by uri.
+/// Returns the similarity and activation of every note, by uri.
 pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
     let mut analyzer = Analyzer::new();
     let mut words = |text: &str| analyzer.words(text, Language::English);
@@ -136,10 +136,10 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         .collect();
     for (rank, u) in heads.iter().take(5).enumerate() {
         let head = &docs[*u];
-        let mut neighbours: BTreeSet<&String> = head.outgoing.iter().collect();
-        neighbours
+        let mut neighbors: BTreeSet<&String> = head.outgoing.iter().collect();
+        neighbors
             .extend(docs.iter().filter(|(_, doc)| doc.outgoing.contains(*u)).map(|(uri, _)| uri));
-        neighbours.remove(*u);
+        neighbors.remove(*u);
         let cap = (0.02 * n).clamp(3.0, 30.0);
         let mut telling: Vec<&String> = head
             .words
@@ -160,9 +160,9 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         for (x, doc) in docs.iter().filter(|(x, _)| x != u) {
             let rest = remainder(head, doc);
             let mut keep = 1.0;
-            if neighbours.contains(x) {
+            if neighbors.contains(x) {
                 let d = if head.outgoing.contains(x) { 1.0 } else { 0.7 };
-                let degree = neighbours.len() as f64;
+                let degree = neighbors.len() as f64;
                 keep *= 1.0 - (2.0 * (0.4 + rest).min(1.0) * d / (2.0 + degree).log2()).min(0.95);
             }
             let kin = kin(x, doc).powi(2) / greatest_kin.max(1e-300);

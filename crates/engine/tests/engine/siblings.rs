@@ -1,6 +1,6 @@
 //! Topic siblings by name.
 
-use weft_engine::{EngineError, Filter, Nearness, SiblingsRequest};
+use weft_engine::{EngineError, Filter, SiblingKind, SiblingsRequest};
 
 use crate::vault::vault_of_words;
 
@@ -9,7 +9,7 @@ fn request(note: &str) -> SiblingsRequest {
 }
 
 #[test]
-fn siblings_are_told_with_their_topic() {
+fn siblings_are_returned_with_their_topic() {
     let vault = vault_of_words(&[
         ("Ontology/Shade.md", "a topic\n"),
         ("fern.md", "grows in [[Shade]], beside [[moss]]\n"),
@@ -25,27 +25,27 @@ fn siblings_are_told_with_their_topic() {
         ("elm.md", "likes [[Dry]]\n"),
     ]);
     let engine = vault.engine();
-    let told = |request: &SiblingsRequest| -> Vec<(String, Nearness, Option<String>)> {
+    let found = |request: &SiblingsRequest| -> Vec<(String, SiblingKind, Option<String>)> {
         let siblings = engine.siblings(request).unwrap().siblings;
-        let told = siblings
+        let found = siblings
             .into_iter()
             .map(|near| (near.uri.to_string(), near.kind, near.via.map(|topic| topic.to_string())));
-        told.collect()
+        found.collect()
     };
-    let direct = |uri: &str| (uri.to_owned(), Nearness::Direct, None);
+    let direct = |uri: &str| (uri.to_owned(), SiblingKind::Direct, None);
     let sibling =
-        |uri: &str, topic: &str| (uri.to_owned(), Nearness::Sibling, Some(topic.to_owned()));
+        |uri: &str, topic: &str| (uri.to_owned(), SiblingKind::Sibling, Some(topic.to_owned()));
     let shade = "Ontology/Shade";
     assert_eq!(
-        told(&request("fern")),
+        found(&request("fern")),
         [direct(shade), direct("moss"), sibling("ivy", shade), sibling("yew", shade)]
     );
-    assert_eq!(told(&request("rush")), [sibling("yew", "Ontology/Damp")], "a placeholder joins");
-    assert_eq!(told(&request("sage")), [direct("Ontology2/Sun")], "whole segments");
+    assert_eq!(found(&request("rush")), [sibling("yew", "Ontology/Damp")], "a placeholder joins");
+    assert_eq!(found(&request("sage")), [direct("Ontology2/Sun")], "whole segments");
     let dry = "ontology/Dry";
-    assert_eq!(told(&request("oak")), [direct(dry), sibling("elm", dry)]);
+    assert_eq!(found(&request("oak")), [direct(dry), sibling("elm", dry)]);
     let filter = Filter { tags: vec!["tree".into()], ..Filter::default() };
-    assert_eq!(told(&SiblingsRequest { filter, ..request("fern") }), [sibling("yew", shade)]);
+    assert_eq!(found(&SiblingsRequest { filter, ..request("fern") }), [sibling("yew", shade)]);
 
     let one = engine.siblings(&SiblingsRequest { limit: 1, ..request("fern") }).unwrap();
     assert!(one.truncated && one.siblings.len() == 1);

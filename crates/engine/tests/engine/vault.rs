@@ -1,13 +1,13 @@
-//! A vault from texts, in memory, with an embedder that needs no model.
+//! A vault built from texts in memory, with a fake embedder.
 
 use std::sync::Arc;
 
-use weft_engine::{Engine, EngineSettings, Filter, Hit, SearchAnswer, SearchRequest};
+use weft_engine::{Engine, EngineSettings, Filter, Hit, SearchAnswer, SearchRequest, Warning};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::keyword::{
     KeywordDocument, KeywordSettings, KeywordWriter, Language, LanguageChoice,
 };
-use weft_index::notes::{Change, FileFacts, NoteEntry, NoteTable, VaultId, VaultInfo};
+use weft_index::notes::{Change, FileMetadata, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{NoteRows, Publisher, Snapshot, Vectors};
 use weft_indexer::chunk::{ChunkLimits, chunks, embedded_texts};
@@ -17,7 +17,7 @@ use weft_model::NotePath;
 /// Floats per vector.
 const DIMENSION: usize = 16;
 
-/// Maps each word to a direction, so texts that share words are near.
+/// Maps each word to a direction, so texts that share words are similar.
 pub(crate) struct Directions(ModelIdentity);
 
 impl Directions {
@@ -56,7 +56,7 @@ fn vector(text: &str) -> Vec<f32> {
             .to_lowercase()
             .bytes()
             .fold(7_usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(byte)));
-        // Some words point away, so that not everything resembles everything.
+        // Some words point in the opposite direction, so that not all texts are similar.
         sum[hash % DIMENSION] += if (hash / DIMENSION).is_multiple_of(3) { -1.0 } else { 1.0 };
     }
     let norm = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
@@ -69,12 +69,12 @@ pub(crate) struct Vault {
     pub(crate) settings: EngineSettings,
 }
 
-/// A vault of these files, English, words and vectors.
+/// Builds a vault of these files in English, with a keyword and a vector index.
 pub(crate) fn vault<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Vault {
     built(files, KeywordSettings::default(), true)
 }
 
-/// The same without a model.
+/// Builds a vault without vectors.
 pub(crate) fn vault_of_words<P: AsRef<str>, T: AsRef<str>>(files: &[(P, T)]) -> Vault {
     built(files, KeywordSettings::default(), false)
 }
@@ -96,7 +96,8 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             let count = |text: &str| text.split_whitespace().count();
             let chunks = chunks(&note, &count, &ChunkLimits::default());
             texts.push((path, embedded_texts(&note, &chunks).collect::<Vec<_>>()));
-            let facts = FileFacts { size: text.as_ref().len() as u64, ..FileFacts::default() };
+            let facts =
+                FileMetadata { size: text.as_ref().len() as u64, ..FileMetadata::default() };
             Change::Upsert(Arc::new(NoteEntry::new(VAULT, note, chunks, facts, 1)))
         })
         .collect();
@@ -132,10 +133,15 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             rows.set(note, &own.collect::<Vec<_>>());
         }
         let embedder = Arc::clone(embedder);
-        Vectors { index: writer.publish(), rows, n_waiting: 0, awaited: None, embedder }
+        Vectors { index: writer.publish(), rows, n_waiting: 0, loading: None, embedder }
     });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     Vault { snapshot, settings: EngineSettings::default() }
+}
+
+/// Returns the messages of `warnings`.
+pub(crate) fn messages(warnings: &[Warning]) -> Vec<&str> {
+    warnings.iter().map(|warning| &*warning.message).collect()
 }
 
 impl Vault {
@@ -153,7 +159,7 @@ impl Vault {
     }
 }
 
-/// A request for everything, explained.
+/// Returns a request for all hits with an explanation.
 pub(crate) fn request(query: &str) -> SearchRequest {
     SearchRequest {
         query: query.into(),

@@ -1,8 +1,8 @@
-//! Planted losses: each is named by its true stage.
+//! Planted misses: each is reported with its stage.
 
 use weft_engine::{
-    EngineError, Filter, Loss, Profile, PropertyMatch, SearchMode, SearchRequest, Weights,
-    WhyNotRequest, Without,
+    DisabledSignals, EngineError, Filter, MissReason, Profile, PropertyMatch, SearchMode,
+    SearchRequest, Weights, WhyNotRequest,
 };
 
 use crate::vault::{Vault, request, vault, vault_of_words};
@@ -29,7 +29,7 @@ fn files() -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_filter_is_named_by_its_parts() {
+fn failed_filter_fields_are_named() {
     let vault = vault_of_words(&files());
     let all = || Filter::default();
     let text = |text: &str| vec![text.to_owned()];
@@ -57,13 +57,17 @@ fn a_filter_is_named_by_its_parts() {
     ];
     for (name, note, filter, expected) in cases {
         let answer = why(&vault, note, SearchRequest { filter, ..request("fern frond") });
-        assert_eq!((answer.loss, &answer.failed[..]), (Loss::Filter, expected), "{name}");
+        assert_eq!(
+            (answer.miss_reason, &answer.failed_filters[..]),
+            (MissReason::Filter, expected),
+            "{name}"
+        );
     }
 }
 
 #[test]
-fn a_rank_under_a_filter_is_among_those_that_pass_it() {
-    // From the best to the worst: the filter lets every other one through.
+fn rank_under_a_filter_counts_matching_notes() {
+    // From best to worst: the filter matches every other note.
     let files: Vec<(String, String)> = (0..6)
         .map(|at| {
             let folder = if at % 2 == 0 { "done" } else { "proj" };
@@ -75,16 +79,16 @@ fn a_rank_under_a_filter_is_among_those_that_pass_it() {
         .collect();
     let vault = vault_of_words(&files);
     let all = why(&vault, "done/n4", request("ivy"));
-    assert_eq!((all.loss, all.rank), (Loss::None, Some(5)));
+    assert_eq!((all.miss_reason, all.rank), (MissReason::None, Some(5)));
     for (note, rank) in [("done/n0", 1), ("done/n2", 2), ("done/n4", 3)] {
         let filter = Filter { paths: vec!["proj".to_owned()], ..Filter::default() };
         let answer = why(&vault, note, SearchRequest { filter, ..request("ivy") });
-        assert_eq!((answer.loss, answer.rank), (Loss::Filter, Some(rank)), "{note}");
+        assert_eq!((answer.miss_reason, answer.rank), (MissReason::Filter, Some(rank)), "{note}");
     }
 }
 
 #[test]
-fn a_limit_out_of_range_is_an_error_in_both_calls() {
+fn limit_out_of_range_fails_in_both_requests() {
     let vault = vault_of_words(&files());
     for limit in [0, 1_001, 5_000] {
         let search = SearchRequest { limit, ..request("fern") };
@@ -99,44 +103,58 @@ fn a_limit_out_of_range_is_an_error_in_both_calls() {
 }
 
 /// Name, vault, note, search; then the stage and the rank.
-type Case<'v> = (&'static str, &'v Vault, &'static str, SearchRequest, Loss, Option<usize>);
+type Case<'v> = (&'static str, &'v Vault, &'static str, SearchRequest, MissReason, Option<usize>);
 
 #[test]
-fn other_losses_are_named_by_their_stage() {
+fn miss_reason_names_the_stage() {
     let mut small = vault_of_words(&files());
-    small.settings.candidates_per_leg = 2;
+    small.settings.candidates_per_retriever = 2;
     let words = vault_of_words(&files());
     let mut classic = vault_of_words(&files());
     classic.settings.profile = Profile::Classic;
     classic.settings.classic.expansion_floor = 0.9;
     let one = |query: &str| SearchRequest { limit: 1, ..request(query) };
     let lone = |query: &str| SearchRequest {
-        without: Without { graph: true, ..Without::default() },
+        disabled_signals: DisabledSignals { graph: true, ..DisabledSignals::default() },
         ..request(query)
     };
     let cases: [Case<'_>; 11] = [
         (
-            "an excluded neighbour",
+            "an excluded neighbor",
             &words,
             "moss",
             request("fern -cushion"),
-            Loss::Excluded,
+            MissReason::Excluded,
             Some(3),
         ),
-        ("a hit", &words, "fern", request("fern frond"), Loss::None, Some(1)),
-        ("a neighbour of a hit", &words, "moss", request("fern frond"), Loss::None, Some(2)),
-        ("below the limit", &words, "moss", one("fern frond"), Loss::Limit, Some(2)),
-        ("no file", &words, "nowhere", request("fern"), Loss::NotIndexed, None),
-        ("no word of it", &words, "empty", request("fern frond"), Loss::NoAnswer, None),
-        ("without the graph", &words, "moss", lone("fern frond"), Loss::NoAnswer, None),
-        ("an excluded word", &words, "deep/stone", lone("fern -granite"), Loss::Excluded, Some(2)),
-        ("a required word", &words, "deep/stone", lone("+spore fern"), Loss::Excluded, Some(2)),
+        ("a hit", &words, "fern", request("fern frond"), MissReason::None, Some(1)),
+        ("a neighbor of a hit", &words, "moss", request("fern frond"), MissReason::None, Some(2)),
+        ("below the limit", &words, "moss", one("fern frond"), MissReason::Limit, Some(2)),
+        ("no file", &words, "nowhere", request("fern"), MissReason::NotIndexed, None),
+        ("no word of it", &words, "empty", request("fern frond"), MissReason::NoMatch, None),
+        ("without the graph", &words, "moss", lone("fern frond"), MissReason::NoMatch, None),
+        (
+            "an excluded word",
+            &words,
+            "deep/stone",
+            lone("fern -granite"),
+            MissReason::Excluded,
+            Some(2),
+        ),
+        (
+            "a required word",
+            &words,
+            "deep/stone",
+            lone("+spore fern"),
+            MissReason::Excluded,
+            Some(2),
+        ),
         (
             "beyond the candidates",
             &small,
             "ivy0",
             SearchRequest { limit: 1, ..lone("ivy") },
-            Loss::Candidates,
+            MissReason::CandidateLimit,
             Some(3),
         ),
         (
@@ -144,13 +162,13 @@ fn other_losses_are_named_by_their_stage() {
             &classic,
             "moss",
             request("fern one two three four five"),
-            Loss::Floor,
+            MissReason::ExpansionFloor,
             Some(3),
         ),
     ];
-    for (name, vault, note, search, loss, rank) in cases {
+    for (name, vault, note, search, miss_reason, rank) in cases {
         let answer = why(vault, note, search);
-        assert_eq!((answer.loss, answer.rank), (loss, rank), "{name}: {answer:?}");
+        assert_eq!((answer.miss_reason, answer.rank), (miss_reason, rank), "{name}: {answer:?}");
         assert!(answer.margin.is_none_or(|margin| margin >= 0.0), "{name}: {answer:?}");
     }
     let limit = why(&words, "moss", one("fern frond"));
@@ -158,7 +176,7 @@ fn other_losses_are_named_by_their_stage() {
 }
 
 #[test]
-fn a_connection_that_was_not_followed_is_named() {
+fn unfollowed_connection_is_reported() {
     let mut files = vec![
         ("first.md".to_owned(), "fern frond spore fern frond spore fern\n".to_owned()),
         (
@@ -174,7 +192,7 @@ fn a_connection_that_was_not_followed_is_named() {
         ("shady.md".to_owned(), "stands in the [[Ontology/Shade]]\n".to_owned()),
         ("sunny.md".to_owned(), "stands in the [[Ontology/Sun]]\n".to_owned()),
     ];
-    // Each a little worse than the one before; the last is linked with a note that does not answer.
+    // Each scores a little lower than the one before; the last is linked with a note that does not match.
     files.extend((0..9).map(|at| {
         let link = if at == 8 { "[[far]]" } else { "" };
         (format!("ivy{at}.md"), format!("ivy {} {link}\n", "leaf ".repeat(at)))
@@ -197,72 +215,99 @@ fn a_connection_that_was_not_followed_is_named() {
         ..request("fern frond spore")
     };
     let blind = SearchRequest {
-        without: Without {
+        disabled_signals: DisabledSignals {
             similarity: true,
             links: true,
             shared_words: true,
-            ..Without::default()
+            ..DisabledSignals::default()
         },
         ..request("fern frond spore")
     };
     let asked = || request("fern frond spore");
     let by_links = SearchRequest {
-        without: Without { shared_words: true, ..Without::default() },
+        disabled_signals: DisabledSignals { shared_words: true, ..DisabledSignals::default() },
         ..request("fern frond spore")
     };
-    let cases: [(&str, &Vault, &str, SearchRequest, Loss); 15] = [
-        ("a link of a seed", &classic, "bare", asked(), Loss::None),
-        ("a topic of a seed", &classic, "shady", asked(), Loss::None),
-        ("a link of the second hit, one is followed", &one_seed, "bare", asked(), Loss::Seeds),
-        ("a topic of the second hit", &one_seed, "shady", asked(), Loss::Seeds),
-        ("a link of a hit below the floor", &classic, "off", asked(), Loss::Floor),
-        ("a topic of a hit below the floor", &classic, "sunny", asked(), Loss::Floor),
-        ("a link of the ninth hit", &bridge, "far", request("ivy"), Loss::Seeds),
-        ("topics count nothing in bridge", &bridge, "shady", by_links, Loss::NoAnswer),
-        ("a topic among many links", &narrow, "shady", asked(), Loss::Fanout),
-        ("the similarity counts nothing", &words, "first", blind, Loss::Weights),
-        ("the centrality alone counts", &words, "first", weighed(0.0, 1.0, 0.0), Loss::Weights),
-        ("the centrality counts", &words, "bare", weighed(1.0, 1.0, 0.0), Loss::None),
-        ("the similarity alone counts", &words, "bare", weighed(1.0, 0.0, 0.0), Loss::Weights),
-        ("the activation alone counts", &words, "bare", weighed(0.0, 0.0, 1.0), Loss::None),
-        ("nothing at all", &words, "far", asked(), Loss::NoAnswer),
+    let cases: [(&str, &Vault, &str, SearchRequest, MissReason); 15] = [
+        ("a link of a seed", &classic, "bare", asked(), MissReason::None),
+        ("a topic of a seed", &classic, "shady", asked(), MissReason::None),
+        (
+            "a link of the second hit, one is followed",
+            &one_seed,
+            "bare",
+            asked(),
+            MissReason::SeedLimit,
+        ),
+        ("a topic of the second hit", &one_seed, "shady", asked(), MissReason::SeedLimit),
+        ("a link of a hit below the floor", &classic, "off", asked(), MissReason::ExpansionFloor),
+        (
+            "a topic of a hit below the floor",
+            &classic,
+            "sunny",
+            asked(),
+            MissReason::ExpansionFloor,
+        ),
+        ("a link of the ninth hit", &bridge, "far", request("ivy"), MissReason::SeedLimit),
+        ("topics count nothing in bridge", &bridge, "shady", by_links, MissReason::NoMatch),
+        ("a topic among many links", &narrow, "shady", asked(), MissReason::FanoutLimit),
+        ("the similarity counts nothing", &words, "first", blind, MissReason::ZeroWeight),
+        (
+            "the centrality alone counts",
+            &words,
+            "first",
+            weighed(0.0, 1.0, 0.0),
+            MissReason::ZeroWeight,
+        ),
+        ("the centrality counts", &words, "bare", weighed(1.0, 1.0, 0.0), MissReason::None),
+        (
+            "the similarity alone counts",
+            &words,
+            "bare",
+            weighed(1.0, 0.0, 0.0),
+            MissReason::ZeroWeight,
+        ),
+        ("the activation alone counts", &words, "bare", weighed(0.0, 0.0, 1.0), MissReason::None),
+        ("nothing at all", &words, "far", asked(), MissReason::NoMatch),
     ];
-    for (name, vault, note, search, loss) in cases {
+    for (name, vault, note, search, miss_reason) in cases {
         let answer = why(vault, note, search);
-        assert_eq!(answer.loss, loss, "{name}: {answer:?}");
-        let has_margin = matches!(loss, Loss::Seeds | Loss::Floor);
+        assert_eq!(answer.miss_reason, miss_reason, "{name}: {answer:?}");
+        let has_margin = matches!(miss_reason, MissReason::SeedLimit | MissReason::ExpansionFloor);
         assert_eq!(answer.margin.is_some(), has_margin, "{name}: {answer:?}");
         assert!(answer.margin.is_none_or(|margin| margin >= 0.0), "{name}: {answer:?}");
     }
 }
 
 #[test]
-fn a_pending_vector_is_named() {
+fn pending_vector_is_reported() {
     let mut vault = vault(&files());
     let id = vault.snapshot.notes.find("moss").note.unwrap();
     vault.snapshot.vectors.as_mut().unwrap().rows.set(id, &[None]);
     let search = SearchRequest {
         mode: SearchMode::Vector,
-        without: Without { graph: true, ..Without::default() },
+        disabled_signals: DisabledSignals { graph: true, ..DisabledSignals::default() },
         ..request("soft cushion")
     };
-    assert_eq!(why(&vault, "moss", search).loss, Loss::VectorPending);
+    assert_eq!(why(&vault, "moss", search).miss_reason, MissReason::VectorPending);
 }
 
 #[test]
-fn a_hub_that_was_cut_is_named() {
+fn fanout_limited_hub_is_reported() {
     let mut files = vec![("hub.md".to_owned(), "index of gardens\n".to_owned())];
     files.extend(
         (0..40).map(|at| (format!("leaf{at:02}.md"), format!("leaf {at} in the [[hub]]\n"))),
     );
     let mut vault = vault_of_words(&files);
     vault.settings.fanout = 5;
-    assert_eq!(why(&vault, "leaf00", request("index of gardens")).loss, Loss::None);
-    assert_eq!(why(&vault, "leaf39", request("index of gardens")).loss, Loss::Fanout);
+    assert_eq!(why(&vault, "leaf00", request("index of gardens")).miss_reason, MissReason::None);
+    assert_eq!(
+        why(&vault, "leaf39", request("index of gardens")).miss_reason,
+        MissReason::FanoutLimit
+    );
 }
 
 #[test]
-fn an_unknown_note_is_an_error() {
+fn unknown_note_is_an_error() {
     let vault = vault_of_words(&files());
     let asked = WhyNotRequest { note: "firn".into(), search: request("fern") };
     assert!(matches!(vault.engine().why_not(&asked), Err(EngineError::UnknownNote { .. })));

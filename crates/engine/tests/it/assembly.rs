@@ -1,18 +1,19 @@
-//! Contexts: every part of a filter for every source, all sources at once, the same bytes each time.
+//! Contexts: every filter condition for every source, all sources together, reproducible results.
 
 use std::collections::BTreeSet;
 
 use weft_engine::context::{
-    Budget, ContextAnswer, ContextRequest, FocusSource, OwnLimits, Reason, Rendering,
+    ContextAnswer, ContextBudget, ContextRequest, FocusSource, LimitOverrides, OmissionReason,
+    Rendering,
 };
-use weft_engine::walk::{Direction, Follow, TreeRequest};
+use weft_engine::walk::{Direction, FollowOptions, TreeWalkRequest};
 use weft_engine::{Comparison, Filter, PropertyMatch};
 use weft_model::Tokens;
 
 use crate::Vault;
 use crate::context::{BOOK, named, request};
 
-/// A root with four notes below it, each different in what filters ask.
+/// A root with four notes below it, each different for filters.
 pub(crate) const GARDEN: &str = "=== root.md
 # Root
 [[a]], [[b]], [[c]], [[d]]
@@ -51,14 +52,14 @@ Shade everywhere.
 Of stones.
 ";
 
-/// Everything in full, so that nothing but a filter keeps a note out.
+/// Includes everything in full, so that only a filter omits a note.
 fn generous() -> ContextRequest {
-    let limits = OwnLimits {
+    let limits = LimitOverrides {
         full: Some(0.0),
         snippet: Some(0.0),
         structural: Some(0.0),
-        soft_ratio: Some(1.0),
-        ..OwnLimits::default()
+        per_note_share: Some(1.0),
+        ..LimitOverrides::default()
     };
     ContextRequest { limits, ..request() }
 }
@@ -75,7 +76,7 @@ fn property(key: &str, comparison: Comparison, value: &str) -> Filter {
     Filter { properties: vec![wanted], ..Filter::default() }
 }
 
-/// Every part of a filter, and which notes below the root pass it.
+/// Every filter condition, and which notes below the root match it.
 pub(crate) fn filters() -> Vec<(&'static str, Filter, &'static [&'static str])> {
     let one = |name: &str| vec![name.to_owned()];
     let none = Filter::default;
@@ -90,10 +91,14 @@ pub(crate) fn filters() -> Vec<(&'static str, Filter, &'static [&'static str])> 
         ("property", property("place", Comparison::Equal, "bog"), &["a"]),
         ("another property", property("place", Comparison::NotEqual, "bog"), &["d"]),
         ("a text before another", property("place", Comparison::Less, "c"), &["a"]),
-        ("a number at least", property("stars", Comparison::AtLeast, "9"), &["b", "below/c"]),
+        (
+            "a number at least",
+            property("stars", Comparison::GreaterOrEqual, "9"),
+            &["b", "below/c"],
+        ),
         ("a number below", property("stars", Comparison::Less, "10.0"), &["below/c"]),
         ("a date after", property("date", Comparison::Greater, "2023-05-01"), &["a"]),
-        ("a date at most", property("date", Comparison::AtMost, "2023-05-01"), &["b"]),
+        ("a date at most", property("date", Comparison::LessOrEqual, "2023-05-01"), &["b"]),
         ("after", Filter { after: Some("2024-01-01".into()), ..none() }, &["a"]),
         ("before", Filter { before: Some("2024-01-01".into()), ..none() }, &["b"]),
         ("linked to", Filter { linked_to: one("wall"), ..none() }, &["b"]),
@@ -109,18 +114,22 @@ pub(crate) fn filters() -> Vec<(&'static str, Filter, &'static [&'static str])> 
 }
 
 #[test]
-fn every_part_of_a_filter_holds_for_every_source() {
+fn filter_conditions_hold_for_every_source() {
     let vault = Vault::new(GARDEN);
     let all = ALL;
     let one = |name: &str| vec![name.to_owned()];
-    let follow = Follow { direction: Direction::Out, ..Follow::default() };
+    let follow = FollowOptions { direction: Direction::Out, ..FollowOptions::default() };
     let sources = [
         ("query", ContextRequest { query: "shade".into(), ..generous() }),
         ("notes", ContextRequest { notes: all.map(|name| named(name, None)).into(), ..generous() }),
         (
             "walk",
             ContextRequest {
-                walk: Some(TreeRequest { roots: one("root"), follow, ..TreeRequest::default() }),
+                walk: Some(TreeWalkRequest {
+                    roots: one("root"),
+                    follow,
+                    ..TreeWalkRequest::default()
+                }),
                 ..generous()
             },
         ),
@@ -143,17 +152,17 @@ fn every_part_of_a_filter_holds_for_every_source() {
                 uris(passing.iter().copied()),
                 "{part}, {source}"
             );
-            let others = answer.left_out.iter().map(|left| left.uri.as_str());
+            let others = answer.omitted.iter().map(|left| left.uri.as_str());
             let expected = match *source {
-                // What is named or walked to is told of, what is looked for is not found.
+                // Named and walked notes are reported as omitted; a search or a focus note does not find them.
                 "notes" | "walk" => uris(all.into_iter().filter(|uri| !passing.contains(uri))),
                 _ => uris([]),
             };
             assert_eq!(uris(others.filter(of_garden)), expected, "{part}, {source}");
             assert!(
-                answer.left_out.iter().all(|left| left.reason == Reason::Filter),
+                answer.omitted.iter().all(|left| left.reason == OmissionReason::Filter),
                 "{part}, {source}: {:?}",
-                answer.left_out
+                answer.omitted
             );
             let begins = matches!(*source, "walk" | "focus");
             let root = answer.items.iter().any(|taken| taken.item.uri.as_str() == "root");
@@ -162,14 +171,14 @@ fn every_part_of_a_filter_holds_for_every_source() {
     }
 }
 
-/// Focus, walk and named notes, and a query that chooses passages.
+/// A focus, a walk and named notes, and a query that selects passages.
 fn everything() -> ContextRequest {
-    let follow = Follow { direction: Direction::Out, ..Follow::default() };
+    let follow = FollowOptions { direction: Direction::Out, ..FollowOptions::default() };
     let roots = vec!["elsewhere".to_owned()];
     ContextRequest {
         query: "thaw".into(),
         focus: Some(FocusSource { name: "Two".into(), ..FocusSource::default() }),
-        walk: Some(TreeRequest { roots, follow, ..TreeRequest::default() }),
+        walk: Some(TreeWalkRequest { roots, follow, ..TreeWalkRequest::default() }),
         notes: vec![named("Three", Some(0.8)), named("ghost", Some(0.3)), named("One", Some(0.9))],
         rendering: Rendering::Markdown,
         ..request()
@@ -177,7 +186,7 @@ fn everything() -> ContextRequest {
 }
 
 #[test]
-fn all_sources_meet_in_one_context() {
+fn all_sources_combine_in_one_context() {
     let vault = Vault::new(BOOK);
     let answer = vault.engine.context(&everything()).unwrap();
     let taken: Vec<String> = answer
@@ -194,14 +203,14 @@ fn all_sources_meet_in_one_context() {
         "book/two 1 Self -",
         "book 1 Parent -",
         "elsewhere 1 - -",
-        // The caller's score is higher than that of its relation.
+        // The caller's score is higher than the score of its relation.
         "book/one 0.9 - -",
-        // Between equal scores the named note counts.
+        // The named note wins among equal scores.
         "book/three 0.8 - -",
     ];
     assert_eq!(taken, expected);
     let left: Vec<String> = answer
-        .left_out
+        .omitted
         .iter()
         .map(|left| format!("{} {} {}", left.uri, left.score, left.reason.name()))
         .collect();
@@ -214,20 +223,20 @@ fn all_sources_meet_in_one_context() {
     assert_eq!(left, expected);
 }
 
-/// What callers compare: everything but the generation, which an index counts for itself.
-fn told(answer: ContextAnswer) -> impl PartialEq + std::fmt::Debug {
+/// The parts that callers compare: everything except the generation, which each index counts itself.
+fn comparable(answer: ContextAnswer) -> impl PartialEq + std::fmt::Debug {
     let items: Vec<_> = answer.items.into_iter().map(|taken| taken.item).collect();
-    (items, answer.left_out, answer.summary.rendered)
+    (items, answer.omitted, answer.summary.rendered)
 }
 
 #[test]
-fn threads_and_indexes_of_the_same_files_tell_the_same() {
+fn threads_and_indexes_of_the_same_files_agree() {
     let requests = [
         everything(),
         ContextRequest { notes: vec![], ..everything() },
         ContextRequest {
             query: "thaw flood".into(),
-            budget: Some(Budget::Tokens(Tokens::new(60))),
+            budget: Some(ContextBudget::Tokens(Tokens::new(60))),
             estimator: Some("bytes".into()),
             rendering: Rendering::Json,
             ..request()
@@ -243,12 +252,12 @@ fn threads_and_indexes_of_the_same_files_tell_the_same() {
                 assert_eq!(answer.join().unwrap(), first);
             }
         });
-        assert_eq!(told(another.engine.context(request).unwrap()), told(first));
+        assert_eq!(comparable(another.engine.context(request).unwrap()), comparable(first));
     }
 }
 
 #[test]
-fn texts_and_headings_are_those_of_the_snapshot() {
+fn texts_and_headings_come_from_the_snapshot() {
     let vault = Vault::new(
         "=== a.md\n# One\n```\n# no heading\n```\nText.\n\nTwo\n---\n### Three ###\n#### Four\n",
     );

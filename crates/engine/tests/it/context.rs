@@ -1,16 +1,19 @@
-//! Contexts: where their notes come from, and what is said of each.
+//! Contexts: the sources of their notes, and the details of each note.
 
 use std::ops::ControlFlow;
 use weft_engine::context::{
-    Bands, Budget, ContextAnswer, ContextPiece, ContextRequest, ContextSettings, FocusSource,
-    Limits, Mode, NamedNote, Order, OwnLimits, Rendering, Source, StandIns,
+    Bands, ContextAnswer, ContextBudget, ContextLimits, ContextPiece, ContextRequest,
+    ContextSettings, ContextSource, DefaultScores, FocusSource, LimitOverrides, Mode, NamedNote,
+    Order, Rendering,
 };
-use weft_engine::walk::{Direction, Follow, Limits as Reach, TreeRequest};
-use weft_engine::{EngineError, Filter, Profile, SearchMode, SearchRequest, Weights, Without};
+use weft_engine::walk::{Direction, FollowOptions, TreeLimits, TreeWalkRequest};
+use weft_engine::{
+    DisabledSignals, EngineError, Filter, Profile, SearchMode, SearchRequest, Weights,
+};
 use weft_model::Chars;
 use weft_model::settings::Problems;
 
-use crate::Vault;
+use crate::{Vault, messages};
 
 const PLANTS: &str = "=== fern.md
 ---
@@ -44,12 +47,12 @@ pub(crate) fn request() -> ContextRequest {
         mode: SearchMode::Hybrid,
         profile: None,
         weights: None,
-        without: Without::default(),
-        typos: None,
+        disabled_signals: DisabledSignals::default(),
+        typo_tolerance: None,
         limit: None,
-        budget: Some(Budget::Characters(Chars(10_000))),
+        budget: Some(ContextBudget::Characters(Chars(10_000))),
         estimator: None,
-        limits: OwnLimits::default(),
+        limits: LimitOverrides::default(),
         rendering: Rendering::None,
         order: Order::BestFirst,
     }
@@ -59,10 +62,10 @@ pub(crate) fn named(name: &str, score: Option<f64>) -> NamedNote {
     NamedNote { name: name.into(), score, ..NamedNote::default() }
 }
 
-/// What became of each note, taken ones first: `uri mode` or `uri reason`.
-fn fates(answer: &ContextAnswer) -> Vec<String> {
+/// The decision about each note, included ones first: `uri mode` or `uri reason`.
+fn decisions(answer: &ContextAnswer) -> Vec<String> {
     let taken = answer.items.iter().map(|taken| (&taken.item.uri, taken.item.mode.name()));
-    let others = answer.left_out.iter().map(|left| (&left.uri, left.reason.name()));
+    let others = answer.omitted.iter().map(|left| (&left.uri, left.reason.name()));
     taken.chain(others).map(|(uri, fate)| format!("{uri} {fate}")).collect()
 }
 
@@ -71,9 +74,9 @@ fn plants() -> Filter {
 }
 
 #[test]
-fn a_query_brings_what_it_finds() {
+fn query_adds_its_hits() {
     let vault = Vault::new(PLANTS);
-    for (filter, in_context, left_out) in [
+    for (filter, in_context, omitted) in [
         (Filter::default(), vec!["copies/moss", "fern"], vec!["moss"]),
         (plants(), vec!["fern"], vec![]),
     ] {
@@ -83,13 +86,13 @@ fn a_query_brings_what_it_finds() {
             answer.items.iter().map(|taken| taken.item.uri.as_str()).collect();
         uris.sort_unstable();
         assert_eq!(uris, in_context);
-        let others: Vec<&str> = answer.left_out.iter().map(|left| left.uri.as_str()).collect();
-        assert_eq!(others, left_out, "a copy is a duplicate, whatever its place");
+        let others: Vec<&str> = answer.omitted.iter().map(|left| left.uri.as_str()).collect();
+        assert_eq!(others, omitted, "a copy is a duplicate, whatever its place");
     }
 }
 
 #[test]
-fn named_notes_are_considered_as_they_are() {
+fn named_notes_are_candidates_as_given() {
     let vault = Vault::new(PLANTS);
     let filter = plants();
     let cases: &[(&str, ContextRequest, &[&str])] = &[
@@ -132,7 +135,7 @@ fn named_notes_are_considered_as_they_are() {
             &["fern full", "fern duplicate"],
         ),
         (
-            "the same text twice counts once, no text is no copy",
+            "equal texts count once, empty notes are not copies",
             ContextRequest {
                 notes: ["moss", "copies/moss", "empty/one", "empty/two"]
                     .map(|name| named(name, None))
@@ -142,7 +145,7 @@ fn named_notes_are_considered_as_they_are() {
             &["copies/moss full", "empty/one full", "empty/two full", "moss duplicate"],
         ),
         (
-            "no duplicate of what is left out",
+            "an omitted note has no duplicates",
             ContextRequest {
                 notes: vec![named("moss", Some(1.0)), named("copies/moss", Some(0.9))],
                 filter: Filter { paths: vec!["copies".into()], ..Filter::default() },
@@ -153,11 +156,11 @@ fn named_notes_are_considered_as_they_are() {
     ];
     for (name, request, expected) in cases {
         let answer = vault.engine.context(request).unwrap();
-        assert_eq!(fates(&answer), *expected, "{name}");
+        assert_eq!(decisions(&answer), *expected, "{name}");
     }
 }
 
-/// A notebook: a chapter with three sections, one of which is linked from elsewhere.
+/// A notebook: a chapter with three sections, one of which is linked from another note.
 pub(crate) const BOOK: &str = "=== book.md
 # Book
 === book/one.md
@@ -180,7 +183,7 @@ fn around(name: &str) -> ContextRequest {
 }
 
 #[test]
-fn a_focus_note_comes_first_and_what_surrounds_it_by_level() {
+fn focus_note_comes_first_and_related_notes_by_level() {
     let vault = Vault::new(BOOK);
     let shown = |request: &ContextRequest| -> Vec<String> {
         let answer = vault.engine.context(request).unwrap();
@@ -190,9 +193,7 @@ fn a_focus_note_comes_first_and_what_surrounds_it_by_level() {
             format!("{} {} {} {relation}", item.uri, item.mode.name(), item.score)
         });
         shown
-            .chain(
-                answer.left_out.iter().map(|left| format!("{} {}", left.uri, left.reason.name())),
-            )
+            .chain(answer.omitted.iter().map(|left| format!("{} {}", left.uri, left.reason.name())))
             .collect()
     };
     let surrounded = [
@@ -220,7 +221,7 @@ fn a_focus_note_comes_first_and_what_surrounds_it_by_level() {
 
     let few = ContextRequest { limit: Some(1), ..around("Two") };
     let few = vault.engine.context(&few).unwrap();
-    assert_eq!((few.items.len(), few.summary.truncated_by), (2, vec![Source::Focus]));
+    assert_eq!((few.items.len(), few.summary.truncated_by), (2, vec![ContextSource::Focus]));
 
     let unknown = vault.engine.context(&around("Tow"));
     assert!(matches!(unknown, Err(EngineError::UnknownNote { .. })), "{unknown:?}");
@@ -246,12 +247,12 @@ Ends, too.
 ";
 
 #[test]
-fn a_walk_brings_its_notes_by_distance_and_with_their_paths() {
+fn walk_adds_notes_by_distance_with_their_paths() {
     let vault = Vault::new(CHAIN);
     let from = |roots: &[&str], limits, filter| {
         let roots = roots.iter().map(|&root| root.to_owned()).collect();
-        let follow = Follow { direction: Direction::Out, ..Follow::default() };
-        let walk = TreeRequest { roots, follow, limits, ..TreeRequest::default() };
+        let follow = FollowOptions { direction: Direction::Out, ..FollowOptions::default() };
+        let walk = TreeWalkRequest { roots, follow, limits, ..TreeWalkRequest::default() };
         vault.engine.context(&ContextRequest { walk: Some(walk), filter, ..request() })
     };
     let shown = |answer: &ContextAnswer| -> Vec<String> {
@@ -262,10 +263,10 @@ fn a_walk_brings_its_notes_by_distance_and_with_their_paths() {
             format!("{} {} {} {way}", item.uri, item.score, item.mode.name())
         });
         let others =
-            answer.left_out.iter().map(|left| format!("{} {}", left.uri, left.reason.name()));
+            answer.omitted.iter().map(|left| format!("{} {}", left.uri, left.reason.name()));
         taken.chain(others).collect()
     };
-    let all = from(&["a"], Reach::default(), Filter::default()).unwrap();
+    let all = from(&["a"], TreeLimits::default(), Filter::default()).unwrap();
     let expected = [
         "a 1 full - -",
         "b 0.8 snippet supports a",
@@ -278,55 +279,56 @@ fn a_walk_brings_its_notes_by_distance_and_with_their_paths() {
         (expected.map(str::to_owned).into(), vec![])
     );
 
-    let near = Reach { max_hops: Some(1), ..Reach::default() };
+    let near = TreeLimits { max_hops: Some(1), ..TreeLimits::default() };
     let near = from(&["a", "d"], near, Filter::default()).unwrap();
     let expected = ["a 1 full - -", "d 1 full - -", "b 0.8 snippet supports a"];
     assert_eq!(shown(&near), expected);
-    assert_eq!(near.summary.truncated_by, [Source::Walk]);
+    assert_eq!(near.summary.truncated_by, [ContextSource::Walk]);
 
-    // What a filter excludes is left out and does not end the walk; the root is exempt.
-    let plants = from(&["a"], Reach::default(), plants()).unwrap();
+    // A filtered note is omitted but does not end the walk; the root is exempt.
+    let plants = from(&["a"], TreeLimits::default(), plants()).unwrap();
     let expected =
         ["a 1 full - -", "c 0.5 structural related a > b", "b filter", "z filter", "d filter"];
     assert_eq!(shown(&plants), expected);
 
     assert!(matches!(
-        from(&["nowhere"], Reach::default(), Filter::default()),
+        from(&["nowhere"], TreeLimits::default(), Filter::default()),
         Err(EngineError::UnknownNote { .. })
     ));
 }
 
 #[test]
-fn a_context_ranks_as_a_search_that_is_asked_so() {
+fn context_ranks_as_the_equal_search() {
     let vault = Vault::new(BOOK);
-    // A name, a word of linked notes, and a word that no note holds.
+    // A name, a word of linked notes, and a word that no note contains.
     let query = "elsewhere thaw flod";
     let usual = ContextRequest { query: query.into(), ..request() };
     let weights = Weights { similarity: 0.2, centrality: 0.5, activation: 0.3 };
-    let no_graph = Without { graph: true, ..Without::default() };
-    let no_names = Without { names: true, ..Without::default() };
+    let no_graph = DisabledSignals { graph: true, ..DisabledSignals::default() };
+    let no_names = DisabledSignals { names: true, ..DisabledSignals::default() };
     let ranked = |asked: &ContextRequest| -> Vec<(String, f64)> {
         let answer = vault.engine.context(asked).unwrap();
         let taken = answer.items.iter().map(|taken| (taken.item.uri.to_string(), taken.item.score));
-        let others = answer.left_out.iter().map(|left| (left.uri.to_string(), left.score));
+        let others = answer.omitted.iter().map(|left| (left.uri.to_string(), left.score));
         taken.chain(others).collect()
     };
     let by_default = ranked(&usual);
     for (name, asked) in [
         ("classic", ContextRequest { profile: Some(Profile::Classic), ..usual.clone() }),
         ("weights", ContextRequest { weights: Some(weights), ..usual.clone() }),
-        ("no graph", ContextRequest { without: no_graph, ..usual.clone() }),
-        ("without names", ContextRequest { without: no_names, ..usual.clone() }),
-        ("typos", ContextRequest { typos: Some(true), ..usual.clone() }),
+        ("no graph", ContextRequest { disabled_signals: no_graph, ..usual.clone() }),
+        ("without names", ContextRequest { disabled_signals: no_names, ..usual.clone() }),
+        ("typo_tolerance", ContextRequest { typo_tolerance: Some(true), ..usual.clone() }),
     ] {
-        let ContextRequest { profile, weights, without, typos, .. } = asked.clone();
+        let ContextRequest { profile, weights, disabled_signals, typo_tolerance, .. } =
+            asked.clone();
         let search = SearchRequest {
             query: query.into(),
             limit: 50,
             profile,
             weights,
-            without,
-            typos,
+            disabled_signals,
+            typo_tolerance,
             ..SearchRequest::default()
         };
         let hits = vault.engine.search(&search).unwrap().hits;
@@ -336,7 +338,7 @@ fn a_context_ranks_as_a_search_that_is_asked_so() {
         assert_ne!(hits, by_default, "{name}: it would not be missed");
     }
 
-    // Weights that are none are refused also where the query finds nothing.
+    // Invalid weights are rejected even if the query finds nothing.
     let none = Some(Weights { similarity: -1.0, centrality: 0.0, activation: 0.0 });
     for asked in [usual, ContextRequest { notes: vec![named("book", None)], ..request() }] {
         assert!(matches!(
@@ -347,24 +349,24 @@ fn a_context_ranks_as_a_search_that_is_asked_so() {
 }
 
 #[test]
-fn several_sources_meet_and_the_highest_score_counts() {
+fn highest_score_of_several_sources_counts() {
     let vault = Vault::new(BOOK);
     let asked = ContextRequest { query: "thaw".into(), ..around("Two") };
     let answer = vault.engine.context(&asked).unwrap();
     let alone = ContextRequest { query: "thaw".into(), ..request() };
     let alone = vault.engine.context(&alone).unwrap();
     assert_eq!(answer.items[0].item.uri.as_str(), "book/two", "the focus note comes first");
-    // The query finds the focus note, too, and another note, which counts by its share of a fair hit.
-    let left_out: Vec<String> =
-        answer.left_out.iter().map(|left| format!("{} {}", left.uri, left.reason.name())).collect();
-    assert!(left_out.contains(&"book/two duplicate".to_owned()), "{left_out:?}");
+    // The query also finds the focus note and another note, which scores in proportion to a fair hit.
+    let omitted: Vec<String> =
+        answer.omitted.iter().map(|left| format!("{} {}", left.uri, left.reason.name())).collect();
+    assert!(omitted.contains(&"book/two duplicate".to_owned()), "{omitted:?}");
     let score = |answer: &ContextAnswer| {
         let found = answer.items.iter().find(|taken| taken.item.uri.as_str() == "elsewhere");
         found.map(|taken| taken.item.score).unwrap()
     };
     let best = alone.items[0].item.score;
     assert!(best < 0.4, "a query alone ranks by its own scores: {best}");
-    // What hardly answers the query is not lifted to the rank of a named note.
+    // A weak hit is not lifted to the score of a named note.
     assert!((score(&answer) - score(&alone) / 0.4).abs() < 1e-12);
 
     let named = vec![named("book/one", Some(0.9)), named("book", Some(0.2))];
@@ -374,11 +376,11 @@ fn several_sources_meet_and_the_highest_score_counts() {
         answer.items.iter().map(|taken| (taken.item.uri.as_str(), taken.item.score)).collect();
     let expected = [("book/two", 1.0), ("book", 1.0), ("book/one", 0.9), ("book/three", 0.8)];
     assert_eq!(scores, expected, "the query only steers where notes are named");
-    assert_eq!(answer.left_out.len(), 2, "each of both once more");
+    assert_eq!(answer.omitted.len(), 2, "each of both once more");
 }
 
 #[test]
-fn a_note_without_a_score_has_one_by_its_distance() {
+fn score_defaults_to_that_of_the_distance() {
     let vault = Vault::new(PLANTS);
     let at = |name: &str, distance| NamedNote { distance, ..named(name, None) };
     let request = ContextRequest {
@@ -401,7 +403,7 @@ fn a_note_without_a_score_has_one_by_its_distance() {
     ];
     assert_eq!(modes(&vault.engine.context(&request).unwrap()), expected);
 
-    let scores = StandIns { by_distance: [1.0; 4], named: 0.9 };
+    let scores = DefaultScores { by_distance: [1.0; 4], named: 0.9 };
     let engine =
         vault.engine.with_contexts(ContextSettings { scores, ..ContextSettings::default() });
     let expected = [(1.0, Mode::Full), (1.0, Mode::Full), (1.0, Mode::Full), (0.9, Mode::Full)];
@@ -409,28 +411,28 @@ fn a_note_without_a_score_has_one_by_its_distance() {
 }
 
 #[test]
-fn a_question_may_bring_its_own_limits() {
+fn request_overrides_limits() {
     let vault = Vault::new(PLANTS);
     let fates_with = |limits| {
         let notes = vec![named("fern", None), named("moss", Some(0.8)), named("stone", Some(0.5))];
-        fates(&vault.engine.context(&ContextRequest { notes, limits, ..request() }).unwrap())
+        decisions(&vault.engine.context(&ContextRequest { notes, limits, ..request() }).unwrap())
     };
-    let none = OwnLimits::default();
-    let cases: &[(&str, OwnLimits, [&str; 3])] = &[
+    let none = LimitOverrides::default();
+    let cases: &[(&str, LimitOverrides, [&str; 3])] = &[
         ("as set", none, ["fern full", "moss snippet", "stone structural"]),
         (
             "bands",
-            OwnLimits { full: Some(0.8), snippet: Some(0.6), structural: Some(0.6), ..none },
+            LimitOverrides { full: Some(0.8), snippet: Some(0.6), structural: Some(0.6), ..none },
             ["fern full", "moss full", "stone below_threshold"],
         ),
         (
             "cap",
-            OwnLimits { structural_cap: Some(0), ..none },
+            LimitOverrides { structural_cap: Some(0), ..none },
             ["fern full", "moss snippet", "stone structural_cap"],
         ),
         (
             "share",
-            OwnLimits { soft_ratio: Some(0.0), ..none },
+            LimitOverrides { per_note_share: Some(0.0), ..none },
             ["fern budget", "moss budget", "stone budget"],
         ),
     ];
@@ -443,12 +445,12 @@ fn a_question_may_bring_its_own_limits() {
         let answer = vault.engine.context(&request).unwrap();
         answer.items[1..].iter().map(|taken| taken.item.text.clone()).collect::<Vec<_>>()
     };
-    let small = OwnLimits { block_chars: Some(9), outline_depth: Some(1), ..none };
+    let small = LimitOverrides { block_chars: Some(9), outline_depth: Some(1), ..none };
     assert_eq!(text(small), ["d green, ", "# Stone"]);
 }
 
 #[test]
-fn an_item_says_whence_it_came_and_leaves_frontmatter_to_its_fields() {
+fn item_names_its_source_and_excludes_frontmatter() {
     let vault = Vault::new(PLANTS);
     let fern = NamedNote {
         relation: Some("Child".into()),
@@ -468,7 +470,7 @@ fn an_item_says_whence_it_came_and_leaves_frontmatter_to_its_fields() {
 }
 
 #[test]
-fn operators_find_notes_and_plain_words_find_passages() {
+fn operators_select_notes_and_plain_words_select_passages() {
     let filler = "Nothing of interest grows here. ".repeat(40);
     let vault = Vault::new(&format!("=== a.md\n{filler}\nA soft green cushion of moss.\n{filler}"));
     let answer = vault.engine.context(&ContextRequest {
@@ -481,13 +483,13 @@ fn operators_find_notes_and_plain_words_find_passages() {
 }
 
 #[test]
-fn without_a_match_the_best_chunk_is_shown() {
+fn best_chunk_is_shown_without_a_match() {
     let quiet = "Nothing of interest grows here. ".repeat(20);
     let vault = Vault::with_vectors(&format!(
         "=== a.md\n{quiet}\n\nzzz zzz zzzz zz zzz.\n\n{quiet}\n=== b.md\nzebra zzzz\n"
     ));
     let bands = Bands { full: 1.0, snippet: 0.0, structural: 0.0 };
-    let limits = Limits { bands, ..Limits::default() };
+    let limits = ContextLimits { bands, ..ContextLimits::default() };
     let settings = ContextSettings { limits, ..ContextSettings::default() };
     let engine = vault.engine.with_contexts(settings);
     let answer = engine
@@ -499,7 +501,7 @@ fn without_a_match_the_best_chunk_is_shown() {
 }
 
 #[test]
-fn pieces_one_after_another_are_the_answer() {
+fn streamed_pieces_equal_the_answer() {
     let vault = Vault::new(PLANTS);
     for estimator in ["chars", "bytes"] {
         let request = ContextRequest {
@@ -509,24 +511,24 @@ fn pieces_one_after_another_are_the_answer() {
             ..request()
         };
         let whole = vault.engine.context(&request).unwrap();
-        let (mut items, mut left_out) = (vec![], vec![]);
-        let summary = vault.engine.context_in_pieces(&request, |piece, generation| {
+        let (mut items, mut omitted) = (vec![], vec![]);
+        let summary = vault.engine.stream_context(&request, |piece, generation| {
             assert_eq!(generation, whole.summary.generation);
             match piece {
                 ContextPiece::Item(item) => items.push(*item),
-                ContextPiece::LeftOut(candidate) => left_out.push(candidate),
+                ContextPiece::Omitted(candidate) => omitted.push(candidate),
             }
             ControlFlow::Continue(())
         });
-        let joined = ContextAnswer { items, left_out, summary: summary.unwrap() };
+        let joined = ContextAnswer { items, omitted, summary: summary.unwrap() };
         assert_eq!(joined, whole);
         assert_eq!(vault.engine.context(&request).unwrap(), whole, "same question, same answer");
         assert_eq!(whole.summary.estimator, estimator);
-        assert!(!whole.items.is_empty() && !whole.left_out.is_empty());
+        assert!(!whole.items.is_empty() && !whole.omitted.is_empty());
     }
     let request = ContextRequest { query: "shade".into(), ..request() };
     let mut n_heard = 0;
-    let ended = vault.engine.context_in_pieces(&request, |_, _| {
+    let ended = vault.engine.stream_context(&request, |_, _| {
         n_heard += 1;
         ControlFlow::Break(())
     });
@@ -534,18 +536,18 @@ fn pieces_one_after_another_are_the_answer() {
 }
 
 #[test]
-fn what_was_not_considered_is_said() {
+fn sources_with_more_notes_are_reported() {
     let vault = Vault::new(PLANTS);
     let truncated_by = |limit| {
         let request = ContextRequest { query: "shade".into(), limit: Some(limit), ..request() };
         vault.engine.context(&request).unwrap().summary.truncated_by
     };
-    assert_eq!(truncated_by(1), [Source::Query]);
+    assert_eq!(truncated_by(1), [ContextSource::Query]);
     assert_eq!(truncated_by(3), []);
 }
 
 #[test]
-fn odd_requests_name_their_field() {
+fn invalid_requests_name_their_field() {
     let vault = Vault::new(PLANTS);
     let many = vec![named("fern", None); 10_001];
     let cases = [
@@ -564,13 +566,28 @@ fn odd_requests_name_their_field() {
             other => panic!("{expected}: {other:?}"),
         }
     }
-    let limits: &[(&str, OwnLimits)] = &[
-        ("limits.bands.full", OwnLimits { full: Some(1.1), ..OwnLimits::default() }),
-        ("limits.bands.snippet", OwnLimits { snippet: Some(0.95), ..OwnLimits::default() }),
-        ("limits.bands.structural", OwnLimits { structural: Some(-0.1), ..OwnLimits::default() }),
-        ("limits.soft_ratio", OwnLimits { soft_ratio: Some(f64::NAN), ..OwnLimits::default() }),
-        ("limits.block_chars", OwnLimits { block_chars: Some(0), ..OwnLimits::default() }),
-        ("limits.outline_depth", OwnLimits { outline_depth: Some(7), ..OwnLimits::default() }),
+    let limits: &[(&str, LimitOverrides)] = &[
+        ("limits.bands.full", LimitOverrides { full: Some(1.1), ..LimitOverrides::default() }),
+        (
+            "limits.bands.snippet",
+            LimitOverrides { snippet: Some(0.95), ..LimitOverrides::default() },
+        ),
+        (
+            "limits.bands.structural",
+            LimitOverrides { structural: Some(-0.1), ..LimitOverrides::default() },
+        ),
+        (
+            "limits.per_note_share",
+            LimitOverrides { per_note_share: Some(f64::NAN), ..LimitOverrides::default() },
+        ),
+        (
+            "limits.block_chars",
+            LimitOverrides { block_chars: Some(0), ..LimitOverrides::default() },
+        ),
+        (
+            "limits.outline_depth",
+            LimitOverrides { outline_depth: Some(7), ..LimitOverrides::default() },
+        ),
     ];
     for (expected, limits) in limits {
         let request = ContextRequest { query: "x".into(), limits: *limits, ..request() };
@@ -582,7 +599,7 @@ fn odd_requests_name_their_field() {
 }
 
 #[test]
-fn settings_out_of_range_are_all_named() {
+fn all_settings_out_of_range_are_named() {
     let mut settings = ContextSettings { candidates: 0, ..ContextSettings::default() };
     settings.scores.named = f64::INFINITY;
     settings.limits.block_chars = 0;
@@ -593,11 +610,11 @@ fn settings_out_of_range_are_all_named() {
 }
 
 #[test]
-fn a_name_that_several_notes_answer_to_is_told_of_each_source() {
+fn ambiguous_name_is_reported_for_each_source() {
     let vault = Vault::new("=== dup1.md\n# Dup\nshade\n=== dup2.md\n# Dup\n");
-    let line = "name: several notes answer to `Dup`; `dup1` is meant, and not `dup2`";
+    let line = "`Dup` is ambiguous: `dup1` was used, not `dup2`";
     let focus = FocusSource { name: "Dup".into(), body_links: false, sibling_of_target: false };
-    let walk = TreeRequest { roots: vec!["Dup".into()], ..TreeRequest::default() };
+    let walk = TreeWalkRequest { roots: vec!["Dup".into()], ..TreeWalkRequest::default() };
     let notes = vec![named("Dup", None)];
     for request in [
         ContextRequest { focus: Some(focus), ..request() },
@@ -605,6 +622,7 @@ fn a_name_that_several_notes_answer_to_is_told_of_each_source() {
         ContextRequest { walk: Some(walk), query: "shade".into(), ..request() },
         ContextRequest { notes, ..request() },
     ] {
-        assert_eq!(vault.engine.context(&request).unwrap().summary.degraded, [line]);
+        let warnings = vault.engine.context(&request).unwrap().summary.warnings;
+        assert_eq!(messages(&warnings), [line]);
     }
 }

@@ -1,23 +1,23 @@
-//! Every part of a filter for every question that takes one.
+//! Every filter condition for every request that has a filter.
 
 use std::collections::BTreeSet;
 
 use weft_engine::context::ContextRequest;
 use weft_engine::doughnut::Budget;
 use weft_engine::walk::{
-    Follow, NeighborsRequest, OrphansRequest, SubgraphRequest, TreeRequest, UnresolvedRequest,
-    WalkNode,
+    FollowOptions, NeighborsRequest, OrphansRequest, SubgraphRequest, TreeWalkRequest,
+    UnresolvedRequest, WalkNode,
 };
 use weft_engine::{
-    Engine, Filter, ListRequest, Profile, RelatedRequest, Rendering, SearchMode, SearchRequest,
-    SiblingsRequest, Without,
+    DisabledSignals, Engine, Filter, ListRequest, Profile, RelatedRequest, Rendering, SearchMode,
+    SearchRequest, SiblingsRequest,
 };
 use weft_model::Tokens;
 
-use crate::Vault;
 use crate::assembly::{ALL, GARDEN, filters};
+use crate::{Vault, messages};
 
-/// Asks one question under a filter; gives the uris of the answer.
+/// Sends a request with a filter and returns the uris of the answer.
 type Asked = fn(&Vault, Filter) -> Vec<String>;
 
 const QUESTIONS: [(&str, Asked); 10] = [
@@ -51,12 +51,13 @@ const QUESTIONS: [(&str, Asked); 10] = [
         view.related_notes.iter().map(|note| note.link.uri.to_string()).collect()
     }),
     ("tree", |vault, filter| {
-        let follow = Follow { filter, ..Follow::default() };
-        let request = TreeRequest { roots: vec!["root".into()], follow, ..TreeRequest::default() };
+        let follow = FollowOptions { filter, ..FollowOptions::default() };
+        let request =
+            TreeWalkRequest { roots: vec!["root".into()], follow, ..TreeWalkRequest::default() };
         ids(&vault.engine.tree(&request).unwrap().nodes)
     }),
     ("neighbors", |vault, filter| {
-        let follow = Follow { filter, ..Follow::default() };
+        let follow = FollowOptions { filter, ..FollowOptions::default() };
         let request =
             NeighborsRequest { note: "root".into(), follow, ..NeighborsRequest::default() };
         let answer = vault.engine.neighbors(&request).unwrap();
@@ -91,8 +92,8 @@ fn shade(filter: Filter) -> SearchRequest {
 }
 
 fn search(vault: &Vault, filter: Filter, mode: SearchMode, with_graph: bool) -> Vec<String> {
-    let without = Without { graph: !with_graph, ..Without::default() };
-    found(vault, &SearchRequest { mode, without, ..shade(filter) })
+    let disabled_signals = DisabledSignals { graph: !with_graph, ..DisabledSignals::default() };
+    found(vault, &SearchRequest { mode, disabled_signals, ..shade(filter) })
 }
 
 fn found(vault: &Vault, request: &SearchRequest) -> Vec<String> {
@@ -105,7 +106,7 @@ fn ids(nodes: &[WalkNode]) -> Vec<String> {
 }
 
 #[test]
-fn every_part_of_a_filter_holds_for_every_question() {
+fn filter_conditions_hold_for_every_request() {
     let vault = Vault::with_vectors(GARDEN);
     for (part, filter, passing) in filters() {
         for (question, asked) in QUESTIONS {
@@ -120,7 +121,7 @@ fn every_part_of_a_filter_holds_for_every_question() {
 }
 
 #[test]
-fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
+fn existing_name_is_not_a_glob_and_unmatched_path_is_reported() {
     let vault = Vault::new(
         "=== x [old]/gamma.md\nshade\n=== x o/gamma.md\nshade\n=== proj/a.md\nshade\n=== what?.md\nshade\n=== vault:x/b.md\nshade\n",
     );
@@ -145,17 +146,18 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
         ("vault:prjo", &[], 1),
         ("other:proj", &[], 1),
     ];
-    for (path, expected, n_told) in cases {
+    for (path, expected, n_reported) in cases {
         let filter = Filter { paths: vec![(*path).to_owned()], ..Filter::default() };
         let answer = vault.engine.search(&shade(filter.clone())).unwrap();
         let mut found: Vec<&str> = answer.hits.iter().map(|hit| hit.uri.as_str()).collect();
         found.sort_unstable();
         assert_eq!(found, *expected, "{path}");
-        let told = answer.degraded.iter().filter(|said| said.contains(&format!("`{path}`")));
-        assert_eq!(told.count(), *n_told, "{path}: {:?}", answer.degraded);
+        let reported =
+            answer.warnings.iter().filter(|it| it.message.contains(&format!("`{path}`")));
+        assert_eq!(reported.count(), *n_reported, "{path}: {:?}", answer.warnings);
         let request = ContextRequest { query: "shade".into(), filter, ..crate::context::request() };
         let context = vault.engine.context(&request).unwrap();
-        assert_eq!(context.summary.degraded, answer.degraded, "{path}");
+        assert_eq!(context.summary.warnings, answer.warnings, "{path}");
     }
     let filter = Filter { paths: vec!["prjo".into()], ..Filter::default() };
     let lists = [
@@ -163,12 +165,12 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
             .engine
             .list(&ListRequest { filter: filter.clone(), ..ListRequest::default() })
             .unwrap()
-            .degraded,
+            .warnings,
         vault
             .engine
             .orphans(&OrphansRequest { filter: filter.clone(), ..OrphansRequest::default() })
             .unwrap()
-            .degraded,
+            .warnings,
         vault
             .engine
             .unresolved(&UnresolvedRequest {
@@ -176,8 +178,8 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
                 ..UnresolvedRequest::default()
             })
             .unwrap()
-            .degraded,
-        vault.engine.export(&filter).unwrap().degraded,
+            .warnings,
+        vault.engine.export(&filter).unwrap().warnings,
         vault
             .engine
             .siblings(&SiblingsRequest {
@@ -187,18 +189,18 @@ fn a_name_that_exists_is_no_glob_and_a_path_nobody_has_is_told() {
                 ..SiblingsRequest::default()
             })
             .unwrap()
-            .degraded,
+            .warnings,
     ];
-    for told in lists {
-        assert_eq!(told, ["filter: no note lies at or under `prjo`"]);
+    for reported in lists {
+        assert_eq!(messages(&reported), ["no note is at or under the path `prjo`"]);
     }
     let two = Filter { paths: vec!["proj".into(), "prjo".into()], ..Filter::default() };
     let answer = vault.engine.search(&shade(two)).unwrap();
-    assert_eq!((answer.hits.len(), answer.degraded.len()), (1, 1), "one of two");
+    assert_eq!((answer.hits.len(), answer.warnings.len()), (1, 1), "one of two");
 }
 
 #[test]
-fn what_passed_before_an_edit_passes_where_it_was_asked_alone() {
+fn cached_filter_matches_belong_to_their_generation() {
     let vault = Vault::new("=== a.md\n#green\n=== b.md\n#red\n");
     let green = || Filter { tags: vec!["green".into()], ..Filter::default() };
     let uris = |engine: &Engine| -> Vec<String> {
@@ -219,7 +221,7 @@ fn what_passed_before_an_edit_passes_where_it_was_asked_alone() {
 }
 
 #[test]
-fn nearness_does_not_lead_through_a_name_that_no_note_answers_to() {
+fn within_does_not_lead_through_placeholders() {
     let vault =
         Vault::new("=== a.md\n[[gone]] [[b]]\n=== b.md\nb\n=== c.md\n[[gone]]\n=== d.md\n[[b]]\n");
     for (hops, expected) in

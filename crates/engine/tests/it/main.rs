@@ -1,4 +1,4 @@
-//! Questions over real indexes of small vaults.
+//! Requests over real indexes of small vaults.
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 mod assembly;
@@ -13,11 +13,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
-use weft_engine::{Engine, EngineSettings};
+use weft_engine::{Engine, EngineSettings, Warning};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_indexer::{Content, Expected, IndexSettings, Indexer, VaultSettings, WatchOptions, Write};
+use weft_indexer::{
+    IndexSettings, Indexer, Precondition, VaultSettings, WatchOptions, WriteContent, WriteRequest,
+};
 
-/// A vault from one string, indexed; `=== path` begins a file.
+/// Returns the messages of `warnings`.
+pub(crate) fn messages(warnings: &[Warning]) -> Vec<&str> {
+    warnings.iter().map(|warning| &*warning.message).collect()
+}
+
+/// An indexed vault built from one string; `=== path` starts a file.
 pub(crate) struct Vault {
     pub(crate) folder: TempDir,
     indexer: Indexer,
@@ -25,12 +32,12 @@ pub(crate) struct Vault {
 }
 
 impl Vault {
-    /// Without vectors.
+    /// Creates a vault without vectors.
     pub(crate) fn new(files: &str) -> Self {
         Self::open(files, None)
     }
 
-    /// With vectors that tell how often each letter occurs.
+    /// Creates a vault with vectors of letter frequencies.
     pub(crate) fn with_vectors(files: &str) -> Self {
         Self::open(files, Some(Arc::new(Letters::new())))
     }
@@ -56,20 +63,20 @@ impl Vault {
         Self { folder, indexer, engine }
     }
 
-    /// Writes a note's file.
+    /// Writes the file of a note.
     pub(crate) fn put(&self, path: &str, text: &str) {
-        let content = Content::Whole(text.to_owned());
-        let (vault, path, expected) = (None, path.to_owned(), Expected::Anything);
-        self.indexer.write(Write::Put { vault, path, content, expected }).unwrap();
+        let content = WriteContent::Whole(text.to_owned());
+        let (vault, path, expected) = (None, path.to_owned(), Precondition::Anything);
+        self.indexer.write(WriteRequest::Put { vault, path, content, expected }).unwrap();
     }
 
-    /// An engine that remembers nothing of earlier questions.
+    /// Returns an engine with empty caches.
     pub(crate) fn new_engine(&self) -> Engine {
         Engine::new(self.indexer.reader(), EngineSettings::default())
     }
 }
 
-/// Texts with the same letters are alike.
+/// Embeds texts by their letters.
 struct Letters(ModelIdentity);
 
 impl Letters {

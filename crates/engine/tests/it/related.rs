@@ -1,4 +1,4 @@
-//! Related notes over an index: names, filters, ways to count, tokens.
+//! Related notes over an index: names, filters, estimators, tokens.
 
 use std::sync::Arc;
 use weft_engine::doughnut::Budget;
@@ -30,7 +30,7 @@ Soft, like [[fern]].
 # Shade
 ";
 
-/// One note costs one token.
+/// A request in which each note costs one token.
 pub(crate) fn around(focus: &str) -> RelatedRequest {
     RelatedRequest {
         focus: focus.into(),
@@ -45,18 +45,18 @@ pub(crate) fn around(focus: &str) -> RelatedRequest {
 }
 
 /// `Relation uri` of each related note.
-fn told(answer: &RelatedAnswer) -> Vec<String> {
+fn relations(answer: &RelatedAnswer) -> Vec<String> {
     let view = answer.view();
     view.related_notes.iter().map(|note| format!("{} {}", note.relation, note.link.uri)).collect()
 }
 
 #[test]
-fn a_note_is_found_by_any_name_and_told_with_its_texts() {
+fn focus_note_is_found_by_any_name_and_returned_with_texts() {
     let vault = Vault::new(GARDEN);
     for name in ["fern", "fern.md", "Bracken", "[[fern]]"] {
         let answer = vault.engine.related(&around(name)).unwrap();
         assert_eq!(
-            told(&answer),
+            relations(&answer),
             ["Parent index", "Object shade", "YoungerSibling moss", "YoungerSibling stone"],
             "{name}"
         );
@@ -66,17 +66,19 @@ fn a_note_is_found_by_any_name_and_told_with_its_texts() {
     assert_eq!((&*view.focus_note.link.title, &*view.focus_note.details), ("Fern", "# Fern\n"));
     assert_eq!(&*view.related_notes[2].details, "# Moss\nSoft, like [[fern]].\n");
     let linked = RelatedRequest { body_links: true, ..around("fern") };
-    assert!(told(&vault.engine.related(&linked).unwrap()).contains(&"YoungerSibling moss".into()));
+    assert!(
+        relations(&vault.engine.related(&linked).unwrap()).contains(&"YoungerSibling moss".into())
+    );
     let lists = vault.engine.related(&linked).unwrap().view().focus_note.referrings.len();
     assert_eq!(lists, 1, "a note that links here refers to it, too");
 }
 
 #[test]
-fn a_filter_takes_notes_away_and_leaves_what_the_note_itself_says() {
+fn filter_exempts_the_focus_note_and_its_ancestors() {
     let vault = Vault::new(GARDEN);
     let filter = Filter { tags: vec!["green".into()], ..Filter::default() };
     let answer = vault.engine.related(&RelatedRequest { filter, ..around("fern") }).unwrap();
-    assert_eq!(told(&answer), ["YoungerSibling moss"]);
+    assert_eq!(relations(&answer), ["YoungerSibling moss"]);
     let focus = answer.view().focus_note;
     let uri =
         |link: Option<weft_engine::doughnut::LinkView<'_>>| link.map(|link| link.uri.to_owned());
@@ -87,14 +89,14 @@ fn a_filter_takes_notes_away_and_leaves_what_the_note_itself_says() {
 }
 
 #[test]
-fn a_token_belongs_to_one_question() {
+fn resume_token_belongs_to_one_request() {
     let vault = Vault::new(GARDEN);
     let engine =
         vault.engine.clone().with_estimators(Estimators::default().with("other", Arc::new(Unit)));
     let first = RelatedRequest { budget: Budget::Related(Tokens::new(1)), ..around("fern") };
     let resume_token = engine.related(&first).unwrap().resume_token.unwrap();
     let next = RelatedRequest { resume_token, ..around("Bracken") };
-    assert_eq!(told(&engine.related(&next).unwrap())[0], "Object shade", "by another name");
+    assert_eq!(relations(&engine.related(&next).unwrap())[0], "Object shade", "by another name");
     let filter = Filter { tags: vec!["green".into()], ..Filter::default() };
     for other in [
         RelatedRequest { focus: "moss".into(), ..next.clone() },
@@ -107,27 +109,33 @@ fn a_token_belongs_to_one_question() {
         let EngineError::InvalidArgument { field, .. } = refused else { panic!("{refused}") };
         assert_eq!(field, "resume_token", "{other:?}");
     }
-    let settings = RelatedSettings { held_generations: 0, ..RelatedSettings::default() };
+    let settings = RelatedSettings { pinned_generations: 0, ..RelatedSettings::default() };
     let forgetful = vault.engine.clone().with_related(settings);
-    assert_eq!(told(&forgetful.related(&next).unwrap())[0], "Object shade", "of the newest");
+    assert_eq!(relations(&forgetful.related(&next).unwrap())[0], "Object shade", "of the newest");
     let gone = RelatedRequest { resume_token: "0.ab.1".into(), ..next };
     let refused = forgetful.related(&gone).err().unwrap();
-    assert!(matches!(refused, EngineError::Stale { asked: 0, .. }), "{refused}");
+    assert!(matches!(refused, EngineError::Stale { requested: 0, .. }), "{refused}");
 }
 
 #[test]
-fn what_cannot_be_asked_says_why() {
+fn invalid_requests_name_the_reason() {
     let vault = Vault::new(GARDEN);
-    let too_much = Budget::Window(Tokens::new(1_000_001));
+    let too_much = Budget::Total(Tokens::new(1_000_001));
     let forged = format!("{}.0.{}", vault.engine.snapshot().generation, "1-".repeat(1000) + "1");
     for (request, expected) in [
         (
             RelatedRequest { budget: too_much, ..around("fern") },
-            "`window`: 1000001 tokens are more",
+            "`total_budget`: 1000001 tokens exceed",
         ),
-        (RelatedRequest { estimator: Some("x".into()), ..around("fern") }, "`estimator`: `x` is"),
-        (RelatedRequest { resume_token: forged, ..around("fern") }, "`resume_token`: it continues"),
-        (around("fren"), "no note is named `fren`; near it are `fern`"),
+        (
+            RelatedRequest { estimator: Some("x".into()), ..around("fern") },
+            "`estimator`: unknown estimator `x`",
+        ),
+        (
+            RelatedRequest { resume_token: forged, ..around("fern") },
+            "`resume_token`: the token belongs",
+        ),
+        (around("fren"), "no note is named `fren`; similar names: `fern`"),
     ] {
         let refused = vault.engine.related(&request).err().unwrap().to_string();
         assert!(refused.starts_with(expected), "{refused}");
@@ -135,7 +143,7 @@ fn what_cannot_be_asked_says_why() {
 }
 
 #[test]
-fn an_answer_is_written_in_the_form_asked_for() {
+fn rendering_follows_the_request() {
     let vault = Vault::new(GARDEN);
     for (rendering, start) in [
         (Rendering::None, None),

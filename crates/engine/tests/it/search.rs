@@ -1,11 +1,11 @@
-//! Searches beside edits.
+//! Searches after edits.
 
 use weft_engine::{SearchMode, SearchRequest};
 
-use crate::Vault;
+use crate::{Vault, messages};
 
 #[test]
-fn of_many_equals_those_are_found_that_a_rebuild_would_find() {
+fn ties_are_broken_as_after_a_rebuild() {
     let files = |numbers: std::ops::Range<u32>| -> String {
         numbers.map(|at| format!("=== p{at:03}.md\na fern\n")).collect()
     };
@@ -28,7 +28,7 @@ fn of_many_equals_those_are_found_that_a_rebuild_would_find() {
 }
 
 #[test]
-fn a_snippet_is_no_longer_than_asked_however_long_its_word_is() {
+fn snippet_length_holds_for_long_words() {
     let vault = Vault::new(&format!(
         "=== han.md\n前{}\n=== blob.md\nintro qwertz{} outro\n",
         "哈".repeat(400),
@@ -54,15 +54,15 @@ fn a_snippet_is_no_longer_than_asked_however_long_its_word_is() {
 }
 
 #[test]
-fn a_query_without_a_word_says_so_and_one_of_exclusions_what_it_lacks() {
+fn empty_query_is_reported_with_its_reason() {
     let vault = Vault::new("=== a.md\nfern\n=== b.md\nmoss\n");
-    for (query, told) in [
-        ("\"\"", "query: it holds no word to look for"),
-        ("+\"\"", "query: it holds no word to look for"),
-        ("-moss", "query: it names nothing to look for; add words that need no `-`"),
-        ("-rust", "query: it names nothing to look for; add words that need no `-`"),
+    for (query, expected) in [
+        ("\"\"", "the query has no word to search for"),
+        ("+\"\"", "the query has no word to search for"),
+        ("-moss", "the query only excludes; add a term to search for"),
+        ("-rust", "the query only excludes; add a term to search for"),
     ] {
         let asked = SearchRequest { query: query.into(), limit: 5, ..SearchRequest::default() };
-        assert_eq!(vault.engine.search(&asked).unwrap().degraded, [told], "{query}");
+        assert_eq!(messages(&vault.engine.search(&asked).unwrap().warnings), [expected], "{query}");
     }
 }

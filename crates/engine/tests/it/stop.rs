@@ -1,11 +1,11 @@
-//! Every question ends soon after nobody waits for it: by counted work, not by time.
+//! Every request ends soon after it is cancelled, measured by counted checks, not by time.
 
 use std::time::Instant;
 
 use weft_engine::context::{ContextRequest, FocusSource};
 use weft_engine::walk::{
-    CyclesRequest, Limits, NeighborsRequest, OrphansRequest, PathCosts, PathRequest,
-    SubgraphRequest, TreeRequest, UnresolvedRequest,
+    CyclesRequest, NeighborsRequest, OrphansRequest, PathCosts, PathWalkRequest, SubgraphRequest,
+    TreeLimits, TreeWalkRequest, UnresolvedRequest,
 };
 use weft_engine::{Engine, EngineError, Filter, ListRequest, SearchMode, SearchRequest};
 use weft_model::Stop;
@@ -14,13 +14,13 @@ use super::Vault;
 use super::context::request;
 use super::related::around;
 
-/// Notes of the vault: enough for work to be told from the look at a request.
+/// Number of notes: enough work to be distinguished from the overhead of a request.
 const N_NOTES: usize = 300;
 
-/// Checks that may still come after the one that ended the work.
+/// Number of checks that may follow the one that ended the work.
 const AFTERMATH: u64 = 2;
 
-/// A ring of notes, each linked with the next and with a hub, so that walks have far to go.
+/// Builds a ring of notes, each linked with the next and with a hub, so that walks are long.
 fn ring() -> Vault {
     let note = |n: usize| {
         let (next, far) = ((n + 1) % N_NOTES, (n * 7 + 3) % N_NOTES);
@@ -29,14 +29,14 @@ fn ring() -> Vault {
     Vault::with_vectors(&(0..N_NOTES).map(note).collect::<String>())
 }
 
-type Question = Box<dyn Fn(&Engine) -> Result<(), EngineError>>;
+type PreparedQuery = Box<dyn Fn(&Engine) -> Result<(), EngineError>>;
 
-fn question<T>(ask: impl Fn(&Engine) -> Result<T, EngineError> + 'static) -> Question {
+fn question<T>(ask: impl Fn(&Engine) -> Result<T, EngineError> + 'static) -> PreparedQuery {
     Box::new(move |engine| ask(engine).map(drop))
 }
 
-/// Every question, and how often it looks at least whether to go on.
-fn questions() -> Vec<(&'static str, u64, Question)> {
+/// Every request, and the minimum number of its checks.
+fn questions() -> Vec<(&'static str, u64, PreparedQuery)> {
     let filter = || Filter { paths: vec!["n*".into()], ..Filter::default() };
     let search = |mode| SearchRequest {
         query: "moss shade".into(),
@@ -46,7 +46,8 @@ fn questions() -> Vec<(&'static str, u64, Question)> {
         ..SearchRequest::default()
     };
     let context = |query: &str| ContextRequest { query: query.into(), ..request() };
-    let path = || PathRequest { from: "n000".into(), to: "n150".into(), ..PathRequest::default() };
+    let path =
+        || PathWalkRequest { from: "n000".into(), to: "n150".into(), ..PathWalkRequest::default() };
     vec![
         ("search", 50, question(move |engine| engine.search(&search(SearchMode::Hybrid)))),
         ("context", 5, question(move |engine| engine.context(&context("moss")))),
@@ -68,7 +69,11 @@ fn questions() -> Vec<(&'static str, u64, Question)> {
             N_NOTES as u64,
             question(|engine| {
                 let roots = vec!["n000".into()];
-                engine.tree(&TreeRequest { roots, limits: Limits::NONE, ..TreeRequest::default() })
+                engine.tree(&TreeWalkRequest {
+                    roots,
+                    limits: TreeLimits::NONE,
+                    ..TreeWalkRequest::default()
+                })
             }),
         ),
         ("path", 10, question(move |engine| engine.path(&path()))),
@@ -76,11 +81,11 @@ fn questions() -> Vec<(&'static str, u64, Question)> {
             "cheapest path",
             10,
             question(move |engine| {
-                engine.path(&PathRequest { costs: Some(PathCosts::default()), ..path() })
+                engine.path(&PathWalkRequest { costs: Some(PathCosts::default()), ..path() })
             }),
         ),
         (
-            "neighbours",
+            "neighbors",
             1,
             question(|engine| {
                 engine.neighbors(&NeighborsRequest { note: "n000".into(), ..Default::default() })
@@ -109,10 +114,10 @@ fn questions() -> Vec<(&'static str, u64, Question)> {
 }
 
 #[test]
-fn whatever_is_asked_ends_when_nobody_waits() {
+fn every_request_ends_when_cancelled() {
     let vault = ring();
     for (name, at_least, ask) in questions() {
-        let whole = Stop::by_hand();
+        let whole = Stop::cancellable();
         ask(&vault.new_engine().until(whole.clone())).unwrap();
         let n_checks = whole.n_checks();
         assert!(n_checks >= at_least, "{name} looks {n_checks} times whether to go on");
@@ -127,10 +132,10 @@ fn whatever_is_asked_ends_when_nobody_waits() {
 }
 
 #[test]
-fn whatever_is_asked_ends_at_its_deadline() {
+fn every_request_ends_at_its_deadline() {
     let vault = ring();
     for (name, _, ask) in questions() {
-        // What it remembers of its filter does not keep it.
+        // A cached filter does not prevent this.
         ask(&vault.engine).unwrap();
         let ended = ask(&vault.engine.until(Stop::at(Instant::now())));
         assert!(matches!(ended, Err(EngineError::DeadlineExceeded)), "{name}: {ended:?}");

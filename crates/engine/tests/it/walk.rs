@@ -1,13 +1,13 @@
 //! Walks by name: what the engine adds to the walks of the graph.
 
 use weft_engine::walk::{
-    CyclesRequest, Direction, EdgeFilter, EdgeSource, Follow, Limit, Limits, NeighborsRequest,
-    OrphansRequest, PathCosts, PathRequest, SubgraphRequest, TreeRequest, UnresolvedRequest, View,
-    WalkEdge, WalkNode, WalkSettings,
+    CyclesRequest, Direction, EdgeFilter, EdgeSource, FollowOptions, LimitKind, NeighborsRequest,
+    OrphansRequest, PathCosts, PathWalkRequest, SubgraphRequest, TreeLimits, TreeWalkRequest,
+    UnresolvedRequest, ViewOptions, WalkEdge, WalkNode, WalkSettings,
 };
 use weft_engine::{Engine, EngineError, Filter, ListRequest, NoteRequest, SiblingsRequest};
 
-use super::Vault;
+use super::{Vault, messages};
 
 const GARDEN: &str = "\
 === plants/fern.md
@@ -35,18 +35,18 @@ Only [[nowhere]] to go, and [[elsewhere]].
 === empty.md
 ";
 
-/// What was read of `files` goes on answering when they are gone.
+/// The engine keeps answering from its snapshot after the files are gone.
 fn engine(files: &str) -> Engine {
     Vault::new(files).engine.clone()
 }
 
-fn tree(roots: &[&str]) -> TreeRequest {
+fn tree(roots: &[&str]) -> TreeWalkRequest {
     let roots = roots.iter().map(|name| (*name).to_owned()).collect();
-    TreeRequest { roots, limits: Limits::NONE, ..TreeRequest::default() }
+    TreeWalkRequest { roots, limits: TreeLimits::NONE, ..TreeWalkRequest::default() }
 }
 
-fn path(from: &str, to: &str) -> PathRequest {
-    PathRequest { from: from.into(), to: to.into(), ..PathRequest::default() }
+fn path(from: &str, to: &str) -> PathWalkRequest {
+    PathWalkRequest { from: from.into(), to: to.into(), ..PathWalkRequest::default() }
 }
 
 fn ids(nodes: &[WalkNode]) -> Vec<&str> {
@@ -64,7 +64,7 @@ fn within(path: &str) -> Filter {
     Filter { paths: vec![path.into()], ..Filter::default() }
 }
 
-/// The field of an argument that was refused.
+/// The field of a rejected argument.
 fn field<T: std::fmt::Debug>(answer: Result<T, EngineError>) -> &'static str {
     let error = answer.expect_err("it is refused");
     let EngineError::InvalidArgument { field, reason } = error else {
@@ -75,7 +75,7 @@ fn field<T: std::fmt::Debug>(answer: Result<T, EngineError>) -> &'static str {
 }
 
 #[test]
-fn a_tree_goes_from_names_to_names() {
+fn tree_resolves_and_returns_names() {
     let garden = engine(GARDEN);
     let answer = garden.tree(&tree(&["Bryophyta", "plants/moss.md"])).expect("a known root");
     assert_eq!(answer.roots.len(), 1, "two names of one note are one root");
@@ -97,7 +97,7 @@ fn a_tree_goes_from_names_to_names() {
         .map(str::to_owned)
         .to_vec()
     );
-    assert_eq!((answer.truncated_by.len(), answer.more_unresolved), (0, false));
+    assert_eq!((answer.truncated_by.len(), answer.unresolved_truncated), (0, false));
     let unresolved: Vec<_> =
         answer.unresolved.iter().map(|link| (link.from.as_str(), link.target.as_str())).collect();
     assert_eq!(unresolved, [("plants/fern", "nowhere")]);
@@ -110,22 +110,22 @@ fn a_tree_goes_from_names_to_names() {
 }
 
 #[test]
-fn the_common_filter_says_where_a_walk_may_go() {
-    let follow = Follow { filter: within("ground"), ..Follow::default() };
-    let request = TreeRequest { follow: follow.clone(), ..tree(&["plants/moss"]) };
+fn filter_restricts_a_walk() {
+    let follow = FollowOptions { filter: within("ground"), ..FollowOptions::default() };
+    let request = TreeWalkRequest { follow: follow.clone(), ..tree(&["plants/moss"]) };
     let answer = engine(GARDEN).tree(&request).expect("a known root");
     assert_eq!(ids(&answer.nodes), ["plants/moss", "ground/stone", "ground/soil"]);
-    let request = PathRequest { follow, ..path("plants/fern", "ground/soil") };
+    let request = PathWalkRequest { follow, ..path("plants/fern", "ground/soil") };
     let answer = engine(GARDEN).path(&request).expect("known ends");
-    assert!(!answer.found && !answer.truncated, "moss lies outside");
+    assert!(!answer.found && !answer.truncated, "moss is outside of the filter");
 }
 
 #[test]
-fn the_hierarchy_and_its_edges_are_there_when_asked_for() {
+fn hierarchy_edges_are_optional() {
     let vault = "=== a/index.md\nTop.\n=== a/b.md\nBelow.\n";
     let ask = |hierarchy| {
-        let follow = Follow { hierarchy, ..Follow::default() };
-        let request = TreeRequest { follow, ..tree(&["a/b"]) };
+        let follow = FollowOptions { hierarchy, ..FollowOptions::default() };
+        let request = TreeWalkRequest { follow, ..tree(&["a/b"]) };
         edges(&engine(vault).tree(&request).expect("a known root").edges)
     };
     assert!(ask(false).is_empty());
@@ -133,16 +133,16 @@ fn the_hierarchy_and_its_edges_are_there_when_asked_for() {
 }
 
 #[test]
-fn the_settings_bound_every_walk() {
+fn settings_bound_every_walk() {
     let bounded = |max_nodes, max_edges| {
         let settings = WalkSettings { max_nodes, max_edges, ..WalkSettings::default() };
         engine(GARDEN).with_walk(settings)
     };
     let whole = tree(&["plants/moss"]);
     let cut = bounded(2, 100).tree(&whole).expect("a known root");
-    assert_eq!((cut.nodes.len(), cut.truncated_by), (2, vec![Limit::MaxNodes]));
+    assert_eq!((cut.nodes.len(), cut.truncated_by), (2, vec![LimitKind::MaxNodes]));
     let cut = bounded(100, 1).tree(&whole).expect("a known root");
-    assert_eq!((cut.edges.len(), cut.truncated_by), (1, vec![Limit::MaxEdges]));
+    assert_eq!((cut.edges.len(), cut.truncated_by), (1, vec![LimitKind::MaxEdges]));
 
     let around = NeighborsRequest { note: "plants/moss".into(), ..NeighborsRequest::default() };
     let cut = bounded(2, 100).neighbors(&around).expect("a known note");
@@ -152,9 +152,12 @@ fn the_settings_bound_every_walk() {
 
     let all = SubgraphRequest { filter: within("plants"), ..SubgraphRequest::default() };
     let cut = bounded(1, 100).subgraph(&all).expect("a filter");
-    assert_eq!((ids(&cut.nodes), cut.truncated_by), (vec!["plants/fern"], vec![Limit::MaxNodes]));
+    assert_eq!(
+        (ids(&cut.nodes), cut.truncated_by),
+        (vec!["plants/fern"], vec![LimitKind::MaxNodes])
+    );
     let cut = bounded(100, 1).subgraph(&all).expect("a filter");
-    assert_eq!((cut.edges.len(), cut.truncated_by), (1, vec![Limit::MaxEdges]));
+    assert_eq!((cut.edges.len(), cut.truncated_by), (1, vec![LimitKind::MaxEdges]));
 
     let looping = WalkSettings { max_cycle_steps: 0, ..WalkSettings::default() };
     let cut = engine(GARDEN).with_walk(looping).cycles(&CyclesRequest::default());
@@ -162,21 +165,21 @@ fn the_settings_bound_every_walk() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_named_by_field() {
+fn invalid_requests_name_their_field() {
     let garden = engine(GARDEN);
-    let both = Follow {
+    let both = FollowOptions {
         edges: EdgeFilter { typed_only: true, inline_only: true, ..EdgeFilter::default() },
-        ..Follow::default()
+        ..FollowOptions::default()
     };
-    let no_nodes = Limits { max_nodes: Some(0), ..Limits::NONE };
+    let no_nodes = TreeLimits { max_nodes: Some(0), ..TreeLimits::NONE };
     let empty = |max_nodes| {
-        field(garden.tree(&TreeRequest { limits: max_nodes, ..tree(&["plants/fern"]) }))
+        field(garden.tree(&TreeWalkRequest { limits: max_nodes, ..tree(&["plants/fern"]) }))
     };
     assert_eq!(empty(no_nodes), "max_nodes");
     assert_eq!(field(garden.tree(&tree(&[]))), "roots");
-    let ask = TreeRequest { follow: both.clone(), ..tree(&["plants/fern"]) };
+    let ask = TreeWalkRequest { follow: both.clone(), ..tree(&["plants/fern"]) };
     assert_eq!(field(garden.tree(&ask)), "edges.typed_only");
-    let ask = PathRequest { follow: both.clone(), ..path("plants/fern", "lonely") };
+    let ask = PathWalkRequest { follow: both.clone(), ..path("plants/fern", "lonely") };
     assert_eq!(field(garden.path(&ask)), "edges.typed_only");
     assert_eq!(field(garden.subgraph(&SubgraphRequest::default())), "notes");
     for (request, expected) in [
@@ -197,7 +200,7 @@ fn what_cannot_be_asked_is_named_by_field() {
 }
 
 #[test]
-fn an_unknown_note_brings_near_ones() {
+fn unknown_note_suggests_similar_ones() {
     let garden = engine(GARDEN);
     let note = "plants/mos".to_owned();
     let around = NeighborsRequest { note: note.clone(), ..NeighborsRequest::default() };
@@ -209,17 +212,21 @@ fn an_unknown_note_brings_near_ones() {
         ("neighbors", garden.neighbors(&around).err()),
         ("subgraph", garden.subgraph(&among).err()),
     ] {
-        let Some(EngineError::UnknownNote { name: asked, near }) = error else {
+        let Some(EngineError::UnknownNote { name: asked, suggestions }) = error else {
             panic!("{name}: {error:?}")
         };
-        assert_eq!((asked.as_str(), near[0].as_str()), ("plants/mos", "plants/moss"), "{name}");
+        assert_eq!(
+            (asked.as_str(), suggestions[0].as_str()),
+            ("plants/mos", "plants/moss"),
+            "{name}"
+        );
     }
     let ghost = garden.tree(&tree(&["nowhere"]));
     assert!(matches!(ghost, Err(EngineError::UnknownNote { .. })), "links make no note exist");
 }
 
 #[test]
-fn paths_are_short_or_cheap() {
+fn path_is_shortest_or_cheapest() {
     let garden = engine(GARDEN);
     let short = garden.path(&path("plants/fern", "ground/soil")).expect("known ends");
     assert_eq!(ids(&short.nodes), ["plants/fern", "plants/moss", "ground/soil"]);
@@ -233,25 +240,26 @@ fn paths_are_short_or_cheap() {
     let cheap = |value_property: Option<&str>| {
         let costs =
             PathCosts { value_property: value_property.map(str::to_owned), ..PathCosts::default() };
-        let request = PathRequest { costs: Some(costs), ..path("plants/fern", "ground/soil") };
+        let request = PathWalkRequest { costs: Some(costs), ..path("plants/fern", "ground/soil") };
         let answer = garden.path(&request).expect("known ends");
         (edges(&answer.edges), answer.cost)
     };
     let typed = ["plants/fern topics plants/moss Typed", "plants/moss supports ground/soil Typed"];
     assert_eq!(cheap(None), (typed.map(str::to_owned).to_vec(), Some(4)));
-    // Moss is worth 20, soil nothing.
+    // Moss has the value 20, soil has none.
     assert_eq!(cheap(Some("Importance")).1, Some(4 + 80 + 100));
 
-    let none = PathRequest { costs: Some(PathCosts::default()), ..path("plants/fern", "lonely") };
+    let none =
+        PathWalkRequest { costs: Some(PathCosts::default()), ..path("plants/fern", "lonely") };
     let none = garden.path(&none).expect("known ends");
     assert_eq!((none.found, none.cost, none.nodes.len()), (false, None, 0));
-    let cut = PathRequest { max_hops: Some(1), ..path("plants/fern", "ground/soil") };
+    let cut = PathWalkRequest { max_hops: Some(1), ..path("plants/fern", "ground/soil") };
     let cut = garden.path(&cut).expect("known ends");
     assert!(!cut.found && cut.truncated);
 }
 
 #[test]
-fn a_worthy_note_is_worth_a_detour() {
+fn cheapest_path_prefers_valuable_notes() {
     let vault = "\
 === start.md
 [[dull]] [[bright]]
@@ -270,7 +278,7 @@ value: 1e9
 === end.md
 ";
     let ask = |costs| {
-        let request = PathRequest { costs, ..path("start", "end") };
+        let request = PathWalkRequest { costs, ..path("start", "end") };
         let answer = engine(vault).path(&request).expect("known ends");
         (ids(&answer.nodes).join(" "), answer.cost)
     };
@@ -281,23 +289,23 @@ value: 1e9
 }
 
 #[test]
-fn neighbors_come_with_degrees() {
+fn neighbors_have_degrees() {
     let request = NeighborsRequest { note: "plants/moss".into(), ..NeighborsRequest::default() };
     let answer = engine(GARDEN).neighbors(&request).expect("a known note");
     assert_eq!((answer.root.uri.as_str(), answer.degrees.both), ("plants/moss", 3));
-    let told: Vec<_> = answer
+    let actual: Vec<_> = answer
         .nodes
         .iter()
         .map(|found| (found.note.id.as_str(), found.degrees.both, found.edges.len()))
         .collect();
-    assert_eq!(told, [("ground/stone", 2, 1), ("plants/fern", 2, 2), ("ground/soil", 2, 1)]);
-    let inbound = Follow { direction: Direction::In, ..Follow::default() };
+    assert_eq!(actual, [("ground/stone", 2, 1), ("plants/fern", 2, 2), ("ground/soil", 2, 1)]);
+    let inbound = FollowOptions { direction: Direction::In, ..FollowOptions::default() };
     let answer = engine(GARDEN).neighbors(&NeighborsRequest { follow: inbound, ..request });
     assert_eq!(answer.expect("a known note").nodes.len(), 1);
 }
 
 #[test]
-fn a_subgraph_has_named_notes_and_those_of_a_filter() {
+fn subgraph_combines_named_and_filtered_notes() {
     let garden = engine(GARDEN);
     let ask = |notes: &[&str], filter| {
         let notes = notes.iter().map(|name| (*name).to_owned()).collect();
@@ -314,22 +322,22 @@ fn a_subgraph_has_named_notes_and_those_of_a_filter() {
 }
 
 #[test]
-fn cycles_are_told_by_name() {
+fn cycles_are_returned_by_name() {
     let answer =
         engine("=== b.md\n[[a]]\n=== a.md\n# First\n[[b]]\n").cycles(&CyclesRequest::default());
     let answer = answer.expect("a sound request");
-    let told: Vec<_> = answer.cycles[0]
+    let actual: Vec<_> = answer.cycles[0]
         .nodes
         .iter()
         .map(|note| (note.uri.as_str(), note.title.as_str()))
         .collect();
-    assert_eq!(told, [("a", "First"), ("b", "b")]);
+    assert_eq!(actual, [("a", "First"), ("b", "b")]);
     assert_eq!(edges(&answer.cycles[0].edges), ["a related b Inline", "b related a Inline"]);
     assert!(!answer.truncated && answer.cycles.len() == 1);
 }
 
 #[test]
-fn orphans_come_in_pages() {
+fn orphans_are_paged() {
     let garden = engine(GARDEN);
     let page = |page_size, page_token: &str| {
         let page_token = page_token.to_owned();
@@ -352,43 +360,44 @@ fn orphans_come_in_pages() {
 }
 
 #[test]
-fn unresolved_links_come_in_pages() {
+fn unresolved_links_are_paged() {
     let garden = engine(GARDEN);
-    let mut told = Vec::new();
+    let mut actual = Vec::new();
     let mut page_token = String::new();
     loop {
         let request =
             UnresolvedRequest { page_size: 1, page_token, ..UnresolvedRequest::default() };
         let page = garden.unresolved(&request).expect("a sound request");
         assert_eq!((page.total, page.n_targets, page.unresolved.len()), (3, 2, 1));
-        told.extend(page.unresolved.iter().map(|link| format!("{} <- {}", link.target, link.from)));
+        actual
+            .extend(page.unresolved.iter().map(|link| format!("{} <- {}", link.target, link.from)));
         page_token = page.next_page_token;
         if page_token.is_empty() {
             break;
         }
     }
     let whole = ["elsewhere <- lonely", "nowhere <- lonely", "nowhere <- plants/fern"];
-    assert_eq!(told, whole);
+    assert_eq!(actual, whole);
     let filter = within("plants");
     let some = garden.unresolved(&UnresolvedRequest { filter, ..UnresolvedRequest::default() });
     assert_eq!(some.expect("a sound request").total, 1);
 }
 
 #[test]
-fn inverse_names_are_told_when_asked_for() {
+fn inverse_names_are_optional() {
     let garden = engine(GARDEN);
     let ask = |inverse_names| {
-        let view = View { inverse_names, ..View::default() };
-        let answer = garden.tree(&TreeRequest { view, ..tree(&["ground/soil"]) });
+        let view = ViewOptions { inverse_names, ..ViewOptions::default() };
+        let answer = garden.tree(&TreeWalkRequest { view, ..tree(&["ground/soil"]) });
         answer.expect("a known root").inverse_names
     };
     assert!(ask(false).is_empty());
-    let told: Vec<_> = ask(true).into_iter().collect();
-    assert_eq!(told, [("supports".to_owned(), "supported-by".to_owned())], "`topics` has none");
+    let actual: Vec<_> = ask(true).into_iter().collect();
+    assert_eq!(actual, [("supports".to_owned(), "supported-by".to_owned())], "`topics` has none");
 }
 
 #[test]
-fn a_summary_is_what_a_note_says_first() {
+fn summary_is_a_property_or_the_first_paragraph() {
     let long = "word ".repeat(60);
     let cases = [
         ("its own", "---\nsummary: In short.\n---\nAt length.", Some("In short.".to_owned())),
@@ -411,79 +420,86 @@ fn a_summary_is_what_a_note_says_first() {
         (0..).zip(&cases).map(|(at, (_, text, _))| format!("=== {at}.md\n{text}\n")).collect();
     let vault = engine(&files);
     for (at, (name, _, expected)) in cases.iter().enumerate() {
-        let view = View { summaries: true, ..View::default() };
-        let request = TreeRequest { view, ..tree(&[&at.to_string()]) };
+        let view = ViewOptions { summaries: true, ..ViewOptions::default() };
+        let request = TreeWalkRequest { view, ..tree(&[&at.to_string()]) };
         let answer = vault.tree(&request).expect("a known root");
         assert_eq!(answer.nodes[0].summary, *expected, "{name}");
     }
 }
 
 #[test]
-fn every_source_has_its_name() {
+fn edges_name_their_source() {
     let vault = "=== top.md\n=== a.md\n---\nparent: [[top]]\nof: [[b]]\n---\n[[b]]\n=== b.md\n";
-    let follow = Follow { hierarchy: true, ..Follow::default() };
-    let answer = engine(vault).tree(&TreeRequest { follow, ..tree(&["a"]) }).expect("a known root");
+    let follow = FollowOptions { hierarchy: true, ..FollowOptions::default() };
+    let answer =
+        engine(vault).tree(&TreeWalkRequest { follow, ..tree(&["a"]) }).expect("a known root");
     let sources: Vec<_> = answer.edges.iter().map(|edge| edge.source).collect();
     assert_eq!(sources, [EdgeSource::Typed, EdgeSource::Typed, EdgeSource::Inline]);
 }
 
 #[test]
-fn a_type_that_no_link_has_is_told_by_every_walk() {
+fn unknown_link_type_is_reported_by_every_walk() {
     let garden = Vault::new(GARDEN);
-    let said = |types: &[&str]| {
+    let reported = |types: &[&str]| {
         let types: Vec<String> = types.iter().map(|kind| (*kind).to_owned()).collect();
         let edges = EdgeFilter { types, ..EdgeFilter::default() };
-        let follow = Follow { edges: edges.clone(), ..Follow::default() };
+        let follow = FollowOptions { edges: edges.clone(), ..FollowOptions::default() };
         let engine = garden.new_engine();
-        let tree = TreeRequest { follow: follow.clone(), ..tree(&["moss"]) };
-        let path = PathRequest { follow: follow.clone(), ..path("moss", "fern") };
+        let tree = TreeWalkRequest { follow: follow.clone(), ..tree(&["moss"]) };
+        let path = PathWalkRequest { follow: follow.clone(), ..path("moss", "fern") };
         let note = "moss".to_owned();
         let near = NeighborsRequest { note, follow: follow.clone(), ..NeighborsRequest::default() };
         let notes = vec!["moss".to_owned()];
         let among = SubgraphRequest { notes, edges, ..SubgraphRequest::default() };
-        let circles = CyclesRequest { follow, ..CyclesRequest::default() };
+        let cycles = CyclesRequest { follow, ..CyclesRequest::default() };
         let all = [
-            engine.tree(&tree).unwrap().degraded,
-            engine.path(&path).unwrap().degraded,
-            engine.neighbors(&near).unwrap().degraded,
-            engine.subgraph(&among).unwrap().degraded,
-            engine.cycles(&circles).unwrap().degraded,
+            engine.tree(&tree).unwrap().warnings,
+            engine.path(&path).unwrap().warnings,
+            engine.neighbors(&near).unwrap().warnings,
+            engine.subgraph(&among).unwrap().warnings,
+            engine.cycles(&cycles).unwrap().warnings,
         ];
-        assert!(all.iter().all(|said| *said == all[0]), "{all:?}");
-        all[0].clone()
+        assert!(all.iter().all(|reported| *reported == all[0]), "{all:?}");
+        all[0].iter().map(|it| it.message.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(said(&["nosuch"]), ["links: no link is of type `nosuch`"]);
-    assert_eq!(said(&["Suports"]), ["links: no link is of type `Suports`; near it are `supports`"]);
-    // In any case; those of texts and of the hierarchy; what the settings name, and how it reads backwards.
+    assert_eq!(reported(&["nosuch"]), ["no link has the type `nosuch`"]);
+    assert_eq!(
+        reported(&["Suports"]),
+        ["no link has the type `Suports`; similar types: `supports`"]
+    );
+    // Case does not matter. Types of text links and of the hierarchy are known, as are configured types and their inverses.
     for kind in ["SUPPORTS", "related", "parent", "part-of", "has-part"] {
-        assert_eq!(said(&[kind]), [""; 0], "{kind}");
+        assert_eq!(reported(&[kind]), [""; 0], "{kind}");
     }
-    // One that links had once is remembered by the graph, and not by an index made anew.
+    // The graph remembers a type that links once had, but a rebuilt index does not.
     garden.put("plants/moss.md", "Soft.\n");
-    assert_eq!(said(&["supports", "extends"]), [""; 0], "the settings know both");
+    assert_eq!(reported(&["supports", "extends"]), [""; 0], "the settings know both");
     garden.put("plants/moss.md", "---\nfed by: [[soil]]\n---\n");
-    assert_eq!(said(&["fed by"]), [""; 0]);
-    assert_eq!(said(&["fed_by"]), ["links: no link is of type `fed_by`; near it are `fed by`"]);
+    assert_eq!(reported(&["fed by"]), [""; 0]);
+    assert_eq!(reported(&["fed_by"]), ["no link has the type `fed_by`; similar types: `fed by`"]);
     garden.put("plants/moss.md", "Soft.\n");
-    assert_eq!(said(&["fed by"]), ["links: no link is of type `fed by`"]);
+    assert_eq!(reported(&["fed by"]), ["no link has the type `fed by`"]);
 }
 
 #[test]
-fn a_name_that_several_notes_answer_to_is_told() {
+fn ambiguous_name_is_reported() {
     let titled = |n: usize| format!("=== dup{n}.md\n# Dup\n[[moss]]\n");
     let files: String = (1..=2).map(titled).collect();
     let vault = Vault::new(&format!("{files}=== moss.md\n=== a/same.md\n=== b/same.md\n"));
     let engine = &vault.engine;
-    let line = "name: several notes answer to `Dup`; `dup1` is meant, and not `dup2`";
-    let files = "name: several notes answer to `same`; `a/same` is meant, and not `b/same`";
-    assert_eq!(engine.tree(&tree(&["Dup", "moss", "same"])).unwrap().degraded, [line, files]);
-    assert_eq!(engine.path(&path("moss", "Dup")).unwrap().degraded, [line]);
+    let line = "`Dup` is ambiguous: `dup1` was used, not `dup2`";
+    let files = "`same` is ambiguous: `a/same` was used, not `b/same`";
+    assert_eq!(
+        messages(&engine.tree(&tree(&["Dup", "moss", "same"])).unwrap().warnings),
+        [line, files]
+    );
+    assert_eq!(messages(&engine.path(&path("moss", "Dup")).unwrap().warnings), [line]);
     let near = NeighborsRequest { note: "Dup".into(), ..NeighborsRequest::default() };
-    assert_eq!(engine.neighbors(&near).unwrap().degraded, [line]);
+    assert_eq!(messages(&engine.neighbors(&near).unwrap().warnings), [line]);
     let among = SubgraphRequest { notes: vec!["Dup".into()], ..SubgraphRequest::default() };
-    assert_eq!(engine.subgraph(&among).unwrap().degraded, [line]);
+    assert_eq!(messages(&engine.subgraph(&among).unwrap().warnings), [line]);
     let siblings = SiblingsRequest { note: "Dup".into(), limit: 1, ..SiblingsRequest::default() };
-    assert_eq!(engine.siblings(&siblings).unwrap().degraded, [line]);
+    assert_eq!(messages(&engine.siblings(&siblings).unwrap().warnings), [line]);
     let note = |name: &str| NoteRequest { name: name.into(), ..NoteRequest::default() };
     for (name, expected) in [("Dup", &["dup2"][..]), ("same", &["b/same"]), ("dup1", &[])] {
         let answer = engine.note(&note(name)).unwrap();
@@ -491,6 +507,6 @@ fn a_name_that_several_notes_answer_to_is_told() {
         assert_eq!(others, expected, "{name}");
     }
     let many = (1..=9).map(titled).collect::<String>();
-    let said = Vault::new(&many).engine.tree(&tree(&["Dup"])).unwrap().degraded;
-    assert!(said[0].ends_with("`dup6` and 3 more"), "{said:?}");
+    let reported = Vault::new(&many).engine.tree(&tree(&["Dup"])).unwrap().warnings;
+    assert!(reported[0].message.ends_with("`dup6` and 3 more"), "{reported:?}");
 }

@@ -1,53 +1,53 @@
-//! What is answered, in ids.
+//! Result of a run, in ids.
 
 use weft_model::{NoteId, Tokens};
 
 use super::relation::Relation;
 use super::request::Resume;
 
-/// A focus note and the notes most worth reading around it, within a budget, with an account of it.
+/// A focus note and the most relevant notes around it within a budget, with an account of the budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doughnut {
-    /// The note in the middle with its lists.
+    /// Focus note with its lists.
     pub focus_note: FocusNote,
-    /// The notes of this page in the order of delivery, which is that of relevance.
+    /// Notes of this page in delivery order, most relevant first.
     pub related_notes: Vec<RelatedNote>,
-    /// What related notes of this page could cost.
+    /// Budget for the related notes of this page.
     pub budget: Tokens,
-    /// What they cost.
+    /// Tokens used by them.
     pub used: Tokens,
-    /// What is left: `budget − used`.
+    /// Tokens left: `budget − used`.
     pub remaining: Tokens,
-    /// What the focus note costs, with the list entries of earlier pages; not part of the budget.
+    /// Tokens of the focus note, with the list entries of earlier pages; not part of the budget.
     pub focus_tokens: Tokens,
-    /// Notes met on this page or an earlier one and too large for what was left, in the order met.
+    /// Notes found on this page or an earlier one that did not fit into the budget, in discovery order.
     pub skipped: Vec<SkippedNote>,
-    /// Whether the page ended because it had skipped as many notes as it may, and more would follow.
-    pub skipped_more: bool,
-    /// How to go on, when more could be delivered; nothing also when a page got nowhere with its budget.
+    /// True if the page ended at the maximum number of skipped notes and more would follow.
+    pub skipped_truncated: bool,
+    /// State for the next page, if more notes could be delivered; `None` also if the budget of this page was too small for any note.
     pub resume: Option<Resume>,
 }
 
-/// The state of the focus note.
+/// State of the focus note.
 ///
-/// Parent, object and path are facts; the lists hold what was fetched so far, earlier pages included, in true order.
+/// Parent, object and path are complete. The lists hold the notes fetched so far, earlier pages included, in their true order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FocusNote {
     /// The note.
     pub note: NoteId,
-    /// The note above it.
+    /// Parent.
     pub parent: Option<NoteId>,
-    /// The note it is a reification about.
+    /// Object: the note that a reification is about.
     pub object: Option<NoteId>,
-    /// From the root to the parent.
+    /// Ancestors from the root to the parent.
     pub contextual_path: Vec<NoteId>,
-    /// Notes below it, in sibling order.
+    /// Children, in sibling order.
     pub children: Vec<NoteId>,
-    /// Notes about it, by uri; where links in bodies count too, those follow, by uri.
+    /// Notes about it, by uri; then, if links in bodies count, the notes that link to it, by uri.
     pub referrings: Vec<NoteId>,
-    /// Notes before it, in sibling order.
+    /// Siblings before it, in sibling order.
     pub prior_siblings: Vec<NoteId>,
-    /// Notes after it, in sibling order.
+    /// Siblings after it, in sibling order.
     pub younger_siblings: Vec<NoteId>,
 }
 
@@ -56,23 +56,23 @@ pub struct FocusNote {
 pub struct RelatedNote {
     /// The note.
     pub note: NoteId,
-    /// The relation by which it was delivered.
+    /// Relation by which it was delivered.
     pub relation: Relation,
-    /// Relations by which it was met later, in that order.
+    /// Relations by which it was found later, in that order.
     pub also_relations: Vec<Relation>,
-    /// What it cost.
+    /// Cost in tokens.
     pub tokens: Tokens,
-    /// Whether its details are cut.
+    /// True if its details are truncated.
     pub truncated: bool,
 }
 
-/// A note that did not fit.
+/// A note that did not fit into the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkippedNote {
     /// The note.
     pub note: NoteId,
-    /// The relation by which it was first met.
+    /// Relation by which it was first found.
     pub relation: Relation,
-    /// What it would have cost.
+    /// Cost in tokens if it had been delivered.
     pub tokens: Tokens,
 }

@@ -1,4 +1,4 @@
-//! What a note adds to the answer, and the tokens that takes.
+//! Text that a note adds to the response, and its cost in tokens.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,40 +9,40 @@ use super::relation::Relation;
 use super::rings::Member;
 use crate::NoteGraph;
 
-/// Characters of a related note's details that are delivered.
+/// Maximum number of characters of a related note's details.
 ///
 /// Source: Graph RAG design, "Data Structures".
 pub const TRUNCATE_LENGTH: usize = 1000;
 
-/// What stands for the details beyond [`TRUNCATE_LENGTH`].
+/// Replaces the details beyond [`TRUNCATE_LENGTH`].
 pub const ELLIPSIS: &str = "...";
 
-/// Titles and details, which the graph itself does not hold.
+/// Titles and details of notes, which the graph does not hold.
 ///
-/// Asked only for the focus note, for notes considered, and for the notes those link to.
+/// Called only for the focus note, for notes considered, and for the notes those link to.
 pub trait Texts {
-    /// The title of `note`.
+    /// Returns the title of `note`.
     fn title(&self, note: NoteId) -> Cow<'_, str>;
-    /// The whole details of `note`.
+    /// Returns the complete details of `note`.
     fn details(&self, note: NoteId) -> Cow<'_, str>;
 }
 
-/// The details of a related note as they are delivered, and whether they were cut.
+/// Returns the delivered details of a related note, and true if they were truncated.
 ///
-/// Longer than [`TRUNCATE_LENGTH`] characters (Unicode scalar values), they are cut to as many and [`ELLIPSIS`].
+/// Details of more than [`TRUNCATE_LENGTH`] characters (Unicode scalar values) are cut to that length and end in [`ELLIPSIS`].
 #[must_use]
 pub fn delivered_details(details: Cow<'_, str>) -> (Cow<'_, str>, bool) {
     let (start, rest) = delivered_parts(&details);
     if rest.is_empty() { (details, false) } else { (Cow::Owned([start, rest].concat()), true) }
 }
 
-/// What is kept of `details`, and the ellipsis if that is not all.
+/// Returns the delivered part of `details`, and the ellipsis if that is not all.
 fn delivered_parts(details: &str) -> (&str, &'static str) {
     let end = byte_of_char(details, TRUNCATE_LENGTH);
     (&details[..end], if end < details.len() { ELLIPSIS } else { "" })
 }
 
-/// Prices notes; one buffer serves all.
+/// Computes the costs of notes; one buffer is reused for all.
 pub(super) struct Costs<'a> {
     graph: &'a NoteGraph,
     texts: &'a dyn Texts,
@@ -59,7 +59,7 @@ impl<'a> Costs<'a> {
         Self { graph, texts, estimator, text: String::new() }
     }
 
-    /// The tokens of a related note and whether its details are cut.
+    /// Returns the tokens of a related note, and true if its details are truncated.
     pub(super) fn of(&mut self, member: Member) -> (Tokens, bool) {
         let details = self.texts.details(member.note);
         let (start, rest) = delivered_parts(&details);
@@ -71,7 +71,7 @@ impl<'a> Costs<'a> {
         (self.estimator.estimate(&self.text), !rest.is_empty())
     }
 
-    /// The tokens of the focus note with its whole details, its path, and `listed` notes in its lists.
+    /// Returns the tokens of the focus note with its complete details, its path, and the `listed` notes of its lists.
     pub(super) fn of_focus(
         &mut self,
         focus: NoteId,
@@ -84,7 +84,7 @@ impl<'a> Costs<'a> {
         self.estimator.estimate(&self.text)
     }
 
-    /// The tokens of the emptiest note there can be: without title, uri, details, parent and object, and in no list.
+    /// Returns the minimum tokens of any note: one without title, uri, details, parent and object, and in no list.
     pub(super) fn least(&self) -> Tokens {
         self.estimator.estimate(&format!("[](){}", Relation::Parent))
     }

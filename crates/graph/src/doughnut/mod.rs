@@ -1,7 +1,7 @@
-//! Related notes around a focus note within a token budget: the Graph RAG of the Doughnut design.
+//! Doughnut: related notes around a focus note within a token budget, after the Graph RAG design.
 //!
-//! [`doughnut`] answers in ids; [`View`] adds the texts, for answers and for [`render`]ing to a language model.
-//! The relations are rows of [`STRATEGIES`]; turns, quotas, budget and lists belong to the driver alone.
+//! [`doughnut`] returns ids; [`View`] adds the texts, for responses and for [`render`]ing to a language model.
+//! The relations are rows of [`STRATEGIES`]; the driver alone owns turns, quotas, budget and lists.
 //!
 //! ```
 //! use std::borrow::Cow;

@@ -1,25 +1,25 @@
-//! How a note stands to the focus note.
+//! Relations of notes to the focus note.
 
 use std::fmt;
 
-/// How a note stands to the focus note.
+/// Relation of a note to the focus note.
 ///
 /// A *reification* is a note with an object: its parent is the subject, its title the predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// The focus note itself; `Self` in answers.
+    /// The focus note itself; `Self` in responses.
     Focus,
     /// Its parent.
     Parent,
     /// Its object.
     Object,
-    /// A child, reified ones too.
+    /// A child, reified or not.
     Child,
-    /// A child of the same parent that stands before it.
+    /// A sibling before it.
     PriorSibling,
-    /// A child of the same parent that stands after it.
+    /// A sibling after it.
     YoungerSibling,
-    /// A note whose object it is.
+    /// A note whose object is the focus note.
     ReferringNote,
     /// An ancestor.
     NoteInContextualPath,
@@ -46,7 +46,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The name that answers use and budgets pay for.
+    /// Returns the name used in responses, which counts towards the budget.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,12 +78,12 @@ impl fmt::Display for Relation {
     }
 }
 
-/// The level of a relation; the focus note alone stands above the first.
+/// Priority level of a relation. The focus note itself precedes all levels.
 ///
 /// Source: Graph RAG design, "Priorities".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// What the note names itself: parent and object.
+    /// Notes that the focus note names itself: parent and object.
     P1,
     /// One step away.
     P2,
@@ -97,7 +97,7 @@ impl Priority {
     /// All levels in the order of their turns.
     pub const ALL: [Self; 4] = [Self::P1, Self::P2, Self::P3, Self::P4];
 
-    /// The notes it may add before the next level has its turn: 5 less the level's number.
+    /// Returns the number of notes that the level may add per turn: 5 minus its number.
     #[must_use]
     pub const fn quota(self) -> usize {
         match self {

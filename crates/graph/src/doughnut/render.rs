@@ -1,20 +1,22 @@
-//! An answer as text for a language model: the focus note, then the related notes, best first.
+//! Response as text for a language model: the focus note, then the related notes, most relevant first.
 //!
-//! Note text cannot break out of its place: in Markdown it stands in fences longer than any in it, in XML and JSON it is escaped.
+//! Note text cannot break out of its place: Markdown uses fences longer than any in the text, XML and JSON escape it.
 
 use std::fmt::{self, Write as _};
 
 use serde::Serialize;
+pub use weft_model::escape::fence;
+use weft_model::escape::{self, XML_ATTRIBUTE, link_destination};
 
 use super::view::{FocusView, LinkView, NoteView, View};
 
-/// How notes are named in Markdown and JSON.
+/// Form of note names in Markdown and JSON.
 const BY_LINK: &str = "a link of the form `[title](uri)`";
 
-/// How notes are named in XML.
+/// Form of note names in XML.
 const BY_ATTRIBUTES: &str = "its title and uri, the two parts of a link `[title](uri)`";
 
-/// What a reader needs to know to read the list.
+/// Returns the introduction that explains the list to the reader.
 fn explanation(named_by: &str) -> String {
     format!(
         "The notes below surround one focus note, the most relevant first. \
@@ -25,7 +27,7 @@ fn explanation(named_by: &str) -> String {
     )
 }
 
-/// The answer as Markdown.
+/// Renders the response as Markdown.
 #[must_use]
 pub fn markdown(view: &View<'_>) -> String {
     let mut text = String::new();
@@ -69,7 +71,7 @@ fn write_markdown(out: &mut String, view: &View<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Details in a fence of their own; nothing for empty ones.
+/// Writes details in their own fence, or nothing if they are empty.
 fn fenced(out: &mut String, details: &str) -> fmt::Result {
     if details.trim().is_empty() {
         return Ok(());
@@ -79,14 +81,7 @@ fn fenced(out: &mut String, details: &str) -> fmt::Result {
     writeln!(out, "\n{fence}markdown\n{details}{end}{fence}")
 }
 
-/// A code fence that `text` cannot close: longer than any run of backticks in it, and at least three.
-#[must_use]
-pub fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(longest.max(2) + 1)
-}
-
-/// The answer as XML, well-formed whatever the notes contain.
+/// Renders the response as XML, well-formed whatever the notes contain.
 #[must_use]
 pub fn xml(view: &View<'_>) -> String {
     let mut text = String::new();
@@ -99,7 +94,7 @@ fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
     writeln!(
         out,
         "<context>\n<explanation>{}</explanation>",
-        Escaped(&explanation(BY_ATTRIBUTES))
+        escaped(&explanation(BY_ATTRIBUTES))
     )?;
     writeln!(out, "<focus_note{}>", XmlLink(&focus.link))?;
     for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
@@ -114,7 +109,7 @@ fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
             writeln!(out, "</{name}>")?;
         }
     }
-    writeln!(out, "<details>{}</details>\n</focus_note>", Escaped(&focus.details))?;
+    writeln!(out, "<details>{}</details>\n</focus_note>", escaped(&focus.details))?;
     writeln!(out, "<related_notes>")?;
     for (note, rank) in related_notes.iter().zip(1..) {
         writeln!(
@@ -127,12 +122,12 @@ fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
             writeln!(out, "<{name}{}/>", XmlLink(link))?;
         }
         let truncated = if note.truncated { " truncated=\"true\"" } else { "" };
-        writeln!(out, "<details{truncated}>{}</details>\n</note>", Escaped(&note.details))?;
+        writeln!(out, "<details{truncated}>{}</details>\n</note>", escaped(&note.details))?;
     }
     writeln!(out, "</related_notes>\n</context>")
 }
 
-/// The answer as JSON: one object, with every link written `[title](uri)` and a line for each note; what is empty is left out.
+/// Renders the response as JSON: one object with one line per note, every link as `[title](uri)`, and empty fields omitted.
 #[must_use]
 pub fn json(view: &View<'_>) -> String {
     let View { focus_note: focus, related_notes, .. } = view;
@@ -241,13 +236,13 @@ fn lists<'v, 't>(focus: &'v FocusView<'t>) -> [(&'static str, &'v [LinkView<'t>]
     ]
 }
 
-/// The relation of delivery, then the others.
+/// Returns the relation of delivery, then the other relations.
 fn relations(note: &NoteView<'_>) -> String {
     let names = [note.relation].into_iter().chain(note.also_relations.iter().copied());
     names.map(|relation| relation.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// `[title](uri)` that stays one link on one line whatever its parts contain.
+/// `[title](uri)` that remains one link on one line whatever its parts contain.
 struct MarkdownLink<'v>(&'v LinkView<'v>);
 
 impl fmt::Display for MarkdownLink<'_> {
@@ -255,7 +250,7 @@ impl fmt::Display for MarkdownLink<'_> {
         f.write_char('[')?;
         let mut title = self.0.title.chars().peekable();
         while let Some(c) = title.next() {
-            // One that begins no character reference is itself.
+            // An ampersand that starts no character reference needs no escape.
             let refers = title.peek().is_some_and(|next| next.is_alphanumeric() || *next == '#');
             match c {
                 '&' if !refers => f.write_char('&')?,
@@ -265,71 +260,26 @@ impl fmt::Display for MarkdownLink<'_> {
             }
         }
         f.write_str("](")?;
-        let uri = self.0.uri;
-        let bare = !uri.is_empty()
-            && !uri.starts_with('<')
-            && uri.chars().all(|c| {
-                !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '\\' | '&')
-            });
-        if bare {
-            f.write_str(uri)?;
-        } else {
-            f.write_char('<')?;
-            for c in uri.chars() {
-                match c {
-                    '<' | '>' | '\\' | '&' => write!(f, "\\{c}")?,
-                    c if c.is_control() => write!(f, "%{:02X}", u32::from(c))?,
-                    c => f.write_char(c)?,
-                }
-            }
-            f.write_char('>')?;
-        }
+        f.write_str(&link_destination(self.0.uri))?;
         f.write_char(')')
     }
 }
 
-/// The attributes of a named note, with a space before.
+/// Attributes that name a note, with a leading space.
 struct XmlLink<'v>(&'v LinkView<'v>);
 
 impl fmt::Display for XmlLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, " uri=\"{}\" title=\"{}\"", Attribute(self.0.uri), Attribute(&self.0.title))
+        write!(
+            f,
+            " uri=\"{}\" title=\"{}\"",
+            escape::xml(self.0.uri, XML_ATTRIBUTE),
+            escape::xml(&self.0.title, XML_ATTRIBUTE)
+        )
     }
 }
 
-/// Text in an attribute, where parsers turn line ends and tabs into spaces unless they are escaped.
-struct Attribute<'v>(&'v str);
-
-impl fmt::Display for Attribute<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for piece in self.0.split_inclusive(['\n', '\t']) {
-            match piece.strip_suffix(['\n', '\t']) {
-                Some(text) if piece.ends_with('\n') => write!(f, "{}&#10;", Escaped(text))?,
-                Some(text) => write!(f, "{}&#9;", Escaped(text))?,
-                None => write!(f, "{}", Escaped(piece))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Text between tags; characters that XML cannot hold become U+FFFD.
-struct Escaped<'v>(&'v str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\n' | '\t' => f.write_char(c)?,
-                '\r' => f.write_str("&#13;")?,
-                '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
+/// Escapes text between tags.
+fn escaped(text: &str) -> String {
+    escape::xml(text, &['"'])
 }

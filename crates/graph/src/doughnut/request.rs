@@ -1,45 +1,45 @@
-//! What is asked.
+//! Request for a run.
 
 use std::num::NonZeroUsize;
 
 use weft_model::{NoteId, NoteSet, Tokens};
 
-/// A question about one focus note.
+/// Request for the notes around a focus note.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The note in the middle.
+    /// Focus note.
     pub focus: NoteId,
-    /// What related notes may cost.
+    /// Budget for related notes.
     pub budget: Budget,
-    /// Notes outside count as absent: not delivered, not listed, not grown from. The focus note, its parent, object and path stay.
+    /// Notes outside the filter count as absent: they are not delivered, not listed, and not sources. The focus note, its parent, object and path are exempt.
     pub filter: &'a NoteSet,
-    /// How the run goes; the same on every page.
+    /// Options of the run, the same for every page.
     pub options: Options,
-    /// Where an earlier page left off; nothing for the first.
+    /// State after the previous page; `None` for the first page.
     pub resume: Option<&'a Resume>,
-    /// Asked before each note is looked at; once it says true the run ends without an answer.
+    /// Called before each note is considered; the run ends with an error once it returns true.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// A number of tokens to spend.
+/// Token budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// For related notes; the focus note comes on top.
+    /// Budget for related notes, not counting the focus note.
     Related(Tokens),
-    /// For the whole answer: related notes get what the focus note leaves.
-    Window(Tokens),
+    /// Budget for the whole response: related notes share what the focus note leaves.
+    Total(Tokens),
 }
 
-/// How a run goes.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// A page ends after as many notes newly found too large for what was left.
+    /// Maximum number of newly skipped notes per page.
     ///
     /// Source: design of related notes, "The rounds".
     pub max_skips: NonZeroUsize,
-    /// Whether notes whose bodies link to the focus note are referring notes too, after the reifications.
+    /// True if notes whose bodies link to the focus note are referring notes too, after the reifications.
     pub body_links: bool,
-    /// Whether other notes with the same object are related.
+    /// True if other notes with the same object are related.
     pub sibling_of_target: bool,
 }
 
@@ -50,21 +50,21 @@ impl Default for Options {
     }
 }
 
-/// Where a run stands after some pages: their budgets.
+/// State of a run after some pages: their budgets.
 ///
-/// The next page replays them and goes on, so it holds on the same graph, texts, estimator, filter and options only; whoever hands it out binds it to them.
+/// The next page replays them, so the state is valid only for the same graph, texts, estimator, filter and options. The caller must bind it to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resume {
     budgets: Vec<Tokens>,
 }
 
 impl Resume {
-    /// Pages that can be replayed.
+    /// Maximum number of pages that can be replayed.
     ///
-    /// Keeps what a forged value can ask for within a fraction of a second.
+    /// Keeps the cost of a forged value within a fraction of a second.
     pub const MAX_PAGES: usize = 1000;
 
-    /// The budgets of the pages so far, the first one first.
+    /// Returns the budgets of the pages so far, the first one first.
     #[must_use]
     pub fn budgets(&self) -> &[Tokens] {
         &self.budgets
@@ -77,25 +77,25 @@ impl FromIterator<Tokens> for Resume {
     }
 }
 
-/// Why a question has no answer.
+/// Error of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DoughnutError {
-    /// The graph holds no such note, or only links know of it.
+    /// The slot is empty or holds a placeholder.
     #[error("slot {} holds no note", focus.get())]
     UnknownFocus {
-        /// The slot asked for.
+        /// The requested slot.
         focus: NoteId,
     },
-    /// The run was cut into too many pages.
+    /// The run has too many pages.
     #[error(
         "a run of {n_pages} pages cannot be continued, the limit is {}: ask again with a larger budget",
         Resume::MAX_PAGES
     )]
     TooManyPages {
-        /// Pages asked to replay.
+        /// Number of pages to replay.
         n_pages: usize,
     },
-    /// [`Request::stop`] said so.
+    /// [`Request::stop`] ended the run.
     #[error("the run was stopped before it was complete")]
     Stopped,
 }

@@ -1,4 +1,4 @@
-//! Turns: which relation comes next and which note it comes to.
+//! Turns: the order of relations and of the notes they find.
 
 use std::collections::VecDeque;
 
@@ -9,54 +9,54 @@ use super::request::Options;
 use super::strategies::{FocusList, Members, STRATEGIES, Strategy};
 use crate::NoteGraph;
 
-/// A note that a relation comes to.
+/// A note found by a relation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     pub(super) note: NoteId,
     pub(super) relation: Relation,
     pub(super) fills: Option<FocusList>,
-    /// Its place among the members of its relation, from 0.
+    /// Position among the notes of its relation, from 0.
     pub(super) nth: usize,
 }
 
-/// The rings of all levels with their cursors, and the queue of sources that wait for a turn to begin.
+/// Rings of all levels with their cursors, and the queue of sources for the next turn.
 ///
-/// Knows nothing of budgets: [`added`](Self::added) and [`grow`](Self::grow) tell it what became of a member.
+/// Independent of budgets: the caller reports added notes and new sources by [`added`](Self::added) and [`grow`](Self::grow).
 pub(super) struct Rings<'g> {
     graph: &'g NoteGraph,
     filter: &'g NoteSet,
     focus: NoteId,
     rows: Vec<&'static Strategy>,
     rings: [Ring<'g>; Priority::ALL.len()],
-    /// Sources discovered since a turn last began.
+    /// Sources discovered since the last turn began.
     queue: VecDeque<(&'static Strategy, NoteId)>,
-    /// The level whose turn it is.
+    /// Level of the current turn.
     level: usize,
-    /// Notes added in this turn.
+    /// Number of notes added in this turn.
     n_added: usize,
 }
 
 #[derive(Default)]
 struct Ring<'g> {
     cursors: Vec<Cursor<'g>>,
-    /// The slot looked at first; stays from round to round.
+    /// Cursor to advance first; kept from round to round.
     at: usize,
 }
 
 struct Cursor<'g> {
     relation: Relation,
     fills: Option<FocusList>,
-    /// Sources not begun, first in, first out.
+    /// Unused sources, first in, first out.
     sources: VecDeque<(&'static Strategy, NoteId)>,
     current: Option<Members<'g>>,
     n_taken: usize,
-    /// How often a list that several sources share was begun.
+    /// Number of walks per list that several sources share.
     walks: NoteMap<u8>,
-    /// Whether sources were passed over since a member was last asked for.
-    passed_over: bool,
+    /// True if the last call skipped sources.
+    skipped_sources: bool,
 }
 
-/// Walks of a shared list after which another meets nothing new: each leaves out its source alone.
+/// Number of walks after which a shared list is exhausted: each walk omits only its own source, so further walks find nothing new.
 const ENOUGH_WALKS: u8 = 2;
 
 impl<'g> Rings<'g> {
@@ -87,18 +87,18 @@ impl<'g> Rings<'g> {
                     current: None,
                     n_taken: 0,
                     walks: NoteMap::default(),
-                    passed_over: false,
+                    skipped_sources: false,
                 });
             }
         }
         rings.grow(Relation::Focus, focus);
-        rings.hand_out_sources();
+        rings.distribute_sources();
         rings
     }
 
-    /// The next member in turn; nothing when every relation is exhausted.
+    /// Returns the next member in turn; `None` if every relation is exhausted.
     pub(super) fn next(&mut self) -> Option<Member> {
-        // What is left of this turn, then a turn of each level, this one's again included.
+        // The rest of this turn, then one turn of each level, this one's included.
         for _ in 0..=self.rings.len() {
             if self.n_added < Priority::ALL[self.level].quota() {
                 let present = |note| note == self.focus || self.filter.contains(note);
@@ -109,9 +109,9 @@ impl<'g> Rings<'g> {
             }
             self.level = (self.level + 1) % self.rings.len();
             self.n_added = 0;
-            self.hand_out_sources();
+            self.distribute_sources();
         }
-        // A whole round came to nothing; should there be more to do later, a round begins.
+        // A whole round found nothing. If sources are added later, a new round begins.
         self.level = 0;
         None
     }
@@ -121,13 +121,13 @@ impl<'g> Rings<'g> {
         self.n_added += 1;
     }
 
-    /// Makes `note`, met by `relation`, a source of all that grows from it.
+    /// Adds `note`, found by `relation`, as a source of all relations that grow from it.
     pub(super) fn grow(&mut self, relation: Relation, note: NoteId) {
         let rows = self.rows.iter().filter(|row| row.grows_from == relation);
         self.queue.extend(rows.map(|row| (*row, note)));
     }
 
-    fn hand_out_sources(&mut self) {
+    fn distribute_sources(&mut self) {
         while let Some((row, note)) = self.queue.pop_front() {
             let mut cursors = self.rings[row.priority as usize].cursors.iter_mut();
             if let Some(cursor) = cursors.find(|cursor| cursor.relation == row.relation) {
@@ -138,16 +138,16 @@ impl<'g> Rings<'g> {
 }
 
 impl<'g> Ring<'g> {
-    /// The next member of the next relation that has one.
+    /// Returns the next member of the next relation that has one.
     fn next(&mut self, graph: &'g NoteGraph, present: impl Fn(NoteId) -> bool) -> Option<Member> {
         let n_cursors = self.cursors.len();
         (self.at..self.at + n_cursors).map(|slot| slot % n_cursors).find_map(|slot| {
-            // Members that nobody gains by give others their turn; where there are no others, they can be left out.
+            // Already known members still give the other relations their turn; if this is the only relation left, they can be skipped.
             let is_alone =
                 (0..n_cursors).all(|other| other == slot || self.cursors[other].is_spent());
             let cursor = &mut self.cursors[slot];
             let member = cursor.next(graph, &present, is_alone);
-            if member.is_some() || cursor.passed_over {
+            if member.is_some() || cursor.skipped_sources {
                 self.at = slot + 1;
             }
             member
@@ -160,14 +160,14 @@ impl<'g> Cursor<'g> {
         self.current.is_none() && self.sources.is_empty()
     }
 
-    /// The next member; of lists that were walked before only what may be new, where that `is_alone`.
+    /// Returns the next member. If `is_alone`, lists that were walked often enough are skipped.
     fn next(
         &mut self,
         graph: &'g NoteGraph,
         present: impl Fn(NoteId) -> bool,
         is_alone: bool,
     ) -> Option<Member> {
-        self.passed_over = false;
+        self.skipped_sources = false;
         loop {
             let found =
                 self.current.as_mut().and_then(|members| members.find(|note| present(*note)));
@@ -181,7 +181,7 @@ impl<'g> Cursor<'g> {
             if let Some(list) = (row.list)(graph, source) {
                 let n_walks = self.walks.entry(list).or_default();
                 if is_alone && *n_walks >= ENOUGH_WALKS {
-                    self.passed_over = true;
+                    self.skipped_sources = true;
                     continue;
                 }
                 *n_walks = n_walks.saturating_add(1);

@@ -1,4 +1,4 @@
-//! The run: what is fetched while the budget lasts, and what becomes of it.
+//! Run: fetches notes while the budget lasts.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use super::rings::{Member, Rings};
 use super::strategies::FocusList;
 use crate::NoteGraph;
 
-/// The focus note's state and the notes most worth reading around it, best first, within the budget.
+/// Returns the focus note with its lists and the most relevant notes around it, best first, within the budget.
 ///
-/// Levels have turns of 4, 3, 2 and 1 notes in every round, so no level is drained before a lower one is heard; the order of the answer is that of delivery.
-/// A note that does not fit is named among the skipped and the run goes on.
-/// Deterministic; costs what it considers, whatever the size of the hubs around, plus the pages before it.
+/// Every round gives the levels turns of 4, 3, 2 and 1 notes, so low levels are served before high levels are exhausted. The result is in delivery order.
+/// A note that does not fit is reported as skipped, and the run continues.
+/// Deterministic. Costs the notes considered plus the replayed pages, independent of the size of nearby hubs.
 ///
 /// # Errors
 ///
-/// When the focus is no note of the graph, when too many pages came before, or when it was stopped.
+/// The focus is not a note of the graph, there are too many earlier pages, or the run was stopped.
 pub fn doughnut(
     graph: &NoteGraph,
     texts: &dyn Texts,
@@ -35,7 +35,7 @@ pub fn doughnut(
         return Err(DoughnutError::TooManyPages { n_pages: earlier.len() });
     }
 
-    let mut run = Run::new(graph, texts, estimator, request);
+    let mut run = DoughnutRun::new(graph, texts, estimator, request);
     for budget in earlier {
         run.page(*budget)?;
     }
@@ -45,14 +45,14 @@ pub fn doughnut(
     let focus_tokens = run.costs.of_focus(focus, &contextual_path, run.lists.notes());
     let (asked, budget) = match request.budget {
         Budget::Related(tokens) => (tokens, tokens),
-        Budget::Window(tokens) => {
+        Budget::Total(tokens) => {
             (tokens, Tokens::new(tokens.get().saturating_sub(focus_tokens.get())))
         }
     };
     let n_earlier = run.delivered.len();
     run.page(budget)?;
 
-    let Page { remaining, n_skips, refused: _ } = run.page;
+    let PageState { remaining, n_skips, refused: _ } = run.page;
     let mut answer = Doughnut {
         focus_note: FocusNote {
             note: focus,
@@ -70,12 +70,12 @@ pub fn doughnut(
         remaining,
         focus_tokens,
         skipped: run.skipped(),
-        skipped_more: false,
+        skipped_truncated: false,
         resume: None,
     };
-    let more_unseen = run.comes_to_others_than(&answer.skipped)?;
-    answer.skipped_more = more_unseen && n_skips >= request.options.max_skips.get();
-    // The same budget would get nowhere again: without a next page, a loop over pages ends.
+    let more_unseen = run.finds_more_than(&answer.skipped)?;
+    answer.skipped_truncated = more_unseen && n_skips >= request.options.max_skips.get();
+    // The same budget would fail again: without a next page, a client's loop over pages ends.
     let stuck = asked > Tokens::ZERO && answer.related_notes.is_empty() && n_skips == 0;
     let can_go_on = earlier.len() < Resume::MAX_PAGES;
     if can_go_on && !stuck && (more_unseen || !answer.skipped.is_empty()) {
@@ -85,42 +85,42 @@ pub fn doughnut(
     Ok(answer)
 }
 
-/// A run over any number of pages.
-struct Run<'a> {
+/// State of a run over any number of pages.
+struct DoughnutRun<'a> {
     focus: NoteId,
     max_skips: usize,
     stop: &'a dyn Fn() -> bool,
-    /// Below it no note fits.
+    /// Minimum cost of any note.
     least: Tokens,
     rings: Rings<'a>,
     costs: Costs<'a>,
     delivered: Vec<RelatedNote>,
-    /// Where a note stands in `delivered`.
+    /// Position of each note in `delivered`.
     positions: NoteMap<usize>,
-    /// What did not fit so far, in the order met, no note twice by one relation; those that a cheaper relation brought since stay until the next page.
-    refused: Vec<Offer>,
-    lists: Lists,
-    page: Page,
+    /// Notes that did not fit, in discovery order, each once per relation. Those delivered by a cheaper relation since stay until the next page.
+    refused: Vec<PricedMember>,
+    lists: FocusLists,
+    page: PageState,
 }
 
-/// What changes from page to page.
+/// State of the current page.
 #[derive(Clone, Copy, Default)]
-struct Page {
+struct PageState {
     remaining: Tokens,
-    /// Notes that did not fit for the first time.
+    /// Number of notes that did not fit for the first time.
     n_skips: usize,
-    /// Whether any note did not fit, for the first time or again.
+    /// True if any note did not fit, for the first time or again.
     refused: bool,
 }
 
-/// A member with its price.
-struct Offer {
+/// A member with its cost.
+struct PricedMember {
     member: Member,
     tokens: Tokens,
     truncated: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> DoughnutRun<'a> {
     fn new(
         graph: &'a NoteGraph,
         texts: &'a dyn Texts,
@@ -138,19 +138,19 @@ impl<'a> Run<'a> {
             delivered: Vec::new(),
             positions: NoteMap::default(),
             refused: Vec::new(),
-            lists: Lists::default(),
-            page: Page::default(),
+            lists: FocusLists::default(),
+            page: PageState::default(),
         }
     }
 
-    /// Goes on where the last page stopped, at any point within a turn: first with what was refused, then in rounds.
+    /// Resumes at any point within a turn: first the refused members, then further rounds.
     fn page(&mut self, budget: Tokens) -> Result<(), DoughnutError> {
-        self.page = Page { remaining: budget, n_skips: 0, refused: false };
+        self.page = PageState { remaining: budget, n_skips: 0, refused: false };
         self.credit();
-        for offer in std::mem::take(&mut self.refused) {
-            if !self.met_again(offer.member) && !self.deliver(&offer) {
+        for priced in std::mem::take(&mut self.refused) {
+            if !self.add_relation(priced.member) && !self.deliver(&priced) {
                 self.page.refused = true;
-                self.refused.push(offer);
+                self.refused.push(priced);
             }
         }
         while !self.is_over()
@@ -161,23 +161,23 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Notes what was refused and came by a cheaper relation since: it is here by the dearer one, too, though not on the page that refused it.
+    /// Credits refused members that a cheaper relation has delivered since: they count for the more expensive relation too, though not on the page that refused them.
     fn credit(&mut self) {
-        for offer in std::mem::take(&mut self.refused) {
-            if !self.met_again(offer.member) {
-                self.refused.push(offer);
+        for priced in std::mem::take(&mut self.refused) {
+            if !self.add_relation(priced.member) {
+                self.refused.push(priced);
             }
         }
     }
 
-    /// The next member in turn, unless the run is to stop.
+    /// Returns the next member in turn; fails if the run was stopped.
     fn next(&mut self) -> Result<Option<Member>, DoughnutError> {
         if (self.stop)() { Err(DoughnutError::Stopped) } else { Ok(self.rings.next()) }
     }
 
-    /// Too little for any note ends a page only after one was refused, so that the answer names what was too large.
+    /// A remainder too small for any note ends a page only after a note was refused, so that the response names the notes that did not fit.
     fn is_over(&self) -> bool {
-        let Page { remaining, n_skips, refused } = self.page;
+        let PageState { remaining, n_skips, refused } = self.page;
         remaining == Tokens::ZERO
             || n_skips >= self.max_skips
             || (refused && remaining < self.least)
@@ -185,42 +185,43 @@ impl<'a> Run<'a> {
 
     fn meet(&mut self, member: Member) {
         let Member { note, relation, .. } = member;
-        let refused =
-            |offer: &Offer| offer.member.note == note && offer.member.relation == relation;
-        // What was refused is not priced again: less is left than it was then.
-        if note == self.focus || self.met_again(member) || self.refused.iter().any(refused) {
+        let refused = |priced: &PricedMember| {
+            priced.member.note == note && priced.member.relation == relation
+        };
+        // A refused member is not priced again: the remaining budget has only shrunk.
+        if note == self.focus || self.add_relation(member) || self.refused.iter().any(refused) {
             return;
         }
         let (tokens, truncated) = self.costs.of(member);
-        let offer = Offer { member, tokens, truncated };
-        if self.deliver(&offer) {
+        let priced = PricedMember { member, tokens, truncated };
+        if self.deliver(&priced) {
             self.rings.added();
         } else {
             self.page.refused = true;
-            // A note met by several relations is one skip; the next page offers it by each.
-            let known = self.refused.iter().any(|offer| offer.member.note == note);
+            // A note found by several relations counts as one skip; the next page offers it by each.
+            let known = self.refused.iter().any(|priced| priced.member.note == note);
             self.page.n_skips += usize::from(!known);
-            self.refused.push(offer);
+            self.refused.push(priced);
         }
     }
 
-    /// Notes a further relation of a delivered note, free of charge; false when it was not delivered.
-    fn met_again(&mut self, member: Member) -> bool {
+    /// Adds a further relation to a delivered note, free of charge; returns false if the note was not delivered.
+    fn add_relation(&mut self, member: Member) -> bool {
         let Some(&at) = self.positions.get(&member.note) else { return false };
         let RelatedNote { relation, also_relations, .. } = &mut self.delivered[at];
         if *relation != member.relation && !also_relations.contains(&member.relation) {
             also_relations.push(member.relation);
-            self.fetched(member);
+            self.record_fetched(member);
         }
         true
     }
 
-    /// Notes refused and not delivered, each once, in the order met.
+    /// Returns the refused notes that were not delivered, each once, in discovery order.
     fn skipped(&self) -> Vec<SkippedNote> {
         let mut seen = HashSet::new();
         self.refused
             .iter()
-            .map(|Offer { member, tokens, truncated: _ }| SkippedNote {
+            .map(|PricedMember { member, tokens, truncated: _ }| SkippedNote {
                 note: member.note,
                 relation: member.relation,
                 tokens: *tokens,
@@ -231,22 +232,22 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    /// Whether notes would be met that are neither delivered nor `skipped`. Ends the run.
-    fn comes_to_others_than(mut self, skipped: &[SkippedNote]) -> Result<bool, DoughnutError> {
+    /// Returns true if the run would find notes that are neither delivered nor `skipped`. Consumes the run.
+    fn finds_more_than(mut self, skipped: &[SkippedNote]) -> Result<bool, DoughnutError> {
         let known: HashSet<NoteId> =
             skipped.iter().map(|skipped| skipped.note).chain([self.focus]).collect();
         self.credit();
         while let Some(member) = self.next()? {
-            if !known.contains(&member.note) && !self.met_again(member) {
+            if !known.contains(&member.note) && !self.add_relation(member) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Pays for a note and adds it; returns false and changes nothing when too little is left.
-    fn deliver(&mut self, offer: &Offer) -> bool {
-        let Offer { member, tokens, truncated } = *offer;
+    /// Pays for a note and adds it; returns false and changes nothing if the budget is too small.
+    fn deliver(&mut self, priced: &PricedMember) -> bool {
+        let PricedMember { member, tokens, truncated } = *priced;
         if !self.page.remaining.try_spend(tokens) {
             return false;
         }
@@ -258,12 +259,12 @@ impl<'a> Run<'a> {
             tokens,
             truncated,
         });
-        self.fetched(member);
+        self.record_fetched(member);
         true
     }
 
-    /// What follows from having a note by a relation: its place in the focus note's list, and new sources.
-    fn fetched(&mut self, member: Member) {
+    /// Adds a fetched member to the focus note's list and as a new source.
+    fn record_fetched(&mut self, member: Member) {
         if let Some(list) = member.fills {
             self.lists.of(list).insert(member);
         }
@@ -271,17 +272,17 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The focus note's lists as far as they were fetched.
+/// Lists of the focus note, as far as they were fetched.
 #[derive(Default)]
-struct Lists {
-    children: List,
-    referrings: List,
-    prior_siblings: List,
-    younger_siblings: List,
+struct FocusLists {
+    children: FetchedList,
+    referrings: FetchedList,
+    prior_siblings: FetchedList,
+    younger_siblings: FetchedList,
 }
 
-impl Lists {
-    const fn of(&mut self, list: FocusList) -> &mut List {
+impl FocusLists {
+    const fn of(&mut self, list: FocusList) -> &mut FetchedList {
         match list {
             FocusList::Children => &mut self.children,
             FocusList::Referrings => &mut self.referrings,
@@ -292,15 +293,17 @@ impl Lists {
 
     fn notes(&self) -> impl Iterator<Item = NoteId> + '_ {
         let Self { children, referrings, prior_siblings, younger_siblings } = self;
-        [children, referrings, prior_siblings, younger_siblings].into_iter().flat_map(List::notes)
+        [children, referrings, prior_siblings, younger_siblings]
+            .into_iter()
+            .flat_map(FetchedList::notes)
     }
 }
 
-/// Members of one relation by their place in it, which a note delivered late takes too.
+/// Members of one relation by their position in it; a note delivered late takes its true position too.
 #[derive(Default)]
-struct List(Vec<(usize, NoteId)>);
+struct FetchedList(Vec<(usize, NoteId)>);
 
-impl List {
+impl FetchedList {
     fn insert(&mut self, member: Member) {
         let at = self.0.partition_point(|(nth, _)| *nth < member.nth);
         self.0.insert(at, (member.nth, member.note));

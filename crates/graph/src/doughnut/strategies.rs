@@ -1,4 +1,4 @@
-//! The registry of relations: one row each.
+//! Registry of relations, one row each.
 
 use weft_model::{LinkSource, NoteId, link::INLINE_TYPE};
 
@@ -11,45 +11,45 @@ use crate::NoteGraph;
 
 /// Notes found from one source, best first.
 ///
-/// Lazy: a hub costs what is read of it.
+/// Lazy: a hub costs only the entries that are read.
 pub type Members<'g> = Box<dyn Iterator<Item = NoteId> + 'g>;
 
-/// A list of the focus note that grows with what is fetched.
+/// A list of the focus note that fetched notes are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FocusList {
-    /// Notes below it.
+    /// Children.
     Children,
     /// Notes about it.
     Referrings,
-    /// Notes beside it that come before; the nearest is found first and stands last.
+    /// Siblings before it; the nearest is found first and listed last.
     PriorSiblings,
-    /// Notes beside it that come after.
+    /// Siblings after it.
     YoungerSiblings,
 }
 
-/// One row: what a relation is called, when it has its turn, what it grows from, how it finds notes.
+/// One row: the name of a relation, its level, its sources, and how it finds notes.
 #[derive(Clone, Copy, Debug)]
 pub struct Strategy {
-    /// The relation of the notes it finds. Rows of one relation share one cursor: a later row is a further source.
+    /// Relation of the notes it finds. Rows of the same relation share one cursor: a later row is a further source.
     pub relation: Relation,
-    /// The level whose turns it takes.
+    /// Level whose turns it takes.
     pub priority: Priority,
-    /// Notes fetched by this relation are its sources; [`Relation::Focus`] is the start.
+    /// Relation whose fetched notes are its sources; [`Relation::Focus`] is the start.
     pub grows_from: Relation,
-    /// The list of the focus note that its notes enter.
+    /// List of the focus note that its notes are added to.
     pub fills: Option<FocusList>,
-    /// Whether it takes part.
+    /// Returns true if the options enable it.
     pub wanted: fn(&Options) -> bool,
-    /// The notes it finds from one source.
+    /// Returns the notes it finds from one source.
     pub related: for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>,
-    /// What tells the list that a source finds, itself left out, where several sources find the same.
-    pub list: List,
+    /// Identifies the list that a source finds, apart from the source itself, if several sources find the same list.
+    pub list: SharedListKey,
 }
 
-/// By the note that it tells, which list a source finds; nothing where no other source finds it.
-type List = fn(&NoteGraph, NoteId) -> Option<NoteId>;
+/// Returns the note that identifies the list of a source; `None` if no other source finds the same list.
+type SharedListKey = fn(&NoteGraph, NoteId) -> Option<NoteId>;
 
-/// The registry; the order of rows of one level is the order of its ring.
+/// The registry. The order of rows within a level is the order of its ring.
 ///
 /// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types".
 pub const STRATEGIES: &[Strategy] = &[
@@ -96,7 +96,7 @@ const fn row(
 }
 
 impl Relation {
-    /// The level whose turns bring it; the focus note itself has none.
+    /// Returns the level of the relation; `None` for the focus note itself.
     #[must_use]
     pub fn priority(self) -> Option<Priority> {
         STRATEGIES.iter().find(|row| row.relation == self).map(|row| row.priority)
@@ -112,7 +112,7 @@ impl Strategy {
         Self { wanted, ..self }
     }
 
-    const fn shared(self, list: List) -> Self {
+    const fn shared(self, list: SharedListKey) -> Self {
         Self { list, ..self }
     }
 }
@@ -133,34 +133,34 @@ fn parent_of(graph: &NoteGraph, note: NoteId) -> Option<NoteId> {
     graph.parent(note)
 }
 
-/// Siblings before `note`, nearest first.
+/// Returns the siblings before `note`, nearest first.
 fn prior_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     let (before, _) = around(graph, note);
     Box::new(before.iter().rev().copied())
 }
 
-/// Siblings after `note`, nearest first.
+/// Returns the siblings after `note`, nearest first.
 fn younger_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     let (_, after) = around(graph, note);
     Box::new(after.iter().copied())
 }
 
-/// Siblings of `note` in their order.
+/// Returns the siblings of `note` in sibling order.
 fn other_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     let (before, after) = around(graph, note);
     Box::new(before.iter().chain(after).copied())
 }
 
-/// Reifications about `note`, by uri.
+/// Returns the reifications about `note`, by uri.
 fn referrings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     Box::new(graph.referrings(note).iter().copied())
 }
 
-/// Notes whose bodies link to `note`, by uri.
+/// Returns the notes whose bodies link to `note`, by uri.
 fn linking(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     let halves = graph.inbound(note);
     let start = halves.partition_point(|half| graph.kind(half.kind) < INLINE_TYPE);
-    let of_type = move |half: &&crate::Half| graph.kind(half.kind) == INLINE_TYPE;
+    let of_type = move |half: &&crate::HalfEdge| graph.kind(half.kind) == INLINE_TYPE;
     Box::new(
         halves[start..]
             .iter()
@@ -186,13 +186,13 @@ fn object_parent_siblings(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     Box::new(graph.object(note).into_iter().flat_map(|object| parent_siblings(graph, object)))
 }
 
-/// Other reifications about the object of `note`, by uri.
+/// Returns the other reifications about the object of `note`, by uri.
 fn siblings_of_target(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     let about = graph.object(note).map_or(&[][..], |object| graph.referrings(object));
     Box::new(about.iter().copied().filter(move |other| *other != note))
 }
 
-/// Siblings of `note` from the nearest outwards: −1, +1, −2, +2 and so on; where one side ends the other goes on.
+/// Returns the siblings of `note` from the nearest outwards: −1, +1, −2, +2 and so on; if one side ends, the other continues.
 fn spiral(graph: &NoteGraph, note: NoteId) -> impl Iterator<Item = NoteId> + '_ {
     let (before, after) = around(graph, note);
     let (mut before, mut after) = (before.iter().rev().copied(), after.iter().copied());
@@ -207,7 +207,7 @@ fn spiral(graph: &NoteGraph, note: NoteId) -> impl Iterator<Item = NoteId> + '_ 
     })
 }
 
-/// The siblings before and after `note`; none for a root.
+/// Returns the siblings before and after `note`; empty for a root.
 fn around(graph: &NoteGraph, note: NoteId) -> (&[NoteId], &[NoteId]) {
     graph.siblings(note).map_or((&[], &[]), |(all, at)| (&all[..at], &all[at + 1..]))
 }

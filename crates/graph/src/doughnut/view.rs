@@ -1,4 +1,4 @@
-//! An answer with its texts.
+//! Result of a run with its texts.
 
 use std::borrow::Cow;
 
@@ -9,60 +9,60 @@ use super::cost::{Texts, delivered_details};
 use super::relation::Relation;
 use crate::NoteGraph;
 
-/// An answer with uris and texts.
+/// Result of a run with uris and texts.
 ///
-/// Resume token and generation are added by whoever knows the snapshot.
+/// The caller adds resume token and generation, which belong to the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View<'t> {
-    /// The note in the middle.
+    /// Focus note.
     pub focus_note: FocusView<'t>,
-    /// The notes of this page, best first.
+    /// Notes of this page, most relevant first.
     pub related_notes: Vec<NoteView<'t>>,
-    /// What related notes of this page could cost.
+    /// Budget for the related notes of this page.
     pub budget: Tokens,
-    /// What they cost.
+    /// Tokens used by them.
     pub used: Tokens,
-    /// What is left.
+    /// Tokens left.
     pub remaining: Tokens,
-    /// What the focus note costs; not part of the budget.
+    /// Tokens of the focus note; not part of the budget.
     pub focus_tokens: Tokens,
-    /// Notes met and too large for what was left.
+    /// Notes found that did not fit into the budget.
     pub skipped: Vec<SkippedView<'t>>,
-    /// Whether more would have been skipped than a page may.
-    pub skipped_more: bool,
+    /// True if more notes would have been skipped than a page allows.
+    pub skipped_truncated: bool,
 }
 
 /// A uri with its title: `[title](uri)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkView<'t> {
-    /// The stable name.
+    /// Stable name.
     pub uri: &'t str,
-    /// The name for readers.
+    /// Name for readers.
     pub title: Cow<'t, str>,
 }
 
-/// The focus note with its whole details.
+/// The focus note with its complete details.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FocusView<'t> {
     /// The note.
     pub link: LinkView<'t>,
-    /// Never cut.
+    /// Details, never truncated.
     pub details: Cow<'t, str>,
-    /// The note above it.
+    /// Parent.
     pub parent: Option<LinkView<'t>>,
-    /// The note it is a reification about.
+    /// Object: the note that a reification is about.
     pub object: Option<LinkView<'t>>,
     /// Always [`Relation::Focus`].
     pub relation: Relation,
-    /// From the root to the parent.
+    /// Ancestors from the root to the parent.
     pub contextual_path: Vec<LinkView<'t>>,
-    /// Children fetched, in sibling order.
+    /// Fetched children, in sibling order.
     pub children: Vec<LinkView<'t>>,
-    /// Referring notes fetched, by uri.
+    /// Fetched referring notes, by uri.
     pub referrings: Vec<LinkView<'t>>,
-    /// Siblings before it that were fetched, in sibling order.
+    /// Fetched siblings before it, in sibling order.
     pub prior_siblings: Vec<LinkView<'t>>,
-    /// Siblings after it that were fetched, in sibling order.
+    /// Fetched siblings after it, in sibling order.
     pub younger_siblings: Vec<LinkView<'t>>,
 }
 
@@ -71,35 +71,35 @@ pub struct FocusView<'t> {
 pub struct NoteView<'t> {
     /// The note.
     pub link: LinkView<'t>,
-    /// Cut as [`delivered_details`] says.
+    /// Details, truncated as [`delivered_details`] describes.
     pub details: Cow<'t, str>,
-    /// Whether they are cut.
+    /// True if the details are truncated.
     pub truncated: bool,
-    /// The note above it.
+    /// Parent.
     pub parent: Option<LinkView<'t>>,
-    /// The note it is a reification about.
+    /// Object: the note that a reification is about.
     pub object: Option<LinkView<'t>>,
-    /// The relation by which it was delivered.
+    /// Relation by which it was delivered.
     pub relation: Relation,
-    /// Relations by which it was met later.
+    /// Relations by which it was found later.
     pub also_relations: Vec<Relation>,
-    /// What it cost.
+    /// Cost in tokens.
     pub tokens: Tokens,
 }
 
-/// A note that did not fit.
+/// A note that did not fit into the budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedView<'t> {
-    /// The stable name.
+    /// Stable name.
     pub uri: &'t str,
-    /// The relation by which it was first met.
+    /// Relation by which it was first found.
     pub relation: Relation,
-    /// What it would have cost.
+    /// Cost in tokens if it had been delivered.
     pub tokens: Tokens,
 }
 
 impl<'t> View<'t> {
-    /// Puts the texts to the ids of `answer`, which comes from `graph` and `texts`.
+    /// Adds the texts to the ids of `answer`, which must come from `graph` and `texts`.
     #[must_use]
     pub fn new(answer: &Doughnut, graph: &'t NoteGraph, texts: &'t dyn Texts) -> Self {
         let link =
@@ -158,7 +158,7 @@ impl<'t> View<'t> {
                     tokens: skipped.tokens,
                 })
                 .collect(),
-            skipped_more: answer.skipped_more,
+            skipped_truncated: answer.skipped_truncated,
         }
     }
 }

@@ -1,23 +1,23 @@
-//! Closed walks along links, bounded.
+//! Bounded search for cycles of links.
 
 use std::collections::HashSet;
 
-use petgraph::algo::kosaraju_scc;
 use weft_model::{NoteId, Stopped};
 
-use super::follow::{Follow, Rules};
+use super::components::strongly_connected_components;
 use super::step::{Direction, EdgeRef};
+use super::traversal::{Traversal, WalkOptions};
 use super::{WalkError, by_uri};
 use crate::NoteGraph;
 
-/// How far the search for cycles goes.
+/// Limits of the search for cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CycleLimits {
-    /// The greatest number of edges in a cycle: part of the question, so longer ones do not count as kept back.
+    /// Maximum number of edges in a cycle. It is part of the request: longer cycles do not count as truncation.
     pub max_length: u32,
-    /// At most so many cycles.
+    /// Maximum number of cycles.
     pub max_cycles: usize,
-    /// At most so many edges looked at, so that a dense graph cannot hold a caller up.
+    /// Maximum number of edges examined, so that a dense graph cannot block a caller.
     pub max_steps: u64,
 }
 
@@ -27,55 +27,55 @@ impl Default for CycleLimits {
     }
 }
 
-/// A closed walk along links, no note twice.
+/// A simple cycle of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// Its notes from the one with the least uri on, along the links.
+    /// Notes in link order, starting with the lowest uri.
     pub nodes: Vec<NoteId>,
-    /// The least edge from each note to the next, the last one back to the first.
+    /// The least edge from each note to the next; the last edge returns to the first note.
     pub edges: Vec<EdgeRef>,
 }
 
-/// Cycles, and whether there may be more.
+/// Cycles found in a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycles {
-    /// By the uri of their first note, then by steps in neighbour order.
+    /// Cycles by the uri of their first note, then by steps in neighbor order.
     pub cycles: Vec<Cycle>,
-    /// Whether `max_cycles` kept a cycle back, or `max_steps` ended the search.
+    /// True if `max_cycles` omitted a cycle or `max_steps` ended the search.
     pub truncated: bool,
 }
 
-/// The cycles along links that `follow` allows, each once; its direction does not count. A self loop is a cycle of length 1.
+/// Returns the cycles of the links that `options` allow, each once. The direction in `options` is ignored. A self loop is a cycle of length 1.
 ///
-/// From every note that lies on some cycle, least uri first, a depth-first search among greater notes that only goes where it can still come back in time.
+/// Starts a depth-first search at every note on a cycle, lowest uri first, among notes with higher uris only, and prunes notes that cannot return to the start within the remaining length.
 ///
 /// # Errors
 ///
-/// Filters that exclude each other, or a stop.
+/// Contradicting filters, or a stop.
 pub fn cycles(
     graph: &NoteGraph,
-    follow: &Follow,
+    options: &WalkOptions,
     limits: &CycleLimits,
 ) -> Result<Cycles, WalkError> {
-    let follow = Follow { direction: Direction::Out, ..follow.clone() };
-    let rules = Rules::new(graph, &follow, &[])?;
-    let starts = cyclic_notes(&rules, follow.hierarchy);
+    let options = WalkOptions { direction: Direction::Out, ..options.clone() };
+    let traversal = Traversal::new(graph, &options, &[])?;
+    let starts = cyclic_notes(&traversal, options.hierarchy);
     let mut rank = vec![UNKNOWN; graph.n_slots()];
     for (id, at) in starts.iter().zip(0..) {
         rank[id.index()] = at;
     }
-    let mut search = Search {
-        rules: &rules,
+    let mut search = CycleSearch {
+        traversal: &traversal,
         limits,
         rank,
-        home: vec![UNKNOWN; graph.n_slots()],
+        hops_back: vec![UNKNOWN; graph.n_slots()],
         n_steps: 0,
         stopped: None,
         answer: Cycles::default(),
     };
     for start in starts {
-        rules.check()?;
-        if !search.find_through(start) {
+        traversal.check()?;
+        if !search.find_cycles_from(start) {
             break;
         }
     }
@@ -85,75 +85,78 @@ pub fn cycles(
     }
 }
 
-/// The notes that may lie on a cycle, by uri.
-fn cyclic_notes(rules: &Rules<'_>, hierarchy: bool) -> Vec<NoteId> {
-    let graph = rules.graph;
+/// Returns the notes that may be on a cycle, by uri.
+fn cyclic_notes(traversal: &Traversal<'_>, hierarchy: bool) -> Vec<NoteId> {
+    let graph = traversal.graph;
     let is_loop = |id: NoteId| graph.outgoing(id).iter().any(|half| half.other == id);
-    // The components know links only; edges of the hierarchy could close a cycle anywhere.
+    // The components cover links only; edges of the hierarchy could close a cycle anywhere.
     let notes: Vec<NoteId> = if hierarchy {
         graph.ids().collect()
     } else {
-        kosaraju_scc(graph)
+        strongly_connected_components(graph)
             .into_iter()
             .filter(|component| component.len() > 1 || component.iter().any(|id| is_loop(*id)))
             .flatten()
             .collect()
     };
-    by_uri(graph, notes.into_iter().filter(|id| rules.note(*id)))
+    by_uri(graph, notes.into_iter().filter(|id| traversal.admits_note(*id)))
 }
 
-/// Stands for a rank or a number of hops that a note does not have.
+/// Marks a note without rank or number of hops.
 const UNKNOWN: u32 = u32::MAX;
 
-struct Search<'r> {
-    rules: &'r Rules<'r>,
+struct CycleSearch<'r> {
+    traversal: &'r Traversal<'r>,
     limits: &'r CycleLimits,
-    /// By slot, the place by uri of each note that may lie on a cycle.
+    /// By slot, the rank by uri of each note that may be on a cycle.
     rank: Vec<u32>,
-    /// By slot, the hops along links back to the start under way, for it and the notes after it that can close in time.
-    home: Vec<u32>,
+    /// By slot, the hops along links back to the current start, for the start and higher notes from which a cycle can close.
+    hops_back: Vec<u32>,
     n_steps: u64,
-    /// Whether somebody ended the search.
+    /// Set if the caller stopped the search.
     stopped: Option<Stopped>,
     answer: Cycles,
 }
 
-/// One note of the walk under way, and its steps not yet tried, last first.
-struct Turn {
+/// One note of the current path and its untried steps, the next one last.
+struct Frame {
     note: NoteId,
-    left: Vec<(NoteId, EdgeRef)>,
+    untried: Vec<(NoteId, EdgeRef)>,
 }
 
-impl Search<'_> {
-    /// Finds the cycles whose least note is `start`; false when the search ends with it.
-    fn find_through(&mut self, start: NoteId) -> bool {
-        let (near, fits) = self.measure_hops_home(start);
+impl CycleSearch<'_> {
+    /// Finds the cycles whose lowest note is `start`; returns false if the search must end.
+    fn find_cycles_from(&mut self, start: NoteId) -> bool {
+        let (near, fits) = self.measure_hops_back(start);
         let goes_on = fits && self.close_cycles(start);
         for note in near {
-            self.home[note.index()] = UNKNOWN;
+            self.hops_back[note.index()] = UNKNOWN;
         }
         goes_on
     }
 
-    /// Fills `home` for `start`; the notes it has filled in, and whether the search may go on.
-    fn measure_hops_home(&mut self, start: NoteId) -> (Vec<NoteId>, bool) {
+    /// Fills `hops_back` for `start`; returns the notes it filled in, and false if the search must end.
+    fn measure_hops_back(&mut self, start: NoteId) -> (Vec<NoteId>, bool) {
         let least = self.rank[start.index()];
         let mut near = vec![start];
-        self.home[start.index()] = 0;
+        self.hops_back[start.index()] = 0;
         let mut next = 0;
         while let Some(note) = near.get(next).copied() {
-            let hops = self.home[note.index()] + 1;
+            let hops = self.hops_back[note.index()] + 1;
             if hops >= self.limits.max_length {
                 break;
             }
-            for step in self.rules.steps_unordered(note, Direction::In) {
+            for step in self.traversal.steps_unordered(note, Direction::In) {
                 let at = step.other.index();
-                if self.rank[at] != UNKNOWN && self.rank[at] > least && self.home[at] == UNKNOWN {
-                    self.home[at] = hops;
+                if self.rank[at] != UNKNOWN
+                    && self.rank[at] > least
+                    && self.hops_back[at] == UNKNOWN
+                {
+                    self.hops_back[at] = hops;
                     near.push(step.other);
                 }
             }
-            if !self.spend(note, Direction::In) {
+            if !self.count_steps(note, Direction::In) {
                 return (near, false);
             }
             next += 1;
@@ -161,16 +164,16 @@ impl Search<'_> {
         (near, true)
     }
 
-    /// Goes along links from `start` where `home` says that it can still come back; false when the search has to end.
+    /// Follows links from `start` along notes that can return to it; returns false if the search must end.
     fn close_cycles(&mut self, start: NoteId) -> bool {
         let mut on_walk = HashSet::from([start]);
         let mut edges: Vec<EdgeRef> = Vec::new();
-        let Some(left) = self.steps(start, 1) else { return false };
-        let mut turns = vec![Turn { note: start, left }];
-        while let Some(turn) = turns.last_mut() {
-            let Some((next, edge)) = turn.left.pop() else {
-                on_walk.remove(&turn.note);
-                turns.pop();
+        let Some(untried) = self.steps(start, 1) else { return false };
+        let mut stack = vec![Frame { note: start, untried }];
+        while let Some(frame) = stack.last_mut() {
+            let Some((next, edge)) = frame.untried.pop() else {
+                on_walk.remove(&frame.note);
+                stack.pop();
                 edges.pop();
                 continue;
             };
@@ -179,44 +182,45 @@ impl Search<'_> {
                     self.answer.truncated = true;
                     return false;
                 }
-                let nodes = turns.iter().map(|turn| turn.note).collect();
+                let nodes = stack.iter().map(|frame| frame.note).collect();
                 let edges = edges.iter().copied().chain([edge]).collect();
                 self.answer.cycles.push(Cycle { nodes, edges });
             } else if on_walk.insert(next) {
-                let nth = u32::try_from(turns.len() + 1).unwrap_or(UNKNOWN);
-                let Some(left) = self.steps(next, nth) else { return false };
-                turns.push(Turn { note: next, left });
+                let nth = u32::try_from(stack.len() + 1).unwrap_or(UNKNOWN);
+                let Some(untried) = self.steps(next, nth) else { return false };
+                stack.push(Frame { note: next, untried });
                 edges.push(edge);
             }
         }
         true
     }
 
-    /// The least step to each note from which the start can be reached when this is the `nth` edge; nothing when the search has to end.
+    /// Returns the least step to each note that can return to the start if the step is the `nth` edge; `None` if the search must end.
     fn steps(&mut self, note: NoteId, nth: u32) -> Option<Vec<(NoteId, EdgeRef)>> {
         let closes = |note: NoteId| {
-            let hops = self.home[note.index()];
+            let hops = self.hops_back[note.index()];
             hops != UNKNOWN && nth.saturating_add(hops) <= self.limits.max_length
         };
         let mut met = HashSet::new();
         let mut found = Vec::new();
-        let mut steps = self.rules.steps(note);
-        while let Some(step) = steps.next(|step| self.rules.label(step.label) && closes(step.other))
+        let mut steps = self.traversal.steps(note);
+        while let Some(step) =
+            steps.next(|step| self.traversal.admits_label(step.label) && closes(step.other))
         {
             if met.insert(step.other) {
                 found.push((step.other, step.edge()));
             }
         }
         found.reverse();
-        self.spend(note, Direction::Out).then_some(found)
+        self.count_steps(note, Direction::Out).then_some(found)
     }
 
-    /// Counts the edges of `note` as looked at; false when that was too many.
-    fn spend(&mut self, note: NoteId, direction: Direction) -> bool {
-        self.n_steps += self.rules.n_edges(note, direction) as u64;
+    /// Counts the edges of `note` as examined; returns false if a limit is exceeded.
+    fn count_steps(&mut self, note: NoteId, direction: Direction) -> bool {
+        self.n_steps += self.traversal.n_edges(note, direction) as u64;
         let fits = self.n_steps <= self.limits.max_steps;
         self.answer.truncated |= !fits;
-        self.stopped = self.rules.check().err();
+        self.stopped = self.traversal.check().err();
         fits && self.stopped.is_none()
     }
 }

@@ -1,17 +1,17 @@
-//! The whole graph as JSON, GraphML or DOT.
+//! Export of the whole graph as JSON, GraphML or DOT.
 //!
-//! Notes and placeholders stand by uri, edges by origin and then in neighbour order, so equal graphs give equal bytes.
+//! Notes and placeholders are sorted by uri, edges by origin and then in neighbor order, so equal graphs give equal bytes.
 
 use std::fmt::{self, Write};
 
 use weft_model::{LinkSource, NoteId};
 
 use super::by_uri;
-use crate::{Half, NoteGraph};
+use crate::{HalfEdge, NoteGraph};
 
-/// A form of writing a graph down.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ExportFormat {
     /// `{nodes: [{id, title, path, type, tags, placeholder}], edges: [{from, to, type, source}], generation}`.
     Json,
     /// GraphML with the same fields as data keys, tags joined by commas.
@@ -20,11 +20,11 @@ pub enum Format {
     Dot,
 }
 
-impl Format {
-    /// All of them.
+impl ExportFormat {
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Json, Self::GraphMl, Self::Dot];
 
-    /// The name that requests use: `json`, `graphml` or `dot`.
+    /// Returns the name used in requests: `json`, `graphml` or `dot`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,34 +34,34 @@ impl Format {
         }
     }
 
-    /// The form of that name.
+    /// Returns the format with the given name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 }
 
-/// What an export says of a note beside what the graph knows.
+/// Fields of a note that the graph itself does not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoteFields<'a> {
-    /// Its title.
+    /// Title.
     pub title: Option<&'a str>,
-    /// Its path in the vault.
+    /// Path in the vault.
     pub path: Option<&'a str>,
-    /// Its type.
+    /// Type.
     pub note_type: Option<&'a str>,
-    /// Its tags.
+    /// Tags.
     pub tags: &'a [String],
 }
 
-/// Writes the graph of `generation` in `format`; `fields` is asked for every node, placeholders too.
+/// Writes the graph of `generation` in `format`. `fields` is called for every node, placeholders included.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write<'a>(
     graph: &NoteGraph,
-    format: Format,
+    format: ExportFormat,
     generation: u64,
     fields: impl Fn(NoteId) -> NoteFields<'a>,
     out: &mut impl Write,
@@ -69,24 +69,26 @@ pub fn write<'a>(
     let ids = by_uri(graph, graph.ids());
     let nodes = || ids.iter().map(|id| (*id, fields(*id)));
     let edges = || {
-        ids.iter().flat_map(|id| graph.outgoing(*id).iter().map(|half| Edge::new(graph, *id, half)))
+        ids.iter().flat_map(|id| {
+            graph.outgoing(*id).iter().map(|half| ExportedEdge::new(graph, *id, half))
+        })
     };
     match format {
-        Format::Json => json(graph, generation, nodes(), edges(), out),
-        Format::GraphMl => graphml(graph, generation, nodes(), edges(), out),
-        Format::Dot => dot(graph, nodes(), edges(), out),
+        ExportFormat::Json => json(graph, generation, nodes(), edges(), out),
+        ExportFormat::GraphMl => graphml(graph, generation, nodes(), edges(), out),
+        ExportFormat::Dot => dot(graph, nodes(), edges(), out),
     }
 }
 
-struct Edge<'g> {
+struct ExportedEdge<'g> {
     from: &'g str,
     to: &'g str,
     kind: &'g str,
     source: LinkSource,
 }
 
-impl<'g> Edge<'g> {
-    fn new(graph: &'g NoteGraph, from: NoteId, half: &Half) -> Self {
+impl<'g> ExportedEdge<'g> {
+    fn new(graph: &'g NoteGraph, from: NoteId, half: &HalfEdge) -> Self {
         Self {
             from: graph.uri(from).as_str(),
             to: graph.uri(half.other).as_str(),
@@ -100,7 +102,7 @@ fn json<'a, 'g>(
     graph: &NoteGraph,
     generation: u64,
     nodes: impl Iterator<Item = (NoteId, NoteFields<'a>)>,
-    edges: impl Iterator<Item = Edge<'g>>,
+    edges: impl Iterator<Item = ExportedEdge<'g>>,
     out: &mut impl Write,
 ) -> fmt::Result {
     out.write_str("{\"nodes\":[")?;
@@ -118,7 +120,7 @@ fn json<'a, 'g>(
         write!(out, "],\"placeholder\":{}}}", graph.is_placeholder(id))?;
     }
     out.write_str("],\n\"edges\":[")?;
-    for (at, Edge { from, to, kind, source }) in edges.enumerate() {
+    for (at, ExportedEdge { from, to, kind, source }) in edges.enumerate() {
         let comma = if at == 0 { "" } else { "," };
         let [from, to, kind] = [from, to, kind].map(|text| Json(Some(text)));
         let source = source.name();
@@ -134,7 +136,7 @@ fn graphml<'a, 'g>(
     graph: &NoteGraph,
     generation: u64,
     nodes: impl Iterator<Item = (NoteId, NoteFields<'a>)>,
-    edges: impl Iterator<Item = Edge<'g>>,
+    edges: impl Iterator<Item = ExportedEdge<'g>>,
     out: &mut impl Write,
 ) -> fmt::Result {
     const KEYS: [(&str, &str, &str); 8] = [
@@ -150,7 +152,7 @@ fn graphml<'a, 'g>(
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(out, "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">")?;
     for (key, domain, kind) in KEYS {
-        // Notes and edges both have a type; an id is needed for each.
+        // Notes and edges both have a type; each key needs its own id.
         let name = if key == "note_type" { "type" } else { key };
         writeln!(
             out,
@@ -172,7 +174,7 @@ fn graphml<'a, 'g>(
         }
         writeln!(out, "<data key=\"placeholder\">{}</data></node>", graph.is_placeholder(id))?;
     }
-    for Edge { from, to, kind, source } in edges {
+    for ExportedEdge { from, to, kind, source } in edges {
         writeln!(
             out,
             "<edge source=\"{}\" target=\"{}\"><data key=\"type\">{}</data><data key=\"source\">{}</data></edge>",
@@ -188,7 +190,7 @@ fn graphml<'a, 'g>(
 fn dot<'a, 'g>(
     graph: &NoteGraph,
     nodes: impl Iterator<Item = (NoteId, NoteFields<'a>)>,
-    edges: impl Iterator<Item = Edge<'g>>,
+    edges: impl Iterator<Item = ExportedEdge<'g>>,
     out: &mut impl Write,
 ) -> fmt::Result {
     writeln!(out, "digraph vault {{")?;
@@ -198,7 +200,7 @@ fn dot<'a, 'g>(
         let label = Dot(fields.title.unwrap_or(uri));
         writeln!(out, "  {} [label={label}{style}];", Dot(uri))?;
     }
-    for Edge { from, to, kind, source } in edges {
+    for ExportedEdge { from, to, kind, source } in edges {
         let style = match source {
             LinkSource::Typed => "",
             LinkSource::Inline => ", style=dashed",
@@ -208,7 +210,7 @@ fn dot<'a, 'g>(
     writeln!(out, "}}")
 }
 
-/// A text as a string of JSON, nothing as `null`.
+/// A JSON string, or `null`.
 struct Json<'a>(Option<&'a str>);
 
 impl fmt::Display for Json<'_> {
@@ -225,7 +227,7 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// Text inside an element or a quoted attribute of XML. Characters that XML cannot say become U+FFFD.
+/// Text inside an element or a quoted attribute of XML. Characters that XML does not allow become U+FFFD.
 struct Xml<'a>(&'a str);
 
 impl fmt::Display for Xml<'_> {
@@ -238,7 +240,7 @@ impl fmt::Display for Xml<'_> {
     }
 }
 
-/// A quoted text of Graphviz, where backslashes begin escapes. Different texts stay different, so it serves for names and labels.
+/// A quoted Graphviz string, in which a backslash starts an escape. Distinct texts stay distinct, so it serves for names and labels.
 struct Dot<'a>(&'a str);
 
 impl fmt::Display for Dot<'_> {
@@ -253,7 +255,7 @@ impl fmt::Display for Dot<'_> {
     }
 }
 
-/// Writes `text`, in long pieces but for the characters that `special` writes itself.
+/// Writes `text`; `special` writes the characters that need an escape.
 fn escape(
     text: &str,
     f: &mut fmt::Formatter<'_>,
@@ -261,7 +263,7 @@ fn escape(
 ) -> fmt::Result {
     let mut plain_from = 0;
     for (at, c) in text.char_indices() {
-        // Only these can be special in any of the forms.
+        // Only these can be special in any format.
         if c.is_ascii_alphanumeric() {
             continue;
         }

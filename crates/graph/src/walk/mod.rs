@@ -1,8 +1,8 @@
-//! Bounded, deterministic walks: tree, path, neighbours, subgraph, cycles, orphans, unresolved links.
+//! Bounded, deterministic walks: trees, paths, neighbors, subgraphs, cycles, orphans, unresolved links.
 //!
-//! One order rules them all, that of [`Step`]s: edge type, uri of the other end, outgoing before incoming, typed before inline.
-//! An edge is met from either end and reported once, as it is stored.
-//! Placeholders are no part of a walk; links to them are listed apart.
+//! All walks use the order of [`Step`]s, the *neighbor order*: edge type, uri of the other end, outgoing before incoming, typed before inline.
+//! An edge may be reached from either end and is reported once, as stored.
+//! Walks skip placeholders; links to them are listed separately.
 //!
 //! ```
 //! use weft_graph::walk::{TreeRequest, tree};
@@ -20,60 +20,61 @@
 //! # Ok::<(), weft_graph::walk::WalkError>(())
 //! ```
 
-mod cheapest;
+mod bfs_frontier;
+mod breadcrumb;
+mod cheapest_path;
+mod components;
 mod cycles;
 pub mod export;
-mod follow;
-mod inverse;
-mod lists;
-mod neighbours;
+mod inverse_names;
+mod neighbors;
+mod orphans;
 pub mod outline;
-mod path;
 pub mod records;
+mod shortest_path;
 mod step;
 mod subgraph;
+mod traversal;
 mod tree;
-mod wave;
-mod way;
 
-pub use cheapest::{EdgeCosts, cheapest_path};
+pub use breadcrumb::breadcrumb;
+pub use cheapest_path::{EdgeCosts, cheapest_path};
 pub use cycles::{Cycle, CycleLimits, Cycles, cycles};
-pub use follow::{EdgeFilter, Follow};
-pub use inverse::InverseNames;
-pub use lists::{Unanswered, orphans, unresolved};
-pub use neighbours::{Neighbour, Neighbours, neighbours};
-pub use path::{DEFAULT_PATH_HOPS, Path, PathRequest, path};
-pub use step::{Direction, EdgeRef, HIERARCHY_TYPE, Label, Side, Step};
+pub use inverse_names::InverseNames;
+pub use neighbors::{NeighborNode, Neighborhood, neighbors};
+pub use orphans::{UnresolvedTarget, orphans, unresolved};
+pub use shortest_path::{DEFAULT_PATH_HOPS, LinkPath, PathRequest, shortest_path};
+pub use step::{Direction, EdgeLabel, EdgeRef, HIERARCHY_TYPE, Side, Step};
 pub use subgraph::{Subgraph, subgraph};
+pub use traversal::{EdgeFilter, WalkOptions};
 pub use tree::{
-    Ceiling, DEFAULT_TREE_HOPS, Limit, Limits, Reference, Tree, TreeEdge, TreeRequest,
+    Ceiling, DEFAULT_TREE_HOPS, LimitKind, Reference, Tree, TreeEdge, TreeLimits, TreeRequest,
     UnresolvedLink, Visit, tree,
 };
-pub use way::way;
 
 use weft_model::{NoteId, Stopped, Uri};
 
 use crate::NoteGraph;
 
-/// Why a walk cannot begin.
+/// Error of a request for a walk.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
-    /// The slot is empty, or a placeholder: links never make a start exist.
+    /// The slot is empty or holds a placeholder. A walk cannot start at or lead to a placeholder.
     #[error("slot {} holds no note to walk from or to", note.get())]
     UnknownNote {
-        /// The slot asked for.
+        /// The requested slot.
         note: NoteId,
     },
-    /// A walk needs a place to start.
+    /// The request names no root.
     #[error("a walk needs at least one root")]
     NoRoot,
-    /// Roots count as nodes, so not even one would fit.
+    /// The request allows no node, but a root is one.
     #[error("`max_nodes` is 0, but a root is a node")]
     NoNodes,
-    /// The two filters exclude every edge together.
+    /// The two filters together exclude every edge.
     #[error("`typed_only` and `inline_only` exclude each other")]
     TypedAndInline,
-    /// [`Follow::stop`] said so.
+    /// [`WalkOptions::stop`] ended the walk.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
@@ -86,7 +87,7 @@ fn known(graph: &NoteGraph, note: NoteId) -> Result<NoteId, WalkError> {
     }
 }
 
-/// Ids in the order of their uris, repeats kept side by side.
+/// Returns `ids` sorted by uri; duplicates stay and are adjacent.
 fn by_uri(graph: &NoteGraph, ids: impl Iterator<Item = NoteId>) -> Vec<NoteId> {
     let mut keyed: Vec<(&Uri, NoteId)> = ids.map(|id| (graph.uri(id), id)).collect();
     keyed.sort_unstable();

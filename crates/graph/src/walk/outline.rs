@@ -1,41 +1,41 @@
-//! A tree as people read it: indented, with box-drawing lines and `(seen)`.
+//! Outline of a tree: indented text with box-drawing lines and `(seen)` marks.
 //!
-//! Works on positions, not on ids, so that a caller who only has an answer from the wire can draw it too.
+//! Works on positions instead of ids, so that a client can draw a tree from a response.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use super::step::Direction;
 
-/// A way from one note of a tree to another, by their positions in the answer.
+/// An edge of a tree from one note to another, by their positions in the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// The note that was expanded.
+    /// Note that was expanded.
     pub at: usize,
-    /// The note that the edge leads to.
+    /// Note that the edge leads to.
     pub to: usize,
-    /// The edge, by its position in the answer.
+    /// Position of the edge in the response.
     pub edge: usize,
-    /// Whether `to` was already there and is only named.
+    /// True if `to` was already in the tree and is only named.
     pub seen: bool,
 }
 
 /// One line of an outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The note, by its position in the answer.
+    /// Position of the note in the response.
     pub node: usize,
-    /// How it was met; nothing for a root.
+    /// Edge that leads to the note; `None` for a root.
     pub branch: Option<Branch>,
-    /// How far it is indented; 0 for a root.
+    /// Indentation level; 0 for a root.
     pub depth: usize,
-    /// Whether no further line follows below the same note.
+    /// True if it is the last line directly below its parent.
     pub last: bool,
 }
 
-/// The branches of an answer: `edges` in the order met and `spanning_tree` from parent to child, all by position of their notes.
+/// Returns the branches of a response from `edges` in discovery order and `spanning_tree` from parent to child, all by position of their notes.
 ///
-/// Which end of a reference was expanded is not in the answer: it is the earlier one, for an edge is met as soon as one of its ends is expanded; under a fan-out limit that is a guess.
+/// A response does not contain which end of a reference was expanded. It is the earlier one, because an edge is reached as soon as one of its ends is expanded; under a fan-out limit this is a guess.
 #[must_use]
 pub fn branches(
     direction: Direction,
@@ -50,7 +50,7 @@ pub fn branches(
             Direction::In => (*to, *from),
             Direction::Both => (*from.min(to), *from.max(to)),
         };
-        // The first edge from its parent is the one a note was reached by.
+        // A note was reached by the first edge from its parent.
         let seen = parents.get(&to) != Some(&at);
         if !seen {
             parents.remove(&to);
@@ -60,7 +60,7 @@ pub fn branches(
     (0..).zip(edges).map(branch).collect()
 }
 
-/// The lines of a tree of `n_nodes` notes, depth-first, branches below a note in the order met.
+/// Returns the lines of a tree of `n_nodes` notes, depth-first, with the branches below a note in discovery order.
 ///
 /// Notes that no branch leads to are roots, in order of position.
 #[must_use]
@@ -91,20 +91,20 @@ pub fn lines(n_nodes: usize, branches: &[Branch]) -> Vec<Line> {
     lines
 }
 
-/// The lines drawn left of one line after another.
+/// Guide lines to the left of successive lines.
 ///
-/// Every [`LEVELS`](Self::LEVELS) levels they begin at the left again, behind the number of levels left out (`24 ⋯ └── `), so that a chain takes room by its length and not by the square of it.
+/// After every [`LEVELS`](Self::LEVELS) levels the guides restart at the left, prefixed with the number of omitted levels (`24 ⋯ └── `), so the output for a chain grows linearly with its length instead of quadratically.
 #[derive(Clone, Debug, Default)]
 pub struct Guides {
-    /// By depth, from 1 on: whether more follows below the same note.
+    /// By depth from 1 on, true if more lines follow below the same note.
     open: Vec<bool>,
 }
 
 impl Guides {
-    /// How many levels are drawn beside each other.
+    /// Number of levels drawn beside each other.
     pub const LEVELS: usize = 24;
 
-    /// What stands before `line`, which follows the line asked for last.
+    /// Returns the guides of `line`, which must follow the previous line passed in.
     pub fn before(&mut self, line: &Line) -> String {
         let Some(above) = line.depth.checked_sub(1) else {
             self.open.clear();
@@ -119,7 +119,7 @@ impl Guides {
         text
     }
 
-    /// What stands before further text of the line asked for last; `deeper` if lines below its note follow.
+    /// Returns the guides for further text of the previous line; `deeper` is true if lines below its note follow.
     #[must_use]
     pub fn below(&self, deeper: bool) -> String {
         let above = self.open.len().saturating_sub(1);
@@ -136,11 +136,11 @@ fn bars(open: &[bool]) -> impl Iterator<Item = &'static str> + '_ {
     open.iter().map(|open| if *open { "│   " } else { "    " })
 }
 
-/// Writes one row per line: guides, what `label` says of it, and ` (seen)` for a reference.
+/// Writes one row per line: guides, the label of the line, and ` (seen)` for a reference.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(lines: &[Line], label: impl Fn(&Line) -> String, out: &mut impl Write) -> fmt::Result {
     let mut guides = Guides::default();
     for line in lines {

@@ -1,6 +1,6 @@
-//! An answer as line records, for scripts.
+//! Responses as line records, for scripts.
 //!
-//! One record per line, fields apart by one space, the first field the kind of record:
+//! One record per line, fields separated by one space, the first field is the kind of record:
 //!
 //! ```text
 //! H weft=1 records=1 mode=tree root="a" direction=both max_hops=3 truncated=false
@@ -9,70 +9,70 @@
 //! E from type to source
 //! ```
 //!
-//! A backslash makes the next character stand for itself, but `\n`, `\r` and `\t` stand for line feed, carriage return and tabulator, and `\u{…}` for a character by its hexadecimal number.
-//! What is unknown is a single `-`.
+//! A backslash makes the next character literal, except that `\n`, `\r` and `\t` stand for line feed, carriage return and tab, and `\u{…}` for a character by its hexadecimal number.
+//! An unknown value is a single `-`.
 
 use std::fmt::Write;
 
 use weft_model::Chars;
 
-/// The version of this form.
+/// Version of this format.
 pub const RECORDS_VERSION: u32 = 1;
 
-/// The line that says what was asked.
+/// Header line, which describes the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// What kind of answer this is, such as `tree` or `path`.
+pub struct RecordHeader {
+    /// Kind of response, such as `tree` or `path`.
     pub mode: String,
-    /// The request, field by field.
+    /// Fields of the request.
     pub fields: Vec<(&'static str, Field)>,
-    /// Whether the answer itself was cut.
+    /// True if the response itself was truncated.
     pub truncated: bool,
 }
 
 /// A value in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// Somebody's text, written in quotes.
+    /// Text of a user, written in quotes.
     Text(String),
-    /// A number or a name of ours, written as it is.
+    /// A number or a fixed name, written as it is.
     Word(String),
 }
 
 /// A note as a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoteRecord<'a> {
-    /// Its uri.
+    /// Uri.
     pub id: &'a str,
-    /// Its type, if it has one.
+    /// Type, if it has one.
     pub note_type: Option<&'a str>,
-    /// Its title.
+    /// Title.
     pub title: &'a str,
-    /// Its tags.
+    /// Tags.
     pub tags: &'a [String],
-    /// A text about it, if one was asked for.
+    /// Summary, if one was requested.
     pub summary: Option<&'a str>,
 }
 
 /// An edge as a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeRecord<'a> {
-    /// The uri of the note that links.
+    /// Uri of the note that links.
     pub from: &'a str,
-    /// Its type.
+    /// Type.
     pub kind: &'a str,
-    /// The uri of the note linked to.
+    /// Uri of the note linked to.
     pub to: &'a str,
-    /// Its source.
+    /// Source.
     pub source: &'a str,
 }
 
-/// The header, then notes, each followed by its summary, then edges; a line feed ends each line.
+/// Returns the header, then notes, each followed by its summary, then edges; a line feed ends each line.
 ///
-/// With `max_chars` the text has at most so many characters, line feeds counted: whole lines from the front, and a header that says `truncated=true`.
-/// Empty where not even the header fits.
+/// With `max_chars`, returns at most that many characters, line feeds included: whole lines from the front, and a header with `truncated=true`.
+/// Returns an empty string if the header alone does not fit.
 pub fn records<'a>(
-    header: &Header,
+    header: &RecordHeader,
     notes: impl IntoIterator<Item = NoteRecord<'a>>,
     edges: impl IntoIterator<Item = EdgeRecord<'a>>,
     max_chars: Option<Chars>,
@@ -97,7 +97,7 @@ pub fn records<'a>(
 
     let whole = header.line(header.truncated) + &lines.concat();
     let Some(limit) = max_chars.filter(|limit| Chars::of(&whole) > *limit) else { return whole };
-    // What is cut loses a line, also where saying so is what would make it fit.
+    // A truncated response always omits a line, even if `truncated=true` is what makes it fit.
     lines.pop();
     let mut text = String::new();
     let mut left = limit.0;
@@ -109,7 +109,7 @@ pub fn records<'a>(
     text
 }
 
-impl Header {
+impl RecordHeader {
     fn line(&self, truncated: bool) -> String {
         let Self { mode, fields, truncated: _ } = self;
         let mut line = format!("H weft=1 records={RECORDS_VERSION} mode={}", bare(mode));
@@ -125,10 +125,10 @@ impl Header {
     }
 }
 
-/// What stands for a field that has no value.
+/// Stands for a field without a value.
 const UNKNOWN: &str = "-";
 
-/// A field without quotes: nothing in it ends a field, a list or a line.
+/// Returns a field without quotes, escaped so that nothing in it ends a field, a list or a line.
 fn bare(text: &str) -> String {
     if text == UNKNOWN {
         return format!("\\{UNKNOWN}");
@@ -140,7 +140,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", line_text(text))
 }
 
-/// Text in quotes or to the end of the line.
+/// Returns text for quotes or for the rest of a line.
 fn line_text(text: &str) -> String {
     escaped(text, |c| matches!(c, '\\' | '"'))
 }
@@ -152,7 +152,7 @@ fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Readers differ in what they take for the end of a line.
+            // Readers differ in what they accept as the end of a line.
             '\u{2028}' | '\u{2029}' => put(&mut out, format_args!("{}", c.escape_unicode())),
             _ if c.is_control() => put(&mut out, format_args!("{}", c.escape_unicode())),
             _ => {
@@ -167,5 +167,5 @@ fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
 }
 
 fn put(out: &mut String, arguments: std::fmt::Arguments<'_>) {
-    out.write_fmt(arguments).expect("a string takes any text");
+    out.write_fmt(arguments).expect("writing to a string");
 }

@@ -1,4 +1,4 @@
-//! One edge as it is met from one of its ends, and the order of such steps.
+//! An edge seen from one of its ends, and the order of such steps.
 
 use std::cmp::Ordering;
 
@@ -6,10 +6,10 @@ use weft_model::{LinkSource, NoteId};
 
 use crate::{KindId, NoteGraph};
 
-/// The type of an edge that only the hierarchy implies.
+/// Type of an edge that only the hierarchy implies.
 pub const HIERARCHY_TYPE: &str = "parent";
 
-/// Which edges of a note a walk follows.
+/// Edges of a note that a walk follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Links of the note.
@@ -22,10 +22,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// All of them, in the order of the source text.
+    /// All directions, in declaration order.
     pub const ALL: [Self; 3] = [Self::Out, Self::In, Self::Both];
 
-    /// The name that requests and answers use: `out`, `in` or `both`.
+    /// Returns the name used in requests and responses: `out`, `in` or `both`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,13 +35,13 @@ impl Direction {
         }
     }
 
-    /// The direction of that name.
+    /// Returns the direction with the given name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|direction| direction.name() == name)
     }
 
-    /// The same edges followed from their other ends.
+    /// Returns the direction that follows the same edges from their other ends.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -51,7 +51,7 @@ impl Direction {
         }
     }
 
-    /// Whether edges met from `side` are followed.
+    /// Returns true if edges seen from `side` are followed.
     #[must_use]
     pub const fn follows(self, side: Side) -> bool {
         match (self, side) {
@@ -61,31 +61,31 @@ impl Direction {
     }
 }
 
-/// From which end an edge is met. The order is that of answers.
+/// End from which an edge is seen. The order is that of responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// From its origin.
+    /// Its origin.
     Outgoing,
-    /// From its target.
+    /// Its target.
     Incoming,
 }
 
-/// What an edge is, apart from its ends.
+/// An edge without its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Label {
-    /// A link that somebody wrote.
+pub enum EdgeLabel {
+    /// A link written in a note.
     Link {
-        /// Its type.
+        /// Type of the link.
         kind: KindId,
-        /// Where it was written.
+        /// Source of the link.
         source: LinkSource,
     },
-    /// The place of a note below its parent, where no link says it. Runs from child to parent.
+    /// An edge from child to parent that no written link states.
     Hierarchy,
 }
 
-impl Label {
-    /// The name of the edge's type.
+impl EdgeLabel {
+    /// Returns the name of the edge's type.
     #[must_use]
     pub fn kind(self, graph: &NoteGraph) -> &str {
         match self {
@@ -94,7 +94,7 @@ impl Label {
         }
     }
 
-    /// The name of the edge's source: `typed`, `inline`, or `hierarchy`.
+    /// Returns the name of the edge's source: `typed`, `inline`, or `hierarchy`.
     #[must_use]
     pub const fn source(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ impl Label {
         }
     }
 
-    /// Typed before inline before hierarchy.
+    /// Returns the sort key: typed before inline before hierarchy.
     const fn rank(self) -> u8 {
         match self {
             Self::Link { source: LinkSource::Typed, .. } => 0,
@@ -124,32 +124,32 @@ impl Label {
     }
 }
 
-/// An edge as it is stored.
+/// An edge as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EdgeRef {
-    /// The note that links; the child, for an edge of the hierarchy.
+    /// Note that links; the child for an edge of the hierarchy.
     pub from: NoteId,
-    /// The note linked to.
+    /// Note that is linked to.
     pub to: NoteId,
     /// Type and source.
-    pub label: Label,
+    pub label: EdgeLabel,
 }
 
-/// An edge as it is met from one of its ends.
+/// An edge seen from one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// The end it is met from.
+    /// End from which the edge is seen.
     pub at: NoteId,
-    /// The end it leads to.
+    /// End that it leads to.
     pub other: NoteId,
-    /// Which end `at` is.
+    /// Side of the edge that `at` is on.
     pub side: Side,
     /// Type and source.
-    pub label: Label,
+    pub label: EdgeLabel,
 }
 
 impl Step {
-    /// The edge as it is stored.
+    /// Returns the edge as stored.
     #[must_use]
     pub const fn edge(self) -> EdgeRef {
         let Self { at, other, side, label } = self;
@@ -159,7 +159,7 @@ impl Step {
         }
     }
 
-    /// The same edge met from its other end.
+    /// Returns the same edge seen from its other end.
     #[must_use]
     pub const fn turned(self) -> Self {
         let side = match self.side {
@@ -169,7 +169,7 @@ impl Step {
         Self { at: self.other, other: self.at, side, label: self.label }
     }
 
-    /// The order of steps from one note: type, uri of the other end, outgoing before incoming, typed before inline.
+    /// Compares steps from one note: type, uri of the other end, outgoing before incoming, typed before inline.
     #[must_use]
     pub fn order(&self, other: &Self, graph: &NoteGraph) -> Ordering {
         let by_uri = || {

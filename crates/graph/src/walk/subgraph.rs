@@ -1,38 +1,38 @@
-//! The edges among given notes.
+//! Edges among given notes.
 
 use weft_model::{NoteBits, NoteId};
 
-use super::follow::{Follow, Rules};
 use super::step::{Direction, EdgeRef};
+use super::traversal::{Traversal, WalkOptions};
 use super::{WalkError, known};
 use crate::NoteGraph;
 
 /// Given notes and every edge among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subgraph {
-    /// The notes in the order asked for, without repeats.
+    /// Notes in the requested order, without duplicates.
     pub nodes: Vec<NoteId>,
-    /// Edges with both ends in `nodes`, by origin, then in neighbour order.
+    /// Edges with both ends in `nodes`, by origin, then in neighbor order.
     pub edges: Vec<EdgeRef>,
-    /// Whether `max_edges` kept an edge back.
+    /// True if `max_edges` omitted an edge.
     pub truncated: bool,
 }
 
-/// The subgraph that `notes` induce, at most `max_edges` edges of it.
+/// Returns the subgraph that `notes` induce, with at most `max_edges` edges.
 ///
-/// Of `follow` only the edge filter and `hierarchy` count: the notes are named, and an edge among them has no direction to miss.
+/// Only the edge filter and `hierarchy` of `options` apply: the notes are named explicitly, and every edge among them counts in either direction.
 ///
 /// # Errors
 ///
-/// A note that is none, or filters that exclude each other.
+/// An unknown note, or contradicting filters.
 pub fn subgraph(
     graph: &NoteGraph,
     notes: &[NoteId],
-    follow: &Follow,
+    options: &WalkOptions,
     max_edges: Option<usize>,
 ) -> Result<Subgraph, WalkError> {
-    let follow = Follow { direction: Direction::Out, ..follow.clone() };
-    let rules = Rules::new(graph, &follow, notes)?;
+    let options = WalkOptions { direction: Direction::Out, ..options.clone() };
+    let traversal = Traversal::new(graph, &options, notes)?;
     let mut inside = NoteBits::default();
     let mut answer = Subgraph::default();
     for note in notes {
@@ -41,10 +41,10 @@ pub fn subgraph(
         }
     }
     for note in &answer.nodes {
-        rules.check()?;
-        let mut steps = rules.steps(*note);
+        traversal.check()?;
+        let mut steps = traversal.steps(*note);
         while let Some(step) =
-            steps.next(|step| inside.contains(step.other) && rules.label(step.label))
+            steps.next(|step| inside.contains(step.other) && traversal.admits_label(step.label))
         {
             if max_edges.is_some_and(|limit| answer.edges.len() >= limit) {
                 answer.truncated = true;

@@ -1,36 +1,36 @@
-//! The tree of first discoveries around some roots.
+//! Breadth-first tree around one or more roots.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 
 use weft_model::{NoteBits, NoteId, NoteMap, Stopped};
 
-use super::follow::{Follow, Rules};
 use super::outline::Branch;
-use super::step::{Direction, EdgeRef, Label, Side, Step};
+use super::step::{Direction, EdgeLabel, EdgeRef, Side, Step};
+use super::traversal::{Traversal, WalkOptions};
 use super::{WalkError, known};
 use crate::NoteGraph;
 
-/// Hops of a tree where the caller names no number.
+/// Default maximum number of hops of a tree.
 ///
 /// Source: graph traversal text, "Depth and size limits".
 pub const DEFAULT_TREE_HOPS: u32 = 3;
 
-/// A bound of a tree. The order is that of answers.
+/// Kind of a limit of a tree. The order is that of responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Limit {
+pub enum LimitKind {
     /// Hops from the nearest root.
     MaxHops,
-    /// Notes in the answer, roots included.
+    /// Notes in the response, roots included.
     MaxNodes,
-    /// Edges in the answer, references included.
+    /// Edges in the response, references included.
     MaxEdges,
-    /// Edges looked at per expanded note.
+    /// Edges examined per expanded note.
     MaxFanout,
 }
 
-impl Limit {
-    /// The name that requests and answers use, such as `max_hops`.
+impl LimitKind {
+    /// Returns the name used in requests and responses, such as `max_hops`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,20 +42,20 @@ impl Limit {
     }
 }
 
-/// How far a tree may grow. Zero is a value; nothing means no such limit.
+/// Limits of a tree. `None` means no limit; zero is a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Hops from the nearest root; 0 gives the roots alone.
+pub struct TreeLimits {
+    /// Maximum number of hops from the nearest root; 0 returns the roots alone.
     pub max_hops: Option<u32>,
-    /// Notes, roots included; at least 1. Once full, edges among admitted notes still appear.
+    /// Maximum number of notes, roots included; at least 1. Once it is reached, edges among admitted notes still appear.
     pub max_nodes: Option<usize>,
-    /// Edges, references included; the walk ends at the first one refused.
+    /// Maximum number of edges, references included. The walk ends at the first refused edge.
     pub max_edges: Option<usize>,
-    /// Eligible, not yet reported edges of an expanded note that are looked at.
+    /// Maximum number of eligible, not yet reported edges examined per expanded note.
     pub max_fanout: Option<usize>,
 }
 
-impl Default for Limits {
+impl Default for TreeLimits {
     fn default() -> Self {
         Self {
             max_hops: Some(DEFAULT_TREE_HOPS),
@@ -66,18 +66,18 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// No limit at all.
+impl TreeLimits {
+    /// No limits.
     pub const NONE: Self =
         Self { max_hops: None, max_nodes: None, max_edges: None, max_fanout: None };
 }
 
-/// Bounds that the server sets: they act as if the caller had sent them.
+/// Limits set by the server, which apply as if the client had sent them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
-    /// At most so many notes.
+    /// Maximum number of notes.
     pub max_nodes: usize,
-    /// At most so many edges, and as many unresolved links.
+    /// Maximum number of edges, and of unresolved links.
     pub max_edges: usize,
 }
 
@@ -88,21 +88,21 @@ impl Default for Ceiling {
     }
 }
 
-/// What tree is asked for.
+/// Request for a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeRequest {
-    /// Where to start, all at hop 0, in this order; repeats are dropped.
+    /// Roots, all at hop 0, in this order; duplicates are dropped.
     pub roots: Vec<NoteId>,
-    /// What is followed.
-    pub follow: Follow,
-    /// How far.
-    pub limits: Limits,
-    /// How far at most, whatever the limits say.
+    /// Edges and notes to follow.
+    pub follow: WalkOptions,
+    /// Limits set by the client.
+    pub limits: TreeLimits,
+    /// Limits set by the server.
     pub ceiling: Ceiling,
 }
 
 impl TreeRequest {
-    /// The tree from `roots` with all defaults: both directions, three hops, all edges.
+    /// Returns a request for the tree from `roots` with all defaults: both directions, three hops, all edges.
     pub fn from_roots(roots: impl IntoIterator<Item = NoteId>) -> Self {
         Self { roots: roots.into_iter().collect(), ..Self::default() }
     }
@@ -117,72 +117,72 @@ pub struct Visit {
     pub hop: u32,
 }
 
-/// An edge by which a note was first reached.
+/// Edge by which a note was first reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeEdge {
-    /// The note that was expanded.
+    /// Note that was expanded.
     pub from: NoteId,
-    /// The note that was reached.
+    /// Note that was reached.
     pub to: NoteId,
-    /// The hop of `to`.
+    /// Hop of `to`.
     pub hop: u32,
     /// Position of the edge in [`Tree::edges`].
     pub edge: usize,
 }
 
-/// An edge to a note that was already there: shown as `(seen)`, not expanded again.
+/// Edge to a note already in the tree: displayed as `(seen)` and not expanded again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The note that was expanded.
+    /// Note that was expanded.
     pub at: NoteId,
-    /// The note that was already there; `at` itself for a self loop.
+    /// Note that was already in the tree; `at` itself for a self loop.
     pub to: NoteId,
     /// Position of the edge in [`Tree::edges`].
     pub edge: usize,
 }
 
-/// A link that nothing answers to.
+/// A link to a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnresolvedLink {
-    /// The note that links.
+    /// Note that links.
     pub from: NoteId,
-    /// The placeholder it links to.
+    /// Placeholder that it links to.
     pub target: NoteId,
 }
 
-/// A breadth-first walk, written down.
+/// Result of a breadth-first walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// Notes in discovery order, roots first.
     pub nodes: Vec<Visit>,
-    /// Edges in the order met, each once, as stored.
+    /// Edges in discovery order, each once, as stored.
     pub edges: Vec<EdgeRef>,
-    /// How each note but the roots was first reached, in discovery order.
+    /// First edge to each note except the roots, in discovery order.
     pub spanning_tree: Vec<TreeEdge>,
-    /// The other edges, in the order met.
+    /// All other edges, in discovery order.
     pub references: Vec<Reference>,
-    /// The limits that kept something back, in the order of [`Limit`].
+    /// Limits that omitted something, in the order of [`LimitKind`].
     ///
-    /// All that held an edge are named, so raising the named ones gives another answer, and raising any other changes nothing.
-    pub truncated_by: Vec<Limit>,
-    /// Unresolved links of the notes above that the filters let pass, by note, then in neighbour order; none where only inbound edges are followed.
+    /// Every limit that refused an edge is listed: raising all listed limits changes the result, raising any other does not.
+    pub truncated_by: Vec<LimitKind>,
+    /// Unresolved links of the notes above that the filters admit, by note, then in neighbor order; empty if only inbound edges are followed.
     pub unresolved: Vec<UnresolvedLink>,
-    /// Whether the ceiling kept back some of `unresolved`.
-    pub more_unresolved: bool,
+    /// True if the server limit omitted some of `unresolved`.
+    pub unresolved_truncated: bool,
 }
 
 impl Tree {
-    /// Whether a limit kept anything back: exactly when a walk without limits would answer differently.
+    /// Returns true if a limit omitted anything: exactly if a walk without limits would give another result.
     #[must_use]
     pub const fn truncated(&self) -> bool {
         !self.truncated_by.is_empty()
     }
 
-    /// The tree edges and references in the order met, by position of their notes in `nodes`.
+    /// Returns the tree edges and references in discovery order, by position of their notes in `nodes`.
     #[must_use]
     pub fn branches(&self) -> Vec<Branch> {
         let position: NoteMap<usize> = self.nodes.iter().map(|visit| visit.note).zip(0..).collect();
-        let grown = self.spanning_tree.iter().map(|tree| Branch {
+        let tree_edges = self.spanning_tree.iter().map(|tree| Branch {
             at: position[&tree.from],
             to: position[&tree.to],
             edge: tree.edge,
@@ -194,19 +194,19 @@ impl Tree {
             edge: reference.edge,
             seen: true,
         });
-        let mut branches: Vec<Branch> = grown.chain(seen).collect();
+        let mut branches: Vec<Branch> = tree_edges.chain(seen).collect();
         branches.sort_unstable_by_key(|branch| branch.edge);
         branches
     }
 }
 
-/// The tree of first discoveries, breadth-first in neighbour order.
+/// Returns the breadth-first tree in neighbor order.
 ///
-/// Costs what is visited: a hub's list is read as far as limits let it be, and past a full `max_nodes` each entry costs a look.
+/// Cost: the notes and edges visited. A hub's list is read only as far as limits allow; once `max_nodes` is reached, each further entry costs one test.
 ///
 /// # Errors
 ///
-/// A root that is no note, no root at all, `max_nodes` of 0, or filters that exclude each other.
+/// A root that is not a note, no root, `max_nodes` of 0, or contradicting filters.
 pub fn tree(graph: &NoteGraph, request: &TreeRequest) -> Result<Tree, WalkError> {
     let TreeRequest { roots, follow, limits, ceiling } = request;
     if roots.is_empty() {
@@ -218,60 +218,60 @@ pub fn tree(graph: &NoteGraph, request: &TreeRequest) -> Result<Tree, WalkError>
     for root in roots {
         known(graph, *root)?;
     }
-    let rules = Rules::new(graph, follow, roots)?;
-    let mut growth = Growth {
-        limits: Limits {
+    let traversal = Traversal::new(graph, follow, roots)?;
+    let mut builder = TreeBuilder {
+        limits: TreeLimits {
             max_nodes: limits.max_nodes.into_iter().chain([ceiling.max_nodes]).min(),
             max_edges: limits.max_edges.into_iter().chain([ceiling.max_edges]).min(),
             ..*limits
         },
-        rules: &rules,
+        traversal: &traversal,
         tree: Tree::default(),
         visited: NoteBits::default(),
         expanded: NoteBits::default(),
-        cuts: NoteMap::default(),
+        fanout_cuts: NoteMap::default(),
         truncated_by: BTreeSet::new(),
     };
     for root in roots {
-        growth.plant(*root);
+        builder.add_root(*root);
     }
-    growth.grow()?;
-    let mut tree = growth.tree;
-    tree.truncated_by = growth.truncated_by.into_iter().collect();
-    list_unresolved(&rules, &mut tree, ceiling.max_edges);
+    builder.build()?;
+    let mut tree = builder.tree;
+    tree.truncated_by = builder.truncated_by.into_iter().collect();
+    list_unresolved(&traversal, &mut tree, ceiling.max_edges);
     Ok(tree)
 }
 
-/// A tree while it grows.
-struct Growth<'r> {
-    rules: &'r Rules<'r>,
-    limits: Limits,
+/// State of a tree under construction.
+struct TreeBuilder<'r> {
+    traversal: &'r Traversal<'r>,
+    limits: TreeLimits,
     tree: Tree,
     visited: NoteBits,
-    /// Notes whose edges were met, all or up to their cut.
+    /// Notes whose edges were examined, all or up to their fan-out cut.
     expanded: NoteBits,
-    /// The first edge that `max_fanout` kept back, by expanded note.
-    cuts: NoteMap<Step>,
-    truncated_by: BTreeSet<Limit>,
+    /// By expanded note, the first edge that `max_fanout` omitted.
+    fanout_cuts: NoteMap<Step>,
+    truncated_by: BTreeSet<LimitKind>,
 }
 
-impl Growth<'_> {
-    fn plant(&mut self, root: NoteId) {
+impl TreeBuilder<'_> {
+    fn add_root(&mut self, root: NoteId) {
         if self.visited.contains(root) {
             return;
         }
         if self.is_full() {
-            self.truncated_by.insert(Limit::MaxNodes);
+            self.truncated_by.insert(LimitKind::MaxNodes);
         } else {
             self.visited.insert(root);
             self.tree.nodes.push(Visit { note: root, hop: 0 });
         }
     }
 
-    fn grow(&mut self) -> Result<(), Stopped> {
+    fn build(&mut self) -> Result<(), Stopped> {
         let mut next = 0;
         while let Some(visit) = self.tree.nodes.get(next).copied() {
-            self.rules.check()?;
+            self.traversal.check()?;
             if !self.expand(visit) {
                 break;
             }
@@ -280,28 +280,29 @@ impl Growth<'_> {
         Ok(())
     }
 
-    /// Meets the edges of one note; false when the walk ends with it.
+    /// Examines the edges of one note; returns false if the walk ends with it.
     fn expand(&mut self, Visit { note, hop }: Visit) -> bool {
-        let mut steps = self.rules.steps(note);
+        let mut steps = self.traversal.steps(note);
         let mut n_met = 0;
         loop {
-            let closed = self.is_closed(hop);
-            let Some(step) = steps.next(|step| self.is_open(step, closed)) else { break };
-            let holds = self.holds(&step, hop, n_met);
-            self.truncated_by.extend(&holds);
-            // Every note still queued is as far away, and no further edge would fit.
-            if holds.contains(&Limit::MaxHops) || holds.contains(&Limit::MaxEdges) {
+            let closed = self.skips_new_notes(hop);
+            let Some(step) = steps.next(|step| self.is_candidate(step, closed)) else { break };
+            let refused_by = self.refusing_limits(&step, hop, n_met);
+            self.truncated_by.extend(&refused_by);
+            // Every queued note is as far away, and no further edge would fit.
+            if refused_by.contains(&LimitKind::MaxHops) || refused_by.contains(&LimitKind::MaxEdges)
+            {
                 return false;
             }
-            if holds.contains(&Limit::MaxFanout) {
-                self.cuts.insert(note, step);
+            if refused_by.contains(&LimitKind::MaxFanout) {
+                self.fanout_cuts.insert(note, step);
                 break;
             }
-            if holds.is_empty() {
+            if refused_by.is_empty() {
                 self.report(step, hop + 1);
-                if closed && !self.is_closed(hop) {
-                    // What was passed over beyond this edge counts again.
-                    steps = self.rules.steps(note).after(&step);
+                if closed && !self.skips_new_notes(hop) {
+                    // Skipped edges after this one count again.
+                    steps = self.traversal.steps(note).after(&step);
                 }
             }
             n_met += 1;
@@ -310,38 +311,42 @@ impl Growth<'_> {
         true
     }
 
-    /// Whether the edge is eligible and not yet reported.
-    fn is_open(&self, step: &Step, closed: bool) -> bool {
-        // The cheapest question comes first: of a long list closed to new notes, little more is asked.
+    /// Returns true if the edge is eligible and not yet reported.
+    fn is_candidate(&self, step: &Step, closed: bool) -> bool {
+        // The cheapest test comes first: most entries of a long list fail it once new notes are refused.
         let is_known = self.visited.contains(step.other);
         (is_known || !closed)
-            && self.rules.label(step.label)
-            && if is_known { !self.is_reported(step) } else { self.rules.note(step.other) }
+            && self.traversal.admits_label(step.label)
+            && if is_known {
+                !self.is_reported(step)
+            } else {
+                self.traversal.admits_note(step.other)
+            }
     }
 
-    /// Whether the other end was expanded before and met this edge ahead of its cut.
+    /// Returns true if the other end was expanded before and reported this edge before its fan-out cut.
     fn is_reported(&self, step: &Step) -> bool {
-        self.rules.direction == Direction::Both
+        self.traversal.direction == Direction::Both
             && self.expanded.contains(step.other)
             && self
-                .cuts
+                .fanout_cuts
                 .get(&step.other)
-                .is_none_or(|cut| step.turned().order(cut, self.rules.graph) == Ordering::Less)
+                .is_none_or(|cut| step.turned().order(cut, self.traversal.graph) == Ordering::Less)
     }
 
-    /// The limits that keep this edge back, each for itself.
-    fn holds(&self, step: &Step, hop: u32, n_met: usize) -> Vec<Limit> {
+    /// Returns every limit that refuses this edge.
+    fn refusing_limits(&self, step: &Step, hop: u32, n_met: usize) -> Vec<LimitKind> {
         let reached = |limit: Option<usize>, count| limit.is_some_and(|limit| count >= limit);
-        let Limits { max_hops, max_nodes: _, max_edges, max_fanout } = self.limits;
+        let TreeLimits { max_hops, max_nodes: _, max_edges, max_fanout } = self.limits;
         let is_new = !self.visited.contains(step.other);
         [
-            (Limit::MaxHops, max_hops.is_some_and(|limit| hop >= limit)),
-            (Limit::MaxNodes, is_new && self.is_full()),
-            (Limit::MaxEdges, reached(max_edges, self.tree.edges.len())),
-            (Limit::MaxFanout, reached(max_fanout, n_met)),
+            (LimitKind::MaxHops, max_hops.is_some_and(|limit| hop >= limit)),
+            (LimitKind::MaxNodes, is_new && self.is_full()),
+            (LimitKind::MaxEdges, reached(max_edges, self.tree.edges.len())),
+            (LimitKind::MaxFanout, reached(max_fanout, n_met)),
         ]
         .into_iter()
-        .filter_map(|(limit, holds)| holds.then_some(limit))
+        .filter_map(|(limit, refuses)| refuses.then_some(limit))
         .collect()
     }
 
@@ -349,11 +354,11 @@ impl Growth<'_> {
         self.limits.max_nodes.is_some_and(|limit| self.tree.nodes.len() >= limit)
     }
 
-    /// Whether edges to further notes can be passed over unseen: `max_nodes` alone would keep them back, and that is known.
-    fn is_closed(&self, hop: u32) -> bool {
-        let Limits { max_hops, max_nodes: _, max_edges, max_fanout } = self.limits;
+    /// Returns true if edges to new notes can be skipped: only `max_nodes` would refuse them, and it is already listed.
+    fn skips_new_notes(&self, hop: u32) -> bool {
+        let TreeLimits { max_hops, max_nodes: _, max_edges, max_fanout } = self.limits;
         self.is_full()
-            && self.truncated_by.contains(&Limit::MaxNodes)
+            && self.truncated_by.contains(&LimitKind::MaxNodes)
             && max_fanout.is_none()
             && max_hops.is_none_or(|limit| hop < limit)
             && max_edges.is_none_or(|limit| self.tree.edges.len() < limit)
@@ -363,7 +368,7 @@ impl Growth<'_> {
         let Step { at, other, .. } = step;
         let edge = self.tree.edges.len();
         self.tree.edges.push(step.edge());
-        // Marked when first reached, so that a second edge to it in the same breath is a reference.
+        // The note is marked when first reached, so that a second edge to it from the same note is a reference.
         if self.visited.insert(other) {
             self.tree.nodes.push(Visit { note: other, hop });
             self.tree.spanning_tree.push(TreeEdge { from: at, to: other, hop, edge });
@@ -373,20 +378,20 @@ impl Growth<'_> {
     }
 }
 
-fn list_unresolved(rules: &Rules<'_>, tree: &mut Tree, at_most: usize) {
-    if !rules.direction.follows(Side::Outgoing) {
+fn list_unresolved(traversal: &Traversal<'_>, tree: &mut Tree, upper_bound: usize) {
+    if !traversal.direction.follows(Side::Outgoing) {
         return;
     }
     let mut listed = HashSet::new();
     for Visit { note, .. } in &tree.nodes {
-        for half in rules.graph.outgoing(*note) {
-            let label = Label::Link { kind: half.kind, source: half.source };
-            if rules.graph.is_placeholder(half.other)
-                && rules.label(label)
+        for half in traversal.graph.outgoing(*note) {
+            let label = EdgeLabel::Link { kind: half.kind, source: half.source };
+            if traversal.graph.is_placeholder(half.other)
+                && traversal.admits_label(label)
                 && listed.insert((*note, half.other))
             {
-                if tree.unresolved.len() == at_most {
-                    tree.more_unresolved = true;
+                if tree.unresolved.len() == upper_bound {
+                    tree.unresolved_truncated = true;
                     return;
                 }
                 tree.unresolved.push(UnresolvedLink { from: *note, target: half.other });

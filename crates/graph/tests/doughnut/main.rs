@@ -1,10 +1,10 @@
-//! Related notes around a focus note: scenarios of the design text, its pitfalls, properties, and a model.
+//! Doughnut: scenarios and pitfalls of the design text, properties, and comparison with a model.
 
-mod ask;
-mod hub;
-mod model;
+mod hub_cost;
+mod model_comparison;
 mod paging;
 mod pitfalls;
 mod properties;
 mod rendering;
+mod request_builder;
 mod scenarios;

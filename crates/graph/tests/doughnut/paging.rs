@@ -1,86 +1,100 @@
-//! Pages: one run, cut.
+//! Pages: one run in several parts.
 
 use weft_graph::doughnut::{Budget, DoughnutError, Options, Request, Resume, doughnut};
 use weft_model::{NoteSet, Tokens, tokens::Unit};
 use weft_testkit::Notebook;
 
-use crate::ask::{Asked, around};
+use crate::request_builder::{CostFromDetails, around};
 
 #[test]
-fn a_skipped_note_is_offered_again_in_order_at_the_head_of_the_next_page() {
+fn skipped_notes_are_offered_first_on_the_next_page() {
     let notebook = Notebook::drawn(
         "p\n  1\n  2: cost 8\n  focus\n    a: cost 9\n    b -> x: cost 7\n    c\n    d\nx",
     );
-    let first = around(&notebook, "focus").estimator(&Asked).budget(4).told();
-    assert_eq!(first.bare(), ["Parent p", "PriorSibling 1", "Child c", "Child d"]);
+    let first = around(&notebook, "focus").estimator(&CostFromDetails).budget(4).run();
+    assert_eq!(
+        first.without_further_relations(),
+        ["Parent p", "PriorSibling 1", "Child c", "Child d"]
+    );
     assert_eq!(first.skipped, ["Child a 9", "PriorSibling 2 8", "Child b 7"]);
-    let second = around(&notebook, "focus").estimator(&Asked).budget(16).after(&first).told();
-    assert_eq!(second.bare(), ["Child a", "Child b"]);
+    let second =
+        around(&notebook, "focus").estimator(&CostFromDetails).budget(16).after(&first).run();
+    assert_eq!(second.without_further_relations(), ["Child a", "Child b"]);
     assert_eq!(second.skipped, ["PriorSibling 2 8"]);
     assert_eq!(second.children, ["a", "b", "c", "d"], "in sibling order, though late");
-    let third = around(&notebook, "focus").estimator(&Asked).budget(20).after(&second).told();
-    assert_eq!(third.bare(), ["PriorSibling 2", "ReifiedChildObject x"]);
+    let third =
+        around(&notebook, "focus").estimator(&CostFromDetails).budget(20).after(&second).run();
+    assert_eq!(third.without_further_relations(), ["PriorSibling 2", "ReifiedChildObject x"]);
     assert_eq!(third.prior, ["1", "2"]);
     assert_eq!((third.skipped.len(), third.answer.resume), (0, None));
 }
 
 #[test]
-fn what_a_late_note_leads_to_follows_though_all_was_exhausted() {
+fn late_note_adds_sources_after_exhaustion() {
     let notebook = Notebook::drawn("focus\n  a\n  b -> x: cost 8\nx");
-    let first = around(&notebook, "focus").estimator(&Asked).budget(7).told();
+    let first = around(&notebook, "focus").estimator(&CostFromDetails).budget(7).run();
     assert_eq!(first.skipped, ["Child b 8"]);
-    assert!(first.answer.remaining > Tokens::ZERO, "nothing else is left to meet");
-    let second = around(&notebook, "focus").estimator(&Asked).budget(20).after(&first).told();
-    assert_eq!(second.bare(), ["Child b", "ReifiedChildObject x"]);
+    assert!(first.answer.remaining > Tokens::ZERO, "no other note is left");
+    let second =
+        around(&notebook, "focus").estimator(&CostFromDetails).budget(20).after(&first).run();
+    assert_eq!(second.without_further_relations(), ["Child b", "ReifiedChildObject x"]);
 }
 
 #[test]
-fn a_loop_over_pages_of_one_budget_ends() {
+fn loop_over_pages_of_equal_budget_ends() {
     let notebook =
         Notebook::drawn("p: cost 30\n  focus\n    a: cost 3\n    b: cost 40\n    c: cost 5");
     for budget in 1..45 {
-        let mut page = around(&notebook, "focus").estimator(&Asked).budget(budget).told();
+        let mut page = around(&notebook, "focus").estimator(&CostFromDetails).budget(budget).run();
         let mut delivered = page.related.len();
         let mut n_pages = 1;
         while page.answer.resume.is_some() {
-            page = around(&notebook, "focus").estimator(&Asked).budget(budget).after(&page).told();
+            page = around(&notebook, "focus")
+                .estimator(&CostFromDetails)
+                .budget(budget)
+                .after(&page)
+                .run();
             delivered += page.related.len();
             n_pages += 1;
             assert!(n_pages < 10, "{budget}");
         }
-        assert_eq!(delivered + page.skipped.len(), 4, "{budget}: all is accounted for");
+        assert_eq!(
+            delivered + page.skipped.len(),
+            4,
+            "{budget}: every note is delivered or skipped"
+        );
     }
 }
 
 #[test]
-fn an_empty_budget_moves_nothing() {
+fn zero_budget_does_not_advance() {
     let notebook = Notebook::drawn("p\n  focus\n    a\n    b");
-    let first = around(&notebook, "focus").budget(1).told();
-    let nothing = around(&notebook, "focus").budget(0).after(&first).told();
+    let first = around(&notebook, "focus").budget(1).run();
+    let nothing = around(&notebook, "focus").budget(0).after(&first).run();
     assert_eq!((nothing.related.len(), &nothing.answer.resume), (0, &first.answer.resume));
-    let start = around(&notebook, "focus").budget(0).told();
+    let start = around(&notebook, "focus").budget(0).run();
     assert_eq!(start.answer.resume, Some(Resume::default()));
-    let all = around(&notebook, "focus").after(&start).told();
-    assert_eq!(all, around(&notebook, "focus").told());
+    let all = around(&notebook, "focus").after(&start).run();
+    assert_eq!(all, around(&notebook, "focus").run());
 }
 
 #[test]
-fn entries_of_earlier_pages_count_with_the_focus_note() {
+fn list_entries_of_earlier_pages_count_towards_the_focus_note() {
     let notebook = Notebook::drawn("focus\n  a\n  b\n  c");
-    let first = around(&notebook, "focus").characters().budget(18).told();
+    let first = around(&notebook, "focus").characters().budget(18).run();
     assert_eq!(first.children, ["a", "b"]);
-    let second = around(&notebook, "focus").characters().budget(16).after(&first).told();
+    let second = around(&notebook, "focus").characters().budget(16).after(&first).run();
     assert_eq!(second.children, ["a", "b", "c"]);
     // `[focus](focus)Self` and `[a](a)[b](b)`: 18 and 12 characters.
     assert_eq!([first.answer.focus_tokens.get(), second.answer.focus_tokens.get()], [5, 8]);
 }
 
 #[test]
-fn a_resume_is_the_budgets_of_the_pages() {
+fn resume_state_holds_the_page_budgets() {
     let notebook = Notebook::drawn("p\n  focus\n    a\n    b");
-    let first = around(&notebook, "focus").budget(1).told();
-    let second = around(&notebook, "focus").budget(1).after(&first).told();
-    let resume = second.answer.resume.expect("more is there");
+    let first = around(&notebook, "focus").budget(1).run();
+    let second = around(&notebook, "focus").budget(1).after(&first).run();
+    let resume = second.answer.resume.expect("more notes follow");
     assert_eq!(resume.budgets(), [Tokens::new(1), Tokens::new(1)]);
     assert_eq!(resume.budgets().iter().copied().collect::<Resume>(), resume);
 
@@ -99,7 +113,11 @@ fn a_resume_is_the_budgets_of_the_pages() {
         };
         let answer = doughnut(&many.graph(), &many, &Unit, &request).expect("an answer");
         assert_eq!(answer.related_notes.len(), 1);
-        assert_eq!(answer.resume.is_some(), goes_on, "what could not be asked is not offered");
+        assert_eq!(
+            answer.resume.is_some(),
+            goes_on,
+            "a state that would be rejected is not returned"
+        );
     }
 
     let n_pages = Resume::MAX_PAGES + 1;

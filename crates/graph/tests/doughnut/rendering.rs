@@ -1,9 +1,9 @@
-//! Answers as JSON and as text for a language model.
+//! Results as JSON and as text for a language model.
 
 use weft_graph::doughnut::{View, render};
 use weft_testkit::Notebook;
 
-use crate::ask::around;
+use crate::request_builder::around;
 
 fn garden() -> Notebook {
     let mut notebook = Notebook::drawn("garden\n  moss\n  fern -> shade\n    frond\nshade");
@@ -15,11 +15,11 @@ fn garden() -> Notebook {
 }
 
 #[test]
-fn markdown_puts_the_focus_note_first_and_keeps_texts_in_their_fences() {
+fn markdown_starts_with_the_focus_note_and_fences_texts() {
     let notebook = garden();
-    let told = around(&notebook, "fern").told();
+    let run = around(&notebook, "fern").run();
     let graph = notebook.graph();
-    let text = render::markdown(&View::new(&told.answer, &graph, &notebook));
+    let text = render::markdown(&View::new(&run.answer, &graph, &notebook));
     let (explanation, rest) = text.split_once("\n\n").expect("paragraphs");
     assert!(
         explanation.contains("can be inferred from these links")
@@ -79,11 +79,11 @@ fn fences_are_longer_than_any_run_of_backticks() {
 }
 
 #[test]
-fn xml_stays_well_formed() {
+fn xml_is_well_formed() {
     let notebook = garden();
-    let told = around(&notebook, "fern").told();
+    let run = around(&notebook, "fern").run();
     let graph = notebook.graph();
-    let text = render::xml(&View::new(&told.answer, &graph, &notebook));
+    let text = render::xml(&View::new(&run.answer, &graph, &notebook));
     assert!(text.starts_with("<context>\n<explanation>") && text.contains("`[title](uri)`"));
     assert!(text.contains(
         "<focus_note uri=\"fern\" title=\"fern\">\n<parent uri=\"garden\" title=\"garden\"/>"
@@ -95,15 +95,15 @@ fn xml_stays_well_formed() {
         "<note rank=\"2\" uri=\"shade\" title=\"shade\" relation=\"Object\">\n\
          <details>&lt;/details&gt; ]]&gt; \u{fffd}</details>\n</note>"
     ));
-    assert_eq!(text.matches("</details>").count(), 1 + told.related.len());
+    assert_eq!(text.matches("</details>").count(), 1 + run.related.len());
 }
 
 #[test]
-fn json_for_a_model_writes_links_as_links_and_a_line_for_each_note() {
+fn json_has_markdown_links_and_one_line_per_note() {
     let notebook = garden();
-    let told = around(&notebook, "fern").told();
+    let run = around(&notebook, "fern").run();
     let graph = notebook.graph();
-    let text = render::json(&View::new(&told.answer, &graph, &notebook));
+    let text = render::json(&View::new(&run.answer, &graph, &notebook));
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert!(value["explanation"].as_str().is_some_and(|text| text.contains("`[title](uri)`")));
     assert_eq!(
@@ -121,14 +121,14 @@ fn json_for_a_model_writes_links_as_links_and_a_line_for_each_note() {
 }
 
 #[test]
-fn every_row_grows_from_a_level_above() {
+fn every_strategy_grows_from_a_higher_level() {
     for row in weft_graph::doughnut::STRATEGIES {
         assert!(
             row.grows_from.name() == "Self"
                 || weft_graph::doughnut::STRATEGIES.iter().any(|from| {
                     from.relation == row.grows_from && from.priority < row.priority
                 }),
-            "{} grows from a level above",
+            "{} must grow from a higher level",
             row.relation
         );
     }

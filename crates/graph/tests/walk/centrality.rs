@@ -5,17 +5,17 @@ use weft_graph::centrality::{Centrality, Measure};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::NoteId;
 
-use super::oracle::reopened;
-use super::random::{NAMES, plans, slots};
-use super::vault::vault;
+use super::oracle::round_tripped;
+use super::random_graphs::{NAMES, graph_plans, slots};
+use super::text_graph::vault;
 
 fn close(left: f64, right: f64) -> bool {
     (left - right).abs() < 1e-5
 }
 
 #[test]
-fn degrees_count_distinct_neighbours_on_both_sides() {
-    // Four notes and a placeholder; b is linked with a twice over, and with itself.
+fn degrees_count_distinct_neighbors_on_both_sides() {
+    // Four notes and a placeholder. Two links connect a and b, and b also links to itself.
     let vault = vault("a ~ b; b supports a; b ~ b; b ~ c; d ~ ?g");
     let ln = f64::ln;
     for (measure, name, expected) in [
@@ -35,7 +35,7 @@ fn degrees_count_distinct_neighbours_on_both_sides() {
 
 #[test]
 fn page_rank_solves_its_equation() {
-    // r = (1 - d)/n + d · pulled, each rank rescaled by the greatest; worked out by hand for this graph.
+    // r = (1 - d)/n + d · pulled, each rank divided by the highest; computed by hand for this graph.
     let vault = vault("b ~ a; c ~ a; a ~ a; d ~ c; e ~ c; e ~ d");
     let (b, e) = (1.0, 1.0);
     let d = 1.0 + 0.85 * e / 2.0;
@@ -49,7 +49,7 @@ fn page_rank_solves_its_equation() {
 }
 
 #[test]
-fn a_graph_of_one_or_none_has_no_centre() {
+fn graphs_of_at_most_one_node_have_centrality_zero() {
     for measure in Measure::ALL {
         let lonely = vault("a ~ a");
         let centrality = Centrality::new(&lonely.graph, measure).of(&lonely.graph, lonely.id("a"));
@@ -65,22 +65,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn centrality_is_a_share_and_slots_do_not_show(plan in plans(), one in slots(), other in slots()) {
-        let (here, there) = (plan.graph(&one), reopened(&plan.graph(&other)));
-        let grown = plan.grown(&one);
-        let shrunk = grown.edited([(NoteId::new(one[0]), Some(NodeSpec::note(NAMES[0])))]);
+    fn centrality_is_a_share_independent_of_slots(plan in graph_plans(), one in slots(), other in slots()) {
+        let (here, there) = (plan.graph(&one), round_tripped(&plan.graph(&other)));
+        let built_by_edits = plan.built_by_edits(&one);
+        let shrunk = built_by_edits.edited([(NoteId::new(one[0]), Some(NodeSpec::note(NAMES[0])))]);
         for measure in Measure::ALL {
-            for graph in [&grown, &shrunk] {
+            for graph in [&built_by_edits, &shrunk] {
                 let centrality = Centrality::new(graph, measure);
                 for id in graph.ids() {
-                    prop_assert!(centrality.of(graph, id) <= centrality.at_most(graph), "{measure:?}");
+                    prop_assert!(centrality.of(graph, id) <= centrality.upper_bound(graph), "{measure:?}");
                 }
             }
             let (left, right) = (Centrality::new(&here, measure), Centrality::new(&there, measure));
             for at in 0..NAMES.len() {
                 let value = left.of(&here, NoteId::new(one[at]));
                 prop_assert!((0.0..=1.0).contains(&value), "{:?} is {}", measure, value);
-                prop_assert!(value <= left.at_most(&here).min(right.at_most(&there)), "{measure:?}");
+                prop_assert!(value <= left.upper_bound(&here).min(right.upper_bound(&there)), "{measure:?}");
                 let again = right.of(&there, NoteId::new(other[at]));
                 prop_assert_eq!(value.to_bits(), again.to_bits(), "{:?}", measure);
             }

@@ -1,26 +1,26 @@
-//! Cycles: the rules, and all of them in small random graphs.
+//! Cycles: the rules, and all cycles of small random graphs.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use weft_graph::walk::{CycleLimits, Direction, EdgeFilter, Follow, cycles};
+use weft_graph::walk::{CycleLimits, Direction, EdgeFilter, WalkOptions, cycles};
 
 use super::oracle::Oracle;
-use super::random::{N_NAMES, NAMES, plans, slots, wishes};
-use super::vault::{Vault, edges, name, names, vault};
+use super::random_graphs::{N_NAMES, NAMES, graph_plans, option_plans, slots};
+use super::text_graph::{Vault, edges, name, names, vault};
 
 const ALL: CycleLimits = CycleLimits { max_length: 9, max_cycles: 1000, max_steps: u64::MAX };
 
-/// The notes of each cycle, divided by `; `, and whether the search was cut.
-fn found(vault: &Vault, follow: &Follow, limits: CycleLimits) -> (String, bool) {
+/// Returns the notes of each cycle, separated by `; `, and true if the search was truncated.
+fn found(vault: &Vault, follow: &WalkOptions, limits: CycleLimits) -> (String, bool) {
     let answer = cycles(&vault.graph, follow, &limits).expect("a sound request");
-    let told: Vec<String> =
+    let summary: Vec<String> =
         answer.cycles.iter().map(|cycle| names(&vault.graph, &cycle.nodes)).collect();
-    (told.join("; "), answer.truncated)
+    (summary.join("; "), answer.truncated)
 }
 
 #[test]
-fn each_cycle_is_told_once_from_its_least_note() {
+fn each_cycle_is_reported_once_from_its_lowest_note() {
     for (name, text, expected) in [
         ("none", "a ~ b; b ~ c", ""),
         ("along links only", "a ~ b; a ~ c; b ~ c", ""),
@@ -28,36 +28,36 @@ fn each_cycle_is_told_once_from_its_least_note() {
         ("the start is the least uri", "c ~ a; b ~ c; a ~ b", "a b c"),
         ("there and back", "b ~ a; a ~ b; a supports b", "a b"),
         ("two through one note", "a ~ b; b ~ a; b ~ c; c ~ b", "a b; b c"),
-        ("in neighbour order", "a ~ c; a extends b; b ~ a; c ~ a", "a b; a c"),
+        ("in neighbor order", "a ~ c; a extends b; b ~ a; c ~ a", "a b; a c"),
         (
             "both ways round",
             "a ~ b; b ~ c; c ~ a; c ~ b; b ~ a; a ~ c",
             "a b; a b c; a c; a c b; b c",
         ),
-        ("not through ghosts", "a ~ ?g; b ~ a", ""),
+        ("not through placeholders", "a ~ ?g; b ~ a", ""),
     ] {
         let expected = (expected.to_owned(), false);
-        assert_eq!(found(&vault(text), &Follow::default(), ALL), expected, "{name}");
+        assert_eq!(found(&vault(text), &WalkOptions::default(), ALL), expected, "{name}");
     }
 }
 
 #[test]
 fn a_cycle_shows_its_least_edges() {
     let vault = vault("a supports b; a ~ b; b ~ a");
-    let answer = cycles(&vault.graph, &Follow::default(), &ALL).expect("a sound request");
+    let answer = cycles(&vault.graph, &WalkOptions::default(), &ALL).expect("a sound request");
     assert_eq!(edges(&vault.graph, &answer.cycles[0].edges), "a ~ b; b ~ a");
 }
 
 #[test]
-fn bounds_hold_and_say_so() {
+fn limits_truncate_and_are_reported() {
     let vault = vault("a ~ b; b ~ a; b ~ c; c ~ a; d ~ d");
-    let with = |limits| found(&vault, &Follow::default(), limits);
+    let with = |limits| found(&vault, &WalkOptions::default(), limits);
     for (name, limits, expected, truncated) in [
         ("all", ALL, "a b; a b c; d", false),
-        ("met exactly", CycleLimits { max_cycles: 3, ..ALL }, "a b; a b c; d", false),
+        ("reached exactly", CycleLimits { max_cycles: 3, ..ALL }, "a b; a b c; d", false),
         ("too many", CycleLimits { max_cycles: 2, ..ALL }, "a b; a b c", true),
-        ("none wanted", CycleLimits { max_cycles: 0, ..ALL }, "", true),
-        ("length is part of the question", CycleLimits { max_length: 2, ..ALL }, "a b; d", false),
+        ("zero cycles", CycleLimits { max_cycles: 0, ..ALL }, "", true),
+        ("length is part of the request", CycleLimits { max_length: 2, ..ALL }, "a b; d", false),
         ("loops alone", CycleLimits { max_length: 1, ..ALL }, "d", false),
         ("no length", CycleLimits { max_length: 0, ..ALL }, "", false),
         ("no steps", CycleLimits { max_steps: 0, ..ALL }, "", true),
@@ -65,18 +65,24 @@ fn bounds_hold_and_say_so() {
         assert_eq!(with(limits), (expected.to_owned(), truncated), "{name}");
     }
     let few = CycleLimits { max_steps: 7, ..ALL };
-    let (told, truncated) = with(few);
-    assert!(truncated && "a b; a b c; d".starts_with(&told), "steps cut from the end: {told}");
+    let (summary, truncated) = with(few);
+    assert!(
+        truncated && "a b; a b c; d".starts_with(&summary),
+        "steps cut from the end: {summary}"
+    );
 }
 
 #[test]
-fn filters_hold() {
+fn filters_apply() {
     let vault = vault("a ~ b; b supports a; b ~ c; c ~ b");
     let inline = EdgeFilter { inline_only: true, ..EdgeFilter::default() };
-    assert_eq!(found(&vault, &Follow { edges: inline, ..Follow::default() }, ALL).0, "b c");
+    assert_eq!(
+        found(&vault, &WalkOptions { edges: inline, ..WalkOptions::default() }, ALL).0,
+        "b c"
+    );
     let notes = vault.ids(["a", "b"]).into_iter().collect();
-    assert_eq!(found(&vault, &Follow { notes, ..Follow::default() }, ALL).0, "a b");
-    let against = Follow { direction: Direction::In, ..Follow::default() };
+    assert_eq!(found(&vault, &WalkOptions { notes, ..WalkOptions::default() }, ALL).0, "a b");
+    let against = WalkOptions { direction: Direction::In, ..WalkOptions::default() };
     assert_eq!(found(&vault, &against, ALL).0, "a b; b c", "a cycle has no direction to choose");
 }
 
@@ -84,21 +90,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn all_cycles_are_found(plan in plans(), wish in wishes(), slots in slots(), max_length in 0..7_u32) {
+    fn cycles_match_the_oracle(plan in graph_plans(), options_plan in option_plans(), slots in slots(), max_length in 0..7_u32) {
         let graph = plan.graph(&slots);
         let limits = CycleLimits { max_length, ..ALL };
-        let answer = cycles(&graph, &wish.follow(&slots), &limits).expect("a sound request");
-        let told: Vec<Vec<String>> = answer
+        let answer = cycles(&graph, &options_plan.follow(&slots), &limits).expect("a sound request");
+        let summary: Vec<Vec<String>> = answer
             .cycles
             .iter()
             .map(|cycle| cycle.nodes.iter().map(|id| name(&graph, *id)).collect())
             .collect();
 
-        let mut out = wish.clone();
+        let mut out = options_plan.clone();
         out.direction = Direction::Out;
         let oracle = Oracle::new(&plan, &out, &[]);
         let inside = |at: &usize| {
-            !plan.placeholder[*at] && wish.notes.as_ref().is_none_or(|notes| notes.contains(at))
+            !plan.placeholder[*at] && options_plan.notes.as_ref().is_none_or(|notes| notes.contains(at))
         };
         let mut expected = BTreeSet::new();
         for start in (0..N_NAMES).filter(inside) {
@@ -117,8 +123,8 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(told.len(), expected.len());
-        prop_assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), expected);
+        prop_assert_eq!(summary.len(), expected.len());
+        prop_assert_eq!(summary.into_iter().collect::<BTreeSet<_>>(), expected);
         prop_assert!(!answer.truncated);
     }
 }

@@ -1,10 +1,10 @@
-//! The whole graph in the forms of others.
+//! Export of the whole graph.
 
-use weft_graph::walk::export::{Format, NoteFields, write};
+use weft_graph::walk::export::{ExportFormat, NoteFields, write};
 
-use super::vault::{Vault, name, vault};
+use super::text_graph::{Vault, name, vault};
 
-fn exported(vault: &Vault, format: Format) -> String {
+fn export_text(vault: &Vault, format: ExportFormat) -> String {
     let tags = ["x".to_owned(), "y\"z".to_owned()];
     let fields = |id| match name(&vault.graph, id).as_str() {
         "a" => NoteFields {
@@ -24,7 +24,7 @@ fn exported(vault: &Vault, format: Format) -> String {
 const VAULT: &str = "b supports a; b ~ a; a ~ ?ghost";
 
 #[test]
-fn json_has_the_shape_of_the_command_line() {
+fn json_has_the_documented_shape() {
     let expected = r#"{"nodes":[
 {"id":"a","title":"A \"&\\\n<1>","path":"a.md","type":"idea","tags":["x","y\"z"],"placeholder":false},
 {"id":"b","title":"B","path":"b.md","type":null,"tags":[],"placeholder":false},
@@ -35,12 +35,12 @@ fn json_has_the_shape_of_the_command_line() {
 {"from":"b","to":"a","type":"supports","source":"typed"}],
 "generation":42}
 "#;
-    assert_eq!(exported(&vault(VAULT), Format::Json), expected);
+    assert_eq!(export_text(&vault(VAULT), ExportFormat::Json), expected);
 }
 
 #[test]
-fn graphml_declares_what_it_uses() {
-    let text = exported(&vault(VAULT), Format::GraphMl);
+fn graphml_declares_its_keys() {
+    let text = export_text(&vault(VAULT), ExportFormat::GraphMl);
     assert!(text.contains(
         "<node id=\"a\"><data key=\"title\">A &#34;&#38;\\&#10;&#60;1&#62;</data><data key=\"path\">a.md</data>\
          <data key=\"note_type\">idea</data><data key=\"tags\">x,y&#34;z</data><data key=\"placeholder\">false</data></node>"
@@ -53,7 +53,7 @@ fn graphml_declares_what_it_uses() {
 }
 
 #[test]
-fn dot_tells_placeholders_and_inline_edges_apart() {
+fn dot_dashes_placeholders_and_inline_edges() {
     let expected = r#"digraph vault {
   "a" [label="A \"&\\\n<1>"];
   "b" [label="B"];
@@ -63,20 +63,20 @@ fn dot_tells_placeholders_and_inline_edges_apart() {
   "b" -> "a" [label="supports"];
 }
 "#;
-    assert_eq!(exported(&vault(VAULT), Format::Dot), expected);
+    assert_eq!(export_text(&vault(VAULT), ExportFormat::Dot), expected);
 }
 
 #[test]
-fn characters_that_a_form_cannot_say_do_no_harm() {
+fn unsupported_characters_are_replaced_or_escaped() {
     let control = vault("a\u{1}b");
-    assert!(exported(&control, Format::Json).contains(r#""id":"a\u0001b""#));
-    assert!(exported(&control, Format::GraphMl).contains("<node id=\"a\u{fffd}b\">"));
+    assert!(export_text(&control, ExportFormat::Json).contains(r#""id":"a\u0001b""#));
+    assert!(export_text(&control, ExportFormat::GraphMl).contains("<node id=\"a\u{fffd}b\">"));
 }
 
 #[test]
-fn formats_answer_to_their_names() {
-    for format in Format::ALL {
-        assert_eq!(Format::from_name(format.name()), Some(format));
+fn formats_are_found_by_name() {
+    for format in ExportFormat::ALL {
+        assert_eq!(ExportFormat::from_name(format.name()), Some(format));
     }
-    assert_eq!(Format::from_name("svg"), None);
+    assert_eq!(ExportFormat::from_name("svg"), None);
 }

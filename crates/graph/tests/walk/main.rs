@@ -1,15 +1,15 @@
-//! Walks: every rule of theirs, alone in a table and together against oracles on random graphs.
+//! Walks: each rule in a table, and all rules together against oracles on random graphs.
 
 mod centrality;
 mod cycles;
 mod export;
-mod lists;
+mod note_lists;
 mod oracle;
 mod outline;
 mod path;
-mod random;
+mod random_graphs;
 mod records;
+mod text_graph;
 mod topics;
 mod tree;
 mod tree_properties;
-mod vault;

@@ -1,35 +1,35 @@
-//! The rules once more, as slowly and plainly as they are told.
+//! A slow and simple implementation of the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_graph::NoteGraph;
-use weft_graph::walk::{Direction, Limits};
+use weft_graph::walk::{Direction, TreeLimits};
 use weft_model::{LinkSource, fold};
 
-use super::random::{NAMES, Plan, Wish};
-use super::vault::TreeWords;
+use super::random_graphs::{GraphPlan, NAMES, OptionsPlan};
+use super::text_graph::TreeWords;
 
-/// An edge as it is met: type, uri of the other end, whether incoming, source, and the other end. Their order is that of neighbours.
+/// Sort key of a step: type, uri of the other end, true if incoming, source, and the other end. Its order is the neighbor order.
 pub(crate) type Key = (String, String, bool, u8, usize);
 
 /// A stored edge: from, to, type, source.
 pub(crate) type Stored = (usize, usize, String, u8);
 
 pub(crate) struct Oracle<'p> {
-    plan: &'p Plan,
-    wish: &'p Wish,
+    plan: &'p GraphPlan,
+    options_plan: &'p OptionsPlan,
     named: Vec<usize>,
     stored: BTreeSet<Stored>,
 }
 
 impl<'p> Oracle<'p> {
-    pub(crate) fn new(plan: &'p Plan, wish: &'p Wish, named: &[usize]) -> Self {
+    pub(crate) fn new(plan: &'p GraphPlan, options_plan: &'p OptionsPlan, named: &[usize]) -> Self {
         let mut stored: BTreeSet<Stored> = plan
             .links
             .iter()
             .map(|(from, to, kind, source)| (*from, *to, (*kind).to_owned(), *source as u8))
             .collect();
-        if wish.hierarchy {
+        if options_plan.hierarchy {
             for (child, parent) in &plan.parents {
                 let says_so = |(from, to, kind, source): &Stored| {
                     (from, to, *source) == (child, parent, LinkSource::Typed as u8)
@@ -42,22 +42,22 @@ impl<'p> Oracle<'p> {
         }
         stored.retain(|(_, _, kind, source)| {
             let names = |list: &[String]| list.iter().any(|name| fold(name) == fold(kind));
-            let filter = &wish.edges;
+            let filter = &options_plan.edges;
             (filter.types.is_empty() || names(&filter.types))
                 && !names(&filter.exclude_types)
                 && !(filter.typed_only && *source == 1)
                 && !(filter.inline_only && *source != 1)
         });
-        Self { plan, wish, named: named.to_vec(), stored }
+        Self { plan, options_plan, named: named.to_vec(), stored }
     }
 
-    /// Whether a walk may go to a note.
+    /// Returns true if a walk may visit a note.
     fn admits(&self, at: usize) -> bool {
-        let in_filter = self.wish.notes.as_ref().is_none_or(|notes| notes.contains(&at));
+        let in_filter = self.options_plan.notes.as_ref().is_none_or(|notes| notes.contains(&at));
         !self.plan.placeholder[at] && (in_filter || self.named.contains(&at))
     }
 
-    /// Eligible edges of a note in neighbour order, each with what is stored.
+    /// Returns the eligible edges of a note in neighbor order, each with its stored form.
     pub(crate) fn steps(&self, at: usize) -> Vec<(Key, Stored)> {
         let mut steps = Vec::new();
         for stored in &self.stored {
@@ -68,11 +68,11 @@ impl<'p> Oracle<'p> {
                     steps.push((key, stored.clone()));
                 }
             };
-            if from == at && self.wish.direction != Direction::In {
+            if from == at && self.options_plan.direction != Direction::In {
                 add(to, false);
             }
-            let again = from == to && self.wish.direction == Direction::Both;
-            if to == at && self.wish.direction != Direction::Out && !again {
+            let again = from == to && self.options_plan.direction == Direction::Both;
+            if to == at && self.options_plan.direction != Direction::Out && !again {
                 add(from, true);
             }
         }
@@ -80,7 +80,7 @@ impl<'p> Oracle<'p> {
         steps
     }
 
-    pub(crate) fn tree(&self, roots: &[usize], limits: &Limits) -> TreeWords {
+    pub(crate) fn tree(&self, roots: &[usize], limits: &TreeLimits) -> TreeWords {
         let mut words = TreeWords::default();
         let mut truncated = BTreeSet::new();
         let mut hops: BTreeMap<usize, u32> = BTreeMap::new();
@@ -132,7 +132,7 @@ impl<'p> Oracle<'p> {
                     continue;
                 }
                 let edge = words.edges.len();
-                words.edges.push(spelled(&stored));
+                words.edges.push(edge_text(&stored));
                 reported.insert(stored);
                 if is_new {
                     let hop = hops[&at] + 1;
@@ -146,7 +146,7 @@ impl<'p> Oracle<'p> {
         }
         words.nodes = queue.iter().map(|at| (NAMES[*at].to_owned(), hops[at])).collect();
         words.truncated_by = truncated.into_iter().map(|name| &name[2..]).collect();
-        if self.wish.direction != Direction::In {
+        if self.options_plan.direction != Direction::In {
             for from in &queue {
                 let mut targets: Vec<_> = self
                     .stored
@@ -168,7 +168,7 @@ impl<'p> Oracle<'p> {
         words
     }
 
-    /// Every path without repeats from one note to another, as its steps.
+    /// Returns every path without repeated notes from one note to another, as its steps.
     pub(crate) fn paths(&self, from: usize, to: usize) -> Vec<Vec<(Key, Stored)>> {
         let mut found = Vec::new();
         let mut walk = Vec::new();
@@ -201,14 +201,14 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// As [`vault::edge`](super::vault::edge) spells it.
-pub(crate) fn spelled((from, to, kind, source): &Stored) -> String {
+/// Formats an edge as [`text_graph::edge`](super::text_graph::edge) does.
+pub(crate) fn edge_text((from, to, kind, source): &Stored) -> String {
     let kind = ["", "~", "^"][usize::from(*source)].to_owned()
         + if *source == 0 { kind.as_str() } else { "" };
     format!("{} {kind} {}", NAMES[*from], NAMES[*to])
 }
 
-/// The same graph after being written down and read back.
-pub(crate) fn reopened(graph: &NoteGraph) -> NoteGraph {
+/// Returns the same graph after serialization.
+pub(crate) fn round_tripped(graph: &NoteGraph) -> NoteGraph {
     NoteGraph::from_columns(graph.columns()).expect("columns of a graph")
 }

@@ -1,15 +1,15 @@
-//! A tree as people read it.
+//! Outlines of trees.
 
 use proptest::prelude::*;
 use weft_graph::walk::outline::{Guides, Line, branches, lines, write};
-use weft_graph::walk::{Direction, InverseNames, Limits, Side, TreeRequest, tree};
+use weft_graph::walk::{Direction, InverseNames, Side, TreeLimits, TreeRequest, tree};
 use weft_model::NoteId;
 
-use super::random::{plans, slots, wishes};
-use super::vault::{name, vault};
+use super::random_graphs::{graph_plans, option_plans, slots};
+use super::text_graph::{name, vault};
 
 #[test]
-fn an_outline_shows_the_tree_and_what_was_seen() {
+fn outline_shows_tree_edges_and_references() {
     let vault = vault("a ~ b; a ~ c; b ~ d; c ~ b; d supports d; e supports c; f ~ f");
     let request = TreeRequest::from_roots(vault.ids(["a", "f"]));
     let tree = tree(&vault.graph, &request).expect("a sound request");
@@ -45,7 +45,7 @@ f
 }
 
 #[test]
-fn further_text_of_a_note_stands_beside_its_lines() {
+fn further_text_of_a_note_is_aligned_with_its_guides() {
     let vault = vault("a ~ b; a ~ c; b ~ d");
     let request = TreeRequest::from_roots([vault.id("a")]);
     let tree = tree(&vault.graph, &request).expect("a sound request");
@@ -70,14 +70,14 @@ fn inverse_names_are_off_by_default_and_fold_case() {
 }
 
 #[test]
-fn a_long_chain_needs_no_deep_stack() {
+fn long_chain_does_not_recurse() {
     let chain: Vec<(usize, usize)> = (0..2_000).map(|at| (at, at + 1)).collect();
     let lines = lines(2_001, &branches(Direction::Out, &chain, &chain));
     assert_eq!(lines.last().map(|line| (line.node, line.depth)), Some((2_000, 2_000)));
 }
 
 #[test]
-fn a_long_chain_takes_room_by_its_length() {
+fn outline_of_a_chain_grows_linearly() {
     let below = |depth| Line { node: depth, branch: None, depth, last: true };
     let mut guides = Guides::default();
     let drawn: Vec<String> = (0..2_000).map(|depth| guides.before(&below(depth))).collect();
@@ -99,19 +99,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn an_answer_from_the_wire_draws_the_same(plan in plans(), wish in wishes(), slots in slots(), max_nodes in 1..8_usize) {
+    fn outline_from_a_response_equals_the_outline_of_the_tree(plan in graph_plans(), options_plan in option_plans(), slots in slots(), max_nodes in 1..8_usize) {
         let graph = plan.graph(&slots);
         let request = TreeRequest {
-            follow: wish.follow(&slots),
-            limits: Limits { max_nodes: Some(max_nodes), ..Limits::NONE },
+            follow: options_plan.follow(&slots),
+            limits: TreeLimits { max_nodes: Some(max_nodes), ..TreeLimits::NONE },
             ..TreeRequest::from_roots([NoteId::new(slots[0])])
         };
         let tree = tree(&graph, &request).expect("a sound request");
         let at = |id| tree.nodes.iter().position(|visit| visit.note == id).expect("a note of the tree");
         let edges: Vec<_> = tree.edges.iter().map(|edge| (at(edge.from), at(edge.to))).collect();
-        let grown: Vec<_> = tree.spanning_tree.iter().map(|edge| (at(edge.from), at(edge.to))).collect();
+        let built_by_edits: Vec<_> = tree.spanning_tree.iter().map(|edge| (at(edge.from), at(edge.to))).collect();
         let exact = tree.branches();
-        prop_assert_eq!(branches(wish.direction, &edges, &grown), exact.clone());
+        prop_assert_eq!(branches(options_plan.direction, &edges, &built_by_edits), exact.clone());
         let drawn = lines(tree.nodes.len(), &exact);
         prop_assert_eq!(drawn.len(), 1 + tree.edges.len(), "the root, and each edge once");
     }

@@ -1,22 +1,22 @@
-//! Paths: the rules, and every path of random graphs as judge.
+//! Paths: the rules, and comparison with every path of random graphs.
 
 use proptest::prelude::*;
 use weft_graph::walk::{
-    Direction, EdgeCosts, EdgeFilter, Follow, Label, Path, PathRequest, WalkError, cheapest_path,
-    path,
+    Direction, EdgeCosts, EdgeFilter, EdgeLabel, LinkPath, PathRequest, WalkError, WalkOptions,
+    cheapest_path, shortest_path,
 };
 use weft_model::{LinkSource, NoteId};
 
-use super::oracle::{Key, Oracle, Stored, reopened, spelled};
-use super::random::{N_NAMES, NAMES, plans, slots, wishes};
-use super::vault::{Vault, edge, name, path_words, vault};
+use super::oracle::{Key, Oracle, Stored, edge_text, round_tripped};
+use super::random_graphs::{N_NAMES, NAMES, graph_plans, option_plans, slots};
+use super::text_graph::{Vault, edge, name, path_words, vault};
 
 fn between(vault: &Vault, from: &str, to: &str) -> PathRequest {
     PathRequest::between(vault.id(from), vault.id(to))
 }
 
 #[test]
-fn the_least_of_the_shortest_is_found() {
+fn least_shortest_path_is_found() {
     let cases = [
         ("same note", "a ~ a; z", "a", ""),
         ("one hop, least edge", "a ~ z; z ~ a; a related z", "a z", "a related z"),
@@ -27,48 +27,59 @@ fn the_least_of_the_shortest_is_found() {
             "a y z",
             "a extends y; y ~ z",
         ),
-        ("shorter beats less", "a ~ b; b ~ c; c ~ z; a ~ y; y ~ z", "a y z", "a ~ y; y ~ z"),
+        (
+            "shorter before lower steps",
+            "a ~ b; b ~ c; c ~ z; a ~ y; y ~ z",
+            "a y z",
+            "a ~ y; y ~ z",
+        ),
         ("against arrows", "b ~ a; z ~ b", "a b z", "b ~ a; z ~ b"),
         ("no way", "a ~ b; z", "", ""),
-        ("not through ghosts", "a ~ ?g; z ~ ?g", "", ""),
+        ("not through placeholders", "a ~ ?g; z ~ ?g", "", ""),
     ];
     for (name, text, nodes, edges) in cases {
         let vault = vault(text);
         let request = between(&vault, "a", if name == "same note" { "a" } else { "z" });
-        let found = path(&vault.graph, &request).expect("a sound request");
+        let found = shortest_path(&vault.graph, &request).expect("a sound request");
         assert_eq!(path_words(&vault.graph, &found), (nodes.into(), edges.into()), "{name}");
         assert_eq!((found.found(), found.truncated), (!nodes.is_empty(), false), "{name}");
     }
 }
 
 #[test]
-fn filters_and_direction_hold_and_named_notes_are_exempt() {
+fn filters_and_direction_apply_except_to_named_notes() {
     let vault = vault("a ~ b; b ~ z; a supports c; d supports c; d supports z");
     let words = |follow| {
         let request = PathRequest { follow, ..between(&vault, "a", "z") };
-        path_words(&vault.graph, &path(&vault.graph, &request).expect("a sound request")).0
+        path_words(&vault.graph, &shortest_path(&vault.graph, &request).expect("a sound request")).0
     };
     let typed = EdgeFilter { typed_only: true, ..EdgeFilter::default() };
-    assert_eq!(words(Follow { edges: typed.clone(), ..Follow::default() }), "a c d z");
-    let out = Follow { direction: Direction::Out, ..Follow::default() };
-    assert_eq!(words(Follow { edges: typed, ..out.clone() }), "");
-    assert_eq!(words(Follow { direction: Direction::In, ..Follow::default() }), "");
+    assert_eq!(words(WalkOptions { edges: typed.clone(), ..WalkOptions::default() }), "a c d z");
+    let out = WalkOptions { direction: Direction::Out, ..WalkOptions::default() };
+    assert_eq!(words(WalkOptions { edges: typed, ..out.clone() }), "");
+    assert_eq!(words(WalkOptions { direction: Direction::In, ..WalkOptions::default() }), "");
     assert_eq!(
-        words(Follow { notes: vault.ids(["c", "d"]).into_iter().collect(), ..Follow::default() }),
+        words(WalkOptions {
+            notes: vault.ids(["c", "d"]).into_iter().collect(),
+            ..WalkOptions::default()
+        }),
         "a c d z"
     );
     assert_eq!(
-        words(Follow { notes: vault.ids(["c"]).into_iter().collect(), ..Follow::default() }),
+        words(WalkOptions {
+            notes: vault.ids(["c"]).into_iter().collect(),
+            ..WalkOptions::default()
+        }),
         ""
     );
 }
 
 #[test]
-fn max_hops_cuts_and_says_so() {
+fn max_hops_truncates_and_is_reported() {
     let vault = vault("a ~ b; b ~ c; c ~ d; x");
     let ask = |to, max_hops| {
         let request = PathRequest { max_hops, ..between(&vault, "a", to) };
-        let found = path(&vault.graph, &request).expect("a sound request");
+        let found = shortest_path(&vault.graph, &request).expect("a sound request");
         (found.length(), found.found(), found.truncated)
     };
     for (name, to, max_hops, expected) in [
@@ -84,16 +95,17 @@ fn max_hops_cuts_and_says_so() {
 }
 
 #[test]
-fn ten_hops_are_the_default() {
+fn default_limit_is_ten_hops() {
     let chain: Vec<String> = (0..11).map(|at| format!("n{at:02} ~ n{:02}", at + 1)).collect();
     let vault = vault(&chain.join("; "));
-    let found = |to| path(&vault.graph, &between(&vault, "n00", to)).expect("a sound request");
+    let found =
+        |to| shortest_path(&vault.graph, &between(&vault, "n00", to)).expect("a sound request");
     assert_eq!(found("n10").length(), 10);
     assert!(!found("n11").found() && found("n11").truncated);
 }
 
 #[test]
-fn both_ends_have_to_be_notes() {
+fn both_ends_must_be_notes() {
     let vault = vault("a ~ ?ghost");
     let [a, ghost] = vault.ids(["a", "ghost"]);
     for (from, to, note) in
@@ -101,16 +113,16 @@ fn both_ends_have_to_be_notes() {
     {
         let request = PathRequest::between(from, to);
         let error = WalkError::UnknownNote { note };
-        assert_eq!(path(&vault.graph, &request), Err(error.clone()));
+        assert_eq!(shortest_path(&vault.graph, &request), Err(error.clone()));
         assert_eq!(cheapest_path(&vault.graph, &request, |_, _| 1), Err(error));
     }
 }
 
 #[test]
-fn the_cheapest_path_may_be_longer_and_has_to_be_asked_for() {
+fn cheapest_path_may_have_more_hops() {
     let vault = vault("a ~ b; b ~ z; a supports c; c supports d; d supports z; a ~ e; e ~ z");
     let costs = EdgeCosts::default();
-    let words = |request: &PathRequest, cost: &dyn Fn(Label, NoteId) -> u32| {
+    let words = |request: &PathRequest, cost: &dyn Fn(EdgeLabel, NoteId) -> u32| {
         let found = cheapest_path(&vault.graph, request, |edge, note| cost(edge.label, note));
         let found = found.expect("a sound request");
         (path_words(&vault.graph, &found).0, found.truncated)
@@ -131,7 +143,7 @@ fn the_cheapest_path_may_be_longer_and_has_to_be_asked_for() {
     assert_eq!(words(&request, &by_note), ("a e z".into(), false), "a note has its price");
 }
 
-/// What the cost tests charge, from words alone: typed 0 to 2 by the length of its type, inline 2, and for entering a note its place in `NAMES`, cut.
+/// Cost of an edge in the tests, from names alone: typed edges cost 0 to 2 by the length of the type, inline edges 2, plus the position of the entered note in `NAMES` modulo 3.
 fn price(kind: &str, source: u8, to: usize) -> u32 {
     let by_source = if source == LinkSource::Typed as u8 { kind.len() % 3 } else { 2 };
     u32::try_from(by_source + to % 3).expect("a small number")
@@ -151,39 +163,39 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn a_path_is_the_least_of_all_shortest_ones(
-        plan in plans(), wish in wishes(), slots in slots(), to in 0..N_NAMES,
+    fn path_is_the_least_of_all_shortest_paths(
+        plan in graph_plans(), options_plan in option_plans(), slots in slots(), to in 0..N_NAMES,
         max_hops in prop::option::of(0..5_u32),
     ) {
         prop_assume!(!plan.placeholder[to]);
         let graph = plan.graph(&slots);
-        let paths = Oracle::new(&plan, &wish, &[0, to]).paths(0, to);
+        let paths = Oracle::new(&plan, &options_plan, &[0, to]).paths(0, to);
         let best = paths.iter().min_by_key(|steps| (steps.len(), keys(steps)));
         let fits = |steps: &&Steps| max_hops.is_none_or(|limit| steps.len() <= limit as usize);
         let request = PathRequest {
-            follow: wish.follow(&slots),
+            follow: options_plan.follow(&slots),
             max_hops,
             ..PathRequest::between(NoteId::new(slots[0]), NoteId::new(slots[to]))
         };
-        let found = path(&graph, &request).expect("a sound request");
+        let found = shortest_path(&graph, &request).expect("a sound request");
         check(&graph, &found, best.filter(fits))?;
         prop_assert_eq!(found.truncated, best.is_some_and(|best| !fits(&best)));
-        let reopened = reopened(&graph);
-        prop_assert_eq!(path(&reopened, &request), Ok(found));
+        let round_tripped = round_tripped(&graph);
+        prop_assert_eq!(shortest_path(&round_tripped, &request), Ok(found));
     }
 
     #[test]
-    fn a_cheapest_path_is_the_least_of_all_cheapest_ones(
-        plan in plans(), wish in wishes(), slots in slots(), to in 0..N_NAMES,
+    fn cheapest_path_is_the_least_of_all_cheapest_paths(
+        plan in graph_plans(), options_plan in option_plans(), slots in slots(), to in 0..N_NAMES,
         max_hops in prop::option::of(0..5_u32),
     ) {
         prop_assume!(!plan.placeholder[to]);
         let graph = plan.graph(&slots);
-        let paths = Oracle::new(&plan, &wish, &[0, to]).paths(0, to);
+        let paths = Oracle::new(&plan, &options_plan, &[0, to]).paths(0, to);
         let rank = |steps: &&Steps| (total(steps), steps.len(), keys(steps));
         let fits = |steps: &&Steps| max_hops.is_none_or(|limit| steps.len() <= limit as usize);
         let request = PathRequest {
-            follow: wish.follow(&slots),
+            follow: options_plan.follow(&slots),
             max_hops,
             ..PathRequest::between(NoteId::new(slots[0]), NoteId::new(slots[to]))
         };
@@ -199,7 +211,7 @@ proptest! {
 
 fn check(
     graph: &weft_graph::NoteGraph,
-    found: &Path,
+    found: &LinkPath,
     expected: Option<&Steps>,
 ) -> Result<(), TestCaseError> {
     prop_assert_eq!(found.found(), expected.is_some());
@@ -209,7 +221,7 @@ fn check(
             .chain(steps.iter().map(|((.., other), _)| NAMES[*other]))
             .collect();
         prop_assert_eq!(found.nodes.iter().map(|id| name(graph, *id)).collect::<Vec<_>>(), nodes);
-        let edges: Vec<String> = steps.iter().map(|(_, stored)| spelled(stored)).collect();
+        let edges: Vec<String> = steps.iter().map(|(_, stored)| edge_text(stored)).collect();
         prop_assert_eq!(found.edges.iter().map(|one| edge(graph, *one)).collect::<Vec<_>>(), edges);
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! Line records.
 
 use proptest::prelude::*;
-use weft_graph::walk::records::{EdgeRecord, Field, Header, NoteRecord, records};
+use weft_graph::walk::records::{EdgeRecord, Field, NoteRecord, RecordHeader, records};
 use weft_model::Chars;
 
-fn header() -> Header {
-    Header {
+fn header() -> RecordHeader {
+    RecordHeader {
         mode: "tree".into(),
         fields: vec![
             ("root", Field::Text("a".into())),
@@ -20,7 +20,7 @@ const HEAD: &str =
     "H weft=1 records=1 mode=tree root=\"a\" direction=both max_hops=3 truncated=false\n";
 
 #[test]
-fn records_stand_one_to_a_line() {
+fn each_record_is_one_line() {
     let tags = ["bio".to_owned(), "a,b".to_owned()];
     let notes = [
         NoteRecord {
@@ -47,7 +47,7 @@ fn records_stand_one_to_a_line() {
 }
 
 #[test]
-fn nothing_in_a_field_ends_it_or_its_line() {
+fn field_text_cannot_end_the_field_or_line() {
     for (raw, bare) in [
         ("tab\there", "tab\\there"),
         ("cr\r\nlf", "cr\\r\\nlf"),
@@ -64,23 +64,23 @@ fn nothing_in_a_field_ends_it_or_its_line() {
 }
 
 #[test]
-fn what_is_cut_says_so_in_the_header() {
+fn truncation_is_reported_in_the_header() {
     let note = |id| NoteRecord { id, title: "漢字", ..NoteRecord::default() };
     let whole = records(&header(), [note("a"), note("b")], [], None);
     let n_chars = Chars::of(&whole).0;
     let within = |n| records(&header(), [note("a"), note("b")], [], Some(Chars(n)));
-    assert_eq!(within(n_chars), whole, "met exactly");
+    assert_eq!(within(n_chars), whole, "reached exactly");
     let head = HEAD.replace("false", "true");
     let one = format!("{head}N a - \"漢字\" tags=\n");
     assert_eq!(within(n_chars - 1), one);
     assert_eq!(within(Chars::of(&one).0), one);
     assert_eq!(within(Chars::of(&one).0 - 1), head);
     assert_eq!(within(Chars::of(&head).0 - 1), "");
-    let cut = Header { truncated: true, ..header() };
+    let cut = RecordHeader { truncated: true, ..header() };
     assert!(records(&cut, [], [], None).ends_with("truncated=true\n"));
 }
 
-/// Takes a line of bare fields apart, as a script would.
+/// Splits a line of unquoted fields, as a script would.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();
@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_text_comes_back(from in "\\PC{1,8}|[\\n\\r\\t \\\\\",u{}\u{85}\u{2028}-]{1,6}", to in any::<String>()) {
+    fn any_text_round_trips(from in "\\PC{1,8}|[\\n\\r\\t \\\\\",u{}\u{85}\u{2028}-]{1,6}", to in any::<String>()) {
         prop_assume!(!to.is_empty());
         let text = records(&header(), [], [EdgeRecord { from: &from, kind: "k", to: &to, source: "s" }], None);
         let rest = text.strip_prefix(HEAD).expect("the header");
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn max_chars_is_never_passed(titles in prop::collection::vec("\\PC{0,9}", 0..5), limit in 0..400_u64) {
+    fn max_chars_is_never_exceeded(titles in prop::collection::vec("\\PC{0,9}", 0..5), limit in 0..400_u64) {
         let notes = || titles.iter().map(|title| NoteRecord { id: "n", title, ..NoteRecord::default() });
         let whole = records(&header(), notes(), [], None);
         let cut = records(&header(), notes(), [], Some(Chars(limit)));

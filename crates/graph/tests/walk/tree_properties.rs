@@ -1,20 +1,22 @@
-//! Trees of random graphs against the plain telling of the rules.
+//! Trees of random graphs, compared with the oracle.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use weft_graph::NoteGraph;
-use weft_graph::walk::{Ceiling, Limits, TreeRequest, tree};
+use weft_graph::walk::{Ceiling, TreeLimits, TreeRequest, tree};
 use weft_model::NoteId;
 
-use super::oracle::{Oracle, reopened};
-use super::random::{N_NAMES, NAMES, Plan, Wish, plans, slots, wishes};
-use super::vault::TreeWords;
+use super::oracle::{Oracle, round_tripped};
+use super::random_graphs::{
+    GraphPlan, N_NAMES, NAMES, OptionsPlan, graph_plans, option_plans, slots,
+};
+use super::text_graph::TreeWords;
 
-fn limits() -> impl Strategy<Value = Limits> {
+fn limits() -> impl Strategy<Value = TreeLimits> {
     let maybe = |range: std::ops::Range<usize>| prop::option::weighted(0.4, range);
     (prop::option::weighted(0.5, 0..4_u32), maybe(1..8), maybe(0..12), maybe(0..5)).prop_map(
-        |(max_hops, max_nodes, max_edges, max_fanout)| Limits {
+        |(max_hops, max_nodes, max_edges, max_fanout)| TreeLimits {
             max_hops,
             max_nodes,
             max_edges,
@@ -23,29 +25,29 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-fn roots(plan: &Plan, wanted: &[usize]) -> Vec<usize> {
+fn roots(plan: &GraphPlan, wanted: &[usize]) -> Vec<usize> {
     wanted.iter().map(|at| if plan.placeholder[*at] { 0 } else { *at }).collect()
 }
 
 fn words(
     graph: &NoteGraph,
-    wish: &Wish,
+    options_plan: &OptionsPlan,
     slots: &[u32],
     roots: &[usize],
-    limits: Limits,
+    limits: TreeLimits,
 ) -> TreeWords {
     let request = TreeRequest {
         roots: roots.iter().map(|at| NoteId::new(slots[*at])).collect(),
-        follow: wish.follow(slots),
+        follow: options_plan.follow(slots),
         limits,
         ceiling: Ceiling::default(),
     };
     TreeWords::of(graph, &tree(graph, &request).expect("a sound request"))
 }
 
-/// The limits without some of them.
-fn without(limits: Limits, lifted: impl Fn(&str) -> bool) -> Limits {
-    Limits {
+/// Returns the limits without those whose names are `lifted`.
+fn without(limits: TreeLimits, lifted: impl Fn(&str) -> bool) -> TreeLimits {
+    TreeLimits {
         max_hops: limits.max_hops.filter(|_| !lifted("max_hops")),
         max_nodes: limits.max_nodes.filter(|_| !lifted("max_nodes")),
         max_edges: limits.max_edges.filter(|_| !lifted("max_edges")),
@@ -53,10 +55,10 @@ fn without(limits: Limits, lifted: impl Fn(&str) -> bool) -> Limits {
     }
 }
 
-/// The limits with some of them one higher.
-fn raised(limits: Limits, named: impl Fn(&str) -> bool) -> Limits {
+/// Returns the limits with the named ones increased by one.
+fn raised(limits: TreeLimits, named: impl Fn(&str) -> bool) -> TreeLimits {
     let up = |name, limit: Option<usize>| limit.map(|limit| limit + usize::from(named(name)));
-    Limits {
+    TreeLimits {
         max_hops: limits.max_hops.map(|limit| limit + u32::from(named("max_hops"))),
         max_nodes: up("max_nodes", limits.max_nodes),
         max_edges: up("max_edges", limits.max_edges),
@@ -68,31 +70,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn a_tree_is_what_the_rules_say(
-        plan in plans(), wish in wishes(), slots in slots(), limits in limits(),
+    fn tree_matches_the_oracle(
+        plan in graph_plans(), options_plan in option_plans(), slots in slots(), limits in limits(),
         wanted in prop::collection::vec(0..N_NAMES, 1..4),
     ) {
         let roots = roots(&plan, &wanted);
-        let oracle = Oracle::new(&plan, &wish, &roots).tree(&roots, &limits);
-        prop_assert_eq!(words(&plan.graph(&slots), &wish, &slots, &roots, limits), oracle);
+        let oracle = Oracle::new(&plan, &options_plan, &roots).tree(&roots, &limits);
+        prop_assert_eq!(words(&plan.graph(&slots), &options_plan, &slots, &roots, limits), oracle);
     }
 
     #[test]
     fn truncation_is_reported_exactly(
-        plan in plans(), wish in wishes(), slots in slots(), limits in limits(),
+        plan in graph_plans(), options_plan in option_plans(), slots in slots(), limits in limits(),
         wanted in prop::collection::vec(0..N_NAMES, 1..3),
     ) {
         let roots = roots(&plan, &wanted);
         let graph = plan.graph(&slots);
-        let words = |limits| words(&graph, &wish, &slots, &roots, limits);
+        let words = |limits| words(&graph, &options_plan, &slots, &roots, limits);
         let cut = words(limits);
         let named = |name: &str| cut.truncated_by.contains(&name);
-        let whole = words(Limits::NONE);
+        let whole = words(TreeLimits::NONE);
         prop_assert_eq!(!cut.truncated_by.is_empty(), cut.content() != whole.content());
-        prop_assert_eq!(&words(without(limits, |name| !named(name))), &cut, "limits that are not named do nothing");
+        prop_assert_eq!(&words(without(limits, |name| !named(name))), &cut, "unlisted limits have no effect");
         if !cut.truncated_by.is_empty() {
             for more in [words(raised(limits, named)), words(without(limits, named))] {
-                prop_assert_ne!(more.content(), cut.content(), "limits that are named do");
+                prop_assert_ne!(more.content(), cut.content(), "listed limits have an effect");
                 if limits.max_fanout.is_none() {
                     let size = |words: &TreeWords| words.nodes.len() + words.edges.len();
                     prop_assert!(size(&more) > size(&cut));
@@ -102,15 +104,15 @@ proptest! {
     }
 
     #[test]
-    fn more_nodes_only_append(
-        plan in plans(), wish in wishes(), slots in slots(), max_fanout in prop::option::of(0..5_usize),
+    fn raising_max_nodes_only_appends(
+        plan in graph_plans(), options_plan in option_plans(), slots in slots(), max_fanout in prop::option::of(0..5_usize),
         wanted in prop::collection::vec(0..N_NAMES, 1..3),
     ) {
         let roots = roots(&plan, &wanted);
-        let all = words(&plan.graph(&slots), &wish, &slots, &roots, Limits { max_fanout, ..Limits::NONE });
+        let all = words(&plan.graph(&slots), &options_plan, &slots, &roots, TreeLimits { max_fanout, ..TreeLimits::NONE });
         for max_nodes in 1..N_NAMES {
-            let limits = Limits { max_nodes: Some(max_nodes), max_fanout, ..Limits::NONE };
-            let some = words(&plan.graph(&slots), &wish, &slots, &roots, limits);
+            let limits = TreeLimits { max_nodes: Some(max_nodes), max_fanout, ..TreeLimits::NONE };
+            let some = words(&plan.graph(&slots), &options_plan, &slots, &roots, limits);
             prop_assert_eq!(&some.nodes[..], &all.nodes[..all.nodes.len().min(max_nodes)]);
             let admitted: BTreeSet<&str> = some.nodes.iter().map(|(name, _)| &**name).collect();
             for edge in &some.edges {
@@ -123,9 +125,9 @@ proptest! {
     }
 
     #[test]
-    fn hops_are_distances(plan in plans(), wish in wishes(), slots in slots(), max_hops in 0..5_u32) {
-        let words = words(&plan.graph(&slots), &wish, &slots, &[0], Limits { max_hops: Some(max_hops), ..Limits::NONE });
-        let oracle = Oracle::new(&plan, &wish, &[0]);
+    fn hops_are_distances(plan in graph_plans(), options_plan in option_plans(), slots in slots(), max_hops in 0..5_u32) {
+        let words = words(&plan.graph(&slots), &options_plan, &slots, &[0], TreeLimits { max_hops: Some(max_hops), ..TreeLimits::NONE });
+        let oracle = Oracle::new(&plan, &options_plan, &[0]);
         let mut expected = BTreeSet::new();
         for (at, name) in NAMES.iter().enumerate() {
             let nearest = oracle.paths(0, at).iter().filter_map(|steps| u32::try_from(steps.len()).ok()).min();
@@ -136,12 +138,12 @@ proptest! {
     }
 
     #[test]
-    fn slots_do_not_show(plan in plans(), wish in wishes(), one in slots(), other in slots(), limits in limits()) {
+    fn tree_is_independent_of_slots(plan in graph_plans(), options_plan in option_plans(), one in slots(), other in slots(), limits in limits()) {
         let roots = roots(&plan, &[0, 3]);
-        let expected = words(&plan.graph(&one), &wish, &one, &roots, limits);
-        let graph = reopened(&plan.graph(&other));
-        prop_assert_eq!(&words(&graph, &wish, &other, &roots, limits), &expected);
-        let graph = plan.grown(&other);
-        prop_assert_eq!(&words(&graph, &wish, &other, &roots, limits), &expected);
+        let expected = words(&plan.graph(&one), &options_plan, &one, &roots, limits);
+        let graph = round_tripped(&plan.graph(&other));
+        prop_assert_eq!(&words(&graph, &options_plan, &other, &roots, limits), &expected);
+        let graph = plan.built_by_edits(&other);
+        prop_assert_eq!(&words(&graph, &options_plan, &other, &roots, limits), &expected);
     }
 }

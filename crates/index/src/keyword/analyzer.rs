@@ -1,6 +1,6 @@
-//! The analyzer: text in any script to terms that can be looked up.
+//! Analyzer: turns text in any script into terms.
 //!
-//! Segmentation is the same for every language, so analyses of one text in two languages run in step; only stems and function words differ.
+//! Tokenization is the same for every language, so analyses of one text in two languages yield parallel tokens; only stems and stop words differ.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -10,82 +10,83 @@ use foldhash::fast::RandomState;
 use rust_stemmers::Stemmer;
 use weft_model::text::byte_of_char;
 
-use super::Language;
-use super::alphabet::Alphabet;
-use super::known::{Entry, Known};
-use super::spelling::{push_folded, push_lower};
+use super::language::Language;
+use super::script::Script;
 use super::stopwords::languages_of;
-use super::words::{Parts, PlainWord, RawWord, Units, Words};
+use super::token_cache::{CachedToken, TokenCache};
+use super::word_folding::{push_folded, push_lower};
+use super::word_splitter::{AsciiWord, CharacterUnits, CompoundParts, RawWord, WordSplitter};
 
-/// Characters of a word that count; what follows (of a key, a hash, a data URL) is not indexed.
+/// Maximum length of a term in characters; the rest (of a key, a hash, a data URL) is not indexed.
 const MAX_TERM_CHARS: usize = 64;
 
-/// Parts of one compound that become terms of their own.
+/// Maximum number of parts of one compound that are indexed.
 const MAX_PARTS: usize = 16;
 
-/// Terms, and words of one language, that are remembered from text to text.
-const MAX_REMEMBERED: usize = 1 << 15;
+/// Maximum number of cached terms, and of cached words of one language, kept across texts.
+const MAX_CACHED: usize = 1 << 15;
 
-/// Plain words that are looked up together.
+/// Number of ASCII words that are looked up together.
 const RUN: usize = 16;
 
-/// What a token stands for.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TokenKind {
-    /// A word, or two neighbouring characters of a script without spaces. Only these count towards a text's length.
+    /// A word, or two adjacent characters of a script without spaces. Only these count towards a text's length.
     Word,
-    /// A function word of the language.
+    /// A stop word of the language.
     Stop,
-    /// A part of the compound that came before it: `http` and `server` of `HTTPServer`.
+    /// A part of the preceding compound: `http` and `server` of `HTTPServer`.
     Part,
-    /// One character of the pair that came before it, in a script without spaces.
+    /// One character of the preceding pair, in a script without spaces.
     Character,
 }
 
-/// One token of a text.
+/// Token of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// The form under which it is indexed.
+    /// Form under which it is indexed.
     pub term: &'t str,
-    /// Another form of it, that of those who leave out diacritics which its language's endings depend on: `educacion` beside `educ`, which is also `educar`.
-    pub plain: Option<PlainForm<'t>>,
-    /// The analyzer's number of the term: terms are equal where their numbers are, until the analyzer [rests](Analyzer::rest).
+    /// Additional form for spellings without the diacritics that the language's endings depend on: `educacion` in addition to `educ`, which is also the stem of `educar`.
+    pub folded: Option<FoldedForm<'t>>,
+    /// Number of the term in the analyzer: two terms are equal if their numbers are, until [`Analyzer::shrink_caches`] is called.
     pub number: u32,
-    /// The first byte in the analysed text.
+    /// First byte in the analyzed text.
     pub start: usize,
-    /// The byte after the last.
+    /// Byte after the last.
     pub end: usize,
-    /// Its place for phrases: neighbours differ by one. Parts have places of their own, so that words around a compound are its neighbours however it is written.
+    /// Position for phrase matching: adjacent words differ by one. Parts are numbered separately, so that the words around a compound are adjacent to it in every spelling.
     pub position: u32,
-    /// What it stands for.
+    /// Kind.
     pub kind: TokenKind,
 }
 
-/// The form of a word that was written without its diacritics.
+/// Form of a word written without its diacritics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlainForm<'t> {
-    /// The term.
+pub struct FoldedForm<'t> {
+    /// Term.
     pub term: &'t str,
-    /// Its number, as that of a [token](Token::number).
+    /// Number of the term, as in [`Token::number`].
     pub number: u32,
 }
 
 /// Turns texts into tokens.
 ///
-/// The result depends on the text and the language alone; what the analyzer keeps are shortcuts.
+/// The result depends only on the text and the language; the analyzer's state is a cache.
 ///
-/// - Words of spaced scripts are normalised (compatibility forms, case, Latin and Greek diacritics, Arabic spellings) and stemmed; without its Latin diacritics a word has a term in common with what it was.
-/// - Scripts without spaces, and Korean, give pairs of neighbouring characters, and each character besides.
-/// - Words end at the border of two scripts.
-/// - `foo_bar`, `fooBar` and `FooBar` give `foobar`, then their parts; `v1.2` and `1,000` stay whole; `C++` and `C#` keep their signs.
+/// - Words of spaced scripts are normalized (compatibility forms, case, Latin and Greek diacritics, Arabic spellings) and stemmed. A word written without its Latin diacritics shares a term with the original spelling.
+/// - Scripts without spaces, and Korean, yield pairs of adjacent characters, and each single character.
+/// - Words end at the boundary between two scripts.
+/// - `foo_bar`, `fooBar` and `FooBar` yield `foobar`, then their parts; `v1.2` and `1,000` stay whole; `C++` and `C#` keep their signs.
 ///
-/// It remembers the words it meets until it [rests](Self::rest).
+/// Words stay cached until [`shrink_caches`](Self::shrink_caches) is called.
 #[derive(Default)]
 pub struct Analyzer {
-    rules: [Option<Rules>; Language::ALL.len()],
-    terms: Terms,
-    /// Room to work in.
+    normalizers: [Option<WordNormalizer>; Language::ALL.len()],
+    terms: TermInterner,
+    /// Reused buffer.
     lower: String,
+    /// Reused buffer.
     joined: String,
 }
 
@@ -96,39 +97,43 @@ impl std::fmt::Debug for Analyzer {
 }
 
 impl Analyzer {
-    /// An analyzer that has seen nothing yet.
+    /// Creates an analyzer with empty caches.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets what it knows where that has grown beyond use; terms are numbered anew then. To be called between texts.
-    pub fn rest(&mut self) {
-        let n_words = self.rules.iter().flatten().map(|rules| rules.known.len()).max();
-        if self.terms.texts.len().max(n_words.unwrap_or(0)) > MAX_REMEMBERED {
-            self.terms = Terms::default();
-            self.rules.iter_mut().flatten().for_each(|rules| rules.known = Known::default());
+    /// Clears the caches if they have grown too large, which renumbers the terms. Call it between texts.
+    pub fn shrink_caches(&mut self) {
+        let n_words =
+            self.normalizers.iter().flatten().map(|normalizer| normalizer.cache.len()).max();
+        if self.terms.texts.len().max(n_words.unwrap_or(0)) > MAX_CACHED {
+            self.terms = TermInterner::default();
+            self.normalizers
+                .iter_mut()
+                .flatten()
+                .for_each(|normalizer| normalizer.cache = TokenCache::default());
         }
     }
 
-    /// The term of a number that a token had since the last rest.
+    /// Returns the term of a number assigned since the caches were last cleared.
     pub(super) fn term(&self, number: u32) -> &str {
         self.terms.text(number)
     }
 
-    /// Hands every token of `text` to `sink`, as they stand, parts behind their compound. `O(text)`.
+    /// Passes every token of `text` to `sink` in order, parts after their compound. `O(text)`.
     pub fn analyze(&mut self, text: &str, language: Language, mut sink: impl FnMut(Token<'_>)) {
         let (mut position, mut part_position) = (0, 0);
-        let mut words = Words { text, at: 0 };
-        let mut run = [PlainWord::default(); RUN];
+        let mut words = WordSplitter { text, at: 0 };
+        let mut run = [AsciiWord::default(); RUN];
         loop {
-            let n_plain = words.plain_run(&mut run);
-            position = self.plain_words(text, &run[..n_plain], language, position, &mut sink);
-            if n_plain == RUN {
+            let n_ascii = words.ascii_run(&mut run);
+            position = self.ascii_words(text, &run[..n_ascii], language, position, &mut sink);
+            if n_ascii == RUN {
                 continue;
             }
-            let Some(word) = words.any() else { break };
-            position = if word.alphabet.is_some_and(Alphabet::is_unspaced) {
+            let Some(word) = words.next_word() else { break };
+            position = if word.script.is_some_and(Script::is_unspaced) {
                 self.pairs(text, &word, position, &mut sink)
             } else {
                 let places = (position, &mut part_position);
@@ -137,12 +142,12 @@ impl Analyzer {
         }
     }
 
-    /// The words of `text` in order, as they are without diacritics; function words are left out.
+    /// Returns the words of `text` in order, without diacritics and without stop words.
     pub fn words(&mut self, text: &str, language: Language) -> Vec<String> {
         self.terms_of(text, language, |kind| kind == TokenKind::Word)
     }
 
-    /// The words of `texts` in order: what names are compared by. Function words are left out, unless there is nothing else.
+    /// Returns the words of `texts` in order, in the form in which names are compared. Stop words are left out unless there are no other words.
     pub(super) fn name_words(&mut self, texts: &[&str], language: Language) -> Vec<String> {
         let words: Vec<String> = texts.iter().flat_map(|text| self.words(text, language)).collect();
         if !words.is_empty() {
@@ -156,26 +161,26 @@ impl Analyzer {
         &mut self,
         text: &str,
         language: Language,
-        is_wanted: impl Fn(TokenKind) -> bool,
+        is_included: impl Fn(TokenKind) -> bool,
     ) -> Vec<String> {
         let mut terms = Vec::new();
         self.analyze(text, language, |token| {
-            if is_wanted(token.kind) {
-                let term = token.plain.map_or(token.term, |plain| plain.term);
+            if is_included(token.kind) {
+                let term = token.folded.map_or(token.term, |folded| folded.term);
                 terms.push(term.to_owned());
             }
         });
         terms
     }
 
-    /// Plain words, at most [`RUN`]. Returns the next position.
+    /// Emits up to [`RUN`] ASCII words and returns the next position.
     ///
-    /// All are looked up before the first is handed on, so that memory is waited for once.
-    /// Digits become the same in every language, so those of Latin letters may answer for them.
-    fn plain_words(
+    /// All words are looked up before the first one is emitted, so that their cache misses overlap.
+    /// Digits yield the same terms in every language, so the normalizer for Latin letters handles them too.
+    fn ascii_words(
         &mut self,
         text: &str,
-        run: &[PlainWord],
+        run: &[AsciiWord],
         language: Language,
         mut position: u32,
         sink: &mut impl FnMut(Token<'_>),
@@ -183,26 +188,27 @@ impl Analyzer {
         if run.is_empty() {
             return position;
         }
-        let language = language.of_word(Alphabet::Latin);
-        let rules = self.rules[language as usize].get_or_insert_with(|| Rules::new(language));
+        let language = language.of_word(Script::Latin);
+        let normalizer = self.normalizers[language as usize]
+            .get_or_insert_with(|| WordNormalizer::new(language));
         let (terms, lower) = (&mut self.terms, &mut self.lower);
         let mut known = [None; RUN];
         for (known, word) in known.iter_mut().zip(run) {
-            *known = rules.known.recent(word.short);
+            *known = normalizer.cache.recent(word.short);
         }
         for (known, word) in known.iter().zip(run) {
-            let PlainWord { start, end, short } = *word;
+            let AsciiWord { start, end, short } = *word;
             let entry = known.unwrap_or_else(|| {
-                let entry = rules.entry(&text[start..end], Alphabet::Latin, terms, lower);
-                rules.known.keep_at_hand(short, entry);
+                let entry = normalizer.entry(&text[start..end], Script::Latin, terms, lower);
+                normalizer.cache.insert_recent(short, entry);
                 entry
             });
-            position = whole(entry, terms, (start, end), position, sink);
+            position = emit_word(entry, terms, (start, end), position, sink);
         }
         position
     }
 
-    /// A word of a spaced script, then its parts if it is a compound. Returns the next position; that of parts is moved on.
+    /// Emits a word of a spaced script, then its parts if it is a compound. Returns the next position and advances that of parts.
     fn word(
         &mut self,
         text: &str,
@@ -211,40 +217,41 @@ impl Analyzer {
         (position, part_position): (u32, &mut u32),
         sink: &mut impl FnMut(Token<'_>),
     ) -> u32 {
-        let alphabet = word.alphabet.unwrap_or(Alphabet::Other);
-        let language = language.of_word(alphabet);
-        let rules = self.rules[language as usize].get_or_insert_with(|| Rules::new(language));
-        let raw = cut(&text[word.start..word.end]);
+        let script = word.script.unwrap_or(Script::Other);
+        let language = language.of_word(script);
+        let normalizer = self.normalizers[language as usize]
+            .get_or_insert_with(|| WordNormalizer::new(language));
+        let raw = truncate(&text[word.start..word.end]);
         let (start, end) = (word.start, word.end);
         let (terms, lower) = (&mut self.terms, &mut self.lower);
         if !word.is_compound {
-            let entry = rules.entry(raw, alphabet, terms, lower);
-            return whole(entry, terms, (start, end), position, sink);
+            let entry = normalizer.entry(raw, script, terms, lower);
+            return emit_word(entry, terms, (start, end), position, sink);
         }
         let joined = &mut self.joined;
         joined.clear();
         joined.extend(raw.split(['_', ',']));
-        let entry = rules.entry(joined, alphabet, terms, lower);
+        let entry = normalizer.entry(joined, script, terms, lower);
         sink(terms.token(entry, (start, end), position, TokenKind::Word));
         let next = position + 1;
-        let mut parts = Parts::new(raw);
+        let mut parts = CompoundParts::new(raw);
         let (Some(first), Some(second)) = (parts.next(), parts.next()) else { return next };
         for (part_start, part_end) in [first, second].into_iter().chain(parts).take(MAX_PARTS) {
             let part = &raw[part_start..part_end];
-            let entry = rules.entry(part, alphabet, terms, lower);
-            // A single letter or digit tells nothing.
+            let entry = normalizer.entry(part, script, terms, lower);
+            // A single letter or digit is too unspecific.
             if part.chars().nth(1).is_some() {
                 let place = (start + part_start, start + part_end);
                 sink(terms.token(entry, place, *part_position, TokenKind::Part));
             }
             *part_position += 1;
         }
-        // Parts of two compounds are no neighbours.
+        // Parts of two compounds are not adjacent.
         *part_position += 1;
         next
     }
 
-    /// A run of a script without spaces: each pair of neighbours, and each character. Returns the next position.
+    /// Emits a run of a script without spaces: each pair of adjacent characters, and each character. Returns the next position.
     fn pairs(
         &mut self,
         text: &str,
@@ -252,7 +259,7 @@ impl Analyzer {
         mut position: u32,
         sink: &mut impl FnMut(Token<'_>),
     ) -> u32 {
-        let mut units = Units { text, at: run.start, end: run.end };
+        let mut units = CharacterUnits { text, at: run.start, end: run.end };
         let mut single = TokenKind::Word;
         let mut unit = units.next();
         while let Some((start, end)) = unit {
@@ -264,13 +271,13 @@ impl Analyzer {
             if let Some((next_start, next_end)) = next {
                 push_lower(&text[next_start..next_end], term);
                 let (number, end, kind) = (terms.number(term), next_end, TokenKind::Word);
-                sink(Token { term, plain: None, number, start, end, position, kind });
+                sink(Token { term, folded: None, number, start, end, position, kind });
                 single = TokenKind::Character;
             }
             let term = &term[..n_single];
             if !term.is_empty() {
                 let number = terms.number(term);
-                sink(Token { term, plain: None, number, start, end, position, kind: single });
+                sink(Token { term, folded: None, number, start, end, position, kind: single });
             }
             position += 1;
             unit = next;
@@ -279,15 +286,15 @@ impl Analyzer {
     }
 }
 
-/// Hands a word without parts to `sink`, unless nothing is left of it. Returns the next position.
-fn whole(
-    entry: Entry,
-    terms: &Terms,
+/// Passes a word without parts to `sink` unless it is empty after normalization. Returns the next position.
+fn emit_word(
+    entry: CachedToken,
+    terms: &TermInterner,
     place: (usize, usize),
     position: u32,
     sink: &mut impl FnMut(Token<'_>),
 ) -> u32 {
-    if entry.is_nothing {
+    if entry.is_empty {
         return position;
     }
     let kind = if entry.is_stop { TokenKind::Stop } else { TokenKind::Word };
@@ -295,14 +302,14 @@ fn whole(
     position + 1
 }
 
-/// Terms by number, each once.
+/// Interned terms: each distinct term has a number.
 #[derive(Default)]
-struct Terms {
+struct TermInterner {
     numbers: HashMap<CompactString, u32, RandomState>,
     texts: Vec<CompactString>,
 }
 
-impl Terms {
+impl TermInterner {
     fn number(&mut self, term: &str) -> u32 {
         if let Some(number) = self.numbers.get(term) {
             return *number;
@@ -317,96 +324,96 @@ impl Terms {
         &self.texts[number as usize]
     }
 
-    /// What a word became, where it stands.
+    /// Builds the token of a cached word at a place.
     fn token(
         &self,
-        Entry { number, plain, is_stop: _, is_nothing: _ }: Entry,
+        CachedToken { number, folded, is_stop: _, is_empty: _ }: CachedToken,
         (start, end): (usize, usize),
         position: u32,
         kind: TokenKind,
     ) -> Token<'_> {
-        let form = |number: u32| PlainForm { term: self.text(number), number };
-        let plain = plain.map(|above| form(above.get() - 1));
-        Token { term: self.text(number), plain, number, start, end, position, kind }
+        let form = |number: u32| FoldedForm { term: self.text(number), number };
+        let folded = folded.map(|above| form(above.get() - 1));
+        Token { term: self.text(number), folded, number, start, end, position, kind }
     }
 }
 
-/// What one language makes of words, with the answers it gave.
-struct Rules {
+/// Word normalizer of one language, with a cache of its results.
+struct WordNormalizer {
     language: Language,
     stemmer: Option<Stemmer>,
-    known: Known,
+    cache: TokenCache,
 }
 
-impl Rules {
+impl WordNormalizer {
     fn new(language: Language) -> Self {
         Self {
             language,
             stemmer: language.algorithm().map(Stemmer::create),
-            known: Known::default(),
+            cache: TokenCache::default(),
         }
     }
 
-    /// What `raw` becomes; `lower` is room to work in.
+    /// Returns the normalized form of `raw`; `lower` is a reused buffer.
     fn entry(
         &mut self,
         raw: &str,
-        alphabet: Alphabet,
-        terms: &mut Terms,
+        script: Script,
+        terms: &mut TermInterner,
         lower: &mut String,
-    ) -> Entry {
-        if let Some(entry) = self.known.get(raw) {
+    ) -> CachedToken {
+        if let Some(entry) = self.cache.get(raw) {
             return entry;
         }
         lower.clear();
         push_lower(raw, lower);
         let is_stop = languages_of(lower) & self.language.bit() != 0;
-        // Numbers and names such as `c++` have no endings; a function word is looked up as it is.
+        // Numbers and names such as `c++` have no endings; stop words are looked up unstemmed.
         let is_stemmed =
             !is_stop && lower.chars().all(|c| c.is_ascii_alphabetic() || !c.is_ascii());
-        let is_marked = alphabet == Alphabet::Latin && !lower.is_ascii();
+        let has_diacritics = script == Script::Latin && !lower.is_ascii();
         let mut term = String::new();
         match self.stemmer.as_ref().filter(|_| is_stemmed) {
             Some(stemmer) => {
-                if is_marked {
+                if has_diacritics {
                     fold_foreign(self.language, lower);
                 }
-                push_folded(&stemmer.stem(lower), alphabet, &mut term);
+                push_folded(&stemmer.stem(lower), script, &mut term);
             }
-            None => push_folded(lower, alphabet, &mut term),
+            None => push_folded(lower, script, &mut term),
         }
         let number = terms.number(&term);
-        let mut entry = Entry { number, plain: None, is_stop, is_nothing: term.is_empty() };
-        if is_marked {
+        let mut entry = CachedToken { number, folded: None, is_stop, is_empty: term.is_empty() };
+        if has_diacritics {
             term.clear();
-            push_folded(lower, alphabet, &mut term);
+            push_folded(lower, script, &mut term);
             if term != *lower {
-                let plain = self.entry(&term, alphabet, terms, lower).number;
-                let above = (plain != entry.number).then_some(plain + 1);
-                entry.plain = above.and_then(NonZeroU32::new);
+                let folded = self.entry(&term, script, terms, lower).number;
+                let above = (folded != entry.number).then_some(folded + 1);
+                entry.folded = above.and_then(NonZeroU32::new);
             }
         }
-        self.known.insert(raw, entry);
+        self.cache.insert(raw, entry);
         entry
     }
 }
 
-/// Takes the diacritics off letters that are none of the language: its stemmer would take them for consonants, and see no ending in `résumé`.
+/// Removes diacritics that the language does not use: its stemmer would treat the letters as consonants and find no ending in `résumé`.
 fn fold_foreign(language: Language, word: &mut String) {
     let own = language.own_letters();
-    let mut known = String::with_capacity(word.len());
+    let mut folded = String::with_capacity(word.len());
     for (at, c) in word.char_indices() {
         if own.contains(c) {
-            known.push(c);
+            folded.push(c);
         } else {
-            push_folded(&word[at..at + c.len_utf8()], Alphabet::Latin, &mut known);
+            push_folded(&word[at..at + c.len_utf8()], Script::Latin, &mut folded);
         }
     }
-    *word = known;
+    *word = folded;
 }
 
-/// The first [`MAX_TERM_CHARS`] characters of `raw`.
-fn cut(raw: &str) -> &str {
+/// Returns the first [`MAX_TERM_CHARS`] characters of `raw`.
+fn truncate(raw: &str) -> &str {
     if raw.len() <= MAX_TERM_CHARS {
         return raw;
     }
@@ -419,7 +426,7 @@ mod tests {
 
     use super::*;
 
-    /// The tokens as `term` (word), `term.` (stop), `+term` (part), `~term` (character).
+    /// Formats the tokens as `term` (word), `term.` (stop word), `+term` (part), `~term` (character).
     fn shown(text: &str, language: Language) -> String {
         let mut shown = Vec::new();
         Analyzer::new().analyze(text, language, |token| {
@@ -437,7 +444,7 @@ mod tests {
     fn text_becomes_terms() {
         let cases = [
             (
-                "stems and function words",
+                "stems and stop words",
                 Language::English,
                 "The ferns were growing",
                 "the. fern were. grow",
@@ -525,11 +532,11 @@ mod tests {
     }
 
     #[test]
-    fn equal_terms_have_one_number_until_the_analyzer_rests() {
+    fn term_numbers_are_stable_until_the_caches_are_cleared() {
         let mut analyzer = Analyzer::new();
         let mut numbers = |text: &str| {
             let mut numbers = Vec::new();
-            analyzer.rest();
+            analyzer.shrink_caches();
             analyzer.analyze(text, Language::English, |token| numbers.push(token.number));
             assert!(
                 numbers.iter().all(|number| !analyzer.term(*number).is_empty()),
@@ -539,25 +546,25 @@ mod tests {
         };
         let ferns = numbers("fern Ferns FERN 蕨蕨蕨 moss");
         assert_eq!(ferns, [0, 0, 0, 1, 2, 1, 2, 2, 3]);
-        assert_eq!(numbers("moss fern"), [3, 0], "it remembers");
-        let many: String = (0..=MAX_REMEMBERED).map(|n| format!("x{n} ")).collect();
+        assert_eq!(numbers("moss fern"), [3, 0], "the words are cached");
+        let many: String = (0..=MAX_CACHED).map(|n| format!("x{n} ")).collect();
         numbers(&many);
-        assert_eq!(numbers("moss fern"), [0, 1], "not for ever");
-        // One term, written in many ways.
+        assert_eq!(numbers("moss fern"), [0, 1], "a large cache is cleared");
+        // One term in many spellings.
         let spelled = |n: usize| -> String {
             (0..16)
                 .map(|bit| if n >> bit & 1 == 1 { 'é' } else { 'e' })
                 .chain("x ".chars())
                 .collect()
         };
-        let many: String = (0..=MAX_REMEMBERED).map(spelled).collect();
+        let many: String = (0..=MAX_CACHED).map(spelled).collect();
         assert!(numbers(&many).iter().all(|number| *number == 2));
-        assert_eq!(numbers("fern"), [0], "nor for many spellings");
+        assert_eq!(numbers("fern"), [0], "many spellings fill the cache too");
         assert_eq!(numbers("moss"), [1]);
     }
 
     #[test]
-    fn words_that_are_at_hand_become_what_they_would() {
+    fn recent_words_yield_the_same_tokens_as_uncached_ones() {
         let letter = |n: usize| char::from(b"abdeginorst"[n % 11]);
         let word =
             |n: usize| -> String { [1, 11, 121, 1331].map(|by| letter(n / by)).iter().collect() };
@@ -580,29 +587,28 @@ mod tests {
             });
             tokens
         };
-        // One that has seen few words keeps none at hand.
+        // An analyzer that has seen few words keeps no recent ones.
         let expected: Vec<_> = (0..60)
             .flat_map(|at| tokens(&mut Analyzer::new(), &text(at * 100..(at + 1) * 100)))
             .collect();
         let mut analyzer = Analyzer::new();
-        for round in ["first", "second", "after many others", "after a rest"] {
-            if round == "after a rest" {
-                analyzer.rest();
-                assert!(analyzer.terms.texts.is_empty(), "it has rested");
+        for round in ["first", "second", "after many others", "after clearing the caches"] {
+            if round == "after clearing the caches" {
+                analyzer.shrink_caches();
+                assert!(analyzer.terms.texts.is_empty(), "the caches are cleared");
             }
             let found = tokens(&mut analyzer, &text(0..6000));
-            assert!(found == expected, "the {round} time");
+            assert!(found == expected, "round: {round}");
             if round == "second" {
                 tokens(&mut analyzer, &text(6000..14000));
-                let others: String =
-                    (0..MAX_REMEMBERED).map(|n| format!("{} ", 100_000 + n)).collect();
+                let others: String = (0..MAX_CACHED).map(|n| format!("{} ", 100_000 + n)).collect();
                 tokens(&mut analyzer, &others);
             }
         }
     }
 
     #[test]
-    fn positions_let_phrases_match() {
+    fn positions_support_phrase_matching() {
         let mut positions = Vec::new();
         Analyzer::new().analyze("see fooBar 植物学 now_or_never", Language::English, |token| {
             positions.push((token.term.to_owned(), token.position));
@@ -629,7 +635,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_text_is_taken(text in any_text(), language in proptest::sample::select(Language::ALL.to_vec())) {
+        fn any_text_is_analyzed(text in any_text(), language in proptest::sample::select(Language::ALL.to_vec())) {
             let mut analyzer = Analyzer::new();
             let (mut last, mut n_tokens) = ((0, 0), 0);
             let mut first = Vec::new();
@@ -644,31 +650,31 @@ mod tests {
                 first.push((token.term.to_owned(), token.kind));
             });
             prop_assert!(n_tokens <= 3 * text.chars().count());
-            // What was remembered changes nothing.
+            // The cache does not change the result.
             let mut again = Vec::new();
             analyzer.analyze(&text, language, |token| again.push((token.term.to_owned(), token.kind)));
             prop_assert_eq!(first, again);
         }
 
         #[test]
-        fn plain_words_are_cut_as_any_are(text in any_text()) {
-            let parts = |word: RawWord| (word.start, word.end, word.alphabet, word.is_compound);
-            let mut words = Words { text: &text, at: 0 };
-            let cut: Vec<_> = std::iter::from_fn(|| {
-                let plain = words.plain().map(|word| {
+        fn ascii_fast_path_splits_like_the_general_path(text in any_text()) {
+            let parts = |word: RawWord| (word.start, word.end, word.script, word.is_compound);
+            let mut words = WordSplitter { text: &text, at: 0 };
+            let split: Vec<_> = std::iter::from_fn(|| {
+                let ascii = words.next_ascii().map(|word| {
                     let has_letters = text.as_bytes()[word.start].is_ascii_alphabetic();
-                    (word.start, word.end, has_letters.then_some(Alphabet::Latin), false)
+                    (word.start, word.end, has_letters.then_some(Script::Latin), false)
                 });
-                plain.or_else(|| words.any().map(parts))
+                ascii.or_else(|| words.next_word().map(parts))
             })
             .collect();
-            let mut words = Words { text: &text, at: 0 };
-            let slowly: Vec<_> = std::iter::from_fn(|| words.any()).map(parts).collect();
-            prop_assert_eq!(cut, slowly);
+            let mut words = WordSplitter { text: &text, at: 0 };
+            let expected: Vec<_> = std::iter::from_fn(|| words.next_word()).map(parts).collect();
+            prop_assert_eq!(split, expected);
         }
     }
 
-    /// Letters of many scripts, marks and connectors, so that words come about.
+    /// Letters of many scripts, marks and connectors that form words.
     fn any_text() -> impl Strategy<Value = String> {
         let pieces = [
             "a",

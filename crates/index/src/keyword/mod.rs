@@ -1,53 +1,68 @@
-//! Words: the analyzer, and the word index with its statistics.
+//! Keyword index: the analyzer, and an inverted index with exact statistics.
 //!
-//! A [`KeywordWriter`] takes notes and commits them; each commit gives a [`KeywordReader`].
-//! A reader parses what people type into a [`KeywordQuery`], finds notes by it, scores given notes exactly as a search would, and answers how often which terms occur where.
+//! A [`KeywordWriter`] accepts notes and commits them; each commit yields a [`KeywordReader`].
+//! A reader parses query text into a [`KeywordQuery`], finds notes with it, scores given notes exactly as a search does, and reports term frequencies.
 //!
-//! Scores and counts depend on the live notes alone: deleted ones leave no trace in them, and neither does the way the index is cut into segments.
-//! The library keeps postings, positions and deletions; frequencies, lengths and scores are counted here.
+//! Scores and counts depend only on the live notes: neither deleted notes nor the division into segments affects them.
+//! Tantivy stores postings, positions and deletions; frequencies, lengths and scores are computed here.
 
-mod admit;
-mod alphabet;
 mod analyzer;
-mod compared;
-mod directory;
-mod doubt;
-mod encoded;
-mod error;
-mod gathered;
-mod known;
+mod bm25;
+mod boolean_filter;
+mod checksum_cache;
+mod corruption_flag;
+mod document_matcher;
+mod encoded_note;
+mod index_directory;
+mod index_schema;
+mod indexing_queue;
+mod keyword_encoder;
+mod keyword_error;
+mod keyword_query;
+mod keyword_reader;
+mod keyword_settings;
+mod keyword_writer;
 mod language;
-mod merges;
-mod names;
-mod phrase;
-mod query;
-mod queue;
-mod reader;
-mod schema;
-mod score;
-mod segment;
-mod sought;
-mod spelling;
+mod language_detection;
+mod mentions;
+mod merge_policy;
+mod name_terms;
+mod phrase_match;
+mod query_syntax;
+mod query_word;
+mod score_buffers;
+mod script;
+mod segment_reader;
 mod stopwords;
-mod syntax;
-mod typo;
-mod words;
-mod writer;
+mod term_buffer;
+mod term_frequencies;
+mod term_list;
+mod term_matcher;
+mod token_cache;
+mod top_k_search;
+mod typo_expansion;
+mod word_folding;
+mod word_splitter;
 
 #[cfg(test)]
 mod tests;
 
-pub use analyzer::{Analyzer, PlainForm, Token, TokenKind};
-pub use encoded::EncodedNote;
-pub use error::KeywordError;
-pub use language::{Language, LanguageChoice};
-pub use names::Mention;
-pub use query::{
-    KeywordQuery, MAX_MISTYPED, MAX_PHRASES, MAX_QUERY_BYTES, QueryOptions, QueryTerm, Unread,
+pub use analyzer::{Analyzer, FoldedForm, Token, TokenKind};
+pub use bm25::Scoring;
+pub use encoded_note::EncodedNote;
+pub use keyword_encoder::{KeywordDocument, KeywordEncoder};
+pub use keyword_error::KeywordError;
+pub use keyword_query::{
+    KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions, QueryTerm,
+    QueryTruncation,
 };
-pub use reader::{KeywordReader, OwnTerm, Scoring, TermFrequencies};
-pub use schema::{KeywordDocument, KeywordEncoder};
-pub use score::KeywordHit;
-pub use sought::Sought;
-pub use syntax::plain_words;
-pub use writer::{KeywordSettings, KeywordWriter};
+pub use keyword_reader::{KeywordReader, NoteTerm};
+pub use keyword_settings::KeywordSettings;
+pub use keyword_writer::KeywordWriter;
+pub use language::Language;
+pub use language_detection::LanguageChoice;
+pub use mentions::Mention;
+pub use query_syntax::plain_words;
+pub use term_frequencies::TermFrequencies;
+pub use term_matcher::TermMatcher;
+pub use top_k_search::KeywordHit;

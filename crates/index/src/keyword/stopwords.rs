@@ -1,16 +1,16 @@
-//! Function words: too common to tell one note from another, and the quickest sign of a language.
+//! Stop words: too common to distinguish notes, and the fastest evidence of a language.
 //!
 //! Articles, pronouns, prepositions, conjunctions, auxiliaries and question words, lower case, in the usual spelling.
-//! Clitics that an apostrophe cuts off (`l'`, `'s`) stand as words of their own.
+//! Clitics separated by an apostrophe (`l'`, `'s`) are listed as separate words.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 
-use super::Language;
+use super::language::Language;
 
-/// The languages that have `word`, in lower case, as a function word: a bit for each, by its code.
+/// Returns the languages in which `word`, in lower case, is a stop word: one bit for each, by its code.
 pub(super) fn languages_of(word: &str) -> u32 {
     static LANGUAGES_OF: OnceLock<HashMap<&'static str, u32, RandomState>> = OnceLock::new();
     let languages_of = LANGUAGES_OF.get_or_init(|| {
@@ -25,7 +25,7 @@ pub(super) fn languages_of(word: &str) -> u32 {
     languages_of.get(word).copied().unwrap_or(0)
 }
 
-/// The function words of `language`; none where no list is kept.
+/// Returns the stop words of `language`; empty for a language without a list.
 const fn stop_words(language: Language) -> &'static [&'static str] {
     match language {
         Language::Arabic => ARABIC,

@@ -1,4 +1,4 @@
-//! The word index as its callers see it.
+//! Tests of the keyword index through its public interface.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use weft_model::{NoteId, NoteSet};
 
 use super::*;
-use crate::disk::{self, Disk, Gate};
+use crate::disk::{self, Disk, FaultInjector};
 
 mod languages;
 
-/// A note of a test: title and body.
+/// Title and body of a test note.
 type Text = (&'static str, &'static str);
 
 fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
@@ -22,8 +22,8 @@ fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
     KeywordDocument { version: 1, title, aliases, headings, tags, body }
 }
 
-/// Takes these notes in, from slot 0 on.
-fn take_in<'n>(writer: &mut KeywordWriter, notes: impl IntoIterator<Item = KeywordDocument<'n>>) {
+/// Adds these notes, starting at slot 0.
+fn add_notes<'n>(writer: &mut KeywordWriter, notes: impl IntoIterator<Item = KeywordDocument<'n>>) {
     for (note, document) in (0..).map(NoteId::new).zip(notes) {
         writer.upsert(note, writer.encoder().encode(&document)).unwrap();
     }
@@ -31,7 +31,7 @@ fn take_in<'n>(writer: &mut KeywordWriter, notes: impl IntoIterator<Item = Keywo
 
 fn indexed(settings: KeywordSettings, notes: &[Text]) -> KeywordReader {
     let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
-    take_in(&mut writer, notes.iter().map(|(title, body)| document(title, body)));
+    add_notes(&mut writer, notes.iter().map(|(title, body)| document(title, body)));
     writer.commit(1).unwrap()
 }
 
@@ -48,7 +48,7 @@ fn found(reader: &KeywordReader, query: &str) -> Vec<u32> {
     search(reader, query, &QueryOptions::default())
 }
 
-/// The same, ascending: for cases where the order is beside the point.
+/// Like [`found`], in ascending order, for cases in which the order is irrelevant.
 fn found_set(reader: &KeywordReader, query: &str) -> Vec<u32> {
     let mut notes = found(reader, query);
     notes.sort_unstable();
@@ -56,7 +56,7 @@ fn found_set(reader: &KeywordReader, query: &str) -> Vec<u32> {
 }
 
 #[test]
-fn what_is_typed_finds_what_is_meant() {
+fn queries_find_the_expected_notes() {
     let reader = reader(&[
         ("Fern", "Ferns grow in the shade of the old wall, soft and green"),
         ("Moss", "Moss is green and soft; it likes shade too"),
@@ -70,24 +70,28 @@ fn what_is_typed_finds_what_is_meant() {
         ("stems", "growing", &[0]),
         ("phrase", "\"soft and green\"", &[0]),
         ("phrase beside a word", "moss \"soft and green\"", &[0, 1]),
-        ("a phrase nobody wrote is its words", "\"green ferns\"", &[0, 1]),
-        ("a phrase that must be and is not", "+\"green ferns\"", &[]),
-        ("must", "green +moss", &[1]),
-        ("must not", "green -moss", &[0]),
+        ("an unmatched phrase is searched as words", "\"green ferns\"", &[0, 1]),
+        ("a required phrase without a match", "+\"green ferns\"", &[]),
+        ("required", "green +moss", &[1]),
+        ("excluded", "green -moss", &[0]),
         ("excluded phrase", "green -\"soft and green\"", &[1]),
         ("exclusions only", "-moss", &[]),
-        ("a word in parts that must be", "green +eip-1193", &[2]),
-        ("an excluded word in parts is excluded whole", "green language -soft-shade", &[0, 1, 2]),
-        ("a compound nobody wrote excludes nothing", "green -fooShade", &[0, 1]),
-        ("function words only", "to be", &[4]),
-        ("function word that must be", "green +too", &[1]),
-        ("phrase of function words", "\"or not to be\"", &[4]),
+        ("a required word of several tokens", "green +eip-1193", &[2]),
+        (
+            "an excluded word of several tokens is a phrase",
+            "green language -soft-shade",
+            &[0, 1, 2],
+        ),
+        ("an unindexed compound excludes nothing", "green -fooShade", &[0, 1]),
+        ("stop words only", "to be", &[4]),
+        ("required stop word", "green +too", &[1]),
+        ("phrase of stop words", "\"or not to be\"", &[4]),
         ("camel case", "HTTPServer2", &[2]),
         ("its parts", "server2", &[2]),
         ("its lower case", "httpserver2", &[2]),
         ("snake case as camel case", "fooBar", &[2]),
-        ("a compound nobody wrote", "fooShade", &[0, 1, 2]),
-        ("a known compound, not its parts", "gitHub", &[5]),
+        ("an unindexed compound is searched as its parts", "fooShade", &[0, 1, 2]),
+        ("an indexed compound, not its parts", "gitHub", &[5]),
         ("signs", "c++", &[2]),
         ("version", "v1.2", &[2]),
         ("identifier", "eip-1193", &[2]),
@@ -98,7 +102,7 @@ fn what_is_typed_finds_what_is_meant() {
         ("nothing", "", &[]),
         ("signs only", "+ - \"\" \"", &[]),
         ("unknown", "xyzzy", &[]),
-        ("must be unknown", "green +xyzzy", &[]),
+        ("required unknown word", "green +xyzzy", &[]),
     ];
     for (name, query, expected) in cases {
         assert_eq!(found_set(&reader, query), *expected, "{name}");
@@ -106,7 +110,7 @@ fn what_is_typed_finds_what_is_meant() {
 }
 
 #[test]
-fn a_phrase_is_found_however_its_words_are_written() {
+fn phrase_matches_compounds_in_any_spelling() {
     let reader = reader(&[
         ("a", "use GitHub Pages today"),
         ("b", "use github pages today"),
@@ -134,9 +138,9 @@ fn a_phrase_is_found_however_its_words_are_written() {
     }
 }
 
-/// What a query requires and excludes is a set of its own, for ways to find notes that know no words.
+/// The required and excluded parts of a query yield a note set, which also filters retrievers other than the keyword retriever.
 #[test]
-fn requirements_and_exclusions_admit_notes() {
+fn required_and_excluded_parts_filter_notes() {
     let reader = reader(&[
         ("Fern", "soft and green"),
         ("Moss", "green and soft ferns"),
@@ -144,16 +148,16 @@ fn requirements_and_exclusions_admit_notes() {
     ]);
     let cases: &[(&str, &str, Option<&[u32]>)] = &[
         ("words admit everything", "fern \"soft and green\"", None),
-        ("must, in any form", "+fern", Some(&[0, 1])),
-        ("two that must be", "+fern +moss", Some(&[1])),
+        ("required, in any form", "+fern", Some(&[0, 1])),
+        ("two required words", "+fern +moss", Some(&[1])),
         ("the same word twice", "+fern +ferns", Some(&[0, 1])),
-        ("must not", "fern -moss", Some(&[0, 2])),
-        ("must and must not", "+soft -moss", Some(&[0])),
-        ("a phrase that must be", "+\"soft and green\"", Some(&[0])),
-        ("a phrase that must not be", "-\"soft and green\"", Some(&[1, 2])),
-        ("a word of two words", "+e-mail", Some(&[2])),
-        ("it is excluded whole", "-e-ferns", Some(&[0, 1, 2])),
-        ("one that nobody holds", "fern +xyzzy", Some(&[])),
+        ("excluded", "fern -moss", Some(&[0, 2])),
+        ("required and excluded", "+soft -moss", Some(&[0])),
+        ("a required phrase", "+\"soft and green\"", Some(&[0])),
+        ("an excluded phrase", "-\"soft and green\"", Some(&[1, 2])),
+        ("a required word of two tokens", "+e-mail", Some(&[2])),
+        ("an excluded word of two tokens is a phrase", "-e-ferns", Some(&[0, 1, 2])),
+        ("a required unknown word", "fern +xyzzy", Some(&[])),
     ];
     let typos = QueryOptions { typo_tolerance: true, ..QueryOptions::default() };
     for (name, text, expected) in cases {
@@ -167,30 +171,33 @@ fn requirements_and_exclusions_admit_notes() {
         }
     }
     let admits = |text: &str| reader.parse(text, &typos).unwrap().admitted().len();
-    assert_eq!(admits("-fren"), Some(3), "what is excluded is meant as typed");
+    assert_eq!(admits("-fren"), Some(3), "exclusions are not expanded");
     assert_eq!(admits("+fren"), Some(2));
-    let many = |sign: &str, n: usize| -> Unread {
+    let many = |sign: &str, n: usize| -> QueryTruncation {
         let text: String = (0..n).map(|n| format!("{sign}\"soft p{n}\" ")).collect();
-        reader.parse(&text, &QueryOptions::default()).unwrap().unread()
+        reader.parse(&text, &QueryOptions::default()).unwrap().truncation()
     };
-    assert_eq!(many("-", 64), Unread::default());
-    assert_eq!(many("-", 65), Unread { exclusions: true, ..Unread::default() });
-    assert_eq!(many("+", MAX_PHRASES + 1), Unread { phrases: true, ..Unread::default() });
-    let (mut lone, notes) = (reader.parse("soft -moss", &typos).unwrap(), [NoteId::new(1)]);
-    assert!(reader.scores(&lone, &notes).unwrap()[0] <= 0.0);
-    lone.admit(notes[0]);
-    assert!(reader.scores(&lone, &notes).unwrap()[0] > 0.0, "let in for once");
+    assert_eq!(many("-", 64), QueryTruncation::default());
+    assert_eq!(many("-", 65), QueryTruncation { exclusions: true, ..QueryTruncation::default() });
+    assert_eq!(
+        many("+", MAX_PHRASES + 1),
+        QueryTruncation { phrases: true, ..QueryTruncation::default() }
+    );
+    let (mut query, notes) = (reader.parse("soft -moss", &typos).unwrap(), [NoteId::new(1)]);
+    assert!(reader.scores(&query, &notes).unwrap()[0] <= 0.0);
+    query.admit(notes[0]);
+    assert!(reader.scores(&query, &notes).unwrap()[0] > 0.0, "admitted explicitly");
 }
 
 #[test]
-fn a_tag_counts_as_often_as_it_says_and_the_text_beside_it() {
+fn tag_occurrence_counts_with_its_weight() {
     let scoring = Scoring { b: 0.0, ..Scoring::default() };
     for (tags, expected) in [(1.5, [2.5, 1.5, 1.0, 1.5]), (0.0, [1.0, 0.0, 1.0, 0.0])] {
         let settings =
             KeywordSettings { scoring: Scoring { tags, ..scoring }, ..KeywordSettings::default() };
         let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
         let tagged = |title, body| KeywordDocument { tags: vec!["bakop"], ..document(title, body) };
-        take_in(
+        add_notes(
             &mut writer,
             [
                 tagged("one", "bakop here is some text"),
@@ -203,8 +210,8 @@ fn a_tag_counts_as_often_as_it_says_and_the_text_beside_it() {
         let query = reader.parse("bakop", &QueryOptions::default()).unwrap();
         let mut counts = [0.0; 4];
         for hit in reader.search(&query, 10, &NoteSet::All).unwrap() {
-            // `score = idf · f · (k1 + 1) / (f + k1)` for notes of one length, over what it is at most.
-            let share = hit.score / query.attainable();
+            // `score = idf · f · (k1 + 1) / (f + k1)` for notes of equal length, divided by its maximum.
+            let share = hit.score / query.max_score();
             counts[hit.note.get() as usize] = scoring.k1 * share / (1.0 - share);
         }
         for (count, expected) in counts.into_iter().zip(expected) {
@@ -214,7 +221,7 @@ fn a_tag_counts_as_often_as_it_says_and_the_text_beside_it() {
 }
 
 #[test]
-fn a_long_phrase_is_read_to_its_end() {
+fn long_phrase_is_matched_to_its_end() {
     let words: Vec<String> = (0..100).map(|at| format!("w{at}x")).collect();
     let body: &'static str = words.join(" ").leak();
     let reader = reader(&[("a", body)]);
@@ -225,7 +232,7 @@ fn a_long_phrase_is_read_to_its_end() {
 }
 
 #[test]
-fn prominent_places_weigh_more() {
+fn boosted_fields_weigh_more() {
     let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
     let plain = document("a1", "fern b1 c1 d1 e1 f1 g1");
     let title = document("fern", "a1 b1 c1 d1 e1 f1 g1");
@@ -234,64 +241,64 @@ fn prominent_places_weigh_more() {
     let tagged =
         KeywordDocument { tags: vec!["plants/fern"], ..document("a1", "b1 c1 d1 e1 f1 g1 h1 i1") };
     let alias = KeywordDocument { aliases: vec!["fern"], ..document("a1", "b1 c1 d1 e1 f1 g1") };
-    take_in(&mut writer, [plain, title, heading, tagged, alias]);
+    add_notes(&mut writer, [plain, title, heading, tagged, alias]);
     let reader = writer.commit(1).unwrap();
     assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);
-    assert_eq!(found(&reader, "plants"), [3], "a tag is found");
-    assert_eq!(reader.length(NoteId::new(3)), Some(9), "and is not counted");
+    assert_eq!(found(&reader, "plants"), [3], "tags are searchable");
+    assert_eq!(reader.length(NoteId::new(3)), Some(9), "tags do not count towards the length");
 }
 
 #[test]
-fn typos_are_forgiven_when_asked() {
+fn typo_tolerance_finds_words_one_edit_away() {
     let reader =
         reader(&[("", "photosynthesis of ferns"), ("", "photography"), ("", "папоротник")]);
-    let forgiving = QueryOptions { typo_tolerance: true, ..QueryOptions::default() };
+    let tolerant = QueryOptions { typo_tolerance: true, ..QueryOptions::default() };
     for (query, expected) in [("photosyntesis", 0), ("photograpyh", 1), ("папоротнк", 2)] {
-        assert_eq!(search(&reader, query, &forgiving), [expected], "{query}");
+        assert_eq!(search(&reader, query, &tolerant), [expected], "{query}");
         assert!(found(&reader, query).is_empty(), "{query}");
     }
-    assert!(search(&reader, "phoosyntesis", &forgiving).is_empty(), "two edits");
-    let capped = QueryOptions { max_expansions: 0, ..forgiving };
-    assert!(search(&reader, "photosyntesis", &capped).is_empty());
+    assert!(search(&reader, "phoosyntesis", &tolerant).is_empty(), "two edits");
+    let unexpanded = QueryOptions { max_expansions: 0, ..tolerant };
+    assert!(search(&reader, "photosyntesis", &unexpanded).is_empty());
     let read = |n_unknown: usize| {
         let text: String = (0..n_unknown).map(|n| format!("unknown{n} ")).collect();
-        reader.parse(&(text + "photosyntesis"), &forgiving).unwrap()
+        reader.parse(&(text + "photosyntesis"), &tolerant).unwrap()
     };
     let n_forms = |query: &KeywordQuery| query.terms().last().map(|term| term.alternatives.len());
-    let (all, most) = (read(MAX_MISTYPED - 1), read(MAX_MISTYPED));
-    assert_eq!((all.unread(), n_forms(&all)), (Unread::default(), Some(2)));
-    assert_eq!(most.unread(), Unread { mistyped: true, ..Unread::default() });
-    assert_eq!(n_forms(&most), Some(1), "its own stem");
+    let (all, most) = (read(MAX_TYPO_WORDS - 1), read(MAX_TYPO_WORDS));
+    assert_eq!((all.truncation(), n_forms(&all)), (QueryTruncation::default(), Some(2)));
+    assert_eq!(most.truncation(), QueryTruncation { mistyped: true, ..QueryTruncation::default() });
+    assert_eq!(n_forms(&most), Some(1), "only its own stem");
 }
 
 #[test]
-fn long_queries_keep_the_words_that_tell_most() {
+fn long_queries_keep_the_words_of_highest_weight() {
     let reader = reader(&[("", "common rare"), ("", "common"), ("", "common")]);
     let options = QueryOptions { max_terms: 1, ..QueryOptions::default() };
     let query = reader.parse("common rare", &options).unwrap();
-    let words = Unread { words: true, ..Unread::default() };
-    assert_eq!(query.unread(), words);
+    let words = QueryTruncation { words: true, ..QueryTruncation::default() };
+    assert_eq!(query.truncation(), words);
     assert_eq!(
         query.terms().iter().map(|term| term.surface.as_str()).collect::<Vec<_>>(),
         ["rare"]
     );
-    assert_eq!(reader.parse("rare", &options).unwrap().unread(), Unread::default());
+    assert_eq!(reader.parse("rare", &options).unwrap().truncation(), QueryTruncation::default());
     assert_eq!(
-        reader.parse("rare -a1 -a2", &options).unwrap().unread(),
-        Unread { exclusions: true, ..Unread::default() }
+        reader.parse("rare -a1 -a2", &options).unwrap().truncation(),
+        QueryTruncation { exclusions: true, ..QueryTruncation::default() }
     );
     let page = "word ".repeat(20_000);
     assert_eq!(
-        reader.parse(&page, &QueryOptions::default()).unwrap().unread(),
-        Unread { text: true, ..Unread::default() },
-        "more bytes than are read, and one word"
+        reader.parse(&page, &QueryOptions::default()).unwrap().truncation(),
+        QueryTruncation { text: true, ..QueryTruncation::default() },
+        "longer than the byte limit, with one distinct word"
     );
     let words: String = (0..3000).map(|n| format!("w{n} +m{n} -x{n} \"p{n} q{n}\" ")).collect();
     assert!(reader.parse(&words, &QueryOptions::default()).unwrap().terms().len() <= 64);
 }
 
 #[test]
-fn statistics_are_those_of_the_formulas() {
+fn statistics_match_the_formulas() {
     let reader = reader(&[("fern", "fern moss the moss"), ("moss", "bark bark"), ("bark", "")]);
     let ids = [0, 1, 2].map(NoteId::new);
     assert_eq!(ids.map(|note| reader.length(note)), [Some(4), Some(3), Some(1)]);
@@ -316,11 +323,11 @@ fn statistics_are_those_of_the_formulas() {
     );
     assert_eq!(reader.n_notes_with("bark").unwrap(), 2);
     let rare = reader.rare_terms(ids[0], 2).unwrap();
-    assert_eq!(rare, [OwnTerm { term: "moss".to_owned(), frequency: 2, n_notes: 2 }]);
+    assert_eq!(rare, [NoteTerm { term: "moss".to_owned(), frequency: 2, n_notes: 2 }]);
     let mut holders = reader.notes_with("moss").unwrap();
     holders.sort_unstable();
     assert_eq!(holders, [(ids[0], 2), (ids[1], 1)]);
-    // Where nothing is prominent, the score is the formula's.
+    // Without boosts the score equals the formula.
     let flat = Scoring { title: 1.0, ..Scoring::default() };
     let reader = indexed(
         KeywordSettings { scoring: flat, ..KeywordSettings::default() },
@@ -330,11 +337,11 @@ fn statistics_are_those_of_the_formulas() {
     let expected = reader.idf(2) * (2.0 * reader.saturation(1.0, 3) + reader.saturation(2.0, 3));
     let scores = reader.scores(&query, &[ids[1]]).unwrap();
     assert!((scores[0] - expected).abs() < 1e-12, "{scores:?} {expected}");
-    assert!((query.attainable() - 3.0 * reader.idf(2)).abs() < 1e-12);
+    assert!((query.max_score() - 3.0 * reader.idf(2)).abs() < 1e-12);
 }
 
 #[test]
-fn a_query_belongs_to_its_reader() {
+fn query_is_rejected_by_another_reader() {
     let (left, right) = (reader(&[("", "fern")]), reader(&[("", "fern")]));
     let query = left.parse("fern", &QueryOptions::default()).unwrap();
     assert!(matches!(
@@ -345,12 +352,12 @@ fn a_query_belongs_to_its_reader() {
     assert_eq!(
         left.clone().search(&query, 1, &NoteSet::All).unwrap().len(),
         1,
-        "a clone is the same reader"
+        "a clone counts as the same reader"
     );
 }
 
 #[test]
-fn an_index_reopens_as_it_was() {
+fn reopened_index_equals_the_last_commit() {
     let folder = tempfile::tempdir().unwrap();
     let notes: [Text; 3] = [("Fern", "green shade"), ("Moss", "green green"), ("水", "植物")];
     let (mut writer, empty) =
@@ -380,7 +387,7 @@ fn an_index_reopens_as_it_was() {
     assert!(after.contains(NoteId::new(2)) && !after.contains(NoteId::new(3)));
 }
 
-/// Notes and the bits of their scores.
+/// Returns the notes found and the bits of their scores.
 fn scored(reader: &KeywordReader, query: &str) -> Vec<(u32, u64)> {
     let query = reader.parse(query, &QueryOptions::default()).unwrap();
     let hits = reader.search(&query, 100, &NoteSet::All).unwrap();
@@ -391,7 +398,7 @@ fn filled(folder: &Path) -> KeywordWriter {
     let (mut writer, _) =
         KeywordWriter::open_or_create(&Disk::default(), folder, KeywordSettings::default())
             .unwrap();
-    take_in(&mut writer, [document("Fern", "uniquesecret"), document("Moss", "green")]);
+    add_notes(&mut writer, [document("Fern", "uniquesecret"), document("Moss", "green")]);
     writer.commit(3).unwrap();
     writer
 }
@@ -404,7 +411,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn compacting_removes_deleted_text_from_disk() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = filled(folder.path());
-    // Terms are front-coded, so the end of the word is what can be looked for.
+    // Terms are front-coded, so only the end of the word is sure to appear as plain bytes.
     let holds_secret = || {
         files(folder.path()).iter().any(|file| {
             let bytes = std::fs::read(file).unwrap();
@@ -428,7 +435,7 @@ fn compacting_removes_deleted_text_from_disk() {
 }
 
 #[test]
-fn a_folder_has_one_writer() {
+fn second_writer_of_a_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let writer = filled(folder.path());
     for attempt in [KeywordWriter::open_or_create, KeywordWriter::recreate] {
@@ -445,16 +452,16 @@ fn a_folder_has_one_writer() {
     assert_eq!(reader.n_notes(), 2);
 }
 
-/// Counts changes, and once it is told to, takes its time over each new file.
+/// Counts changes, and delays the creation of each file while `is_slow` is set.
 #[derive(Default)]
-struct Slow {
+struct SlowDisk {
     is_slow: AtomicBool,
     n_changes: AtomicUsize,
 }
 
-impl Gate for Slow {
-    fn pass(&self, step: disk::Step, _: &Path) -> std::io::Result<()> {
-        if step == disk::Step::Create && self.is_slow.load(Ordering::SeqCst) {
+impl FaultInjector for SlowDisk {
+    fn check(&self, step: disk::DiskOperation, _: &Path) -> std::io::Result<()> {
+        if step == disk::DiskOperation::Create && self.is_slow.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(20));
         }
         self.n_changes.fetch_add(1, Ordering::SeqCst);
@@ -462,33 +469,33 @@ impl Gate for Slow {
     }
 }
 
-/// A merge that outlived its writer removed what the next one, or the next start, still read.
+/// A merge that outlives its writer deletes files that the next writer still reads.
 #[test]
-fn no_merge_outlives_its_writer() {
+fn dropping_the_writer_waits_for_merges() {
     let folder = tempfile::tempdir().unwrap();
-    let gate = Arc::new(Slow::default());
-    let disk = Disk::behind(Arc::clone(&gate) as Arc<dyn Gate>);
+    let injector = Arc::new(SlowDisk::default());
+    let disk = Disk::with_faults(Arc::clone(&injector) as Arc<dyn FaultInjector>);
     let settings = KeywordSettings { merge_factor: 2, ..KeywordSettings::default() };
     let (mut writer, _) = KeywordWriter::open_or_create(&disk, folder.path(), settings).unwrap();
     for (note, generation) in (0..2).zip(1..) {
-        gate.is_slow.store(note == 1, Ordering::SeqCst);
+        injector.is_slow.store(note == 1, Ordering::SeqCst);
         writer
             .upsert(NoteId::new(note), writer.encoder().encode(&document("Fern", "green")))
             .unwrap();
         writer.commit(generation).unwrap();
     }
-    let n_committed = gate.n_changes.load(Ordering::SeqCst);
+    let n_committed = injector.n_changes.load(Ordering::SeqCst);
     drop(writer);
-    let n_ended = gate.n_changes.load(Ordering::SeqCst);
+    let n_ended = injector.n_changes.load(Ordering::SeqCst);
     std::thread::sleep(Duration::from_millis(200));
-    assert!(n_ended > n_committed, "a merge was under way");
-    assert_eq!(gate.n_changes.load(Ordering::SeqCst), n_ended);
+    assert!(n_ended > n_committed, "a merge was running");
+    assert_eq!(injector.n_changes.load(Ordering::SeqCst), n_ended);
     let (_, reader) = KeywordWriter::open_or_create(&disk, folder.path(), settings).unwrap();
     assert_eq!(found_set(&reader, "green"), [0, 1]);
 }
 
 #[test]
-fn damage_is_found_and_built_over() {
+fn damage_is_detected_and_the_index_recreated() {
     let segment_file = |folder: &Path, extension: &str| {
         files(folder)
             .into_iter()
@@ -505,13 +512,13 @@ fn damage_is_found_and_built_over() {
         ("a flipped byte of the postings", Some("idx"), flip),
         ("a flipped byte of the columns", Some("fast"), flip),
         ("a flipped byte of the dictionary", Some("term"), flip),
-        ("a cut file", Some("term"), |file| {
+        ("a truncated file", Some("term"), |file| {
             let bytes = std::fs::read(file).unwrap();
             std::fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
         }),
         ("an empty file", Some("fast"), |file| std::fs::write(file, b"").unwrap()),
         ("a missing file", Some("store"), |file| std::fs::remove_file(file).unwrap()),
-        ("a list of files that is none", None, |folder| {
+        ("an invalid segment list", None, |folder| {
             std::fs::write(folder.join("meta.json"), b"{]").unwrap()
         }),
     ];
@@ -539,7 +546,7 @@ fn damage_is_found_and_built_over() {
 }
 
 #[test]
-fn another_analysis_is_refused() {
+fn index_with_another_analysis_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(filled(folder.path()));
     let german = KeywordSettings {
@@ -557,7 +564,7 @@ fn another_analysis_is_refused() {
     KeywordWriter::open_or_create(&Disk::default(), folder.path(), heavier).unwrap();
 }
 
-/// Words with shared stems, compounds, function words and a script without spaces.
+/// Words with shared stems, compounds, stop words and a script without spaces.
 const WORDS: &[&str] = &[
     "fern",
     "ferns",
@@ -594,19 +601,19 @@ fn any_query() -> impl Strategy<Value = String> {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum EditStep {
     Upsert(u32, String, String),
     Delete(u32),
     Commit,
     Compact,
 }
 
-fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+fn any_steps() -> impl Strategy<Value = Vec<EditStep>> {
     let step = prop_oneof![
-        6 => (0..12_u32, any_text(4), any_text(30)).prop_map(|(note, title, body)| Step::Upsert(note, title, body)),
-        3 => (0..12_u32).prop_map(Step::Delete),
-        3 => Just(Step::Commit),
-        1 => Just(Step::Compact),
+        6 => (0..12_u32, any_text(4), any_text(30)).prop_map(|(note, title, body)| EditStep::Upsert(note, title, body)),
+        3 => (0..12_u32).prop_map(EditStep::Delete),
+        3 => Just(EditStep::Commit),
+        1 => Just(EditStep::Compact),
     ];
     proptest::collection::vec(step, 1..40)
 }
@@ -614,25 +621,25 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the history, every answer is bit for bit that of an index built at once from what is left.
+    /// After any sequence of edits, every result is bit for bit that of a fresh index of the remaining notes.
     #[test]
-    fn any_history_answers_like_a_fresh_index(steps in any_steps(), queries in proptest::collection::vec(any_query(), 4)) {
+    fn edited_index_equals_a_fresh_index(steps in any_steps(), queries in proptest::collection::vec(any_query(), 4)) {
         let settings = KeywordSettings { heap_bytes_per_thread: 15_000_000, ..KeywordSettings::default() };
         let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
         let mut live = BTreeMap::new();
         for step in &steps {
             match step {
-                Step::Upsert(note, title, body) => {
+                EditStep::Upsert(note, title, body) => {
                     writer.upsert(NoteId::new(*note), writer.encoder().encode(&document(title, body))).unwrap();
                     live.insert(*note, (title, body));
                 }
-                Step::Delete(note) => {
+                EditStep::Delete(note) => {
                     writer.delete(NoteId::new(*note)).unwrap();
                     live.remove(note);
                 }
-                // Answers are asked for now and then, so that what readers keep is carried over.
-                Step::Commit => drop(writer.commit(7).unwrap().n_notes_with("fern").unwrap()),
-                Step::Compact => drop(writer.compact(7).unwrap()),
+                // Queries in between fill the caches that later readers reuse.
+                EditStep::Commit => drop(writer.commit(7).unwrap().n_notes_with("fern").unwrap()),
+                EditStep::Compact => drop(writer.compact(7).unwrap()),
             }
         }
         let edited = writer.commit(8).unwrap();
@@ -656,14 +663,14 @@ proptest! {
             let in_fresh = fresh.parse(text, &QueryOptions::default()).unwrap();
             prop_assert_eq!(edited.mentions(&query).unwrap(), fresh.mentions(&in_fresh).unwrap());
             let found: Vec<NoteId> = hits.iter().map(|(note, _)| NoteId::new(*note)).collect();
-            // Scores of given notes are those of the search, and zero for all others.
+            // Scores of given notes equal those of the search, and are zero for all others.
             let scores = edited.scores(&query, &all).unwrap();
             for (note, score) in all.iter().zip(&scores) {
                 let hit = hits.iter().find(|(hit, _)| *hit == note.get()).map_or(0, |(_, bits)| *bits);
                 prop_assert_eq!(score.to_bits(), hit, "{}", text);
-                prop_assert!(*score <= query.attainable());
+                prop_assert!(*score <= query.max_score());
             }
-            // Cutting and filtering keep the order.
+            // Truncating and filtering keep the order.
             let first = edited.search(&query, 2, &NoteSet::All).unwrap();
             prop_assert!(first.iter().map(|hit| hit.note).eq(found.iter().copied().take(2)));
             let even: NoteSet = all.iter().copied().filter(|note| note.get() % 2 == 0).collect();
@@ -674,12 +681,12 @@ proptest! {
 }
 
 #[test]
-fn a_filter_beyond_seeking_applies_inside_the_search() {
+fn large_filter_is_applied_during_the_search() {
     let bodies: Vec<String> = (0..1500).map(|n| "fern ".repeat(1 + n % 7)).collect();
     let (mut writer, _) =
         KeywordWriter::in_memory(KeywordSettings { threads: 2, ..KeywordSettings::default() })
             .unwrap();
-    take_in(&mut writer, bodies.iter().map(|body| document("", body)));
+    add_notes(&mut writer, bodies.iter().map(|body| document("", body)));
     let reader = writer.commit(1).unwrap();
     let query = reader.parse("fern", &QueryOptions::default()).unwrap();
     let filter: NoteSet = (0..1500).filter(|note| note % 7 != 6).map(NoteId::new).collect();
@@ -691,12 +698,12 @@ fn a_filter_beyond_seeking_applies_inside_the_search() {
     assert_eq!(hits, expected);
 }
 
-/// Long lists of light words are not read where rarer words decide; the answer is as if they were.
+/// Skipping long posting lists of light words does not change the result.
 #[test]
-fn what_is_not_read_is_not_among_the_best() {
+fn skipping_posting_lists_keeps_the_exact_top_k() {
     let words = [("fern", 80), ("moss", 20), ("bark", 4), ("heath", 1)];
     let body = |note: u64| {
-        let drawn = |what: &str| segment::hash(format!("{note} {what}").as_bytes());
+        let drawn = |what: &str| segment_reader::hash(format!("{note} {what}").as_bytes());
         let mut body = "shade ".repeat(usize::try_from(drawn("") % 20).unwrap());
         for (word, percent) in words {
             if drawn(word) % 100 < percent {
@@ -707,13 +714,13 @@ fn what_is_not_read_is_not_among_the_best() {
         body
     };
     let bodies: Vec<String> = (0..6000).map(body).collect();
-    // A word counts less in a title than in the text.
+    // A word weighs less in a title than in the text.
     let scoring = Scoring { title: 0.3, ..Scoring::default() };
     let settings = KeywordSettings { threads: 1, scoring, ..KeywordSettings::default() };
     let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
     let titles = ["Fern", "Moss heath", "", "", "", ""];
     let notes = titles.iter().cycle().zip(&bodies).map(|(title, body)| document(title, body));
-    take_in(&mut writer, notes);
+    add_notes(&mut writer, notes);
     writer.commit(1).unwrap();
     for note in (0..6000).step_by(5).map(NoteId::new) {
         writer.upsert(note, writer.encoder().encode(&document("Bark", "fern moss"))).unwrap();

@@ -1,108 +1,112 @@
-//! The notes that a person means: by any name, or by one that is nearly right.
+//! Finds notes by the name that a person gives, exact or approximate.
 
 use std::path::Path;
 
 use weft_model::id::without_markdown_extension;
 use weft_model::text::nfc;
-use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold, near};
+use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold, similar_names};
 
-use super::names::last_segment;
-use super::resolve::{Fit, From, Resolution, Wanted};
+use super::link_names::last_segment;
+use super::resolve::{LinkContext, MatchQuality, NameMatcher, Resolution};
 use super::{NoteTable, VaultId, VaultInfo};
 
-/// How alike two names are of which one holds the other.
-const ALIKE_BY_PART: f64 = 0.9;
+/// Similarity of two names of which one contains the other.
+const SUBSTRING_SIMILARITY: f64 = 0.9;
 
-/// Characters that a name must have before another is taken for a longer form of it.
-const LEAST_PART: usize = 4;
+/// Minimum characters of a name that counts as a part of a longer one.
+const MIN_SUBSTRING_CHARS: usize = 4;
 
-/// Bytes of the longest name, case folded, that is looked at for what resembles it: more is no slip of the hand.
-const MAX_ALIKE_BYTES: usize = 512;
+/// Maximum bytes of a case-folded name that is compared for similarity: a longer one is not a misspelling.
+const MAX_SIMILAR_BYTES: usize = 512;
 
 impl NoteTable {
-    /// The note that a person means by `text`: what [`find_linked`](Self::find_linked) finds, else the note with this title.
+    /// Returns the note that a person means by `text`: the result of [`find_linked`](Self::find_linked), else the note with this title.
     ///
-    /// Of several, the first by vault and path has it and the others are candidates too. `O(notes)` where only a title could be meant.
+    /// If several notes have the title, the first by vault and path is chosen and the others are candidates. `O(notes)` if only a title can match.
     #[must_use]
     pub fn find(&self, text: &str) -> Resolution {
         let found = self.find_linked(text);
-        if found.note.is_some() { found } else { self.titled(&nfc(text.trim())) }
+        if found.note.is_some() { found } else { self.find_by_title(&nfc(text.trim())) }
     }
 
-    /// The notes of this title. An exact spelling wins.
-    fn titled(&self, title: &str) -> Resolution {
+    /// Returns the notes with this title. An exact spelling wins.
+    fn find_by_title(&self, title: &str) -> Resolution {
         if title.is_empty() {
             return Resolution::default();
         }
-        let wanted = Wanted::new(title);
-        let fits = self.cards().filter_map(|(id, card)| Some((wanted.fit(card.title)?, id)));
-        let fits: Vec<(Fit, NoteId)> = fits.collect();
-        let best = fits.iter().map(|(fit, _)| *fit).min();
-        let best = fits.iter().filter(|(fit, _)| Some(*fit) == best);
+        let matcher = NameMatcher::new(title);
+        let matches = self
+            .summaries()
+            .filter_map(|(id, summary)| Some((matcher.quality(summary.title)?, id)));
+        let matches: Vec<(MatchQuality, NoteId)> = matches.collect();
+        let best = matches.iter().map(|(quality, _)| *quality).min();
+        let best = matches.iter().filter(|(quality, _)| Some(*quality) == best);
         let candidates: Vec<NoteId> = best.map(|(_, id)| *id).collect();
         let note = candidates.first().copied();
         Resolution { note, rule: note.map(|_| "title"), candidates }
     }
 
-    /// The note named by `text`: a uri, a `vault:uri`, a path in a vault or from the root of the file system, or anything a link would resolve to.
+    /// Returns the note named by `text`: a uri, a `vault:uri`, a path in a vault or from the root of the file system, or any name that a link resolves.
     ///
-    /// Where several vaults have such a note, the first has it and the others are candidates too.
+    /// If several vaults have such a note, the first is chosen and the others are candidates.
     #[must_use]
     pub fn find_linked(&self, text: &str) -> Resolution {
         self.find_exact(text).unwrap_or_else(|| {
-            let roots: Vec<From<'_>> =
-                self.vaults().map(|(vault, _)| From { vault, folder: "" }).collect();
+            let roots: Vec<LinkContext<'_>> =
+                self.vaults().map(|(vault, _)| LinkContext { vault, folder: "" }).collect();
             self.named(&nfc(text.trim()), &roots)
         })
     }
 
-    /// The note whose uri or path, its extension included, is `text`, as it stands: [`find`](Self::find) looks for one first.
+    /// Returns the note whose uri or path, with its extension, is exactly `text`: the first step of [`find`](Self::find).
     ///
-    /// Reads no note, whatever else answers to the name.
+    /// Reads no note, regardless of other notes with this name.
     #[must_use]
     pub fn find_exact(&self, text: &str) -> Option<Resolution> {
         let exact = |text: &str| {
             let by_uri = self.by_uri.first(text.as_bytes());
             let by_path = || {
-                let candidates = self.at_path_of_any_vault(text);
+                let candidates = self.at_path_in_any_vault(text);
                 let note = candidates.first().copied();
                 note.map(|_| Resolution { note, candidates, rule: Some("path") })
             };
             by_uri.map(|id| Resolution::of(id, "uri")).or_else(by_path)
         };
-        // A file's name may begin or end with a space.
+        // A file name may begin or end with a space.
         let text = nfc(text);
         exact(&text).or_else(|| exact(text.trim()))
     }
 
-    /// The note that `text`, as between `[[` and `]]`, would mean in the note `from`.
+    /// Returns the target of the link `[[text]]` in the note `from`.
     #[must_use]
     pub fn find_from(&self, text: &str, from: NoteId) -> Resolution {
         match self.entry(from) {
             Some(entry) => {
-                let from = From { vault: entry.vault, folder: entry.note.path.folder() };
+                let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
                 self.named(&nfc(text.trim()), &[from])
             }
             None => self.find(text),
         }
     }
 
-    /// What a link with this target, standing in the note `from`, means.
+    /// Resolves `target` as a link in the note `from`.
     #[must_use]
     pub fn target_from(&self, target: &Target, from: NoteId) -> Resolution {
         let Some(entry) = self.entry(from) else { return Resolution::default() };
-        let from = From { vault: entry.vault, folder: entry.note.path.folder() };
+        let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
         self.resolution(target, &[from])
     }
 
-    /// The notes at `text`, its extension included: one of each vault that has such a path.
-    fn at_path_of_any_vault(&self, text: &str) -> Vec<NoteId> {
+    /// Returns the notes at the path `text`, with its extension: one of each vault that has such a path.
+    fn at_path_in_any_vault(&self, text: &str) -> Vec<NoteId> {
         let at = |vault: VaultId, path: &str| self.at(vault, &NotePath::new(path));
-        // What the shell or an editor completes is the file's whole path.
+        // Shells and editors complete the absolute path of a file.
         let below = |root: &str| Path::new(text).strip_prefix(root).ok().and_then(Path::to_str);
-        let anywhere = |path: &str| {
-            if let Some(abroad) = self.abroad(path).and_then(|(vault, path)| at(vault, path)) {
-                return vec![abroad];
+        let find_at = |path: &str| {
+            if let Some(cross_vault) =
+                self.cross_vault_target(path).and_then(|(vault, path)| at(vault, path))
+            {
+                return vec![cross_vault];
             }
             let mut found: Vec<NoteId> =
                 self.vaults().filter_map(|(vault, _)| at(vault, path)).collect();
@@ -112,14 +116,14 @@ impl NoteTable {
             }
             found
         };
-        let found = anywhere(text);
-        if found.is_empty() { anywhere(&text.replace('\\', "/")) } else { found }
+        let found = find_at(text);
+        if found.is_empty() { find_at(&text.replace('\\', "/")) } else { found }
     }
 
-    /// The note that `text` names as it stands, or up to a fragment or a text to show.
+    /// Returns the note named `text`, or named by the part of it before a fragment or a display text.
     ///
-    /// File names may hold `#` and `|`; within `[[` and `]]` both always end the name.
-    fn named(&self, text: &str, from: &[From<'_>]) -> Resolution {
+    /// File names may contain `#` and `|`; within `[[` and `]]` both always end the name.
+    fn named(&self, text: &str, from: &[LinkContext<'_>]) -> Resolution {
         let linked = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
         let inner = linked.unwrap_or(text);
         let whole = linked.is_none().then_some(inner);
@@ -132,35 +136,39 @@ impl NoteTable {
         found.find(|found| found.note.is_some()).unwrap_or_default()
     }
 
-    /// Uris of some notes whose uri, title or alias resembles `text`, the most alike first; nothing resembles a blank one, or one far longer than names are.
+    /// Returns uris of notes whose uri, title or alias is similar to `text`, the most similar first; empty if `text` is blank or too long for a name.
     #[must_use]
     pub fn near_matches(&self, text: &str) -> Vec<Uri> {
-        let wanted = fold(text);
-        if wanted.trim().is_empty() || wanted.len() > MAX_ALIKE_BYTES {
+        let matcher = fold(text);
+        if matcher.trim().is_empty() || matcher.len() > MAX_SIMILAR_BYTES {
             return Vec::new();
         }
-        let alike = |name: &str| {
+        let similarity = |name: &str| {
             let name = fold(name);
-            if name.len() > MAX_ALIKE_BYTES {
+            if name.len() > MAX_SIMILAR_BYTES {
                 return 0.0;
             }
-            let is_part = name.contains(&wanted)
-                || wanted.contains(&name) && name.chars().count() >= LEAST_PART;
-            near::alike(&name, &wanted).max(if is_part { ALIKE_BY_PART } else { 0.0 })
+            let is_substring = name.contains(&matcher)
+                || matcher.contains(&name) && name.chars().count() >= MIN_SUBSTRING_CHARS;
+            similar_names::similarity(&name, &matcher).max(if is_substring {
+                SUBSTRING_SIMILARITY
+            } else {
+                0.0
+            })
         };
         let mut best = vec![0.0_f64; self.slots.len()];
-        let mut meet = |id: NoteId, name: &str| {
-            let alike = alike(name);
-            if let Some(best) = best.get_mut(id.index()).filter(|best| **best < alike) {
-                *best = alike;
+        let mut update = |id: NoteId, name: &str| {
+            let similarity = similarity(name);
+            if let Some(best) = best.get_mut(id.index()).filter(|best| **best < similarity) {
+                *best = similarity;
             }
         };
-        for (id, card) in self.cards() {
-            meet(id, card.title);
-            meet(id, last_segment(self.graph.uri(id).as_str()));
+        for (id, summary) in self.summaries() {
+            update(id, summary.title);
+            update(id, last_segment(self.graph.uri(id).as_str()));
         }
-        self.names.all().for_each(|(name, id)| meet(id, name));
+        self.names.all().for_each(|(name, id)| update(id, name));
         let scored = self.by_uri_after(None).map(|(uri, id)| (best[id.index()], uri));
-        near::offered(scored).into_iter().cloned().collect()
+        similar_names::suggestions(scored).into_iter().cloned().collect()
     }
 }

@@ -1,45 +1,48 @@
-//! The place of a note: its folder's note, those that its dotted name says are above it, its parent, its object.
+//! Place of a note in the hierarchy: parent and object, from links, folder notes and dotted names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use weft_graph::NodeSpec;
 use weft_model::id::{FOLDER_NOTES, folder_of};
 use weft_model::{LinkSource, NoteId, NotePath, fold};
 
-use super::directory::within;
-use super::names::last_segment;
+use super::link_names::last_segment;
+use super::name_index::vault_key;
+use super::slots::TableSlot;
 use super::{NoteEntry, NoteTable, VaultId};
 
-/// The stem, folded, of the note above all others of its folder where names are dotted.
+/// Case-folded stem of the top note of a folder with dotted names.
 const DOTTED_ROOT: &str = "root";
 
-/// Finds the notes that stand for folders, and remembers them: the notes of a folder lie below the same.
+/// Finds folder notes and caches them, since all notes of a folder share theirs.
 pub(super) struct FolderNotes<'t> {
     table: &'t NoteTable,
-    /// By vault and folded folder.
-    known: HashMap<Vec<u8>, Option<NoteId>, RandomState>,
+    /// By vault and case-folded folder.
+    cache: HashMap<Vec<u8>, Option<NoteId>, RandomState>,
 }
 
 impl<'t> FolderNotes<'t> {
-    /// One that has found nothing yet.
+    /// Creates an empty cache.
     pub(super) fn of(table: &'t NoteTable) -> Self {
-        Self { table, known: HashMap::default() }
+        Self { table, cache: HashMap::default() }
     }
 
-    /// The note that stands for `folder`, which is folded.
+    /// Returns the folder note of `folder`, which must be folded.
     fn at(&mut self, vault: VaultId, folder: &str) -> Option<NoteId> {
         let find = || self.table.folder_note(vault, folder);
-        *self.known.entry(within(vault, folder)).or_insert_with(find)
+        *self.cache.entry(vault_key(vault, folder)).or_insert_with(find)
     }
 
-    /// The nearest note above `note` by its dotted name, else the nearest folder note above it, itself excepted; none at the root.
+    /// Returns the nearest ancestor of `note` by its dotted name, else the nearest folder note above it, other than itself; `None` at the root.
     ///
-    /// What its dotted name puts below it is not above it, though it stand for their folder.
-    fn above(&mut self, note: NoteId, entry: &NoteEntry) -> Option<NoteId> {
+    /// A folder note that is below `note` by its dotted name is skipped.
+    fn ancestor(&mut self, note: NoteId, entry: &NoteEntry) -> Option<NoteId> {
         let vault = entry.vault;
         let path = fold(entry.note.path.without_extension());
         let is_dotted = entry.note.dendron;
-        let above = is_dotted.then(|| self.table.above_by_name(vault, &path)).flatten();
+        let above = is_dotted.then(|| self.table.ancestor_by_name(vault, &path)).flatten();
         if above.is_some() {
             return above;
         }
@@ -64,38 +67,75 @@ impl<'t> FolderNotes<'t> {
 }
 
 impl NoteTable {
-    /// The note that stands for `folder`, which is folded: the first that exists of `index`, `README`, `_index`, `__index`, `<folder>` inside it, `<folder>` beside it.
+    /// Returns the graph node of every occupied slot.
+    pub(super) fn graph_of_all(&self) -> impl Iterator<Item = (NoteId, NodeSpec)> {
+        let mut folders = FolderNotes::of(self);
+        let ids = (0..).map(NoteId::new).take(self.slots.len());
+        ids.filter_map(move |id| Some((id, self.spec(id, &mut folders)?)))
+    }
+
+    /// Returns the graph node of a slot; `None` for a free one.
+    pub(super) fn spec(&self, id: NoteId, folders: &mut FolderNotes<'_>) -> Option<NodeSpec> {
+        match self.slots.get(id.index())? {
+            TableSlot::Free => None,
+            TableSlot::Placeholder(vault) => {
+                Some(NodeSpec::placeholder(self.placeholder_uri(id, *vault).as_str()))
+            }
+            TableSlot::Note(entry, resolved) => {
+                let (parent, object) = self.place(id, &resolved.targets, folders);
+                let mut kinds: BTreeMap<&str, Arc<str>> = BTreeMap::new();
+                let links =
+                    entry.note.links.iter().zip(&resolved.targets).filter_map(|(link, target)| {
+                        let kind = kinds
+                            .entry(&link.kind)
+                            .or_insert_with(|| Arc::from(link.kind.as_str()));
+                        Some(((*target)?, Arc::clone(kind), link.source))
+                    });
+                Some(NodeSpec {
+                    uri: resolved.uri.clone(),
+                    placeholder: false,
+                    parent,
+                    object,
+                    order: entry.note.order,
+                    name: Self::sibling_name(&entry.note.path).to_owned(),
+                    links: links.collect(),
+                })
+            }
+        }
+    }
+
+    /// Returns the folder note of `folder`, which must be folded: the first that exists of `index`, `README`, `_index`, `__index` and `<folder>` inside it, and `<folder>` beside it.
     ///
-    /// Names are compared with case folded; of several spellings the lowest path wins.
-    /// The root is named by no folder name, so a vault may be moved without changing its hierarchy.
+    /// Names are compared case-insensitively; among several spellings the lowest path wins.
+    /// The root's folder name is ignored, so moving a vault does not change its hierarchy.
     pub(super) fn folder_note(&self, vault: VaultId, folder: &str) -> Option<NoteId> {
         let at = |path: String| {
-            self.places.at(vault, &path).into_iter().min_by_key(|id| self.path_of(*id))
+            self.path_index.at(vault, &path).into_iter().min_by_key(|id| self.path_of(*id))
         };
         let inside = FOLDER_NOTES.iter().find_map(|name| at(below(folder, name)));
         inside.or_else(|| {
-            let own = own_name(folder)?;
+            let own = folder_name(folder)?;
             at(below(folder, own)).or_else(|| at(folder.to_owned()))
         })
     }
 
-    /// The nearest note above the one at `path`, which is folded, by the dots in its name: of `x/a.b.c` the first that exists of `x/a.b`, `x/a` and `x/root`.
-    fn above_by_name(&self, vault: VaultId, path: &str) -> Option<NoteId> {
+    /// Returns the nearest ancestor by dotted name of the note at `path`, which must be folded: for `x/a.b.c`, the first that exists of `x/a.b`, `x/a` and `x/root`.
+    fn ancestor_by_name(&self, vault: VaultId, path: &str) -> Option<NoteId> {
         let (folder, name) = (folder_of(path), last_segment(path));
         let shorter = name.rmatch_indices('.').map(|(dot, _)| &name[..dot]);
         let root = (!is_dotted_root(path)).then_some(DOTTED_ROOT);
         shorter.filter(|name| !name.is_empty()).chain(root).find_map(|name| {
-            let notes = self.places.at(vault, &below(folder, name)).into_iter();
+            let notes = self.path_index.at(vault, &below(folder, name)).into_iter();
             let notes = notes.filter(|id| self.entry(*id).is_some_and(|entry| entry.note.dendron));
             notes.min_by_key(|id| self.path_of(*id))
         })
     }
 
-    /// Parent and object of `note`, from its written links, its dotted name and its folder.
+    /// Returns parent and object of `note`, from its typed links, its dotted name and its folder.
     ///
-    /// Names of properties are compared with case folded.
-    /// A link whose target does not exist gives no place; it does as soon as the note appears.
-    /// Nor does a link to the note itself.
+    /// Property names are compared case-insensitively.
+    /// A link to a missing note has no effect until the note exists.
+    /// A link to the note itself has no effect.
     pub(super) fn place(
         &self,
         note: NoteId,
@@ -115,47 +155,48 @@ impl NoteTable {
         };
         let object = written(&["object", "target"]);
         let subject = object.and_then(|_| written(&["source"]));
-        let parent =
-            subject.or_else(|| written(&["parent", "up"])).or_else(|| folders.above(note, entry));
+        let parent = subject
+            .or_else(|| written(&["parent", "up"]))
+            .or_else(|| folders.ancestor(note, entry));
         (parent, object)
     }
 
-    /// How the folded paths begin of notes above which `entry` may stand, so that its coming or going moves them: those in a folder, and those with a longer dotted name.
-    pub(super) fn heads_below(entry: &NoteEntry) -> impl Iterator<Item = String> {
+    /// Returns the prefixes of the folded paths of notes below `entry`, whose parent may change when it is added or removed: those in a folder, and those with a longer dotted name.
+    pub(super) fn prefixes_below(entry: &NoteEntry) -> impl Iterator<Item = String> {
         let path = fold(entry.note.path.without_extension());
         let (folder, stem) = (folder_of(&path), last_segment(&path));
         let is_dotted = entry.note.dendron;
         let is_inside = FOLDER_NOTES.contains(&stem)
-            || own_name(folder) == Some(stem)
+            || folder_name(folder) == Some(stem)
             || (is_dotted && is_dotted_root(&path));
         let inside = is_inside.then(|| below(folder, ""));
         let longer = is_dotted.then(|| format!("{path}."));
         [Some(format!("{path}/")), inside, longer].into_iter().flatten()
     }
 
-    /// The name of the folder that a note at `path` stands for by its file's name; blank for the root.
+    /// Returns the name of the folder that the note at `path` represents by its file name; empty for the root.
     pub(super) fn folder_named_by(path: &NotePath) -> Option<&str> {
         let is_inside = FOLDER_NOTES.contains(&fold(path.stem()).as_str());
-        is_inside.then(|| own_name(path.folder()).unwrap_or_default())
+        is_inside.then(|| folder_name(path.folder()).unwrap_or_default())
     }
 
-    /// The name under which a note stands among its siblings: its file's, or its folder's where it stands for one.
+    /// Returns the name by which a note is sorted among its siblings: its file name, or the folder's name for a folder note.
     pub(super) fn sibling_name(path: &NotePath) -> &str {
         Self::folder_named_by(path).filter(|name| !name.is_empty()).unwrap_or(path.stem())
     }
 }
 
-/// Whether the note at `path`, which is folded, is the root of its folder where names are dotted.
+/// True if the note at `path`, which must be folded, is the top note of a folder with dotted names.
 fn is_dotted_root(path: &str) -> bool {
     last_segment(path) == DOTTED_ROOT
 }
 
-/// The path of `name` in `folder`.
+/// Returns the path of `name` in `folder`.
 fn below(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// The last segment of a folder's path; nothing for the root.
-fn own_name(folder: &str) -> Option<&str> {
+/// Returns the last segment of a folder's path; `None` for the root.
+fn folder_name(folder: &str) -> Option<&str> {
     folder.rsplit('/').next().filter(|own| !own.is_empty())
 }

@@ -1,30 +1,30 @@
-//! What is odd about the names and links of a note.
+//! Issues with the names and links of a note.
 
 use weft_model::{NoteId, NotePath};
 
 use super::NoteTable;
-use super::resolve::From;
-use super::slots::Slot;
-use super::uris::wanted_uri;
+use super::resolve::LinkContext;
+use super::slots::TableSlot;
+use super::uris::preferred_uri;
 
-/// Something about the names of a vault that its owner may want to know.
+/// An issue with the names of a vault, for its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// The note wants a uri, by its frontmatter or by its path, that belongs to another.
+    /// The note claims a uri, by its frontmatter or by its path, that belongs to another note.
     DuplicateUri {
-        /// The wanted uri.
+        /// The claimed uri.
         claimed: String,
-        /// The note that has it.
+        /// Path of the note that has the uri.
         winner: NotePath,
     },
-    /// A link could mean several notes.
+    /// A link matches several notes.
     AmbiguousLink {
         /// The target as written.
         target: String,
-        /// The paths it could mean, the chosen one first.
+        /// Paths of the matching notes, the chosen one first.
         candidates: Vec<NotePath>,
     },
-    /// A link means no note.
+    /// A link matches no note.
     UnresolvedLink {
         /// The target as written.
         target: String,
@@ -32,19 +32,19 @@ pub enum Issue {
 }
 
 impl NoteTable {
-    /// What is odd about the names and links of a note.
+    /// Returns the issues with the names and links of a note.
     #[must_use]
     pub fn issues(&self, id: NoteId) -> Vec<Issue> {
-        let Some(Slot::Note(entry, resolved)) = self.slots.get(id.index()) else {
+        let Some(TableSlot::Note(entry, resolved)) = self.slots.get(id.index()) else {
             return Vec::new();
         };
         let mut issues = Vec::new();
-        let wanted = wanted_uri(entry);
-        if let Some(winner) = self.winner(entry.vault, wanted).filter(|winner| *winner != id) {
+        let preferred = preferred_uri(entry);
+        if let Some(winner) = self.winner(entry.vault, preferred).filter(|winner| *winner != id) {
             let winner = NotePath::new(self.path_of(winner).unwrap_or_default());
-            issues.push(Issue::DuplicateUri { claimed: wanted.to_owned(), winner });
+            issues.push(Issue::DuplicateUri { claimed: preferred.to_owned(), winner });
         }
-        let from = From { vault: entry.vault, folder: entry.note.path.folder() };
+        let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
         for (link, (target, at)) in entry.note.links.iter().zip(resolved.targets.iter().zip(0..)) {
             if target.is_some_and(|target| !self.is_note(target)) {
                 issues.push(Issue::UnresolvedLink { target: link.target.name.clone() });

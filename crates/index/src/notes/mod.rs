@@ -1,34 +1,34 @@
 //! The note table: every note and placeholder of a snapshot, their names, resolved links and graph.
 //!
 //! A [`NoteTable`] is an immutable value.
-//! [`NoteTable::edited`] gives the table after a batch of changes; it shares what did not change, re-resolves only the links that asked for a name that changed, and always equals the table built at once from the same notes (slots aside).
+//! [`NoteTable::edited`] returns the table after a batch of changes: it shares unchanged data, re-resolves only the links that look up a changed name, and always equals the table built at once from the same notes (except for slot numbers).
 
-mod card;
-mod directory;
-mod edit;
-mod entry;
 mod find;
+mod graph_texts;
 mod hierarchy;
 mod issues;
-mod meanings;
-mod names;
+mod link_names;
+mod link_targets;
+mod name_index;
+mod note_entry;
+mod note_summary;
+mod note_table;
+mod path_index;
 mod placeholder;
-mod places;
 mod resolve;
 mod slots;
 mod spill;
-mod stored;
-mod table;
-mod tally;
-mod texts;
+mod table_edit;
+mod table_file;
 mod uris;
+mod vault_stats;
 
-pub use card::{Card, Facets};
-pub use edit::{Change, Delta, Edit};
-pub use entry::{Body, FileFacts, NoteEntry, VaultId, VaultInfo};
 pub use issues::Issue;
+pub use note_entry::{Body, FileMetadata, NoteEntry, VaultId, VaultInfo};
+pub use note_summary::{Facets, NoteSummary};
+pub use note_table::{NoteTable, ResolvedNote};
 pub use resolve::Resolution;
 pub use spill::Spill;
-pub use stored::Unfit;
-pub use table::{NoteTable, Resolved};
-pub use tally::Tally;
+pub use table_edit::{Change, Delta, TableEdit};
+pub use table_file::TableFormatError;
+pub use vault_stats::VaultStats;

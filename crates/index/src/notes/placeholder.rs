@@ -1,78 +1,79 @@
-//! Targets of links that no note answers to yet.
+//! Placeholders: link targets that match no note yet.
 
 use weft_model::id::segments;
 use weft_model::{NoteId, NotePath, Target, fold};
 
-use super::directory::{joined, last_part, within};
-use super::names::{Key, name_here};
+use super::link_names::{Key, local_name};
+use super::name_index::{compound_key, last_part, vault_key};
 use super::resolve::is_relative;
-use super::slots::Slot;
+use super::slots::TableSlot;
 use super::{NoteEntry, NoteTable, VaultId};
 
-/// The name under which it is kept how the note at `path` spells a placeholder: spellings of one stand together, the lowest path's first.
-fn spelled_by(id: NoteId, vault: VaultId, path: &NotePath) -> Vec<u8> {
-    [&spellings_of(id)[..], &within(vault, path.as_str())].concat()
+/// Returns the key of the spelling of a placeholder by the note at `path`: the spellings of a placeholder are contiguous, ordered by path.
+fn spelling_key(id: NoteId, vault: VaultId, path: &NotePath) -> Vec<u8> {
+    [&spelling_prefix(id)[..], &vault_key(vault, path.as_str())].concat()
 }
 
-fn spellings_of(id: NoteId) -> [u8; 4] {
+fn spelling_prefix(id: NoteId) -> [u8; 4] {
     id.get().to_be_bytes()
 }
 
 impl NoteTable {
-    /// A placeholder's name, as the lowest linking note spells it. It never begins with `/` or `./`.
+    /// Returns a placeholder's name as spelled by the linking note with the lowest path. It never starts with `/` or `./`.
     pub(super) fn spelling(&self, id: NoteId) -> Option<&str> {
-        self.spellings.below(&spellings_of(id)).next().map(|(name, _)| last_part(name))
+        self.spellings.with_prefix(&spelling_prefix(id)).next().map(|(name, _)| last_part(name))
     }
 
-    /// The placeholder for an unresolved target of `entry`, spelled by it too.
+    /// Returns the placeholder for an unresolved target of `entry`, and records the note's spelling.
     pub(super) fn placeholder(
         &mut self,
         entry: &NoteEntry,
         note: NoteId,
         target: &Target,
     ) -> NoteId {
-        let ((vault, folded), name) = self.spelled(entry, target);
-        let key = within(vault, &folded);
+        let ((vault, folded), name) = self.placeholder_key(entry, target);
+        let key = vault_key(vault, &folded);
         let id = match self.placeholders.first(&key) {
             Some(id) => id,
             None => {
                 let id = self.allocate();
                 self.placeholders.insert(&key, id);
-                self.slots.set(id.index(), Slot::Placeholder(vault));
+                self.slots.set(id.index(), TableSlot::Placeholder(vault));
                 id
             }
         };
         // A note's first spelling counts.
-        let own = joined(spelled_by(id, entry.vault, &entry.note.path), "");
-        if self.spellings.below(&own).next().is_none() {
-            let own = joined(spelled_by(id, entry.vault, &entry.note.path), &name);
-            self.spellings.insert(&own, note);
+        let key = compound_key(spelling_key(id, entry.vault, &entry.note.path), "");
+        if self.spellings.with_prefix(&key).next().is_none() {
+            let key = compound_key(spelling_key(id, entry.vault, &entry.note.path), &name);
+            self.spellings.insert(&key, note);
         }
         id
     }
 
-    /// Takes a note's spelling off a placeholder; one that nobody spells any more goes. Whether `id` is one.
-    pub(super) fn unspell(&mut self, id: NoteId, vault: VaultId, path: &NotePath) -> bool {
-        let Some(Slot::Placeholder(place)) = self.slots.get(id.index()) else { return false };
+    /// Removes a note's spelling from a placeholder, and the placeholder with its last spelling. Returns whether `id` is a placeholder.
+    pub(super) fn remove_spelling(&mut self, id: NoteId, vault: VaultId, path: &NotePath) -> bool {
+        let Some(TableSlot::Placeholder(place)) = self.slots.get(id.index()) else { return false };
         let place = *place;
         let name = self.spelling(id).unwrap_or_default().to_owned();
-        let own = joined(spelled_by(id, vault, path), "");
-        let own = self.spellings.below(&own).next();
-        if let Some((own, note)) = own.map(|(own, note)| (own.to_vec(), note)) {
-            self.spellings.remove(&own, note);
+        let key = compound_key(spelling_key(id, vault, path), "");
+        let key = self.spellings.with_prefix(&key).next();
+        if let Some((key, note)) = key.map(|(key, note)| (key.to_vec(), note)) {
+            self.spellings.remove(&key, note);
         }
         if self.spelling(id).is_none() {
-            self.placeholders.remove(&within(place, &fold(&name)), id);
-            self.slots.set(id.index(), Slot::Free);
+            self.placeholders.remove(&vault_key(place, &fold(&name)), id);
+            self.slots.set(id.index(), TableSlot::Free);
         }
         true
     }
 
-    /// Where a placeholder for a target of `entry` is kept, and its name: as written, or seen from the vault's root where it is relative.
-    fn spelled(&self, entry: &NoteEntry, target: &Target) -> (Key, String) {
-        let here = (entry.vault, entry.note.path.folder(), name_here(target));
-        let abroad = self.abroad(&target.name).map(|(vault, name)| (vault, "", name));
-        let (vault, folder, name) = abroad.unwrap_or(here);
+    /// Returns the key and the name of the placeholder for a target of `entry`: the name as written, or from the vault's root if it is relative.
+    fn placeholder_key(&self, entry: &NoteEntry, target: &Target) -> (Key, String) {
+        let here = (entry.vault, entry.note.path.folder(), local_name(target));
+        let cross_vault =
+            self.cross_vault_target(&target.name).map(|(vault, name)| (vault, "", name));
+        let (vault, folder, name) = cross_vault.unwrap_or(here);
         let bare = name.trim_start_matches('/');
         let name = match (is_relative(name), is_relative(bare) || bare.is_empty()) {
             (true, _) => from_root(folder, name),

@@ -1,4 +1,4 @@
-//! From a target as written to the note it means.
+//! Resolves link targets to notes.
 
 use std::collections::HashMap;
 
@@ -7,59 +7,59 @@ use weft_model::id::{folder_of, segments};
 use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
-use super::names::{key, last_segment, less, name_here, split_vault};
-use super::{Card, NoteTable, VaultId};
+use super::link_names::{key, last_segment, local_name, shortened_name, split_vault};
+use super::{NoteSummary, NoteTable, VaultId};
 
-/// What a target means.
+/// Result of resolving a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolution {
-    /// The note, if one answers.
+    /// The note, if one matches.
     pub note: Option<NoteId>,
-    /// Every note that answered equally well at the deciding step, the chosen one first, the rest by path.
+    /// All notes that match equally well in the deciding step, the chosen one first, the rest by path.
     pub candidates: Vec<NoteId>,
-    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name`, `alias`, `folder` or, for no link, `title`.
+    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name`, `alias`, `folder`, or `title` (never for links).
     pub rule: Option<&'static str>,
 }
 
 impl Resolution {
-    /// One note, found by `rule`.
+    /// Returns a resolution to one note, found by `rule`.
     pub(super) fn of(note: NoteId, rule: &'static str) -> Self {
         Self { note: Some(note), candidates: vec![note], rule: Some(rule) }
     }
 
-    /// Whether more than one note answered equally well.
+    /// True if more than one note matches equally well.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         self.candidates.len() > 1
     }
 }
 
-/// Where a target is looked up from.
+/// Place of a link: the vault and folder of the linking note.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct From<'a> {
+pub(super) struct LinkContext<'a> {
     pub(super) vault: VaultId,
     pub(super) folder: &'a str,
 }
 
-/// Names, each at one step, whose meaning a [`Resolver`] remembers at most: some megabytes.
-const MAX_KNOWN: usize = 1 << 15;
+/// Maximum number of results, each of a name in one step, that a [`Resolver`] caches: some megabytes.
+const MAX_CACHED_NAMES: usize = 1 << 15;
 
 /// One way in which a target may name a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Step {
+enum ResolutionStep {
     Uri,
     Path,
     Relative,
     Name,
     Alias,
-    /// The note that stands for the folder at a path.
+    /// The folder note of the folder at a path.
     Folder,
 }
 
-impl Step {
-    /// The steps for `name`, in their order. What says `./` or `../` is relative only, and a path alone may be a folder's.
+impl ResolutionStep {
+    /// Returns the steps for `name`, in order. A name with `./` or `../` is only relative, and only a Markdown path may name a folder.
     fn order(name: &str, syntax: TargetSyntax) -> &'static [Self] {
-        use Step::{Alias, Folder, Name, Path, Relative, Uri};
+        use ResolutionStep::{Alias, Folder, Name, Path, Relative, Uri};
         match (is_relative(name), syntax.is_markdown()) {
             (true, true) => &[Relative, Folder],
             (true, false) => &[Relative],
@@ -80,121 +80,141 @@ impl Step {
     }
 }
 
-/// How well a name answers; the least is the best. At every step an exact spelling wins, and a uri is its note's alone where an `id` may be written twice.
+/// How well a name matches; the least is the best. In every step an exact spelling wins; a uri wins over an `id`, which several notes may share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(super) enum MatchQuality {
     Exact,
     ExactId,
     Folded,
     FoldedId,
 }
 
-/// A name as it is compared.
-pub(super) struct Wanted<'a> {
+/// A name in the forms in which it is compared.
+pub(super) struct NameMatcher<'a> {
     written: &'a str,
     folded: String,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> NameMatcher<'a> {
     pub(super) fn new(written: &'a str) -> Self {
         Self { written, folded: fold(written) }
     }
 
-    pub(super) fn fit(&self, text: &str) -> Option<Fit> {
+    pub(super) fn quality(&self, text: &str) -> Option<MatchQuality> {
         if text == self.written {
-            Some(Fit::Exact)
+            Some(MatchQuality::Exact)
         } else {
-            folds_to(text, &self.folded).then_some(Fit::Folded)
+            folds_to(text, &self.folded).then_some(MatchQuality::Folded)
         }
     }
 
-    fn fit_of_id(&self, text: &str) -> Option<Fit> {
-        self.fit(text).map(|fit| if fit == Fit::Exact { Fit::ExactId } else { Fit::FoldedId })
+    fn id_quality(&self, text: &str) -> Option<MatchQuality> {
+        self.quality(text).map(|quality| {
+            if quality == MatchQuality::Exact {
+                MatchQuality::ExactId
+            } else {
+                MatchQuality::FoldedId
+            }
+        })
     }
 }
 
-/// A note that answers to a name as well as any in its vault.
+/// A note that matches a name as well as any in its vault.
 #[derive(Clone, Copy, Debug)]
-struct Answer<'t> {
-    fit: Fit,
+struct TargetMatch<'t> {
+    quality: MatchQuality,
     note: NoteId,
     vault: VaultId,
     path: &'t str,
     folder: &'t str,
 }
 
-impl<'t> Answer<'t> {
-    /// What puts it before another that answers to the same name at `step`: there the lowest path, and where only file names count the shortest before it.
-    fn order(&self, step: Step) -> (usize, &'t str, VaultId) {
-        let n_chars = if step == Step::Name { self.path.chars().count() } else { 0 };
+impl<'t> TargetMatch<'t> {
+    /// Returns the sort key among matches of the same name in `step`: the path, and before it the path's length if only file names count.
+    fn order(&self, step: ResolutionStep) -> (usize, &'t str, VaultId) {
+        let n_chars = if step == ResolutionStep::Name { self.path.chars().count() } else { 0 };
         (n_chars, self.path, self.vault)
     }
 }
 
-/// Resolves targets, and remembers what names mean: many notes link to the same.
+/// Resolves targets and caches the results by name, since many notes link to the same targets.
 ///
-/// What they mean does not depend on where they stand, but for relative paths.
+/// Except for relative paths, a result does not depend on the folder of the linking note.
 pub(super) struct Resolver<'t, 'n> {
     table: &'t NoteTable,
-    known: HashMap<(Step, VaultId, &'n str), Vec<Answer<'t>>, RandomState>,
+    cache: HashMap<(ResolutionStep, VaultId, &'n str), Vec<TargetMatch<'t>>, RandomState>,
 }
 
 impl<'t, 'n> Resolver<'t, 'n> {
-    /// One that has resolved nothing yet.
+    /// Creates a resolver with an empty cache.
     pub(super) fn new(table: &'t NoteTable) -> Self {
-        Self { table, known: HashMap::default() }
+        Self { table, cache: HashMap::default() }
     }
 
-    /// Resolves `target` as a link that stands at each of `from`; they lie in different vaults, and the best of their answers count.
+    /// Resolves `target` as a link at each of `from`, which must be in different vaults, and keeps the best matches.
     ///
-    /// `vault:name` first means what `name` does at the root of that vault; `dendron://vault/name` means that alone where the vault is served, and elsewhere what `name` does here.
-    /// At every step an exact spelling wins, only then the case-folded form.
+    /// `vault:name` first resolves `name` from the root of that vault; `dendron://vault/name` resolves there only if the vault is served, and otherwise resolves `name` here.
+    /// In every step an exact spelling wins over the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
-    /// A Markdown link may mean a folder last: the note that stands for it.
-    /// Where nothing answers to a name that ends with `#`, or begins with a time to the minute, and is no path of a Markdown link, it is looked up without what is more.
-    /// `./x` and `../x` are relative only.
-    /// Cost: the notes that share the target's last segment; looking at them comes once for each name.
-    pub(super) fn resolution(&mut self, target: &'n Target, from: &[From<'_>]) -> Resolution {
-        if self.known.len() > MAX_KNOWN {
-            self.known.clear();
+    /// A Markdown link may finally name a folder: the folder note.
+    /// If nothing matches a name that ends with `#` or begins with a timestamp to the minute, its shorter form is looked up, except for Markdown links.
+    /// `./x` and `../x` are only relative.
+    /// Cost: the notes that share the target's last segment, once per name.
+    pub(super) fn resolution(
+        &mut self,
+        target: &'n Target,
+        from: &[LinkContext<'_>],
+    ) -> Resolution {
+        if self.cache.len() > MAX_CACHED_NAMES {
+            self.cache.clear();
         }
-        let abroad = self.table.abroad(&target.name);
-        let mut named = |name: &'n str, from: &[From<'_>]| {
-            let steps = Step::order(name, target.syntax).iter();
-            steps.map(|step| self.by_step(*step, name, from)).find(|found| found.note.is_some())
+        let cross_vault = self.table.cross_vault_target(&target.name);
+        let mut named = |name: &'n str, from: &[LinkContext<'_>]| {
+            let steps = ResolutionStep::order(name, target.syntax).iter();
+            steps
+                .map(|step| self.resolve_step(*step, name, from))
+                .find(|found| found.note.is_some())
         };
-        let there = abroad.and_then(|(vault, name)| named(name, &[From { vault, folder: "" }]));
-        let only_there = abroad.is_some() && target.syntax == TargetSyntax::WikilinkInVault;
-        let here = || {
-            let name = Some(name_here(target)).filter(|_| !only_there)?;
-            named(name, from).or_else(|| named(less(name, target.syntax)?, from))
+        let in_other_vault =
+            cross_vault.and_then(|(vault, name)| named(name, &[LinkContext { vault, folder: "" }]));
+        let only_in_other_vault =
+            cross_vault.is_some() && target.syntax == TargetSyntax::WikilinkInVault;
+        let in_own_vault = || {
+            let name = Some(local_name(target)).filter(|_| !only_in_other_vault)?;
+            named(name, from).or_else(|| named(shortened_name(name, target.syntax)?, from))
         };
-        there.or_else(here).unwrap_or_default()
+        in_other_vault.or_else(in_own_vault).unwrap_or_default()
     }
 
-    fn by_step(&mut self, step: Step, name: &'n str, from: &[From<'_>]) -> Resolution {
-        let Self { table, known } = self;
-        let mut found: Vec<Answer<'_>> = Vec::new();
+    fn resolve_step(
+        &mut self,
+        step: ResolutionStep,
+        name: &'n str,
+        from: &[LinkContext<'_>],
+    ) -> Resolution {
+        let Self { table, cache } = self;
+        let mut found: Vec<TargetMatch<'_>> = Vec::new();
         for from in from {
-            if matches!(step, Step::Relative | Step::Folder) {
-                found.extend(table.answers(step, name, *from));
+            if matches!(step, ResolutionStep::Relative | ResolutionStep::Folder) {
+                found.extend(table.matches(step, name, *from));
             } else {
-                let answers = || table.answers(step, name, *from);
-                found.extend(known.entry((step, from.vault, name)).or_insert_with(answers).iter());
+                let matches = || table.matches(step, name, *from);
+                found.extend(cache.entry((step, from.vault, name)).or_insert_with(matches).iter());
             }
         }
-        let best = found.iter().map(|answer| answer.fit).min();
-        found.retain(|answer| Some(answer.fit) == best);
+        let best = found.iter().map(|target_match| target_match.quality).min();
+        found.retain(|target_match| Some(target_match.quality) == best);
         if from.len() > 1 {
-            found.sort_by_cached_key(|answer| answer.order(step));
+            found.sort_by_cached_key(|target_match| target_match.order(step));
         }
-        let is_own = |answer: &Answer<'_>| {
-            from.iter().any(|from| (answer.vault, answer.folder) == (from.vault, from.folder))
+        let is_own = |target_match: &TargetMatch<'_>| {
+            from.iter()
+                .any(|from| (target_match.vault, target_match.folder) == (from.vault, from.folder))
         };
-        if step == Step::Name && found.iter().any(is_own) {
+        if step == ResolutionStep::Name && found.iter().any(is_own) {
             found.retain(is_own);
         }
-        let candidates: Vec<NoteId> = found.iter().map(|answer| answer.note).collect();
+        let candidates: Vec<NoteId> = found.iter().map(|target_match| target_match.note).collect();
         let note = candidates.first().copied();
         Resolution { note, rule: note.map(|_| step.rule()), candidates }
     }
@@ -202,112 +222,126 @@ impl<'t, 'n> Resolver<'t, 'n> {
 
 impl NoteTable {
     /// Resolves one target, see [`Resolver::resolution`].
-    pub(super) fn resolution(&self, target: &Target, from: &[From<'_>]) -> Resolution {
+    pub(super) fn resolution(&self, target: &Target, from: &[LinkContext<'_>]) -> Resolution {
         Resolver::new(self).resolution(target, from)
     }
 
-    /// `vault:name` where such a vault is served.
+    /// Splits `vault:name` if such a vault is served.
     #[must_use]
-    pub fn abroad<'a>(&self, target: &'a str) -> Option<(VaultId, &'a str)> {
+    pub fn cross_vault_target<'a>(&self, target: &'a str) -> Option<(VaultId, &'a str)> {
         let (vault, name) = split_vault(target)?;
         let (vault, _) = self.vaults().find(|(_, info)| info.name == vault)?;
         Some((vault, name))
     }
 
-    /// The notes that answer best to `name` at one step, in order.
-    fn answers(&self, step: Step, name: &str, from: From<'_>) -> Vec<Answer<'_>> {
+    /// Returns the best matches of `name` in one step, in order.
+    fn matches(
+        &self,
+        step: ResolutionStep,
+        name: &str,
+        from: LinkContext<'_>,
+    ) -> Vec<TargetMatch<'_>> {
         let mut found = Vec::new();
-        self.fitting(step, name, from, &mut found);
-        let best = found.iter().map(|(fit, _)| *fit).min();
-        found.retain(|(fit, _)| Some(*fit) == best);
-        let answer = |(fit, note)| {
-            let Card { vault, path, .. } = self.card(note)?;
-            Some(Answer { fit, note, vault, path, folder: folder_of(path) })
+        self.collect_matches(step, name, from, &mut found);
+        let best = found.iter().map(|(quality, _)| *quality).min();
+        found.retain(|(quality, _)| Some(*quality) == best);
+        let target_match = |(quality, note)| {
+            let NoteSummary { vault, path, .. } = self.summary(note)?;
+            Some(TargetMatch { quality, note, vault, path, folder: folder_of(path) })
         };
-        let mut answers: Vec<Answer<'_>> = found.into_iter().filter_map(answer).collect();
-        answers.sort_by_cached_key(|answer| answer.order(step));
-        answers
+        let mut matches: Vec<TargetMatch<'_>> =
+            found.into_iter().filter_map(target_match).collect();
+        matches.sort_by_cached_key(|target_match| target_match.order(step));
+        matches
     }
 
-    /// The notes that answer to `name` at one step, and how well.
-    fn fitting(&self, step: Step, name: &str, from: From<'_>, found: &mut Vec<(Fit, NoteId)>) {
+    /// Collects the notes that match `name` in one step, with the quality of each match.
+    fn collect_matches(
+        &self,
+        step: ResolutionStep,
+        name: &str,
+        from: LinkContext<'_>,
+        found: &mut Vec<(MatchQuality, NoteId)>,
+    ) {
         let whole = name.trim_start_matches('/');
         match step {
-            Step::Uri => {
-                let wanted = Wanted::new(name);
-                let fit = |id| {
-                    let uri = self.local_uri(id).and_then(|uri| wanted.fit(uri));
-                    let id = || wanted.fit_of_id(self.entry(id)?.written_id()?);
+            ResolutionStep::Uri => {
+                let matcher = NameMatcher::new(name);
+                let quality = |id| {
+                    let uri = self.local_uri(id).and_then(|uri| matcher.quality(uri));
+                    let id = || matcher.id_quality(self.entry(id)?.frontmatter_id()?);
                     uri.into_iter().chain(id()).min()
                 };
-                found.extend(self.answering(from.vault, name, fit));
+                found.extend(self.notes_named(from.vault, name, quality));
             }
-            Step::Path => self.at_path(from.vault, whole, found),
-            Step::Relative if name.starts_with('/') => {}
-            Step::Relative => {
-                if let Some(path) = joined(from.folder, name) {
+            ResolutionStep::Path => self.at_path(from.vault, whole, found),
+            ResolutionStep::Relative if name.starts_with('/') => {}
+            ResolutionStep::Relative => {
+                if let Some(path) = relative_path(from.folder, name) {
                     self.at_path(from.vault, &path, found);
                 }
             }
-            Step::Name => {
+            ResolutionStep::Name => {
                 let n_segments = whole.split('/').count();
-                let wanted = Wanted::new(whole);
-                let fit = |id| wanted.fit(last_segments(self.bare_path(id)?, n_segments)?);
-                found.extend(self.answering(from.vault, last_segment(whole), fit));
+                let matcher = NameMatcher::new(whole);
+                let quality = |id| matcher.quality(last_segments(self.bare_path(id)?, n_segments)?);
+                found.extend(self.notes_named(from.vault, last_segment(whole), quality));
             }
-            Step::Alias => {
-                // An alias may begin with `/`, and so may a link to any other.
-                let (written, bare) = (Wanted::new(name), Wanted::new(whole));
-                let fit = |id| {
+            ResolutionStep::Alias => {
+                // An alias may begin with `/`, and a link to any alias may do so too.
+                let (written, bare) = (NameMatcher::new(name), NameMatcher::new(whole));
+                let quality = |id| {
                     let aliases = self.entry(id)?.note.aliases.iter();
-                    aliases.filter_map(|alias| written.fit(alias).or_else(|| bare.fit(alias))).min()
+                    aliases
+                        .filter_map(|alias| written.quality(alias).or_else(|| bare.quality(alias)))
+                        .min()
                 };
-                found.extend(self.answering(from.vault, name, fit));
+                found.extend(self.notes_named(from.vault, name, quality));
             }
-            Step::Folder => {
+            ResolutionStep::Folder => {
                 let folder = if name.starts_with('/') { "" } else { from.folder };
-                let folder = below(folder, name).map(|parts| fold(&parts.join("/")));
+                let folder = resolve_segments(folder, name).map(|parts| fold(&parts.join("/")));
                 let note = folder.and_then(|folder| self.folder_note(from.vault, &folder));
-                found.extend(note.map(|note| (Fit::Exact, note)));
+                found.extend(note.map(|note| (MatchQuality::Exact, note)));
             }
         }
     }
 
-    /// The notes that answer to `name` and fit.
-    fn answering(
+    /// Returns the notes named `name` that match, with the `quality` of each match.
+    fn notes_named(
         &self,
         vault: VaultId,
         name: &str,
-        fit: impl Fn(NoteId) -> Option<Fit>,
-    ) -> impl Iterator<Item = (Fit, NoteId)> {
-        let notes = self.names.answering(&key(vault, name)).into_iter();
-        notes.filter_map(move |id| Some((fit(id)?, id)))
+        quality: impl Fn(NoteId) -> Option<MatchQuality>,
+    ) -> impl Iterator<Item = (MatchQuality, NoteId)> {
+        let notes = self.names.notes_named(&key(vault, name)).into_iter();
+        notes.filter_map(move |id| Some((quality(id)?, id)))
     }
 
-    /// The notes at `path`, which has no extension.
-    fn at_path(&self, vault: VaultId, path: &str, found: &mut Vec<(Fit, NoteId)>) {
-        let wanted = Wanted::new(path);
-        let notes = self.places.at(vault, &wanted.folded).into_iter();
-        found.extend(notes.filter_map(|id| Some((wanted.fit(self.bare_path(id)?)?, id))));
+    /// Collects the notes at `path`, which has no extension.
+    fn at_path(&self, vault: VaultId, path: &str, found: &mut Vec<(MatchQuality, NoteId)>) {
+        let matcher = NameMatcher::new(path);
+        let notes = self.path_index.at(vault, &matcher.folded).into_iter();
+        found.extend(notes.filter_map(|id| Some((matcher.quality(self.bare_path(id)?)?, id))));
     }
 }
 
-/// Whether a target says that it is relative to the linking note.
+/// True if a target is marked as relative to the linking note.
 pub(super) fn is_relative(name: &str) -> bool {
     name == "." || name == ".." || name.starts_with("./") || name.starts_with("../")
 }
 
-/// `name` seen from `folder`, without `.` and `..`; nothing where it leaves the vault or is its root.
-pub(super) fn joined(folder: &str, name: &str) -> Option<String> {
-    below(folder, name).filter(|parts| !parts.is_empty()).map(|parts| parts.join("/"))
+/// Returns `name` as seen from `folder`, without `.` and `..`; `None` if it leaves the vault or is its root.
+pub(super) fn relative_path(folder: &str, name: &str) -> Option<String> {
+    resolve_segments(folder, name).filter(|parts| !parts.is_empty()).map(|parts| parts.join("/"))
 }
 
-/// The segments of `name` seen from `folder`, without `.` and `..`; nothing where it leaves the vault.
-pub(super) fn below<'a>(folder: &'a str, name: &'a str) -> Option<Vec<&'a str>> {
+/// Returns the segments of `name` as seen from `folder`, without `.` and `..`; `None` if it leaves the vault.
+pub(super) fn resolve_segments<'a>(folder: &'a str, name: &'a str) -> Option<Vec<&'a str>> {
     Some(segments(folder, name)).filter(|parts| parts.first() != Some(&".."))
 }
 
-/// The last `n` segments of `path`; nothing when it has fewer.
+/// Returns the last `n` segments of `path`; `None` if it has fewer.
 fn last_segments(path: &str, n: usize) -> Option<&str> {
     let above = path.split('/').count().checked_sub(n)?;
     let start: usize = path.split('/').take(above).map(|segment| segment.len() + 1).sum();

@@ -1,4 +1,4 @@
-//! The slots of a table: what was written down, read when it is asked for, and what was edited since.
+//! The slots of a table: stored data, loaded lazily, and later edits.
 
 use std::borrow::Cow;
 use std::io;
@@ -9,126 +9,133 @@ use imbl::Vector;
 use serde::{Deserialize, Serialize};
 use weft_model::{Block, Chunk, Diagnostic, Heading, Link, Note, NoteId, NotePath, TextHash};
 
-use super::card::Texts;
-use super::entry::Body;
-use super::{Card, Facets, FileFacts, NoteEntry, Resolved, VaultId};
-use crate::columns::Column;
+use super::note_entry::Body;
+use super::note_summary::ChunkHashes;
+use super::{Facets, FileMetadata, NoteEntry, NoteSummary, ResolvedNote, VaultId};
+use crate::byte_columns::Column;
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Clone, Debug)]
-pub(super) enum Slot {
+pub(super) enum TableSlot {
     Free,
-    Note(Arc<NoteEntry>, Arc<Resolved>),
-    /// A name that links of this vault, or to it, use and no note answers to.
+    Note(Arc<NoteEntry>, Arc<ResolvedNote>),
+    /// A name that no note has and that links refer to in this vault.
     Placeholder(VaultId),
 }
 
 /// All slots. Cloning shares them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// Nothing where a slot holds what was written down.
-    edited: Vector<Option<Slot>>,
-    written: Arc<Written>,
+    /// Edited slots; `None` if the stored slot is unchanged.
+    overlay: Vector<Option<TableSlot>>,
+    stored: Arc<StoredSlots>,
 }
 
 impl Slots {
-    /// As they were written down.
-    pub(super) fn of(written: Written) -> Self {
-        let edited = written.read.iter().map(|_| None).collect();
-        Self { edited, written: Arc::new(written) }
+    /// Creates slots without edits.
+    pub(super) fn of(stored: StoredSlots) -> Self {
+        let overlay = stored.loaded.iter().map(|_| None).collect();
+        Self { overlay, stored: Arc::new(stored) }
     }
 
-    /// Whether slot `at` holds nothing.
+    /// True if slot `at` is free.
     pub(super) fn is_free(&self, at: usize) -> bool {
-        match self.edited.get(at) {
-            Some(Some(slot)) => matches!(slot, Slot::Free),
-            Some(None) | None => self.written.is_free(at),
+        match self.overlay.get(at) {
+            Some(Some(slot)) => matches!(slot, TableSlot::Free),
+            Some(None) | None => self.stored.is_free(at),
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.edited.len()
+        self.overlay.len()
     }
 
-    /// What slot `at` holds; nothing where there is no such slot. Reads what was written down, once.
-    pub(super) fn get(&self, at: usize) -> Option<&Slot> {
-        match self.edited.get(at)? {
+    /// Returns the content of slot `at`; `None` if there is no such slot. A stored slot is loaded once.
+    pub(super) fn get(&self, at: usize) -> Option<&TableSlot> {
+        match self.overlay.get(at)? {
             Some(slot) => Some(slot),
-            None => self.written.slot(at),
+            None => self.stored.slot(at),
         }
     }
 
-    /// The same, if nothing must be read for it.
-    pub(super) fn at_hand(&self, at: usize) -> Option<&Slot> {
-        self.edited.get(at)?.as_ref().or_else(|| self.written.read.get(at)?.get())
+    /// Returns the content of slot `at` if it is in memory.
+    pub(super) fn get_loaded(&self, at: usize) -> Option<&TableSlot> {
+        self.overlay.get(at)?.as_ref().or_else(|| self.stored.loaded.get(at)?.get())
     }
 
-    pub(super) fn set(&mut self, at: usize, slot: Slot) {
-        self.edited.set(at, Some(slot));
+    pub(super) fn set(&mut self, at: usize, slot: TableSlot) {
+        self.overlay.set(at, Some(slot));
     }
 
-    /// Adds a slot, and gives its place.
-    pub(super) fn push(&mut self, slot: Slot) -> usize {
-        self.edited.push_back(Some(slot));
-        self.edited.len() - 1
+    /// Adds a slot and returns its index.
+    pub(super) fn push(&mut self, slot: TableSlot) -> usize {
+        self.overlay.push_back(Some(slot));
+        self.overlay.len() - 1
     }
 
-    /// The card of the note in slot `at`, which is not read for it.
-    pub(super) fn card(&self, at: usize) -> Option<Card<'_>> {
-        match self.edited.get(at)? {
-            Some(Slot::Note(entry, _)) => Some(Card::of(entry)),
-            Some(Slot::Free | Slot::Placeholder(_)) => None,
-            None => self.written.card(at),
+    /// Returns the summary of the note in slot `at`, without loading the note.
+    pub(super) fn summary(&self, at: usize) -> Option<NoteSummary<'_>> {
+        match self.overlay.get(at)? {
+            Some(TableSlot::Note(entry, _)) => Some(NoteSummary::of(entry)),
+            Some(TableSlot::Free | TableSlot::Placeholder(_)) => None,
+            None => self.stored.summary(at),
         }
     }
 
-    /// The facets of the note in slot `at`, which is not read for them.
+    /// Returns the facets of the note in slot `at`, without loading the note.
     pub(super) fn facets(&self, at: usize) -> Option<Facets<'_>> {
-        match self.edited.get(at)? {
-            Some(Slot::Note(entry, _)) => Some(Facets::of(&entry.note)),
-            Some(Slot::Free | Slot::Placeholder(_)) => None,
-            None => self.written.facets(at),
+        match self.overlay.get(at)? {
+            Some(TableSlot::Note(entry, _)) => Some(Facets::of(&entry.note)),
+            Some(TableSlot::Free | TableSlot::Placeholder(_)) => None,
+            None => self.stored.facets(at),
         }
     }
 
-    /// A part of what slot `at` holds, as it is written down; made in `room` where it is not there as such.
+    /// Returns a column of slot `at` as it is stored, encoded into `buffer` if it is not available as such.
     pub(super) fn part<'s>(
         &'s self,
         at: usize,
-        part: Part,
-        room: &'s mut Vec<u8>,
+        part: SlotColumn,
+        buffer: &'s mut Vec<u8>,
     ) -> io::Result<&'s [u8]> {
-        match self.edited.get(at) {
-            Some(Some(slot)) => slot.part(part, room),
-            Some(None) | None => Ok(self.written.part(at, part)),
+        match self.overlay.get(at) {
+            Some(Some(slot)) => slot.part(part, buffer),
+            Some(None) | None => Ok(self.stored.part(at, part)),
         }
     }
 }
 
-/// A part of a slot that is written down. Each has a column, in this order.
+/// A stored column of the slots, in file order.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
-    /// What [`put_facts`] writes of a note; a placeholder's vault; nothing for a free slot.
-    Facts,
+pub(super) enum SlotColumn {
+    /// Output of [`write_metadata`] for a note; the vault of a placeholder; empty for a free slot.
+    Metadata,
     Path,
     Title,
-    /// The hashes of the chunks.
-    Texts,
+    /// Hashes of the chunks.
+    ChunkHashes,
     /// Tags, type and properties, as MessagePack.
     Facets,
-    /// What stands in no other column, as MessagePack.
+    /// All other fields, as MessagePack.
     Rest,
     Body,
 }
 
-impl Part {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Facts, Self::Path, Self::Title, Self::Texts, Self::Facets, Self::Rest, Self::Body];
+impl SlotColumn {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Metadata,
+        Self::Path,
+        Self::Title,
+        Self::ChunkHashes,
+        Self::Facets,
+        Self::Rest,
+        Self::Body,
+    ];
 }
 
-/// What stands in [`Part::Rest`].
+/// Content of [`SlotColumn::Rest`].
 #[derive(Serialize, Deserialize)]
-struct Rest<'s> {
+struct RemainingFields<'s> {
     claimed_uri: Cow<'s, Option<String>>,
     aliases: Cow<'s, [String]>,
     order: Option<f64>,
@@ -137,14 +144,14 @@ struct Rest<'s> {
     links: Cow<'s, [Link]>,
     chunks: Cow<'s, [Chunk]>,
     diagnostics: Cow<'s, [Diagnostic]>,
-    resolved: Cow<'s, Resolved>,
-    /// Stores of earlier builds do not hold it.
+    resolved: Cow<'s, ResolvedNote>,
+    /// Missing in stores of earlier builds.
     #[serde(default)]
     dendron: bool,
 }
 
-impl Slot {
-    /// The note that it holds.
+impl TableSlot {
+    /// Returns the note in this slot.
     pub(super) const fn entry(&self) -> Option<&Arc<NoteEntry>> {
         match self {
             Self::Note(entry, _) => Some(entry),
@@ -152,13 +159,13 @@ impl Slot {
         }
     }
 
-    fn part<'s>(&'s self, part: Part, room: &'s mut Vec<u8>) -> io::Result<&'s [u8]> {
-        room.clear();
+    fn part<'s>(&'s self, part: SlotColumn, buffer: &'s mut Vec<u8>) -> io::Result<&'s [u8]> {
+        buffer.clear();
         let (entry, resolved) = match (self, part) {
             (Self::Note(entry, resolved), _) => (entry, resolved),
-            (Self::Placeholder(vault), Part::Facts) => {
-                room.extend(vault.0.to_le_bytes());
-                return Ok(room);
+            (Self::Placeholder(vault), SlotColumn::Metadata) => {
+                buffer.extend(vault.0.to_le_bytes());
+                return Ok(buffer);
             }
             (Self::Free | Self::Placeholder(_), _) => return Ok(&[]),
         };
@@ -179,16 +186,18 @@ impl Slot {
             body: _,
         } = note;
         match part {
-            Part::Path => return Ok(path.as_str().as_bytes()),
-            Part::Title => return Ok(title.as_bytes()),
-            Part::Body => return Ok(body.as_bytes()),
-            Part::Facts => put_facts(entry, room),
-            Part::Texts => room.extend(chunks.iter().flat_map(|chunk| chunk.hash.0.to_le_bytes())),
-            Part::Facets => {
-                rmp_serde::encode::write(room, &Facets::of(note)).map_err(io::Error::other)?;
+            SlotColumn::Path => return Ok(path.as_str().as_bytes()),
+            SlotColumn::Title => return Ok(title.as_bytes()),
+            SlotColumn::Body => return Ok(body.as_bytes()),
+            SlotColumn::Metadata => write_metadata(entry, buffer),
+            SlotColumn::ChunkHashes => {
+                buffer.extend(chunks.iter().flat_map(|chunk| chunk.hash.0.to_le_bytes()))
             }
-            Part::Rest => {
-                let rest = Rest {
+            SlotColumn::Facets => {
+                rmp_serde::encode::write(buffer, &Facets::of(note)).map_err(io::Error::other)?;
+            }
+            SlotColumn::Rest => {
+                let rest = RemainingFields {
                     claimed_uri: Cow::Borrowed(claimed_uri),
                     aliases: Cow::Borrowed(aliases),
                     order: *order,
@@ -200,74 +209,82 @@ impl Slot {
                     resolved: Cow::Borrowed(resolved),
                     dendron: *dendron,
                 };
-                rmp_serde::encode::write(room, &rest).map_err(io::Error::other)?;
+                rmp_serde::encode::write(buffer, &rest).map_err(io::Error::other)?;
             }
         }
-        Ok(room)
+        Ok(buffer)
     }
 }
 
-/// Slots as they were written down.
+/// Stored slots.
 #[derive(Debug, Default)]
-pub(super) struct Written {
-    columns: [Column; Part::ALL.len()],
-    /// What was read.
-    read: Box<[OnceLock<Slot>]>,
+pub(super) struct StoredSlots {
+    columns: [Column; SlotColumn::ALL.len()],
+    /// Loaded slots.
+    loaded: Box<[OnceLock<TableSlot>]>,
 }
 
-impl Written {
-    /// Slots whose parts stand in `columns`; nothing where these do not fit together.
-    pub(super) fn new(columns: [Column; Part::ALL.len()]) -> Option<Self> {
+impl StoredSlots {
+    /// Creates slots from `columns`; `None` if these differ in length.
+    pub(super) fn new(columns: [Column; SlotColumn::ALL.len()]) -> Option<Self> {
         let n_slots = columns[0].len();
         let fits = columns.iter().all(|column| column.len() == n_slots);
-        fits.then(|| Self { columns, read: (0..n_slots).map(|_| OnceLock::new()).collect() })
+        fits.then(|| Self { columns, loaded: (0..n_slots).map(|_| OnceLock::new()).collect() })
     }
 
-    fn part(&self, at: usize, part: Part) -> &[u8] {
+    fn part(&self, at: usize, part: SlotColumn) -> &[u8] {
         self.columns[part as usize].get(at)
     }
 
-    /// Whether slot `at` holds nothing.
+    /// True if slot `at` is free.
     fn is_free(&self, at: usize) -> bool {
-        self.part(at, Part::Facts).is_empty()
+        self.part(at, SlotColumn::Metadata).is_empty()
     }
 
-    fn slot(&self, at: usize) -> Option<&Slot> {
-        let read = self.read.get(at)?;
-        Some(read.get_or_init(|| match self.card(at) {
-            Some(card) => self.note(at, &card).unwrap_or_else(|error| {
-                let path = card.path;
-                tracing::error!(%error, path, "a note that was written down cannot be read");
-                Slot::Free
-            }),
-            None => vault_of(self.part(at, Part::Facts)).map_or(Slot::Free, Slot::Placeholder),
+    fn slot(&self, at: usize) -> Option<&TableSlot> {
+        let loaded = self.loaded.get(at)?;
+        Some(loaded.get_or_init(|| {
+            match self.summary(at) {
+                Some(summary) => self.note(at, &summary).unwrap_or_else(|error| {
+                    let path = summary.path;
+                    tracing::error!(%error, path, "cannot decode a stored note");
+                    TableSlot::Free
+                }),
+                None => vault_of(self.part(at, SlotColumn::Metadata))
+                    .map_or(TableSlot::Free, TableSlot::Placeholder),
+            }
         }))
     }
 
-    fn card(&self, at: usize) -> Option<Card<'_>> {
-        let (vault, version, file) = facts(self.part(at, Part::Facts))?;
+    fn summary(&self, at: usize) -> Option<NoteSummary<'_>> {
+        let (vault, version, file) = read_metadata(self.part(at, SlotColumn::Metadata))?;
         let text = |part| std::str::from_utf8(self.part(at, part)).unwrap_or_default();
-        let (path, title) = (text(Part::Path), text(Part::Title));
-        let (texts, _) = self.part(at, Part::Texts).as_chunks();
-        Some(Card { vault, path, title, file, version, texts: Texts::Written(texts) })
+        let (path, title) = (text(SlotColumn::Path), text(SlotColumn::Title));
+        let (hashes, _) = self.part(at, SlotColumn::ChunkHashes).as_chunks();
+        Some(NoteSummary { vault, path, title, file, version, hashes: ChunkHashes::Stored(hashes) })
     }
 
     fn facets(&self, at: usize) -> Option<Facets<'_>> {
-        let bytes = self.part(at, Part::Facets);
+        let bytes = self.part(at, SlotColumn::Facets);
         if bytes.is_empty() {
             return None;
         }
         let facets = rmp_serde::from_slice(bytes);
-        facets.inspect_err(|error| tracing::error!(%error, at, "facets cannot be read")).ok()
+        facets
+            .inspect_err(
+                |error| tracing::error!(%error, at, "cannot decode the facets of a stored note"),
+            )
+            .ok()
     }
 
-    fn note(&self, at: usize, card: &Card<'_>) -> io::Result<Slot> {
-        let Card { vault, path, title, file, version, texts: _ } = *card;
+    fn note(&self, at: usize, summary: &NoteSummary<'_>) -> io::Result<TableSlot> {
+        let NoteSummary { vault, path, title, file, version, hashes: _ } = *summary;
         let facets =
-            rmp_serde::from_slice(self.part(at, Part::Facets)).map_err(io::Error::other)?;
+            rmp_serde::from_slice(self.part(at, SlotColumn::Facets)).map_err(io::Error::other)?;
         let Facets { tags, note_type, properties } = facets;
-        let rest = rmp_serde::from_slice(self.part(at, Part::Rest)).map_err(io::Error::other)?;
-        let Rest {
+        let rest =
+            rmp_serde::from_slice(self.part(at, SlotColumn::Rest)).map_err(io::Error::other)?;
+        let RemainingFields {
             claimed_uri,
             aliases,
             order,
@@ -298,18 +315,18 @@ impl Written {
         let resolved = resolved.into_owned();
         let known = |target: &NoteId| !self.is_free(target.index());
         if !resolved.targets.iter().flatten().all(known) {
-            return Err(io::Error::other("it links to a slot that holds nothing"));
+            return Err(io::Error::other("it links to a free slot"));
         }
-        let body = self.columns[Part::Body as usize].share(at);
+        let body = self.columns[SlotColumn::Body as usize].share(at);
         let body = Body::new(ByteString::try_from(body).map_err(io::Error::other)?);
         let entry = NoteEntry { vault, note, body, chunks, file, diagnostics, version };
-        Ok(Slot::Note(Arc::new(entry), Arc::new(resolved)))
+        Ok(TableSlot::Note(Arc::new(entry), Arc::new(resolved)))
     }
 }
 
-/// Writes the facts of a note down: vault, version, and its file's size, times, inode, hash and time of reading.
-fn put_facts(entry: &NoteEntry, bytes: &mut Vec<u8>) {
-    let FileFacts { size, modified_ns, changed_ns, inode, hash, read_ns } = entry.file;
+/// Encodes vault and version of a note, and its file's size, times, inode, hash and time of reading.
+fn write_metadata(entry: &NoteEntry, bytes: &mut Vec<u8>) {
+    let FileMetadata { size, modified_ns, changed_ns, inode, hash, read_ns } = entry.file;
     bytes.extend(entry.vault.0.to_le_bytes());
     bytes.extend(entry.version.to_le_bytes());
     bytes.extend(size.to_le_bytes());
@@ -320,12 +337,12 @@ fn put_facts(entry: &NoteEntry, bytes: &mut Vec<u8>) {
     bytes.extend(read_ns.to_le_bytes());
 }
 
-/// The facts of a note that were written down; nothing where there is none.
-fn facts(mut bytes: &[u8]) -> Option<(VaultId, u64, FileFacts)> {
+/// Decodes the metadata of a note; `None` if the slot holds no note.
+fn read_metadata(mut bytes: &[u8]) -> Option<(VaultId, u64, FileMetadata)> {
     let bytes = &mut bytes;
     let vault = VaultId(u16::from_le_bytes(take(bytes)?));
     let version = u64::from_le_bytes(take(bytes)?);
-    let file = FileFacts {
+    let file = FileMetadata {
         size: u64::from_le_bytes(take(bytes)?),
         modified_ns: i64::from_le_bytes(take(bytes)?),
         changed_ns: i64::from_le_bytes(take(bytes)?),
@@ -351,12 +368,12 @@ mod tests {
     use super::super::{Change, NoteTable, VaultInfo};
     use super::*;
 
-    fn n_read(table: &NoteTable) -> usize {
-        table.slots.written.read.iter().filter(|slot| slot.get().is_some()).count()
+    fn n_loaded(table: &NoteTable) -> usize {
+        table.slots.stored.loaded.iter().filter(|slot| slot.get().is_some()).count()
     }
 
     #[test]
-    fn a_note_is_read_when_it_is_asked_for_and_not_before() {
+    fn stored_notes_are_loaded_on_first_use() {
         let note = |path: &str| Note {
             path: NotePath::new(path),
             claimed_uri: None,
@@ -373,29 +390,36 @@ mod tests {
             body: "a fern".into(),
         };
         let entry = |path| {
-            let facts = FileFacts { size: 6, modified_ns: -3, inode: 7, ..FileFacts::default() };
+            let facts =
+                FileMetadata { size: 6, modified_ns: -3, inode: 7, ..FileMetadata::default() };
             let entry = NoteEntry::new(VaultId(0), note(path), Vec::new(), facts, 5);
             Change::Upsert(Arc::new(entry))
         };
         let table = NoteTable::new([VaultInfo::new("v", "/v")]);
         let table = table.edited(&["a/fern.md", "b/fern.md", "c.md"].map(entry)).0;
-        let mut written = Vec::new();
-        table.write(&mut written).unwrap();
-        let table = NoteTable::read(&written.into(), Some(table.graph.clone())).unwrap();
-        let paths: Vec<&str> = table.cards().map(|(_, card)| card.path).collect();
+        let mut encoded = Vec::new();
+        table.write(&mut encoded).unwrap();
+        let table = NoteTable::read(&encoded.into(), Some(table.graph.clone())).unwrap();
+        let paths: Vec<&str> = table.summaries().map(|(_, summary)| summary.path).collect();
         assert_eq!(paths, ["a/fern.md", "b/fern.md", "c.md"]);
         assert_eq!(table.near_matches("brackn").len(), 3);
         let found = table.find("b/fern").note.unwrap();
-        let card = table.card(found).unwrap();
-        assert_eq!((card.title, card.version, card.file.size, card.file.inode), ("Fern", 5, 6, 7));
+        let summary = table.summary(found).unwrap();
+        assert_eq!(
+            (summary.title, summary.version, summary.file.size, summary.file.inode),
+            ("Fern", 5, 6, 7)
+        );
         let facets = table.facets(found).unwrap();
         assert_eq!((facets.properties.len(), &*facets.tags), (1, &["green".to_owned()][..]));
-        assert_eq!(n_read(&table), 0);
+        assert_eq!(n_loaded(&table), 0);
         assert_eq!(&*table.entry(found).unwrap().body, "a fern");
-        assert_eq!(n_read(&table), 1);
+        assert_eq!(n_loaded(&table), 1);
         let edited = table.edited(&[entry("a/fern.md")]).0;
         let mut again = Vec::new();
         edited.write(&mut again).unwrap();
-        assert!(!again.is_empty() && n_read(&edited) <= 2, "the others were copied");
+        assert!(
+            !again.is_empty() && n_loaded(&edited) <= 2,
+            "other notes are copied without loading"
+        );
     }
 }

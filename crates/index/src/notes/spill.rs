@@ -1,4 +1,4 @@
-//! Bodies of notes that are read and not written down yet, out of memory.
+//! Spills bodies of notes to disk until they are stored.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -10,65 +10,72 @@ use bytestring::ByteString;
 
 use super::Body;
 use crate::disk::{self, Disk};
-use crate::map::{Map, MapPart};
+use crate::mapped_file::{FileMap, MappedBytes};
 
-/// Bytes of bodies that stay in memory: those of an edit, or of a small vault.
-const IN_MEMORY: usize = 32 << 20;
+/// Bytes of bodies that stay in memory: enough for an edit or a small vault.
+const MAX_BYTES_IN_MEMORY: usize = 32 << 20;
 
-/// Bytes of a file, at least: many enough that a kernel's limit of mappings is far, and few enough that room comes back in pieces.
-const FILE_BYTES: usize = 64 << 20;
+/// Minimum bytes of a spill file: large enough to stay far below the kernel's limit of mappings, small enough to release disk space in portions.
+const MIN_FILE_BYTES: usize = 64 << 20;
 
-/// How much room a disk must have for all that is spilled: for itself, and for the words and the generation that are written of it while it is there.
-const ROOM_TIMES: u64 = 3;
+/// Free space required, as a multiple of the spilled bytes: for the spill itself, and for the keyword index and the generation that are written while it exists.
+const FREE_SPACE_FACTOR: u64 = 3;
 
-/// Takes bodies out of memory until they are written down, since the texts of a vault may be larger than that.
+/// Moves bodies out of memory until they are stored, since the texts of a vault may exceed it.
 ///
-/// The first stay where they are.
-/// The others go to files without a name in the store's folder: the system reads them back where they are looked at, and takes a file's room back with the last body in it, whatever becomes of this process.
-/// Where the disk has not three times the room they stay in memory, so that spilling keeps nothing from being written down.
+/// The first bodies stay in memory.
+/// The others go to unnamed files in the store's folder: the system pages them in on access, and frees a file with the last body in it, even if this process crashes.
+/// If the disk has less than three times the space free, bodies stay in memory, so that spilling never prevents persisting.
 #[derive(Debug)]
 pub struct Spill {
     disk: Disk,
     folder: PathBuf,
     in_memory: usize,
     file_bytes: usize,
-    /// How much room a folder's disk has.
-    room: fn(&Path) -> io::Result<u64>,
-    state: Mutex<State>,
+    /// Returns the free bytes on a folder's disk.
+    free_bytes: fn(&Path) -> io::Result<u64>,
+    state: Mutex<SpillState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Bytes that stay in memory so far.
+struct SpillState {
+    /// Bytes kept in memory so far.
     n_in_memory: usize,
-    /// Bytes of all files so far.
+    /// Total bytes of all files so far.
     n_spilled: u64,
     last: Option<SpillFile>,
-    /// Whether the disk refused.
-    is_closed: bool,
+    /// True if spilling stopped after a disk error.
+    is_disabled: bool,
 }
 
-/// A file, of which `room` bytes at the end are not written yet.
+/// A spill file; `n_free` bytes at its end are not written yet.
 #[derive(Debug)]
 struct SpillFile {
     file: File,
-    map: Arc<Map>,
-    room: usize,
+    map: Arc<FileMap>,
+    n_free: usize,
 }
 
 impl Spill {
-    /// A spill beside the store in `folder`; makes no file before it needs one.
+    /// Creates a spill for the store in `folder`; creates no file before one is needed.
     pub(crate) fn new(disk: Disk, folder: PathBuf) -> Self {
-        let (room, state) = (disk::room, Mutex::default());
-        Self { disk, folder, in_memory: IN_MEMORY, file_bytes: FILE_BYTES, room, state }
+        let (free_bytes, state) = (disk::free_bytes, Mutex::default());
+        Self {
+            disk,
+            folder,
+            in_memory: MAX_BYTES_IN_MEMORY,
+            file_bytes: MIN_FILE_BYTES,
+            free_bytes,
+            state,
+        }
     }
 
-    /// The same body, out of memory if need be.
+    /// Returns the same body, spilled if the memory limit is reached.
     #[must_use]
     pub fn keep(&self, body: Body) -> Body {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.n_in_memory += body.len();
-        if state.n_in_memory <= self.in_memory || state.is_closed || body.is_empty() {
+        if state.n_in_memory <= self.in_memory || state.is_disabled || body.is_empty() {
             return body;
         }
         match self.write(&mut state, &body) {
@@ -77,41 +84,43 @@ impl Spill {
                 written
             }
             Err(error) => {
-                // What was written stays good; where the next would go is not known.
-                (state.is_closed, state.last) = (true, None);
+                // Written data stays valid; the write position is unknown after the error.
+                (state.is_disabled, state.last) = (true, None);
                 let folder = self.folder.display();
-                tracing::warn!(%error, %folder, "notes that are read stay in memory until they are written down");
+                tracing::warn!(%error, %folder, "cannot spill to disk; new notes stay in memory until they are stored");
                 body
             }
         }
     }
 
-    fn write(&self, state: &mut State, text: &str) -> io::Result<Body> {
+    fn write(&self, state: &mut SpillState, text: &str) -> io::Result<Body> {
         let last = match state.last.take() {
-            Some(last) if last.room >= text.len() => last,
-            // What is left of it stays empty.
-            _ => self.next_file(&mut state.n_spilled, text.len())?,
+            Some(last) if last.n_free >= text.len() => last,
+            // The rest of the previous file stays unused.
+            _ => self.create_file(&mut state.n_spilled, text.len())?,
         };
-        let SpillFile { file, map, room } = state.last.insert(last);
+        let SpillFile { file, map, n_free } = state.last.insert(last);
         self.disk.write_all(file, &self.folder, text.as_bytes())?;
-        let part = MapPart::new(Arc::clone(map), map.len() - *room, text.len());
-        *room -= text.len();
+        let part = MappedBytes::new(Arc::clone(map), map.len() - *n_free, text.len());
+        *n_free -= text.len();
         let written = ByteString::try_from(Bytes::from_owner(part)).map_err(io::Error::other)?;
         Ok(Body::new(written))
     }
 
-    /// Another file, for texts of which the first is `n_bytes` long.
-    fn next_file(&self, n_spilled: &mut u64, n_bytes: usize) -> io::Result<SpillFile> {
+    /// Creates a file for texts of which the first is `n_bytes` long.
+    fn create_file(&self, n_spilled: &mut u64, n_bytes: usize) -> io::Result<SpillFile> {
         let n_bytes = self.file_bytes.max(n_bytes);
         let n_more = n_bytes as u64;
-        if (self.room)(&self.folder)? < ROOM_TIMES * n_more + (ROOM_TIMES - 1) * *n_spilled {
+        if (self.free_bytes)(&self.folder)?
+            < FREE_SPACE_FACTOR * n_more + (FREE_SPACE_FACTOR - 1) * *n_spilled
+        {
             return Err(ErrorKind::StorageFull.into());
         }
-        let file = self.disk.create_nameless(&self.folder)?;
+        let file = self.disk.create_unnamed(&self.folder)?;
         self.disk.set_len(&file, &self.folder, n_more)?;
-        let map = Arc::new(Map::new(&file, 0, n_bytes)?);
+        let map = Arc::new(FileMap::new(&file, 0, n_bytes)?);
         *n_spilled += n_more;
-        Ok(SpillFile { file, map, room: n_bytes })
+        Ok(SpillFile { file, map, n_free: n_bytes })
     }
 }
 
@@ -122,13 +131,13 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::disk::{Gate, Step};
+    use crate::disk::{DiskOperation, FaultInjector};
 
-    /// Refuses the change of this number, and lets all others come about.
-    struct Refuses(usize, AtomicUsize);
+    /// Fails the operation of this number only.
+    struct FailsAt(usize, AtomicUsize);
 
-    impl Gate for Refuses {
-        fn pass(&self, _: Step, _: &Path) -> io::Result<()> {
+    impl FaultInjector for FailsAt {
+        fn check(&self, _: DiskOperation, _: &Path) -> io::Result<()> {
             let is_it = self.1.fetch_add(1, Ordering::Relaxed) == self.0;
             if is_it { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
         }
@@ -144,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_what_they_were_wherever_they_lie() {
+    fn spilled_bodies_are_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let spill = spill(Disk::default(), folder.path());
         let (of_one, of_other) = thread::scope(|scope| {
@@ -157,25 +166,25 @@ mod tests {
             (one.join().unwrap(), other.join().unwrap())
         });
         let state = spill.state.lock().unwrap();
-        assert!(state.n_in_memory <= 100 && !state.is_closed);
+        assert!(state.n_in_memory <= 100 && !state.is_disabled);
         assert!(state.n_spilled > 100_000);
         drop(state);
         drop(spill);
-        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "it has no name");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "spill files have no name");
         for (at, body) in of_one.iter().chain(&of_other) {
             assert_eq!(**body, *text(*at), "{at}");
         }
     }
 
     #[test]
-    fn what_must_be_written_down_has_room_beside_it() {
+    fn spill_leaves_space_for_persisting() {
         let folder = tempfile::tempdir().unwrap();
-        let spill = Spill { room: |_| Ok(5_999), ..spill(Disk::default(), folder.path()) };
+        let spill = Spill { free_bytes: |_| Ok(5_999), ..spill(Disk::default(), folder.path()) };
         let long = |at: usize| format!("{at} {}", "ø".repeat(400));
         let bodies: Vec<Body> = (0..9).map(|at| spill.keep(Body::new(long(at)))).collect();
         let state = spill.state.lock().unwrap();
-        // A first file needs three thousand bytes, a second one two thousand more.
-        assert!(state.is_closed);
+        // The first file requires 3,000 free bytes, the second one 2,000 more.
+        assert!(state.is_disabled);
         assert_eq!((state.n_spilled, state.n_in_memory), (2_000, 7 * long(0).len()));
         for (at, body) in bodies.iter().enumerate() {
             assert_eq!(**body, *long(at), "{at}");
@@ -183,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_disk_refuses_stays_in_memory() {
+    fn bodies_stay_in_memory_after_disk_errors() {
         for n in 0..12 {
             let folder = tempfile::tempdir().unwrap();
             let spill =
-                spill(Disk::behind(Arc::new(Refuses(n, AtomicUsize::new(0)))), folder.path());
+                spill(Disk::with_faults(Arc::new(FailsAt(n, AtomicUsize::new(0)))), folder.path());
             let bodies: Vec<Body> = (0..40).map(|at| spill.keep(Body::new(text(at)))).collect();
-            assert!(spill.state.lock().unwrap().is_closed, "{n}");
+            assert!(spill.state.lock().unwrap().is_disabled, "{n}");
             for (at, body) in bodies.iter().enumerate() {
                 assert_eq!(**body, *text(at), "{n} {at}");
             }

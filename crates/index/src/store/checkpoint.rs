@@ -1,4 +1,4 @@
-//! A generation as it is written down.
+//! Checkpoints: persisted generations.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -11,34 +11,35 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use weft_graph::{GraphColumns, NoteGraph};
 
-use super::{CURRENT, FORMAT_VERSION, Held, StoreError, number};
-use crate::disk::{self, Disk, Facts, FileSum, Outlet};
-use crate::map::{Map, MapPart};
+use super::{CURRENT, FORMAT_VERSION, StoreError, number_file};
+use crate::disk::{self, ChecksumWriter, Disk, FileChecksum, FileStamp};
+use crate::mapped_file::{FileMap, MappedBytes};
 use crate::notes::NoteTable;
+use crate::open_file::OpenFile;
 
-/// What a generation folder holds.
+/// A persisted generation.
 #[derive(Debug)]
 pub struct Checkpoint {
-    /// The generation.
+    /// Number of the generation.
     pub generation: u64,
     /// Notes, names, links and graph.
     pub notes: NoteTable,
-    /// What the entries were made with; another digest means that files must be read again.
+    /// Digest of the settings that shaped the entries; a different one means that files must be read again.
     pub recipe: u64,
 }
 
-/// A checkpoint to go on from.
+/// The newest usable checkpoint.
 #[derive(Debug)]
-pub struct Newest {
-    /// It.
+pub struct LatestCheckpoint {
+    /// The checkpoint.
     pub checkpoint: Checkpoint,
-    /// Why its graph could not be read and was made again of its notes; nothing where it could.
+    /// Error because of which its graph was rebuilt from its notes, if any.
     pub graph: Option<StoreError>,
-    /// Newer ones that cannot be read, by generation, and why.
+    /// Newer checkpoints that cannot be read, by generation, with the error of each.
     pub damaged: Vec<(u64, StoreError)>,
 }
 
-/// Writes checkpoints into a store. Valid as long as the store is open.
+/// Reads and writes the checkpoints of a store. Valid while the store is open.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
     root: PathBuf,
@@ -50,47 +51,51 @@ impl Checkpoints {
         Self { root, disk }
     }
 
-    /// Writes `checkpoint` down durably and makes it the one to open; older ones go, `keep` of them in all stay.
+    /// Persists `checkpoint` durably and makes it the current one; keeps `keep` checkpoints in total and removes older ones.
     ///
-    /// Fails with [`StoreError::Changed`] where another program changed the file that its notes are copied from.
+    /// Fails with [`StoreError::Changed`] if another program changed the file that its notes are copied from.
     pub fn write(&self, checkpoint: &Checkpoint, keep: usize) -> Result<(), StoreError> {
         let Self { root, disk } = self;
         checkpoint.notes.check()?;
         let staged = root.join(STAGED_FOLDER);
-        // A disk that is full needs the room of what could not be finished.
-        self.put(checkpoint, &staged).inspect_err(|_| drop(disk.remove_folder(&staged)))?;
-        number::write(disk, &root.join(CURRENT), checkpoint.generation)?;
-        // What cannot be removed now is removed by a later checkpoint.
+        // A full disk needs the space of the unfinished checkpoint.
+        self.write_folder(checkpoint, &staged)
+            .inspect_err(|_| drop(disk.remove_folder(&staged)))?;
+        number_file::write(disk, &root.join(CURRENT), checkpoint.generation)?;
+        // A checkpoint that cannot be removed now is removed by a later write.
         let _ = self.keep(checkpoint.generation, keep);
         Ok(())
     }
 
-    /// Writes `checkpoint` into the folder `staged`, and puts that in its place.
-    fn put(&self, checkpoint: &Checkpoint, staged: &Path) -> Result<(), StoreError> {
+    /// Writes `checkpoint` into the folder `staged`, and renames that to its final name.
+    fn write_folder(&self, checkpoint: &Checkpoint, staged: &Path) -> Result<(), StoreError> {
         let Self { root, disk } = self;
         let Checkpoint { generation, notes, recipe } = checkpoint;
         disk.remove_folder(staged).map_err(StoreError::io("remove", staged))?;
         disk.create_folder(staged).map_err(StoreError::io("create", staged))?;
-        let put = |name: &str, write: &(dyn Fn(&mut Outlet<'_>) -> io::Result<()> + Sync)| {
-            let path = staged.join(name);
-            let written = disk.outlet(&path).and_then(|mut outlet| {
-                write(&mut outlet)?;
-                outlet.finish()
-            });
-            written.map_err(StoreError::io("write", &path))
-        };
-        let graph = |outlet: &mut Outlet<'_>| {
+        let write_folder =
+            |name: &str, write: &(dyn Fn(&mut ChecksumWriter<'_>) -> io::Result<()> + Sync)| {
+                let path = staged.join(name);
+                let written = disk.checksum_writer(&path).and_then(|mut outlet| {
+                    write(&mut outlet)?;
+                    outlet.finish()
+                });
+                written.map_err(StoreError::io("write", &path))
+            };
+        let graph = |outlet: &mut ChecksumWriter<'_>| {
             let columns = notes.graph().columns();
             rmp_serde::encode::write(outlet, &columns).map_err(io::Error::other)
         };
-        // Which of two that the disk refuses comes first is open; the error is that of the notes.
-        let (notes, graph) =
-            both(|| put(NOTES, &|outlet| notes.write(outlet)), || put(GRAPH, &graph));
+        // If both fail, their order is undefined; the error of the notes is returned.
+        let (notes, graph) = join(
+            || write_folder(NOTES, &|outlet| notes.write(outlet)),
+            || write_folder(GRAPH, &graph),
+        );
         let (generation, recipe) = (*generation, *recipe);
         let manifest = Manifest { generation, recipe, notes: notes?, graph: graph? };
         let format = encoded(staged, &FORMAT_VERSION)?;
         let manifest = disk::sealed(&[format, encoded(staged, &manifest)?].concat());
-        put(MANIFEST, &|outlet| outlet.write_all(&manifest))?;
+        write_folder(MANIFEST, &|outlet| outlet.write_all(&manifest))?;
         disk.sync_folder(staged).map_err(StoreError::io("sync", staged))?;
         let folder = folder(root, generation);
         disk.remove_folder(&folder).map_err(StoreError::io("remove", &folder))?;
@@ -98,109 +103,111 @@ impl Checkpoints {
         disk.sync_folder(root).map_err(StoreError::io("sync", root))
     }
 
-    /// Removes all checkpoints but that of `generation` and the newest others, `keep` in all; one that cannot be read takes no place.
+    /// Removes all checkpoints except that of `generation` and the newest others, `keep` in total; unreadable ones do not count.
     pub fn keep(&self, generation: u64, keep: usize) -> Result<(), StoreError> {
         let others = self.stored()?.into_iter().rev().filter(|other| *other != generation);
-        let is_lost = |other: &u64| {
-            let lost = manifest(&self.root, *other).err();
-            lost.is_some_and(|error| error.is_lost())
+        let is_unreadable = |other: &u64| {
+            let unreadable = manifest(&self.root, *other).err();
+            unreadable.is_some_and(|error| error.needs_rebuild())
         };
-        let (lost, whole): (Vec<u64>, Vec<u64>) = others.partition(is_lost);
-        let dropped = whole.into_iter().skip(keep.saturating_sub(1)).chain(lost);
+        let (unreadable, readable): (Vec<u64>, Vec<u64>) = others.partition(is_unreadable);
+        let dropped = readable.into_iter().skip(keep.saturating_sub(1)).chain(unreadable);
         dropped.into_iter().try_for_each(|other| self.discard(other))
     }
 
-    /// Removes the checkpoint of a generation, or whatever lies in its place.
+    /// Removes the checkpoint of a generation, or any file in its place.
     pub fn discard(&self, generation: u64) -> Result<(), StoreError> {
         let path = folder(&self.root, generation);
         let remove = if path.is_file() { Disk::remove_file } else { Disk::remove_folder };
         remove(&self.disk, &path).map_err(StoreError::io("remove", &path))
     }
 
-    /// The checkpoint to go on from; nothing in a new store.
+    /// Returns the newest usable checkpoint; `None` in a new store.
     ///
-    /// It is the newest whole one. Fails when the newest was written by a later release, or none can be read.
-    pub fn newest(&self) -> Result<Option<Newest>, StoreError> {
+    /// Fails if the newest was written by a later release, or if none can be read.
+    pub fn newest(&self) -> Result<Option<LatestCheckpoint>, StoreError> {
         let stored = self.stored()?;
-        let named = match number::read(&self.root.join(CURRENT)) {
+        let named = match number_file::read(&self.root.join(CURRENT)) {
             Ok(named) => named,
             Err(StoreError::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
         let others = stored.into_iter().rev().filter(|generation| Some(*generation) != named);
         let mut damaged = Vec::new();
-        // One that is named and not there was taken away.
+        // A current checkpoint whose folder is missing counts as damaged.
         for generation in named.into_iter().chain(others) {
             match read(&self.root, generation) {
-                Ok((checkpoint, graph)) => return Ok(Some(Newest { checkpoint, graph, damaged })),
-                Err(error) if error.is_lost() => damaged.push((generation, error)),
+                Ok((checkpoint, graph)) => {
+                    return Ok(Some(LatestCheckpoint { checkpoint, graph, damaged }));
+                }
+                Err(error) if error.needs_rebuild() => damaged.push((generation, error)),
                 Err(error) => return Err(error),
             }
         }
         damaged.into_iter().next().map_or(Ok(None), |(_, error)| Err(error))
     }
 
-    /// The checkpoint of a stored generation.
+    /// Reads the checkpoint of a stored generation.
     ///
-    /// Fails with [`StoreError::Damaged`] where it is not stored or not whole.
+    /// Fails with [`StoreError::Damaged`] if it is missing or damaged.
     pub fn read(&self, generation: u64) -> Result<Checkpoint, StoreError> {
         read(&self.root, generation).map(|(checkpoint, _)| checkpoint)
     }
 
-    /// The files of a stored generation, held open.
-    pub(super) fn held(&self, generation: u64) -> Result<Vec<Held>, StoreError> {
+    /// Opens the files of a stored generation for a backup.
+    pub(super) fn open_files(&self, generation: u64) -> Result<Vec<OpenFile>, StoreError> {
         let folder = folder(&self.root, generation);
-        let held = |name: &&str| {
+        let open = |name: &&str| {
             let path = folder.join(name);
-            Held::open(path.clone(), None).map_err(StoreError::io("read", &path))
+            OpenFile::open(path.clone(), None).map_err(StoreError::io("read", &path))
         };
-        [MANIFEST, NOTES, GRAPH].iter().map(held).collect()
+        [MANIFEST, NOTES, GRAPH].iter().map(open).collect()
     }
 
-    /// The stored generations, ascending.
+    /// Returns the stored generations, ascending.
     pub fn stored(&self) -> Result<Vec<u64>, StoreError> {
         let mut stored: Vec<u64> = std::fs::read_dir(&self.root)
             .map_err(StoreError::io("read", &self.root))?
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("gen-")?.parse().ok())
-            .filter(|generation| *generation <= number::GREATEST)
+            .filter(|generation| *generation <= number_file::MAX_NUMBER)
             .collect();
         stored.sort_unstable();
         Ok(stored)
     }
 
-    /// Whether the files of `generation` are there. A question to the file system for each.
+    /// True if the files of `generation` exist. Costs one system call per file.
     #[must_use]
     pub fn is_there(&self, generation: u64) -> bool {
         let folder = folder(&self.root, generation);
         [MANIFEST, GRAPH, NOTES].iter().all(|file| folder.join(file).exists())
     }
 
-    /// Bytes of one checkpoint's files.
+    /// Returns the bytes of one checkpoint's files.
     #[must_use]
     pub fn bytes_of(&self, generation: u64) -> u64 {
         n_bytes(&folder(&self.root, generation))
     }
 
-    /// Bytes of all files of the store. `O(files)`.
+    /// Returns the bytes of all files of the store. `O(files)`.
     #[must_use]
     pub fn store_bytes(&self) -> u64 {
         n_bytes(&self.root)
     }
 }
 
-/// What two works give, done at the same time where the system has a thread to give.
-fn both<A, B: Send>(here: impl FnOnce() -> A, beside: impl Fn() -> B + Sync) -> (A, B) {
-    let beside = &beside;
+/// Returns the results of two functions, run in parallel if a thread can be started.
+fn join<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
+    let second = &second;
     thread::scope(|scope| {
-        let thread = Builder::new().name("weft-graph".into()).spawn_scoped(scope, beside);
-        let here = here();
-        let beside = match thread.map(|thread| thread.join()) {
+        let thread = Builder::new().name("weft-graph".into()).spawn_scoped(scope, second);
+        let first = first();
+        let second = match thread.map(|thread| thread.join()) {
             Ok(Ok(done)) => done,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_) => beside(),
+            Err(_) => second(),
         };
-        (here, beside)
+        (first, second)
     })
 }
 
@@ -209,42 +216,42 @@ fn n_bytes(folder: &Path) -> u64 {
     entries
         .flatten()
         .map(|entry| match entry.metadata() {
-            Ok(facts) if facts.is_dir() => n_bytes(&entry.path()),
-            Ok(facts) => on_disk(&facts),
+            Ok(metadata) if metadata.is_dir() => n_bytes(&entry.path()),
+            Ok(metadata) => on_disk(&metadata),
             Err(_) => 0,
         })
         .sum()
 }
 
-/// The bytes that a file takes on the disk: one that is mapped is longer than what was written to it.
-fn on_disk(facts: &std::fs::Metadata) -> u64 {
+/// Returns the bytes that a file occupies on disk: a mapped file may be longer than its written part.
+fn on_disk(metadata: &std::fs::Metadata) -> u64 {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        // The system counts in these, whatever the disk does.
+        // Unit of `st_blocks`, independent of the disk's block size.
         const BLOCK: u64 = 512;
-        facts.blocks() * BLOCK
+        metadata.blocks() * BLOCK
     }
     #[cfg(not(unix))]
     {
-        facts.len()
+        metadata.len()
     }
 }
 
-/// What a generation folder holds. The format stands before it and a checksum of both behind it, in every format.
+/// Manifest of a generation folder. In every format, the format version precedes it and a checksum of both follows.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     generation: u64,
     recipe: u64,
-    notes: FileSum,
-    graph: FileSum,
+    notes: FileChecksum,
+    graph: FileChecksum,
 }
 
 const NOTES: &str = "notes.col";
 const GRAPH: &str = "graph.rmp";
 const MANIFEST: &str = "manifest.rmp";
 
-/// The folder of a generation that is being written.
+/// Folder of a generation that is being written.
 pub(super) const STAGED_FOLDER: &str = "gen-new";
 
 fn folder(root: &Path, generation: u64) -> PathBuf {
@@ -255,12 +262,12 @@ fn damaged(path: &Path, reason: &str) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-/// What the folder of `generation` is to hold.
+/// Reads the manifest of `generation`.
 fn manifest(root: &Path, generation: u64) -> Result<Manifest, StoreError> {
     let path = folder(root, generation).join(MANIFEST);
     let bytes = bytes_of(&path)?;
     let bytes = disk::unsealed(&bytes).ok_or_else(|| damaged(&path, "its checksum differs"))?;
-    // The format stands first, so that it can be read whatever follows.
+    // The format version comes first, so that it can be read in every format.
     let mut bytes = bytes;
     let found: u32 =
         rmp_serde::from_read(&mut bytes).map_err(|error| damaged(&path, &error.to_string()))?;
@@ -277,42 +284,46 @@ fn manifest(root: &Path, generation: u64) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// The checkpoint of `generation`, and why its graph had to be made again of its notes, where it had.
+/// Reads the checkpoint of `generation`; if its graph had to be rebuilt from its notes, also returns the error.
 fn read(root: &Path, generation: u64) -> Result<(Checkpoint, Option<StoreError>), StoreError> {
     let Manifest { generation, recipe, notes, graph } = manifest(root, generation)?;
     let folder = folder(root, generation);
-    let (graph, lost) = match read_graph(&folder.join(GRAPH), graph) {
+    let (graph, unreadable) = match read_graph(&folder.join(GRAPH), graph) {
         Ok(graph) => (Some(graph), None),
-        Err(error) if error.is_lost() => (None, Some(error)),
+        Err(error) if error.needs_rebuild() => (None, Some(error)),
         Err(error) => return Err(error),
     };
     let path = folder.join(NOTES);
-    // Asked before it is read, so that what is changed meanwhile counts as touched.
-    let facts = Facts::of(&path);
+    // Taken before the file is read, so that a concurrent change is noticed later.
+    let stamp = FileStamp::of(&path);
     let (bytes, crc32) = (mapped(&path, notes)?, notes.crc32);
     let notes =
         NoteTable::read(&bytes, graph).map_err(|error| damaged(&path, &error.to_string()))?;
-    let notes = notes.resting_on(path, facts, bytes, crc32);
-    Ok((Checkpoint { generation, notes, recipe }, lost))
+    let notes = notes.backed_by(path, stamp, bytes, crc32);
+    Ok((Checkpoint { generation, notes, recipe }, unreadable))
 }
 
-fn read_graph(path: &Path, sum: FileSum) -> Result<NoteGraph, StoreError> {
+fn read_graph(path: &Path, sum: FileChecksum) -> Result<NoteGraph, StoreError> {
     let columns: GraphColumns = decoded(path, &mapped(path, sum)?)?;
     NoteGraph::from_columns(columns).map_err(|error| damaged(path, &error.to_string()))
 }
 
-/// The bytes of the file at `path`, which are as they were written: they stay in it, and are read where they are looked at.
-fn mapped(path: &Path, sum: FileSum) -> Result<Bytes, StoreError> {
+/// Maps the file at `path` and verifies length and checksum; its pages are loaded on access.
+fn mapped(path: &Path, sum: FileChecksum) -> Result<Bytes, StoreError> {
     let read = |error: io::Error| {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
-        if is_missing { damaged(path, "it is missing") } else { StoreError::unread(path)(error) }
+        if is_missing {
+            damaged(path, "it is missing")
+        } else {
+            StoreError::read_error(path)(error)
+        }
     };
     let file = File::open(path).map_err(read)?;
     let n_bytes = file.metadata().map_err(read)?.len();
     let length = usize::try_from(n_bytes).ok().filter(|n| *n > 0 && n_bytes == sum.n_bytes);
     let length = length.ok_or_else(|| damaged(path, "its length differs"))?;
-    let map = Arc::new(Map::new(&file, 0, length).map_err(read)?);
-    let bytes = Bytes::from_owner(MapPart::new(map, 0, length));
+    let map = Arc::new(FileMap::new(&file, 0, length).map_err(read)?);
+    let bytes = Bytes::from_owner(MappedBytes::new(map, 0, length));
     if crc32fast::hash(&bytes) == sum.crc32 {
         Ok(bytes)
     } else {
@@ -321,7 +332,7 @@ fn mapped(path: &Path, sum: FileSum) -> Result<Bytes, StoreError> {
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let bytes = disk::read(path).map_err(StoreError::unread(path))?;
+    let bytes = disk::read(path).map_err(StoreError::read_error(path))?;
     bytes.ok_or_else(|| damaged(path, "it is missing"))
 }
 
@@ -341,7 +352,7 @@ mod tests {
     use crate::notes::VaultInfo;
 
     #[test]
-    fn damage_is_no_other_version() {
+    fn damage_is_not_mistaken_for_another_version() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned(), Disk::default());
         let notes = NoteTable::default();
@@ -349,7 +360,7 @@ mod tests {
         let path = folder.path().join("gen-7").join(MANIFEST);
         let good = std::fs::read(&path).unwrap();
         let format = u8::try_from(FORMAT_VERSION).unwrap();
-        assert_eq!(good[0], format, "the format stands first");
+        assert_eq!(good[0], format, "the format version comes first");
         let mut other = good[..good.len() - 4].to_vec();
         other[0] = format - 1;
         std::fs::write(&path, disk::sealed(&other)).unwrap();
@@ -365,7 +376,7 @@ mod tests {
             matches!(error, StoreError::FutureVersion { found, .. } if found == FORMAT_VERSION + 1),
             "{error}"
         );
-        assert!(checkpoints.newest().is_err(), "an older release does not throw it away");
+        assert!(checkpoints.newest().is_err(), "an older release does not discard it");
         for at in 0..good.len() {
             let mut flipped = good.clone();
             flipped[at] ^= 1 << (at % 8);
@@ -376,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_changed_is_not_written_down_anew() {
+    fn externally_changed_notes_are_not_persisted_again() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned(), Disk::default());
         let write =

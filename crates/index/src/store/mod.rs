@@ -1,154 +1,153 @@
-//! The store: a folder that holds an index between runs.
+//! The store: a folder that persists an index between runs.
 //!
 //! ```text
-//! lock                        held by the one process that writes; names the address it serves
-//! model.json                  the model whose vectors serve, and the settings that open it; no key
-//! CURRENT                     the generation folder to open, replaced atomically
-//! ISSUED                      a generation never yet published; a run that did not end well goes on from there
-//! INTENDED                    a move of a file that is under way; gone when it is done
+//! lock                        locked by the single writing process; contains the address it serves
+//! model.json                  the model whose vectors are served, and the settings to load it; no API key
+//! CURRENT                     number of the current generation folder, replaced atomically
+//! ISSUED                      a generation not yet published; the next run continues there after an unclean shutdown
+//! INTENDED                    a file move in progress; removed when it is complete
 //! gen-<g>/manifest.rmp        format version, generation, length and crc32 of each file beside it
 //! gen-<g>/notes.col           names, notes and bodies, mapped      gen-<g>/graph.rmp   the graph as columns
-//! vectors/<model>/<n>/vec.f32     one row per chunk, append-only; the highest n with a log counts, compaction begins another
+//! vectors/<model>/<n>/vec.f32     one row per chunk, append-only; the highest n with a log is current, compaction creates the next
 //! vectors/<model>/<n>/rows.log    text hash and crc32 of each row, append-only, written after its row is durable
-//! vectors/<model>/<n>/hnsw.u32    the frozen graph over the rows, where there is one
-//! keyword/                    the word index
+//! vectors/<model>/<n>/hnsw.u32    the frozen graph over the rows, if any
+//! keyword/                    the keyword index
 //! ```
 //!
-//! Files are the truth, so what a crash takes from the newest state is read again from them; vectors, the costly part, are durable as soon as their row is logged.
+//! The notes' files are the source of truth, so state lost in a crash is read from them again; vectors, the costly part, are durable as soon as their row is logged.
 
 mod backup;
 mod checkpoint;
-mod number;
-mod shelf;
+mod embedding_store;
+mod number_file;
 
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-pub(crate) use backup::Held;
-pub use backup::{Backup, BackupWriter, Copied, Piece, restore};
-pub use checkpoint::{Checkpoint, Checkpoints, Newest};
-pub use shelf::{Shelf, ShelfReport};
+pub use backup::{Backup, BackupPart, BackupSummary, BackupWriter, restore};
+pub use checkpoint::{Checkpoint, Checkpoints, LatestCheckpoint};
+pub use embedding_store::{EmbeddingStore, EmbeddingStoreReport};
 
-use crate::disk::{self, Disk, STAGED};
+use crate::disk::{self, Disk, STAGED_EXTENSION};
 use crate::embedder::ModelIdentity;
 use crate::keyword::KeywordWriter;
 use crate::notes::Spill;
 
-/// The format of the store's files that this release writes and reads.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+/// Format of the store's files that this release reads and writes.
+pub(crate) const FORMAT_VERSION: u32 = 4;
 
-/// Generations that may be published before [`Store::issue`] writes again.
-const ISSUE_AHEAD: u64 = 1024;
+/// Generations that may be published before [`Store::reserve_generation`] writes again.
+const RESERVE_AHEAD: u64 = 1024;
 
-/// Generations that are passed over where it is not known which were published: more than any run publishes between two checkpoints.
+/// Generations to skip if it is unknown which were published: more than any run publishes between two checkpoints.
 const UNKNOWN_AHEAD: u64 = 1 << 20;
 
-/// Where a run goes on.
+/// Starting point of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resumed {
-    /// The generation to start from: that of the run before where it ended well, else one that nobody has seen.
+pub struct ResumePoint {
+    /// Generation to start from: that of the previous run after a clean shutdown, else one never published.
     pub generation: u64,
-    /// Whether all that the run before published was written down.
-    pub ended_well: bool,
+    /// True if the previous run persisted everything it published.
+    pub clean_shutdown: bool,
 }
 
-/// The file that the process which writes holds locked.
+/// File locked by the writing process.
 const LOCK: &str = "lock";
 
-/// The file that names a generation never yet published.
+/// File with a generation not yet published.
 const ISSUED: &str = "ISSUED";
 
-/// The file that says what is about to be done outside of the store.
+/// File that records an operation outside of the store before it starts.
 const INTENDED: &str = "INTENDED";
 
-/// The file that names the generation to open.
+/// File with the number of the current generation.
 const CURRENT: &str = "CURRENT";
 
-/// The file that says whose vectors serve.
-pub const MODEL: &str = "model.json";
+/// File with the settings of the model whose vectors are served.
+pub const MODEL_SETTINGS_FILE: &str = "model.json";
 
-/// An open store. While it lives no other process can open the same folder.
+/// An open store. No other process can open the same folder while this value exists.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
     disk: Disk,
     lock: std::fs::File,
-    /// Where this process can be asked; empty where it cannot.
+    /// Address that this process serves; empty if it serves none.
     address: String,
-    /// Generations below this one may have been published; nothing where that cannot be told.
+    /// Generations below this one may have been published; `None` if unknown.
     issued: Option<u64>,
 }
 
-/// Why a store cannot be opened or written.
+/// Reason why a store cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process holds it.
+    /// Another process has locked the store.
     #[error("the store {} is in use{}", store.display(), holder.as_ref().map(|at| format!(" by the daemon at {at}")).unwrap_or_default())]
     Locked {
-        /// Which folder.
+        /// Folder of the store.
         store: PathBuf,
-        /// Where the other process can be asked, if it serves.
+        /// Address of the other process, if it serves one.
         holder: Option<String>,
     },
-    /// It was written by a later release.
-    #[error("the store {} has format {found}; this release reads up to {FORMAT_VERSION}: upgrade, or delete the folder to build the index anew", store.display())]
+    /// The store was written by a later release.
+    #[error("the store {} has format {found}; this release reads up to {FORMAT_VERSION}: upgrade, or delete the folder to rebuild the index", store.display())]
     FutureVersion {
-        /// Which folder.
+        /// Folder of the store.
         store: PathBuf,
-        /// The format found.
+        /// Format of the store.
         found: u32,
     },
-    /// It was written by an earlier release, in a way that this one does not read.
-    #[error("the store {} has format {found}, of an earlier release, and this one reads format {FORMAT_VERSION}", store.display())]
+    /// The store was written by an earlier release, in a format that this one does not support.
+    #[error("the store {} has format {found} of an earlier release; this release reads format {FORMAT_VERSION}", store.display())]
     PastVersion {
-        /// Which folder.
+        /// Folder of the store.
         store: PathBuf,
-        /// The format found.
+        /// Format of the store.
         found: u32,
     },
-    /// The file system refused.
+    /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried: `read`, `write`, ….
+        /// Operation: `read`, `write`, ….
         action: &'static str,
-        /// On what.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error of the file system.
         source: std::io::Error,
     },
-    /// A file is not what was written.
+    /// A file is corrupt.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// How it shows.
+        /// Kind of damage.
         reason: String,
     },
-    /// A file that is in use is not what was written any more.
+    /// An open file was changed by another program.
     #[error("{} was changed by another program", path.display())]
     Changed {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A folder where something is to be written holds something.
-    #[error("{} is not empty, and nothing in it is overwritten", folder.display())]
+    /// A target folder is not empty.
+    #[error("{} is not empty; choose an empty or new folder", folder.display())]
     NotEmpty {
-        /// Which folder.
+        /// The folder.
         folder: PathBuf,
     },
-    /// A folder that is to be a store holds other things.
-    #[error("{} holds files and no index; an index needs a folder of its own: name one that is empty or not there yet", folder.display())]
-    NoStore {
-        /// Which folder.
+    /// A folder contains files that are not a store.
+    #[error("{} contains files that are not an index; choose an empty or new folder for the index", folder.display())]
+    NotAStore {
+        /// The folder.
         folder: PathBuf,
     },
-    /// A folder is no backup.
-    #[error("{} holds no backup, or one that was not finished", folder.display())]
-    NoBackup {
-        /// Which folder.
+    /// A folder is not a backup.
+    #[error("{} is not a complete backup", folder.display())]
+    NotABackup {
+        /// The folder.
         folder: PathBuf,
     },
-    /// Vectors cannot be kept.
+    /// Vectors cannot be stored.
     #[error(transparent)]
     Vector(#[from] crate::vector::VectorError),
 }
@@ -162,9 +161,9 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Whether something that was written down cannot be used any more, and is to be made again: it is damaged, or of an earlier release.
+    /// True if stored data is unusable and must be rebuilt: it is damaged, or of an earlier release.
     #[must_use]
-    pub const fn is_lost(&self) -> bool {
+    pub const fn needs_rebuild(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::PastVersion { .. } => true,
             Self::Locked { .. }
@@ -172,14 +171,14 @@ impl StoreError {
             | Self::Io { .. }
             | Self::Changed { .. }
             | Self::NotEmpty { .. }
-            | Self::NoStore { .. }
-            | Self::NoBackup { .. }
+            | Self::NotAStore { .. }
+            | Self::NotABackup { .. }
             | Self::Vector(_) => false,
         }
     }
 
-    /// Why a file of the store cannot be read: damage where a folder lies in its place, or a file in that of its folder.
-    fn unread(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    /// Converts a read error: a folder in the place of a file, or the reverse, is damage.
+    fn read_error(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| match disk::is_misplaced(&source) {
             true => Self::Damaged { path, reason: source.to_string() },
@@ -188,43 +187,43 @@ impl StoreError {
     }
 }
 
-/// What the store at `root` would be opened with; nothing where there is none, or none that holds a generation.
+/// Returns the checkpoint that opening the store at `root` would use; `None` if there is no store, or no generation in it.
 ///
-/// Reads all of it, and leaves what it holds as it is. Fails as opening it would.
-pub fn inspect(root: &Path) -> Result<Option<Newest>, StoreError> {
+/// Reads the whole checkpoint and changes nothing. Fails as opening it would.
+pub fn inspect(root: &Path) -> Result<Option<LatestCheckpoint>, StoreError> {
     if !root.join(LOCK).exists() {
         return Ok(None);
     }
     Store::open(&Disk::default(), root, None)?.checkpoints().newest()
 }
 
-/// Whether `root` may hold a store: one lies there, or nothing that anybody has put there.
-fn may_hold_store(root: &Path) -> bool {
-    let is_put = |entry: std::fs::DirEntry| {
+/// True if `root` contains a store, or nothing created by a user.
+fn is_store_or_empty(root: &Path) -> bool {
+    let is_user_file = |entry: std::fs::DirEntry| {
         let name = entry.file_name();
         !name.as_encoded_bytes().starts_with(b".") && name != "lost+found"
     };
     let checkpoints = Checkpoints::new(root.to_owned(), Disk::default());
     [LOCK, CURRENT, ISSUED].iter().any(|file| root.join(file).exists())
         || checkpoints.stored().is_ok_and(|stored| !stored.is_empty())
-        || !std::fs::read_dir(root).into_iter().flatten().flatten().any(is_put)
+        || !std::fs::read_dir(root).into_iter().flatten().flatten().any(is_user_file)
 }
 
-/// Takes away what lies where a file, or a folder, of another kind belongs.
-fn clear(disk: &Disk, root: &Path) -> Result<(), StoreError> {
-    let files = [CURRENT, ISSUED, INTENDED, MODEL].map(|file| root.join(file));
+/// Removes files and folders in the place of one of the other kind.
+fn remove_misplaced(disk: &Disk, root: &Path) -> Result<(), StoreError> {
+    let files = [CURRENT, ISSUED, INTENDED, MODEL_SETTINGS_FILE].map(|file| root.join(file));
     for path in files.iter().filter(|path| path.is_dir()) {
         disk.remove_folder(path).map_err(StoreError::io("remove", path))?;
     }
-    let vectors = root.join(shelf::FOLDER);
+    let vectors = root.join(embedding_store::FOLDER);
     if vectors.is_file() {
         disk.remove_file(&vectors).map_err(StoreError::io("remove", &vectors))?;
     }
     Ok(())
 }
 
-/// Locks the store at `root`, and writes into the lock where its holder can be asked.
-fn locked(root: &Path, address: &str) -> Result<std::fs::File, StoreError> {
+/// Locks the store at `root` and writes the holder's address into the lock file.
+fn lock_store(root: &Path, address: &str) -> Result<std::fs::File, StoreError> {
     let path = root.join(LOCK);
     let mut options = std::fs::File::options();
     let mut lock = options
@@ -255,14 +254,14 @@ fn locked(root: &Path, address: &str) -> Result<std::fs::File, StoreError> {
     Ok(lock)
 }
 
-/// Whether the lock in its place is this one: nobody took the store away, or put another there.
-fn is_in_place(lock: &std::fs::File, root: &Path) -> bool {
+/// True if the lock file at its path is the locked one: the store was neither removed nor replaced.
+fn is_lock_current(lock: &std::fs::File, root: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        let number = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
-        let placed = std::fs::metadata(root.join(LOCK)).map(number);
-        placed.is_ok_and(|placed| lock.metadata().is_ok_and(|own| number(own) == placed))
+        let number = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let current = std::fs::metadata(root.join(LOCK)).map(number);
+        current.is_ok_and(|current| lock.metadata().is_ok_and(|own| number(own) == current))
     }
     #[cfg(not(unix))]
     {
@@ -272,38 +271,42 @@ fn is_in_place(lock: &std::fs::File, root: &Path) -> bool {
 }
 
 impl Store {
-    /// Opens or creates the folder `root` on `disk` and locks it; `address` tells others where this process can be asked.
+    /// Opens or creates the folder `root` on `disk` and locks it; other processes find this one at `address`.
     ///
-    /// What an interrupted run has left unfinished is removed; a new folder is open to its owner alone, as what it holds is as secret as the notes.
-    /// Fails where the folder holds other things: a store removes what is none of its own.
+    /// Removes unfinished files of an interrupted run. A new folder is accessible to its owner only, since the index is as confidential as the notes.
+    /// Fails if the folder contains other files, since a store removes files that are not its own.
     pub fn open(disk: &Disk, root: &Path, address: Option<&str>) -> Result<Self, StoreError> {
-        if !may_hold_store(root) {
-            return Err(StoreError::NoStore { folder: root.to_owned() });
+        if !is_store_or_empty(root) {
+            return Err(StoreError::NotAStore { folder: root.to_owned() });
         }
         disk.create_private_folder(root).map_err(StoreError::io("create", root))?;
         let address = address.unwrap_or_default().to_owned();
-        let lock = locked(root, &address)?;
-        clear(disk, root)?;
-        let issued = match number::read(&root.join(ISSUED)) {
+        let lock = lock_store(root, &address)?;
+        remove_misplaced(disk, root)?;
+        let issued = match number_file::read(&root.join(ISSUED)) {
             Ok(issued) => issued,
             Err(StoreError::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
         let store = Self { root: root.to_owned(), disk: disk.clone(), lock, address, issued };
-        // What cannot be removed takes room and does no harm.
+        // A file that cannot be removed takes space but does no harm.
         let folders = [root.to_owned(), store.keyword_folder()].into_iter();
-        let _ = store.sweep(folders.chain(shelf::folders(root)));
+        let _ = store.remove_unfinished(folders.chain(embedding_store::folders(root)));
         Ok(store)
     }
 
-    /// Removes from `folders` what was never finished.
-    fn sweep(&self, folders: impl IntoIterator<Item = PathBuf>) -> Result<(), StoreError> {
+    /// Removes unfinished files from `folders`.
+    fn remove_unfinished(
+        &self,
+        folders: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<(), StoreError> {
         let staged = self.root.join(checkpoint::STAGED_FOLDER);
         self.disk.remove_folder(&staged).map_err(StoreError::io("remove", &staged))?;
         for folder in folders {
             let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
             let staged = entries.map(|entry| entry.path()).filter(|path| {
-                path.extension().is_some_and(|extension| extension == STAGED) && path.is_file()
+                path.extension().is_some_and(|extension| extension == STAGED_EXTENSION)
+                    && path.is_file()
             });
             for path in staged {
                 self.disk.remove_file(&path).map_err(StoreError::io("remove", &path))?;
@@ -312,18 +315,18 @@ impl Store {
         Ok(())
     }
 
-    /// Takes off the disk what the checkpoint of `generation` and the vectors of `models` do not need: other generations, other models' vectors, what was never finished.
+    /// Removes everything from disk that the checkpoint of `generation` and the vectors of `models` do not need: other generations, other models' vectors, unfinished files.
     pub fn compact(&self, generation: u64, models: &[&ModelIdentity]) -> Result<(), StoreError> {
         self.checkpoints().keep(generation, 1)?;
-        shelf::keep(&self.disk, &self.root, models)?;
-        // Not the words: segments may be merged in the background, and that is about to be finished.
-        self.sweep([self.root.clone()])
+        embedding_store::keep(&self.disk, &self.root, models)?;
+        // Excludes the keyword index: background merges there may still finish their files.
+        self.remove_unfinished([self.root.clone()])
     }
 
-    /// Keeps what is about to be done outside of the store, for the next run to find, until it is said to be done.
-    pub fn intend(&self, what: Option<&[u8]>) -> Result<(), StoreError> {
+    /// Records an operation outside of the store for the next run to find; `None` clears it.
+    pub fn record_intent(&self, operation: Option<&[u8]>) -> Result<(), StoreError> {
         let path = self.root.join(INTENDED);
-        match what {
+        match operation {
             Some(bytes) => self.disk.replace(&path, &disk::sealed(bytes)),
             None if !path.exists() => Ok(()),
             None => self.disk.remove_file(&path),
@@ -331,104 +334,104 @@ impl Store {
         .map_err(StoreError::io("write", &path))
     }
 
-    /// What the last run was about to do and is not known to have done; nothing where it cannot be told any more.
-    pub fn intended(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    /// Returns the operation that the last run recorded and may not have completed; `None` if there is none or it is unreadable.
+    pub fn pending_intent(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.root.join(INTENDED);
-        let bytes = disk::read(&path).map_err(StoreError::unread(&path))?;
+        let bytes = disk::read(&path).map_err(StoreError::read_error(&path))?;
         Ok(bytes.and_then(|bytes| Some(disk::unsealed(&bytes)?.to_vec())))
     }
 
-    /// The files of `generation`, which must be written down, with `words` and `vectors`, held open.
+    /// Opens the files of the stored `generation`, with `keyword` and `vectors`, for a backup.
     pub fn backup(
         &self,
         generation: u64,
-        words: &KeywordWriter,
-        vectors: Option<&Shelf>,
+        keyword: &KeywordWriter,
+        vectors: Option<&EmbeddingStore>,
     ) -> Result<Backup, StoreError> {
-        let mut files = self.checkpoints().held(generation)?;
+        let mut files = self.checkpoints().open_files(generation)?;
         let folder = self.keyword_folder();
-        files.extend(words.held(&folder).map_err(StoreError::io("read", &folder))?);
-        if let Some(shelf) = vectors {
-            files.extend(shelf.held()?);
+        files.extend(keyword.open_files(&folder).map_err(StoreError::io("read", &folder))?);
+        if let Some(embeddings) = vectors {
+            files.extend(embeddings.open_files()?);
         }
         Ok(Backup::new(generation, self.root.clone(), files))
     }
 
-    /// What its files are changed through.
+    /// Returns the disk through which the store changes its files.
     #[must_use]
     pub const fn disk(&self) -> &Disk {
         &self.disk
     }
 
-    /// Its folder.
+    /// Returns the folder of the store.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder of the word index.
+    /// Returns the folder of the keyword index.
     #[must_use]
     pub fn keyword_folder(&self) -> PathBuf {
         self.root.join("keyword")
     }
 
-    /// Where checkpoints are written: a handle that another thread may have.
+    /// Returns a handle for checkpoints, which another thread may use.
     #[must_use]
     pub fn checkpoints(&self) -> Checkpoints {
         Checkpoints::new(self.root.clone(), self.disk.clone())
     }
 
-    /// Where bodies wait, out of memory, until a checkpoint holds them.
+    /// Returns a spill for bodies until a checkpoint stores them.
     #[must_use]
     pub fn spill(&self) -> Spill {
         Spill::new(self.disk.clone(), self.root.clone())
     }
 
-    /// Makes sure that the folder is still this process's own: locks it again where it was deleted.
+    /// Ensures that this process still holds the folder: locks it again if it was deleted.
     ///
-    /// Fails with [`StoreError::Locked`] where another process has taken the place meanwhile; nothing may be written then.
-    pub fn hold(&mut self) -> Result<(), StoreError> {
-        if !is_in_place(&self.lock, &self.root) {
+    /// Fails with [`StoreError::Locked`] if another process has taken it meanwhile; the store must not be written then.
+    pub fn ensure_locked(&mut self) -> Result<(), StoreError> {
+        if !is_lock_current(&self.lock, &self.root) {
             let root = &self.root;
             self.disk.create_private_folder(root).map_err(StoreError::io("create", root))?;
-            self.lock = locked(root, &self.address)?;
-            // What it said of earlier generations went as well.
+            self.lock = lock_store(root, &self.address)?;
+            // The record of published generations was deleted too.
             self.issued = None;
         }
         Ok(())
     }
 
-    /// Makes sure that `generation` was never published by an earlier run and will not be by a later one.
+    /// Ensures that `generation` was never published by an earlier run and will not be by a later one.
     ///
-    /// Fails where another process [holds](Self::hold) the folder.
-    pub fn issue(&mut self, generation: u64) -> Result<(), StoreError> {
-        self.hold()?;
+    /// Fails if another process [has locked](Self::ensure_locked) the folder.
+    pub fn reserve_generation(&mut self, generation: u64) -> Result<(), StoreError> {
+        self.ensure_locked()?;
         if self.issued.is_some_and(|issued| generation < issued) {
             return Ok(());
         }
-        self.set_issued(generation + ISSUE_AHEAD)
+        self.set_issued(generation + RESERVE_AHEAD)
     }
 
-    /// Where to go on after `newest` was read back, or 0 where there was none.
-    pub fn resume(&self, newest: u64) -> Result<Resumed, StoreError> {
+    /// Returns the starting point after loading the generation `newest`, 0 if there is none.
+    pub fn resume(&self, newest: u64) -> Result<ResumePoint, StoreError> {
         let known = newest.max(self.checkpoints().stored()?.last().copied().unwrap_or(0));
-        let well = |generation| Resumed { generation, ended_well: true };
-        let suddenly = |generation| Resumed { generation, ended_well: false };
+        let clean = |generation| ResumePoint { generation, clean_shutdown: true };
+        let unclean = |generation| ResumePoint { generation, clean_shutdown: false };
         Ok(match self.issued {
-            Some(issued) if issued == newest => well(newest),
-            Some(issued) => suddenly(issued.max(known) + 1),
-            None if known == 0 && !self.root.join(ISSUED).exists() => well(0),
-            None => suddenly(known + UNKNOWN_AHEAD),
+            Some(issued) if issued == newest => clean(newest),
+            Some(issued) => unclean(issued.max(known) + 1),
+            None if known == 0 && !self.root.join(ISSUED).exists() => clean(0),
+            None => unclean(known + UNKNOWN_AHEAD),
         })
     }
 
-    /// Notes that the run ends with `generation` written down, so that the next may go on from it.
-    pub fn settle(&mut self, generation: u64) -> Result<(), StoreError> {
+    /// Records a clean shutdown with `generation` persisted, so that the next run continues from it.
+    pub fn record_clean_shutdown(&mut self, generation: u64) -> Result<(), StoreError> {
         if self.issued == Some(generation) { Ok(()) } else { self.set_issued(generation) }
     }
 
     fn set_issued(&mut self, issued: u64) -> Result<(), StoreError> {
-        number::write(&self.disk, &self.root.join(ISSUED), issued)?;
+        number_file::write(&self.disk, &self.root.join(ISSUED), issued)?;
         self.issued = Some(issued);
         Ok(())
     }

@@ -1,22 +1,23 @@
-//! The vector index: which chunks lie nearest to a query.
+//! The vector index: finds the chunks nearest to a query.
 //!
 //! Rows are chunks, numbered in the order they were added, each owned by a note.
-//! The vectors lie in one row-major file, mapped; two copies in codes lie in memory and are what searches read: one byte per component, and half a byte.
-//! Few rows are scanned, all of them, and the answer is exact: codes give a score and a bound of its error, half-codes first, and every row that could be among the best is scored again with its floats.
-//! Many rows are searched by walking a graph of near neighbours, built in the background; rows added since are scanned.
+//! The vectors are in one row-major, memory-mapped file; searches read two quantized copies in memory: codes of one byte per component, and half-codes of four bits.
+//! A small index is scanned in full and its result is exact: half-codes, then codes, give a score with an error bound, and every row that may be among the best is scored again with its float vector.
+//! A large index is searched by walking a graph of nearest neighbors, built in the background; rows added since are scanned.
 //!
-//! One [`VectorWriter`] appends, deletes and publishes; a [`VectorIndex`] never changes and shares what did not change with those before it.
+//! One [`VectorWriter`] appends, deletes and publishes; a [`VectorIndex`] is immutable and shares unchanged data with earlier ones.
 
-mod block;
-mod build;
-mod file;
-mod graph;
-mod header;
-mod index;
+mod file_header;
+mod frozen_graph;
+mod graph_build;
+mod graph_params;
+mod graph_search;
+mod row_block;
 mod shortlist;
 mod simd;
-mod walk;
-mod writer;
+mod vector_file;
+mod vector_index;
+mod vector_writer;
 
 #[cfg(test)]
 mod tests;
@@ -26,66 +27,66 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use weft_model::{NoteId, NoteSet};
 
-pub use build::GraphParams;
-pub use file::VectorFile;
-pub use graph::FrozenGraph;
-pub use index::{RowChecksum, VectorIndex, VectorParams};
-pub use writer::{RowMap, VectorWriter};
+pub use frozen_graph::FrozenGraph;
+pub use graph_params::GraphParams;
+pub use vector_file::VectorFile;
+pub use vector_index::{RowChecksum, VectorIndex, VectorParams};
+pub use vector_writer::{RowMap, VectorWriter};
 
-/// The greatest dimension: sums of products of codes stay below 2³¹.
+/// Maximum dimension: sums of products of codes stay below 2³¹.
 pub const MAX_DIMENSION: usize = 65_536;
 
-/// The most rows of an index: a row and a mark share 32 bits while walking.
+/// Maximum number of rows: a row number and a flag share 32 bits during a graph walk.
 pub const MAX_ROWS: usize = 1 << 31;
 
-/// How long a vector may be, rounding allowed for; shorter ones, zero included, are legal.
+/// Maximum length of a vector, with a tolerance for rounding; shorter ones, zero included, are valid.
 pub const MAX_NORM: f32 = 1.01;
 
-/// The number of a row: one chunk of one note.
+/// Number of a row: one chunk of one note.
 ///
-/// Rows are numbered from 0 in the order they were added and keep their number until the index is compacted.
+/// Rows are numbered from 0 in insertion order and keep their number until the index is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RowId(u32);
 
 impl RowId {
-    /// The id of row `index`.
+    /// Returns the id of row `index`.
     #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
-    /// The row as a number.
+    /// Returns the row as a number.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// The row as an index into a table.
+    /// Returns the row as an index into a table.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// One chunk that was found.
+/// A chunk found by a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkHit {
-    /// Which chunk.
+    /// Row of the chunk.
     pub row: RowId,
-    /// The note that owns it.
+    /// Note that owns the chunk.
     pub note: NoteId,
-    /// Its dot product with the query, in floats: the cosine, since both have length one.
+    /// Dot product with the query, in floats: the cosine, since both have length one.
     pub score: f32,
 }
 
-/// Nearest chunks to a query vector: the seam behind which vectors may one day live elsewhere.
+/// Nearest-neighbor search over chunks: the interface behind which vectors may later be stored elsewhere.
 ///
 /// One call per stage of a query, never one per item.
 pub trait VectorSearch: Send + Sync {
-    /// At most `k` chunks of notes that pass `filter`, best first, ties by the lower row.
+    /// Returns up to `k` chunks of notes that pass `filter`, best first, ties by the lower row.
     ///
-    /// `query` has length one. Fails when it has the wrong dimension or is not finite.
+    /// `query` must have length one. Fails if it has the wrong dimension or is not finite.
     fn nearest(
         &self,
         query: &[f32],
@@ -93,120 +94,120 @@ pub trait VectorSearch: Send + Sync {
         filter: &NoteSet,
     ) -> Result<Vec<ChunkHit>, VectorError>;
 
-    /// The exact score of each of `rows`, in their order, deleted ones included.
+    /// Returns the exact score of each of `rows`, in their order, deleted ones included.
     ///
-    /// Fails as `nearest` does, and when there is no such row.
+    /// Fails as `nearest` does, and if a row does not exist.
     fn similarities(&self, query: &[f32], rows: &[RowId]) -> Result<Vec<f32>, VectorError>;
 }
 
-/// Why vectors could not be kept or compared.
+/// Reason why vectors could not be stored or compared.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
-    /// A vector of another dimension than the index.
-    #[error("a vector has {got} dimensions, the index holds {expected}")]
+    /// The dimension of a vector differs from that of the index.
+    #[error("a vector has {got} dimensions; the index has {expected}")]
     Dimension {
-        /// What the index holds.
+        /// Dimension of the index.
         expected: usize,
-        /// What came.
+        /// Dimension of the vector.
         got: usize,
     },
-    /// A dimension no index can have.
-    #[error("vectors have 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
+    /// The dimension is out of range.
+    #[error("unsupported dimension {dimension}; the range is 1 to {MAX_DIMENSION}")]
     UnsupportedDimension {
-        /// What was asked for.
+        /// The requested dimension.
         dimension: usize,
     },
-    /// A query with a component, or a length, that is no finite number.
+    /// A component or the length of the query is not finite.
     #[error("the query vector is not finite")]
     QueryNotFinite,
-    /// A new vector that is not finite or longer than [`MAX_NORM`].
-    #[error("vector {at} of the batch, of note {note:?}, is not finite or longer than one")]
-    NotUnit {
-        /// Its place in the batch, from 0.
+    /// A new vector is not finite or longer than [`MAX_NORM`].
+    #[error("vector {at} of the batch, of note {note:?}, is not finite or is longer than one")]
+    InvalidNorm {
+        /// Position in the batch, from 0.
         at: usize,
-        /// Its note.
+        /// Note of the vector.
         note: NoteId,
     },
-    /// A row the index does not have.
-    #[error("there is no row {row}, the index has {n_rows}")]
+    /// The row does not exist.
+    #[error("row {row} does not exist; the index has {n_rows} rows")]
     UnknownRow {
-        /// What was asked for.
+        /// The requested row.
         row: u32,
-        /// Rows there are.
+        /// Number of rows.
         n_rows: usize,
     },
-    /// More rows than [`MAX_ROWS`].
-    #[error("an index holds at most {MAX_ROWS} vectors")]
+    /// The index would have more rows than [`MAX_ROWS`].
+    #[error("an index can hold at most {MAX_ROWS} vectors")]
     TooManyRows,
-    /// Another number of owners than rows.
+    /// The number of owners differs from the number of rows.
     #[error("{got} owners were given for {expected} rows")]
-    Owners {
-        /// Rows there are.
+    OwnerCount {
+        /// Number of rows.
         expected: usize,
-        /// Owners that came; one too many stands for all that followed.
+        /// Number of owners; one more than the rows stands for any larger number.
         got: usize,
     },
-    /// A graph that was built from other vectors.
-    #[error("the graph was built from other vectors than the index holds")]
-    ForeignGraph,
-    /// A file that cannot be read.
+    /// The graph was built from other vectors.
+    #[error("the graph was built from other vectors than those of the index")]
+    GraphMismatch,
+    /// A file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the file system.
         source: std::io::Error,
     },
-    /// A file that cannot be written.
+    /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the file system.
         source: std::io::Error,
     },
-    /// A file that is something else.
-    #[error("{} is no {kind}", path.display())]
-    Magic {
-        /// Which.
+    /// A file has another format.
+    #[error("{} is not a {kind}", path.display())]
+    WrongFormat {
+        /// Path of the file.
         path: PathBuf,
-        /// What it should be.
+        /// Expected format.
         kind: &'static str,
     },
-    /// A file written by a later release.
-    #[error("{} has format version {found}, this release reads up to {supported}", path.display())]
+    /// A file was written by a later release.
+    #[error("{} has format version {found}; this release reads up to {supported}", path.display())]
     Version {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: u32,
-        /// The newest that can be read.
+        /// Newest supported version.
         supported: u32,
     },
-    /// A file that lost its end.
+    /// A file is truncated.
     #[error("{} is {got} bytes long, at least {expected} are needed", path.display())]
-    Short {
-        /// Which.
+    Truncated {
+        /// Path of the file.
         path: PathBuf,
-        /// Bytes it must have.
+        /// Minimum length in bytes.
         expected: u64,
-        /// Bytes it has.
+        /// Length in bytes.
         got: u64,
     },
-    /// A file whose content contradicts itself or its checksum.
+    /// The content of a file is inconsistent or does not match its checksum.
     #[error("{} is damaged: {part}", path.display())]
     Damaged {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Where.
+        /// Damaged part.
         part: &'static str,
     },
-    /// A row that a crash or a disk spoiled: not finite or longer than [`MAX_NORM`].
+    /// A stored row is not finite or longer than [`MAX_NORM`], after a crash or a disk error.
     #[error("row {row} of {} is damaged", path.display())]
     DamagedRow {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which row.
+        /// Number of the row.
         row: u32,
     },
 }

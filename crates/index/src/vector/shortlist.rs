@@ -1,17 +1,17 @@
-//! Which rows can still be among the best, known from their codes alone.
+//! Candidates for the best rows, by approximate scores.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Rows that are scored between asking for the memory of one and reading it.
-const AHEAD: usize = 2;
+/// Number of rows scored between prefetching a row and reading it.
+const PREFETCH_DISTANCE: usize = 2;
 
-/// `items` as they are; `fetch` is told of each some time before it comes.
-pub(super) fn fetched<T>(
+/// Passes `items` through; calls `fetch` for each some items ahead.
+pub(super) fn with_prefetch<T>(
     items: impl Iterator<Item = T> + Clone,
     fetch: impl Fn(T),
 ) -> impl Iterator<Item = T> {
-    let mut ahead = items.clone().skip(AHEAD);
+    let mut ahead = items.clone().skip(PREFETCH_DISTANCE);
     items.inspect(move |_| {
         if let Some(item) = ahead.next() {
             fetch(item);
@@ -19,59 +19,59 @@ pub(super) fn fetched<T>(
     })
 }
 
-/// Collects rows whose score is known up to a bound, and forgets those that cannot be among the best `k`.
+/// Collects rows with approximate scores, and drops those that cannot be among the best `k`.
 ///
-/// A row goes only when `k` others are certain to score higher, so scoring the rest exactly gives the exact best `k`.
+/// A row is dropped only if `k` others certainly score higher, so exact scores of the rest give the exact best `k`.
 #[derive(Debug)]
 pub(super) struct Shortlist {
     k: usize,
     /// Lower bounds, the `k` greatest among them; fewer than twice as many.
     lower: Vec<u32>,
-    /// What `k` rows reach at least.
+    /// Score that at least `k` rows reach.
     floor: f32,
-    candidates: Vec<Candidate>,
+    candidates: Vec<BoundedRow>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    /// What its score is at most.
+struct BoundedRow {
+    /// Upper bound of the score.
     upper: f32,
     row: u32,
 }
 
 impl Shortlist {
-    /// An empty list for the best `k` of `n` rows; `k` is at least one.
+    /// Creates an empty list for the best `k` of `n` rows; `k` must be at least one.
     pub(super) fn new(k: usize, n: usize) -> Self {
-        // Room for most that come in, however rows are looked at.
+        // Capacity for most candidates, in any order of rows.
         let (lower, candidates) = (Vec::with_capacity(2 * k), Vec::with_capacity(n.min(8 * k)));
         Self { k, lower, floor: f32::NEG_INFINITY, candidates }
     }
 
-    /// How many rows are wanted.
+    /// Returns the number of requested rows.
     pub(super) const fn k(&self) -> usize {
         self.k
     }
 
-    /// Rows whose upper bound is below this need not be offered.
+    /// Returns the score below which rows need not be added.
     pub(super) const fn floor(&self) -> f32 {
         self.floor
     }
 
-    /// Takes note of `row`, whose score lies within `bound` of `score`.
-    pub(super) fn offer(&mut self, row: u32, score: f32, bound: f32) {
-        self.candidates.push(Candidate { upper: score + bound, row });
+    /// Adds `row`, whose score is within `bound` of `score`.
+    pub(super) fn add(&mut self, row: u32, score: f32, bound: f32) {
+        self.candidates.push(BoundedRow { upper: score + bound, row });
         let lower = score - bound;
         if lower <= self.floor {
             return;
         }
         self.lower.push(ordered(lower));
-        // Twice as many are let in before the lesser half is cut, so that each costs a constant on average.
+        // The list grows to twice its size before the lesser half is cut, so that the amortized cost is constant.
         if self.lower.len() == 2 * self.k {
             self.cut();
         }
     }
 
-    /// Forgets all lower bounds but the `k` greatest, and raises the floor to the least of these.
+    /// Drops all lower bounds except the `k` greatest, and raises the floor to the least of these.
     pub(super) fn cut(&mut self) {
         if self.lower.len() >= self.k {
             let by_most = |left: &u32, right: &u32| right.cmp(left);
@@ -81,7 +81,7 @@ impl Shortlist {
         }
     }
 
-    /// The best `k` rows by `score`, best first, ties by the lower row; `fetch` is told of a row some time before.
+    /// Returns the best `k` rows by `score`, best first, ties by the lower row; calls `fetch` for each row some time before.
     pub(super) fn best(
         mut self,
         fetch: impl Fn(u32),
@@ -92,10 +92,11 @@ impl Shortlist {
         self.candidates.sort_unstable_by(|left, right| {
             right.upper.total_cmp(&left.upper).then(left.row.cmp(&right.row))
         });
-        // Least on top: the lowest score, among equals the highest row.
+        // Min-heap: the lowest score on top, among equals the highest row.
         let mut best: BinaryHeap<Reverse<u64>> = BinaryHeap::with_capacity(self.k + 1);
         let candidates = self.candidates.iter().copied();
-        for Candidate { upper, row } in fetched(candidates, |candidate| fetch(candidate.row)) {
+        for BoundedRow { upper, row } in with_prefetch(candidates, |candidate| fetch(candidate.row))
+        {
             if best.len() == self.k
                 && best.peek().is_some_and(|Reverse(least)| upper < score_of(*least))
             {
@@ -113,30 +114,30 @@ impl Shortlist {
     }
 }
 
-/// Score and row as one number: greater is better, among equal scores the lower row.
+/// Returns score and row as one number: greater is better; among equal scores, the lower row.
 pub(super) fn rank(score: f32, row: u32) -> u64 {
-    // −0 and 0 are one score.
+    // −0 and 0 are equal scores.
     u64::from(ordered(score + 0.0)) << 32 | u64::from(!row)
 }
 
-/// The row of a [`rank`].
+/// Returns the row of a [`rank`].
 #[expect(clippy::cast_possible_truncation, reason = "the row is the low half")]
 pub(super) const fn row_of(rank: u64) -> u32 {
     !(rank as u32)
 }
 
-/// The score of a [`rank`].
+/// Returns the score of a [`rank`].
 pub(super) const fn score_of(rank: u64) -> f32 {
     unordered((rank >> 32) as u32)
 }
 
-/// The bits of `value` such that numbers order as floats do (`total_cmp`).
+/// Returns the bits of `value` such that they sort as floats do (`total_cmp`).
 const fn ordered(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// The float of [`ordered`].
+/// Returns the float of [`ordered`].
 const fn unordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 1 { bits & !(1 << 31) } else { !bits })
 }
@@ -161,7 +162,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn nothing_that_belongs_to_the_best_is_lost(
+        fn shortlist_keeps_the_exact_best_rows(
             rows in prop::collection::vec((-20_i8..20, -1.0_f32..1.0), 1..200),
             bound in 0.0_f32..8.0,
             k in 1_usize..20,
@@ -171,7 +172,7 @@ mod tests {
             for (row, (score, error)) in (0..).zip(&rows) {
                 let known = f32::from(*score) + error * bound * 0.99;
                 if known + bound >= list.floor() {
-                    list.offer(row, known, bound);
+                    list.add(row, known, bound);
                 }
             }
             let mut expected: Vec<(u32, f32)> = (0..).zip(scores.iter().copied()).collect();

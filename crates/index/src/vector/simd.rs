@@ -1,43 +1,43 @@
-//! Dot products on the widest registers at hand.
+//! Dot products with SIMD instructions.
 //!
-//! Every path gives the same bits: integer sums are exact, and float sums use the same 32 partial sums, multiply and add unfused, on every machine.
-//! So an answer does not depend on the processor it was computed on.
+//! Every code path gives the same bits: integer sums are exact, and float sums use the same 32 partial sums, with unfused multiply and add, on every machine.
+//! So results do not depend on the processor.
 #![expect(
     unsafe_code,
-    reason = "vector intrinsics load through pointers and need features found at run time"
+    reason = "vector intrinsics load through pointers and need run-time feature detection"
 )]
 
 /// Components of one [`Lane`].
 pub(super) const LANE: usize = 64;
 
-/// Bytes that a processor fetches at once.
+/// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
 
 /// 64 signed codes: one cache line, one AVX-512 register.
 ///
-/// Codes lie in `-127..=127`; rows are padded with zeros, which add nothing to a dot product.
+/// Codes are in `-127..=127`; rows are padded with zeros, which add nothing to a dot product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C, align(64))]
 pub(super) struct Lane(pub(super) [i8; LANE]);
 
 impl Lane {
-    /// No components.
+    /// A lane of zeros.
     pub(super) const ZERO: Self = Self([0; LANE]);
 }
 
-/// 128 codes of half a byte: the first 64 in the lower halves, the others in the upper ones.
+/// 128 half-codes of four bits: the first 64 in the lower halves of the bytes, the others in the upper ones.
 ///
-/// They lie in `0..=15`; what pads a row is multiplied with zeros.
+/// Half-codes are in `0..=15`; the padding of a row is multiplied with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct HalfLane(Lane);
 
 impl HalfLane {
-    /// The least codes, which stand for no zeros.
+    /// The least half-codes, which do not represent zeros.
     pub(super) const LEAST: Self = Self(Lane::ZERO);
 
-    /// Code `at` of a row.
+    /// Returns code `at` of a row.
     #[cfg(test)]
     pub(super) fn code(row: &[Self], at: usize) -> u8 {
         let codes = row[at / HALF_LANE].0.0[at % LANE].cast_unsigned();
@@ -45,7 +45,7 @@ impl HalfLane {
     }
 }
 
-/// The lanes of a query as [`Kernel::half_dots`] takes them.
+/// Returns the lanes of a query in the layout for [`Kernel::half_dots`].
 pub(super) fn pairs(lanes: &[Lane]) -> Vec<[Lane; 2]> {
     let pair = |pair: &[Lane]| [pair[0], pair.get(1).copied().unwrap_or(Lane::ZERO)];
     lanes.chunks(2).map(pair).collect()
@@ -54,17 +54,17 @@ pub(super) fn pairs(lanes: &[Lane]) -> Vec<[Lane; 2]> {
 /// Components of a [`HalfLane`].
 pub(super) const HALF_LANE: usize = 2 * LANE;
 
-/// The greatest half-code, and what the lower half of a byte is masked with.
+/// Maximum half-code, and the mask of the lower half of a byte.
 pub(super) const MAX_HALF: u8 = 15;
 
-/// One way of computing, supported by this processor.
+/// An instruction set supported by this processor.
 ///
-/// Only made by [`Kernel::detect`] and [`Kernel::supported`]: having one proves that its instructions exist.
+/// Only created by [`Kernel::detect`] and [`Kernel::supported`]: a value proves that its instructions exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kernel(Path);
+pub(super) struct Kernel(Instructions);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
+enum Instructions {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -74,26 +74,26 @@ enum Path {
     Neon,
 }
 
-/// Calls `portable::$name`, compiled for the kernel's features.
+/// Calls `$name` of the module for the kernel's instruction set.
 macro_rules! dispatch {
     ($kernel:expr, $name:ident($($arg:expr),*)) => {
         match $kernel.0 {
-            Path::Portable => portable::$name($($arg),*),
-            // SAFETY: a kernel of this path exists only where the processor has AVX2.
+            Instructions::Portable => portable::$name($($arg),*),
+            // SAFETY: this kernel exists only if the processor has AVX2.
             #[cfg(target_arch = "x86_64")]
-            Path::Avx2 => unsafe { avx2::$name($($arg),*) },
-            // SAFETY: a kernel of this path exists only where the processor has AVX-512 F, BW and VNNI.
+            Instructions::Avx2 => unsafe { avx2::$name($($arg),*) },
+            // SAFETY: this kernel exists only if the processor has AVX-512 F, BW and VNNI.
             #[cfg(target_arch = "x86_64")]
-            Path::Avx512Vnni => unsafe { avx512::$name($($arg),*) },
-            // SAFETY: a kernel of this path exists only where the processor has NEON.
+            Instructions::Avx512Vnni => unsafe { avx512::$name($($arg),*) },
+            // SAFETY: this kernel exists only if the processor has NEON.
             #[cfg(target_arch = "aarch64")]
-            Path::Neon => unsafe { neon::$name($($arg),*) },
+            Instructions::Neon => unsafe { neon::$name($($arg),*) },
         }
     };
 }
 
 impl Kernel {
-    /// The fastest path of this processor.
+    /// Returns the fastest kernel of this processor.
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -101,26 +101,26 @@ impl Kernel {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vnni")
             {
-                return Self(Path::Avx512Vnni);
+                return Self(Instructions::Avx512Vnni);
             }
             if is_x86_feature_detected!("avx2") {
-                return Self(Path::Avx2);
+                return Self(Instructions::Avx2);
             }
         }
         #[cfg(target_arch = "aarch64")]
         if std::arch::is_aarch64_feature_detected!("neon") {
-            return Self(Path::Neon);
+            return Self(Instructions::Neon);
         }
-        Self(Path::Portable)
+        Self(Instructions::Portable)
     }
 
-    /// Every path of this processor, the portable one first.
+    /// Returns every kernel of this processor, the portable one first.
     #[cfg(test)]
     pub(super) fn supported() -> Vec<Self> {
-        let mut paths = vec![Self(Path::Portable)];
+        let mut paths = vec![Self(Instructions::Portable)];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            paths.push(Self(Path::Avx2));
+            paths.push(Self(Instructions::Avx2));
         }
         if !paths.contains(&Self::detect()) {
             paths.push(Self::detect());
@@ -128,34 +128,34 @@ impl Kernel {
         paths
     }
 
-    /// The dot product of `query` with each row of `rows`, `query.len()` lanes a row, into `out`.
+    /// Writes to `out` the dot product of `query` with each row of `rows`, `query.len()` lanes per row.
     pub(super) fn dots(self, query: &[Lane], rows: &[Lane], out: &mut [i32]) {
-        assert_eq!(rows.len(), query.len() * out.len(), "one row of lanes per answer");
+        assert_eq!(rows.len(), query.len() * out.len(), "one row of lanes per result");
         dispatch!(self, dots(query, rows, out));
     }
 
-    /// The dot product of `query` with each of `rows`, all of one length, into `out`.
+    /// Writes to `out` the dot product of `query` with each of `rows`, all of the same length.
     pub(super) fn dots_of(self, query: &[Lane], rows: &[&[Lane]], out: &mut [i32]) {
-        assert_eq!(rows.len(), out.len(), "one answer per row");
+        assert_eq!(rows.len(), out.len(), "one result per row");
         assert!(rows.iter().all(|row| row.len() == query.len()), "rows as long as the query");
         dispatch!(self, dots_of(query, rows, out));
     }
 
-    /// `Σ query · half-code` over each row of `rows`, `query.len()` half-lanes a row, into `out`.
+    /// Writes to `out` the sum `Σ query · half-code` over each row of `rows`, `query.len()` half-lanes per row.
     ///
-    /// A pair of the query's lanes stands for the lower and the upper halves of one half-lane.
+    /// A pair of the query's lanes corresponds to the lower and the upper halves of one half-lane.
     pub(super) fn half_dots(self, query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
-        assert_eq!(rows.len(), query.len() * out.len(), "one row of half-lanes per answer");
+        assert_eq!(rows.len(), query.len() * out.len(), "one row of half-lanes per result");
         dispatch!(self, half_dots(query, rows, out));
     }
 
-    /// The dot product of two vectors of one length.
+    /// Returns the dot product of two vectors of the same length.
     pub(super) fn dot_f32(self, left: &[f32], right: &[f32]) -> f32 {
-        assert_eq!(left.len(), right.len(), "vectors of one length");
+        assert_eq!(left.len(), right.len(), "vectors of the same length");
         dispatch!(self, dot_f32(left, right))
     }
 
-    /// Rounds `vector · factor` to codes, zeros after its end, and returns the square of what rounding took, in units of codes.
+    /// Rounds `vector · factor` to codes, padded with zeros, and returns the squared rounding error, in units of codes.
     ///
     /// Every `|component · factor|` is at most 127.
     pub(super) fn encode(self, vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
@@ -163,29 +163,29 @@ impl Kernel {
         dispatch!(self, encode(vector, factor, codes))
     }
 
-    /// Rounds `vector · factor` to `code − 7.5`, and returns the square of what rounding took, in units of codes.
+    /// Rounds `vector · factor` to `code − 7.5`, and returns the squared rounding error, in units of codes.
     ///
-    /// Components that no half-code reaches get the nearest.
+    /// Components out of range get the nearest half-code.
     pub(super) fn encode_half(self, vector: &[f32], factor: f32, codes: &mut [HalfLane]) -> f32 {
         assert_eq!(codes.len(), vector.len().div_ceil(HALF_LANE), "lanes for every component");
         dispatch!(self, encode_half(vector, factor, codes))
     }
 }
 
-/// Asks for the memory of `items`, which is soon to be read. Changes no answer; does nothing but on x86-64.
+/// Prefetches the memory of `items`. Has no effect on results; a no-op except on x86-64.
 #[inline]
 pub(super) fn prefetch<T>(items: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(items)).step_by(CACHE_LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address lies within `items`, and every processor of this architecture has the instruction.
+        // SAFETY: the address is within `items`, and every processor of this architecture has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().cast::<i8>().add(line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = items;
 }
 
-/// Plain Rust, and the reference for every other path.
+/// Plain Rust, the reference for the other implementations.
 mod portable {
     use super::{HALF_LANE, HalfLane, LANE, Lane, MAX_HALF};
 
@@ -261,49 +261,51 @@ mod portable {
 
     #[inline(always)]
     pub(super) fn encode(vector: &[f32], factor: f32, codes: &mut [Lane]) -> f32 {
-        let mut lost = [0.0_f32; LANE];
+        let mut squared_error = [0.0_f32; LANE];
         for (part, lane) in vector.chunks(LANE).zip(codes) {
             let mut values = [0.0_f32; LANE];
             values[..part.len()].copy_from_slice(part);
-            for ((value, code), lost) in values.iter().zip(&mut lane.0).zip(&mut lost) {
+            for ((value, code), squared_error) in
+                values.iter().zip(&mut lane.0).zip(&mut squared_error)
+            {
                 let scaled = value * factor;
                 let sum = scaled + ROUNDER;
                 *code = sum.to_bits().to_le_bytes()[0].cast_signed();
                 let error = scaled - (sum - ROUNDER);
-                *lost += error * error;
+                *squared_error += error * error;
             }
         }
-        lost.iter().sum()
+        squared_error.iter().sum()
     }
 
-    /// What a half-code stands for, in units of codes, is the code less this.
+    /// Offset of half-codes: a half-code represents its value minus this.
     const HALF_OF_MAX: f32 = MAX_HALF as f32 / 2.0;
 
     #[inline(always)]
     pub(super) fn encode_half(vector: &[f32], factor: f32, codes: &mut [HalfLane]) -> f32 {
-        let mut lost = [0.0_f32; LANE];
+        let mut squared_error = [0.0_f32; LANE];
         for (part, lane) in vector.chunks(HALF_LANE).zip(codes) {
-            // What pads a row is not rounded, and loses nothing.
+            // Padding is not rounded and has no error.
             let mut values = [0.5_f32; HALF_LANE];
             for (value, component) in values.iter_mut().zip(part) {
                 *value = component * factor;
             }
             let (lower, upper) = values.split_at(LANE);
-            let halves = lower.iter().zip(upper).zip(&mut lane.0.0).zip(&mut lost);
-            for (((lower, upper), codes), lost) in halves {
+            let halves = lower.iter().zip(upper).zip(&mut lane.0.0).zip(&mut squared_error);
+            for (((lower, upper), codes), squared_error) in halves {
                 let [(lower, lower_error), (upper, upper_error)] = [lower, upper].map(|value| {
                     let sum = (value + HALF_OF_MAX).clamp(0.0, f32::from(MAX_HALF)) + ROUNDER;
                     (sum.to_bits().to_le_bytes()[0], value - (sum - ROUNDER - HALF_OF_MAX))
                 });
                 *codes = (lower | upper << 4).cast_signed();
-                *lost += lower_error * lower_error + upper_error * upper_error;
+                *squared_error += lower_error * lower_error + upper_error * upper_error;
             }
         }
-        lost.iter().sum()
+        squared_error.iter().sum()
     }
 }
 
-/// `portable`'s float functions, compiled for wider registers: the same operations in the same order.
+/// The float functions of `portable`, compiled for wider registers: the same operations in the same order.
 macro_rules! float_functions {
     ($features:literal) => {
         #[target_feature(enable = $features)]
@@ -358,7 +360,7 @@ mod avx512 {
             let mut sums = [_mm512_setzero_si512(); 2];
             for ([lower, upper], row) in query.iter().zip(row) {
                 let row = load(&row.0);
-                // Bits that come in from the byte above are masked out.
+                // Masks out the bits shifted in from the byte above.
                 let above = _mm512_srli_epi16::<4>(row);
                 let (row, above) = (_mm512_and_si512(row, mask), _mm512_and_si512(above, mask));
                 sums[0] = _mm512_dpbusd_epi32(sums[0], row, load(lower));
@@ -370,7 +372,7 @@ mod avx512 {
 
     /// `Σ (row + 128) · query`: the instruction multiplies unsigned with signed bytes, and flipping the sign bit adds 128.
     ///
-    /// Partial sums may wrap around; the difference to the bias is right all the same.
+    /// Partial sums may wrap around; the difference to the bias is still correct.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn biased(query: &[Lane], row: &[Lane]) -> i32 {
@@ -382,7 +384,7 @@ mod avx512 {
         _mm512_reduce_add_epi32(sum)
     }
 
-    /// `Σ 128 · query`, what flipping the signs of a row adds to its dot product.
+    /// `Σ 128 · query`, the amount that flipping the sign bits of a row adds to its dot product.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn bias(query: &[Lane]) -> i32 {
         let flip = _mm512_set1_epi8(-128);
@@ -428,7 +430,7 @@ mod avx2 {
         }
     }
 
-    /// Four products of half-codes with codes are at most 4 · 15 · 127, which fits 16 bits: nothing saturates.
+    /// Four products of half-codes with codes are at most 4 · 15 · 127, which fits 16 bits: no saturation.
     #[target_feature(enable = "avx2")]
     pub(super) fn half_dots(query: &[[Lane; 2]], rows: &[HalfLane], out: &mut [i32]) {
         let (mask, ones) = (_mm256_set1_epi8(MAX_HALF.cast_signed()), _mm256_set1_epi16(1));
@@ -437,7 +439,7 @@ mod avx2 {
             for ([lower, upper], row) in query.iter().zip(row) {
                 let query = load(lower).into_iter().zip(load(upper));
                 for (row, (lower, upper)) in load(&row.0).into_iter().zip(query) {
-                    // Bits that come in from the byte above are masked out.
+                    // Masks out the bits shifted in from the byte above.
                     let above = _mm256_srli_epi16::<4>(row);
                     let (row, above) = (_mm256_and_si256(row, mask), _mm256_and_si256(above, mask));
                     let fours = _mm256_add_epi16(
@@ -451,9 +453,9 @@ mod avx2 {
         }
     }
 
-    /// The instruction multiplies unsigned with signed bytes, so the row gives its signs to the query.
+    /// The instruction multiplies unsigned with signed bytes, so the row's signs are moved to the query.
     ///
-    /// Two products of codes are at most 2 · 127², which fits 16 bits: nothing saturates.
+    /// Two products of codes are at most 2 · 127², which fits 16 bits: no saturation.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn dot(query: &[Lane], row: &[Lane]) -> i32 {
@@ -597,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn edge_values_of_half_codes_give_exact_sums_on_every_path() {
+    fn half_code_sums_of_edge_values_are_exact_in_every_kernel() {
         for kernel in Kernel::supported() {
             for (code, half) in [(127, 15), (-127, 15), (127, 0), (-1, 1), (1, 8)] {
                 for length in [1, 63, 64, 65, 128, 129, 384, 4_096] {
@@ -613,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn edge_values_give_exact_sums_on_every_path() {
+    fn code_sums_of_edge_values_are_exact_in_every_kernel() {
         let cases = [(127, 127), (-127, -127), (127, -127), (-127, 127), (0, -127), (1, -1)];
         for kernel in Kernel::supported() {
             for (left, right) in cases {
@@ -631,7 +633,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn every_path_gives_the_same_integers(
+        fn all_kernels_agree_on_code_products(
             query in prop::collection::vec(-127_i8..=127, 1..300),
             seeds in prop::collection::vec(any::<u8>(), 1..9),
         ) {
@@ -652,7 +654,7 @@ mod tests {
         }
 
         #[test]
-        fn every_path_gives_the_same_integers_of_half_codes(
+        fn all_kernels_agree_on_half_code_products(
             query in prop::collection::vec(-127_i8..=127, 1..300),
             seeds in prop::collection::vec(any::<u8>(), 1..9),
         ) {
@@ -673,23 +675,23 @@ mod tests {
         }
 
         #[test]
-        fn every_path_gives_the_same_floats(
+        fn all_kernels_agree_on_floats_bit_for_bit(
             left in prop::collection::vec(-1.0_f32..1.0, 0..200),
             shift in 0_usize..200,
         ) {
             let right: Vec<f32> = left.iter().cycle().skip(shift).take(left.len()).copied().collect();
-            let expected = Kernel(Path::Portable).dot_f32(&left, &right);
+            let expected = Kernel(Instructions::Portable).dot_f32(&left, &right);
             let exact: f64 = left.iter().zip(&right).map(|(l, r)| f64::from(*l) * f64::from(*r)).sum();
             prop_assert!((f64::from(expected) - exact).abs() < 1e-4);
             let factor = 127.0;
             let mut expected_codes = vec![Lane::ZERO; left.len().div_ceil(LANE)];
-            let expected_loss = Kernel(Path::Portable).encode(&left, factor, &mut expected_codes);
+            let expected_loss = Kernel(Instructions::Portable).encode(&left, factor, &mut expected_codes);
             for (code, value) in expected_codes.iter().flat_map(|lane| lane.0).zip(&left) {
                 prop_assert!((f32::from(code) - value * factor).abs() <= 0.5001);
             }
             let factor_half = 7.0;
             let mut expected_halves = vec![HalfLane::LEAST; left.len().div_ceil(HALF_LANE)];
-            let expected_half_loss = Kernel(Path::Portable).encode_half(&left, factor_half, &mut expected_halves);
+            let expected_half_loss = Kernel(Instructions::Portable).encode_half(&left, factor_half, &mut expected_halves);
             let mut exact_loss = 0.0;
             for (at, value) in left.iter().enumerate() {
                 let error = value * factor_half - (f32::from(HalfLane::code(&expected_halves, at)) - 7.5);

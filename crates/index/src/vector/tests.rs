@@ -1,4 +1,4 @@
-//! The index against plain arithmetic.
+//! Compares the index with plain arithmetic.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weft_model::{NoteBits, NoteId, NoteSet};
 
-use super::block::BLOCK_ROWS;
+use super::vector_file::BLOCK_ROWS;
 use super::*;
 use crate::disk::Disk;
 
-/// A seeded generator (SplitMix64), so that every run sees the same vectors.
+/// A seeded generator (SplitMix64), for reproducible vectors.
 struct Seeded(u64);
 
 impl Seeded {
@@ -21,7 +21,7 @@ impl Seeded {
         mixed ^ (mixed >> 31)
     }
 
-    /// Even in `-1.0..1.0`.
+    /// Uniform in `-1.0..1.0`.
     fn component(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1_u32 << 23) as f32 - 1.0
     }
@@ -36,21 +36,21 @@ fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(|value| value / norm).collect()
 }
 
-/// `n` unit vectors around `n_clusters` centres; the same centres for every `seed`.
+/// `n` unit vectors around `n_clusters` centers; the same centers for every `seed`.
 fn clustered(n: usize, dimension: usize, n_clusters: usize, seed: u64) -> Vec<Vec<f32>> {
     let mut random = Seeded(1);
-    let centres: Vec<Vec<f32>> = (0..n_clusters).map(|_| random.vector(dimension)).collect();
+    let centers: Vec<Vec<f32>> = (0..n_clusters).map(|_| random.vector(dimension)).collect();
     let mut random = Seeded(seed);
     (0..n)
         .map(|_| {
-            let centre = &centres[usize::try_from(random.next() % n_clusters as u64).unwrap()];
-            let noisy: Vec<f32> = centre.iter().map(|value| value + random.component()).collect();
+            let center = &centers[usize::try_from(random.next() % n_clusters as u64).unwrap()];
+            let noisy: Vec<f32> = center.iter().map(|value| value + random.component()).collect();
             unit(&noisy)
         })
         .collect()
 }
 
-/// Three rows to a note.
+/// Three rows per note.
 fn note_of(row: usize) -> NoteId {
     NoteId::new(u32::try_from(row / 3).unwrap())
 }
@@ -71,7 +71,7 @@ fn row(index: usize) -> RowId {
     RowId::new(u32::try_from(index).unwrap())
 }
 
-/// The best `k` by 64-bit arithmetic over every row that lives and passes.
+/// The best `k` in 64-bit arithmetic among all live rows that pass.
 fn naive(index: &VectorIndex, query: &[f32], k: usize, filter: &NoteSet) -> Vec<(RowId, f64)> {
     let mut scored: Vec<(RowId, f64)> = (0..index.n_rows())
         .map(row)
@@ -93,7 +93,7 @@ fn naive(index: &VectorIndex, query: &[f32], k: usize, filter: &NoteSet) -> Vec<
     scored
 }
 
-/// Same scores in the same order up to rounding, owners and order right; rows may differ only where scores are equal up to rounding.
+/// Scores, order and owners must match up to rounding; rows may differ only for scores that are equal up to rounding.
 fn assert_exact(index: &VectorIndex, query: &[f32], k: usize, filter: &NoteSet) {
     let hits = index.nearest(query, k, filter).unwrap();
     let expected = naive(index, query, k, filter);
@@ -110,7 +110,7 @@ fn assert_exact(index: &VectorIndex, query: &[f32], k: usize, filter: &NoteSet) 
     assert!(hits.windows(2).all(in_order), "{hits:?}");
 }
 
-/// Always walks, however few rows there are.
+/// Walks the graph for any number of rows.
 fn walking(ef: usize) -> VectorParams {
     VectorParams {
         exact_below: 0,
@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn small_indexes_answer_exactly(
+    fn small_indexes_are_exact(
         seed in any::<u64>(),
         n in 1_usize..1_800,
         dimension in 1_usize..140,
@@ -145,16 +145,16 @@ proptest! {
         keep in 1_u64..4,
     ) {
         let mut vectors = clustered(n, dimension, n_clusters, seed);
-        // Equal rows, a zero row, and one with a component far above the rest.
+        // Equal rows, a zero row, and one with an outlier component.
         vectors[n / 2] = vectors[0].clone();
         vectors[n / 3] = vec![0.0; dimension];
         vectors[n / 4] = unit(&(0..dimension).map(|at| if at == 0 { 1.0 } else { 1e-3 }).collect::<Vec<_>>());
         let mut writer = filled(&vectors, VectorParams::default());
         let mut random = Seeded(seed);
-        let gone: Vec<RowId> = (0..n).map(row).filter(|_| random.next() % 4 >= keep).collect();
-        assert_eq!(writer.delete(&gone).unwrap(), gone.len());
+        let deleted: Vec<RowId> = (0..n).map(row).filter(|_| random.next() % 4 >= keep).collect();
+        assert_eq!(writer.delete(&deleted).unwrap(), deleted.len());
         let index = writer.publish();
-        prop_assert_eq!(index.n_live(), n - gone.len());
+        prop_assert_eq!(index.n_live(), n - deleted.len());
         let some: NoteSet = (0..n / 3 + 1).map(|note| note_of(note * 3)).filter(|_| random.next().is_multiple_of(2)).collect();
         for query in clustered(3, dimension, n_clusters, seed ^ 1).iter().chain(vectors.first()) {
             assert_exact(&index, query, k, &NoteSet::All);
@@ -164,7 +164,7 @@ proptest! {
 }
 
 #[test]
-fn five_thousand_rows_answer_exactly() {
+fn five_thousand_rows_are_exact() {
     let vectors = clustered(5_000, 96, 40, 2);
     let index = filled(&vectors, VectorParams::default()).publish();
     let few: NoteSet = [3, 4, 900].map(NoteId::new).into_iter().collect();
@@ -176,16 +176,16 @@ fn five_thousand_rows_answer_exactly() {
 }
 
 #[test]
-fn rows_behind_a_graph_are_searched_exactly() {
+fn rows_added_after_the_graph_are_searched_exactly() {
     let (n_graph, n_tail) = (700, 900);
     let vectors = clustered(n_graph + n_tail, 100, 12, 21);
     let (before, tail) = vectors.split_at(n_graph);
     let mut writer = filled(before, walking(1_000));
     writer.attach(Arc::new(writer.publish().build_graph())).unwrap();
     append(&mut writer, tail);
-    // Of the first rows of the tail most go, so that what is sampled there is mostly dead.
-    let gone = (n_graph..n_graph + 300).filter(|at| at % 5 != 0).map(row).collect::<Vec<_>>();
-    writer.delete(&gone).unwrap();
+    // Most of the first rows of the tail are deleted, so that the sample is mostly dead rows.
+    let deleted = (n_graph..n_graph + 300).filter(|at| at % 5 != 0).map(row).collect::<Vec<_>>();
+    writer.delete(&deleted).unwrap();
     let index = writer.publish();
     let notes = |passes: &dyn Fn(usize) -> bool| -> NoteSet {
         (0..vectors.len()).filter(|at| passes(at / 3)).map(note_of).collect()
@@ -211,13 +211,13 @@ fn rows_behind_a_graph_are_searched_exactly() {
     }
 }
 
-/// A row all of whose score is what its half-codes leave out is still found behind others that look better by theirs.
+/// A row whose score is entirely in the error of its half-codes is found after others that score higher by half-codes.
 #[test]
-fn what_half_codes_leave_out_is_allowed_for() {
+fn half_code_error_is_within_the_bound() {
     let dimension = 384;
     let mut random = Seeded(11);
     let best = unit(&random.vector(dimension));
-    // As `block` codes them, in plain arithmetic.
+    // Half-codes as in `row_block`, in plain arithmetic.
     let step = 0.3352 / (dimension as f32).sqrt();
     let left_out = |value: &f32| {
         let code = (value / step + 7.5).round().clamp(0.0, 15.0);
@@ -244,7 +244,7 @@ fn what_half_codes_leave_out_is_allowed_for() {
 }
 
 #[test]
-fn equal_scores_fall_to_the_lower_row() {
+fn equal_scores_are_ordered_by_row() {
     let vectors = vec![unit(&[1.0, 2.0, 3.0]); 1_200];
     let index = filled(&vectors, VectorParams::default()).publish();
     let hits = index.nearest(&vectors[0], 5, &NoteSet::All).unwrap();
@@ -252,7 +252,7 @@ fn equal_scores_fall_to_the_lower_row() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn invalid_vectors_and_rows_are_refused() {
     let mut writer = filled(&clustered(10, 8, 2, 1), VectorParams::default());
     let index = writer.publish();
     let nearest = |query: &[f32]| index.nearest(query, 3, &NoteSet::All);
@@ -267,7 +267,7 @@ fn what_cannot_be_compared_is_refused() {
     let (good, note) = (unit(&[1.0; 8]), NoteId::new(7));
     for wrong in [vec![0.5; 8], vec![f32::NAN; 8]] {
         let result = writer.append(&[(note, &good), (note, &wrong)]);
-        assert!(matches!(result, Err(VectorError::NotUnit { at: 1, .. })));
+        assert!(matches!(result, Err(VectorError::InvalidNorm { at: 1, .. })));
     }
     assert!(matches!(writer.append(&[(note, &good[1..])]), Err(VectorError::Dimension { .. })));
     assert!(matches!(writer.delete(&[row(0), row(10)]), Err(VectorError::UnknownRow { .. })));
@@ -287,7 +287,7 @@ fn what_cannot_be_compared_is_refused() {
 }
 
 #[test]
-fn similarities_are_the_scores_of_searches() {
+fn similarities_equal_search_scores() {
     let vectors = clustered(600, 33, 4, 5);
     let mut writer = filled(&vectors, VectorParams::default());
     let hits = writer.publish().nearest(&vectors[9], 20, &NoteSet::All).unwrap();
@@ -298,7 +298,7 @@ fn similarities_are_the_scores_of_searches() {
 }
 
 #[test]
-fn published_states_never_change_and_share_what_is_equal() {
+fn published_states_are_immutable_and_share_blocks() {
     let vectors = clustered(BLOCK_ROWS * 4 + 100, 24, 6, 7);
     let (first, rest) = vectors.split_at(BLOCK_ROWS * 3 + 10);
     let mut writer = filled(first, VectorParams::default());
@@ -326,7 +326,7 @@ fn published_states_never_change_and_share_what_is_equal() {
 }
 
 #[test]
-fn a_reopened_index_answers_the_same() {
+fn reopened_index_gives_the_same_results() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vec.f32");
     let vectors = clustered(1_400, 40, 5, 8);
@@ -336,7 +336,7 @@ fn a_reopened_index_answers_the_same() {
     writer.delete(&[row(3), row(700)]).unwrap();
     writer.sync().unwrap();
     let published = writer.publish();
-    // Appended, but never published: it does not count when the file is opened again.
+    // Appended but never published, so not valid after reopening.
     append(&mut writer, &vectors[1_300..]);
     drop(writer);
 
@@ -355,27 +355,27 @@ fn a_reopened_index_answers_the_same() {
 
     assert!(matches!(
         open(1_300, owners[1..].to_vec()),
-        Err(VectorError::Owners { expected: 1_300, got: 1_299 })
+        Err(VectorError::OwnerCount { expected: 1_300, got: 1_299 })
     ));
     assert!(matches!(
         open(1_299, owners.clone()),
-        Err(VectorError::Owners { expected: 1_299, got: 1_300 })
+        Err(VectorError::OwnerCount { expected: 1_299, got: 1_300 })
     ));
-    spoil(&path, 700 * 192);
+    corrupt(&path, 700 * 192);
     assert!(open(1_300, owners.clone()).is_ok(), "row 700 is deleted");
-    spoil(&path, 701 * 192);
+    corrupt(&path, 701 * 192);
     assert!(matches!(open(1_300, owners), Err(VectorError::DamagedRow { row: 701, .. })));
 }
 
-/// Writes NaN over the float `at` bytes behind the header.
-fn spoil(path: &Path, at: usize) {
+/// Overwrites the float at offset `at` after the header with NaN.
+fn corrupt(path: &Path, at: usize) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes[64 + at..64 + at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     std::fs::write(path, bytes).unwrap();
 }
 
 #[test]
-fn a_checksum_extends_over_new_rows_and_finds_changed_ones() {
+fn row_checksum_extends_over_new_rows_and_detects_changes() {
     let vectors = clustered(700, 10, 3, 9);
     let mut writer = filled(&vectors[..600], VectorParams::default());
     let mut running = RowChecksum::default();
@@ -397,13 +397,13 @@ fn a_checksum_extends_over_new_rows_and_finds_changed_ones() {
 }
 
 #[test]
-fn compacting_keeps_living_rows_in_order() {
+fn compaction_keeps_live_rows_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let vectors = clustered(1_200, 16, 4, 10);
     let mut writer = filled(&vectors, VectorParams::default());
-    let gone: Vec<RowId> =
+    let deleted: Vec<RowId> =
         (0..1_200).filter(|at| at % 5 == 0 || (512..900).contains(at)).map(row).collect();
-    writer.delete(&gone).unwrap();
+    writer.delete(&deleted).unwrap();
     let old = writer.publish();
     let (disk, path) = (Disk::default(), folder.path().join("vec.f32"));
     for file in [None, Some((&disk, path.as_path()))] {
@@ -428,7 +428,7 @@ fn compacting_keeps_living_rows_in_order() {
 }
 
 #[test]
-fn walks_find_nearly_all_and_repeat() {
+fn graph_walks_have_high_recall_and_are_deterministic() {
     const RECALL_FLOOR: f64 = 0.97;
     let vectors = clustered(3_000, 48, 30, 11);
     let queries = clustered(60, 48, 30, 12);
@@ -444,7 +444,7 @@ fn walks_find_nearly_all_and_repeat() {
     let found = recall(&index, &queries, &NoteSet::All);
     assert!(found >= RECALL_FLOOR, "recall {found}");
 
-    // Half of the notes, and a quarter deleted.
+    // Half of the notes, with a quarter of the rows deleted.
     let half: NoteSet = (0..3_000).step_by(6).map(note_of).collect();
     writer.delete(&(0..3_000).filter(|at| at % 4 == 1).map(row).collect::<Vec<_>>()).unwrap();
     let thinned = writer.publish();
@@ -454,7 +454,7 @@ fn walks_find_nearly_all_and_repeat() {
     }
     assert!(!thinned.needs_rebuild());
 
-    // Rows added since are found exactly, next to those of the graph.
+    // Rows added after the build are found exactly, together with those of the graph.
     append(&mut writer, &queries);
     let grown = writer.publish();
     for (query, at) in queries.iter().zip(3_000..) {
@@ -474,8 +474,8 @@ fn walks_find_nearly_all_and_repeat() {
 }
 
 #[test]
-fn a_filter_far_from_the_query_still_gets_its_answers() {
-    // Two clusters on opposite sides; the filter passes the one that the query is not in.
+fn filter_far_from_the_query_falls_back_to_a_scan() {
+    // Two clusters on opposite sides; the filter passes the one without the query.
     let mut random = Seeded(3);
     let vectors: Vec<Vec<f32>> = (0..3_000)
         .map(|at| {
@@ -492,7 +492,7 @@ fn a_filter_far_from_the_query_still_gets_its_answers() {
 }
 
 #[test]
-fn copies_of_one_vector_do_not_cut_a_graph_apart() {
+fn duplicate_vectors_do_not_disconnect_the_graph() {
     let mut vectors = clustered(600, 16, 3, 13);
     for copies in vectors.chunks_mut(200) {
         let first = copies[0].clone();
@@ -509,7 +509,7 @@ fn copies_of_one_vector_do_not_cut_a_graph_apart() {
 }
 
 #[test]
-fn a_graph_of_other_rows_is_refused() {
+fn graph_of_other_rows_is_refused() {
     let vectors = clustered(300, 16, 3, 14);
     let index = filled(&vectors, walking(32)).publish();
     let graph = Arc::new(index.build_graph());
@@ -518,12 +518,12 @@ fn a_graph_of_other_rows_is_refused() {
     other.swap(3, 200);
     for vectors in [&other, &vectors[..299].to_vec()] {
         let result = filled(vectors, walking(32)).attach(Arc::clone(&graph));
-        assert!(matches!(result, Err(VectorError::ForeignGraph)));
+        assert!(matches!(result, Err(VectorError::GraphMismatch)));
     }
 }
 
 #[test]
-fn a_copy_is_found_that_was_dead_when_the_graph_was_built() {
+fn copy_deleted_at_build_time_is_found() {
     let mut rows = clustered(60, 16, 3, 17);
     rows[40] = rows[3].clone();
     let dead = |row: u32| {
@@ -532,7 +532,7 @@ fn a_copy_is_found_that_was_dead_when_the_graph_was_built() {
         writer.publish()
     };
     let graph = Arc::new(dead(40).build_graph());
-    assert_eq!(graph.n_known(), 59, "those alive");
+    assert_eq!(graph.n_live_at_build(), 59, "those alive");
     for (row, left) in [(40, 3), (3, 40)] {
         let index = dead(row).with_graph(Arc::clone(&graph)).unwrap();
         let hits = index.nearest(&rows[3], 1, &NoteSet::All).unwrap();
@@ -540,22 +540,22 @@ fn a_copy_is_found_that_was_dead_when_the_graph_was_built() {
     }
 }
 
-/// A note that went and came back while nobody watched has the row it had.
+/// A note deleted and restored between graph builds has its former row.
 #[test]
-fn a_graph_that_does_not_lead_to_a_living_row_is_built_anew() {
+fn graph_without_a_live_row_is_refused() {
     let rows = clustered(60, 16, 3, 17);
     let mut writer = filled(&rows, walking(32));
     let whole = writer.publish();
     writer.delete(&[RowId::new(7)]).unwrap();
     let graph = Arc::new(writer.publish().build_graph());
-    assert!(matches!(whole.with_graph(Arc::clone(&graph)), Err(VectorError::ForeignGraph)));
+    assert!(matches!(whole.with_graph(Arc::clone(&graph)), Err(VectorError::GraphMismatch)));
     writer.attach(graph).unwrap();
     let graph = Arc::new(whole.build_graph());
     writer.attach(graph).unwrap();
 }
 
 #[test]
-fn a_graph_with_other_links_per_row_is_built_anew() {
+fn graph_with_other_links_per_row_needs_rebuild() {
     let index = filled(&clustered(100, 16, 3, 17), walking(32)).publish();
     let index = index.with_graph(Arc::new(index.build_graph())).unwrap();
     for (degree, expected) in [(GraphParams::default().degree, false), (40, true), (3, true)] {
@@ -563,7 +563,7 @@ fn a_graph_with_other_links_per_row_is_built_anew() {
         let index = index.with_params(VectorParams { graph, ..walking(32) });
         assert_eq!(index.needs_rebuild(), expected, "{degree}");
     }
-    // The least there is, however little is asked for.
+    // The minimum degree is used for any smaller parameter.
     let few = VectorParams { graph: GraphParams { degree: 3, ..walking(32).graph }, ..walking(32) };
     let index = index.with_params(few);
     let index = index.with_graph(Arc::new(index.build_graph())).unwrap();
@@ -580,7 +580,7 @@ fn small_and_empty_graphs_work() {
         writer.delete(&(0..n).map(row).collect::<Vec<_>>()).unwrap();
         let empty = writer.publish();
         assert!(empty.nearest(&vectors[0], 3, &NoteSet::All).unwrap().is_empty());
-        assert_eq!(empty.build_graph().n_known(), 0);
+        assert_eq!(empty.build_graph().n_live_at_build(), 0);
     }
     let parallel =
         VectorParams { graph: GraphParams { parallel: true, ..walking(32).graph }, ..walking(32) };

@@ -1,4 +1,4 @@
-//! The searchable state, from outside.
+//! Integration tests of the index.
 
-mod notes;
-mod words;
+mod keyword_external_changes;
+mod note_table;

@@ -1,6 +1,6 @@
-//! Texts to vectors: the bundled model, any other that runs in rten or ONNX Runtime, and endpoints elsewhere.
+//! Embeds texts: with the bundled model, other models in rten or ONNX Runtime, or a remote endpoint.
 //!
-//! [`open`] is the door: settings in, an [`Embedder`] out, with a note for a person wherever the next best was taken.
+//! [`open`] is the entry point: it turns settings into an [`Embedder`], with notes about every fallback it had to take.
 //!
 //! ```
 //! use weft_index::embedder::Role;
@@ -20,68 +20,68 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weft_index::embedder::Embedder;
 
-mod bundled;
-mod error;
-mod families;
-mod files;
-mod hub;
-mod models;
-mod onnx;
+mod bundled_model;
+mod model_error;
+mod model_families;
+mod model_files;
+mod model_hub;
+mod model_selection;
+mod onnx_embedder;
+mod onnx_runtime;
 mod pooling;
 mod remote;
-mod rten;
-mod runtime;
+mod rten_embedder;
 #[cfg(test)]
 mod tests;
-mod tokens;
-mod wordpiece;
-mod workers;
+mod text_tokenizer;
+mod wordpiece_counter;
+mod worker_pool;
 
-pub use error::OpenError;
-pub use families::Prefixes;
-pub use hub::known_models;
-pub use models::{Models, Opener, models};
-pub(crate) use models::{is_unopened, remember};
-pub use onnx::OnnxEmbedder;
+pub use model_error::ModelError;
+pub use model_families::Prefixes;
+pub use model_hub::known_models;
+pub use model_selection::{ModelOpener, ModelSelection, select_models};
+pub(crate) use model_selection::{is_pending, record_serving_model};
+pub use onnx_embedder::OnnxEmbedder;
 pub use remote::{RemoteEmbedder, RemoteSettings, Secret};
-pub use rten::RtenEmbedder;
-pub use tokens::TokenizerEstimator;
+pub use rten_embedder::RtenEmbedder;
+pub use text_tokenizer::TokenizerEstimator;
 
-use files::ModelFiles;
+use model_files::ModelFiles;
 
-/// The name of the model that comes with the program.
+/// The name of the bundled model.
 pub const BUNDLED: &str = "bundled";
 
-/// The name of no model: search by keyword and graph alone.
+/// The name that disables embeddings: search by keywords and graph only.
 pub const NONE: &str = "none";
 
-/// Which model makes the vectors, and how it runs.
+/// Which model computes the vectors, and how it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddingSettings {
-    /// [`BUNDLED`], [`NONE`], the path of a folder with an ONNX model, or one of [`known_models`]; of an endpoint, the name that it knows.
+    /// [`BUNDLED`], [`NONE`], the path of a folder with an ONNX model, or one of [`known_models`]; for an endpoint, the endpoint's name for the model.
     pub model: String,
-    /// What runs it.
+    /// Runtime that executes the model.
     pub runner: Runner,
-    /// Texts embedded at the same time, each on one thread; without it one for each core.
+    /// Number of texts embedded in parallel, each on one thread; defaults to one per core.
     ///
-    /// In ONNX Runtime each holds the model's weights once more.
+    /// In ONNX Runtime, each holds a copy of the model's weights.
     pub threads: Option<NonZeroUsize>,
-    /// The most tokens of a text that a model is shown, special tokens and prefix included; its own limit holds where that is lower.
+    /// Maximum number of tokens of a text that the model reads, including special tokens and prefix; capped to the model's own limit.
     pub max_tokens: NonZeroUsize,
-    /// The ONNX Runtime library, or a folder with it; without it the usual places are searched.
+    /// The ONNX Runtime library, or a folder that contains it; by default the usual places are searched.
     ///
-    /// The environment is not read here: a caller that honours `ORT_DYLIB_PATH` puts its value in.
+    /// The environment is not read here: a caller that supports `ORT_DYLIB_PATH` passes its value.
     pub library: Option<PathBuf>,
-    /// Where named models are kept, in the layout of the hub's own tools.
+    /// Cache folder of named models, in the layout of the Hugging Face tools.
     pub cache_dir: PathBuf,
-    /// What is put before queries and documents; without it what the model's folder or its family says.
+    /// Prefixes of queries and documents; by default those of the model's folder or family.
     pub prefixes: Option<Prefixes>,
-    /// The endpoint, where one is the runner.
+    /// The endpoint, if the runner is one.
     pub remote: RemoteSettings,
 }
 
-/// Tokens shown to a model that would read more.
+/// Default limit for models that could read more.
 ///
 /// Attention costs the square of it, and chunks are short; fastembed has the same default.
 const MAX_TOKENS: NonZeroUsize = NonZeroUsize::new(512).expect("a literal that is not zero");
@@ -101,80 +101,86 @@ impl Default for EmbeddingSettings {
     }
 }
 
-/// What runs a model.
+/// Runtime that executes a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runner {
-    /// rten for the bundled model, so its vectors are the same wherever the program runs; for others ONNX Runtime, or rten where its library is missing.
+    /// rten for the bundled model, so that its vectors are the same everywhere; for other models ONNX Runtime, or rten if its library is missing.
     #[default]
     Auto,
     /// rten: pure Rust, nothing to install.
     Rten,
-    /// ONNX Runtime through fastembed, or rten where its library is missing.
+    /// ONNX Runtime through fastembed, or rten if its library is missing.
     Onnx,
-    /// An endpoint that speaks OpenAI's way.
+    /// An endpoint with the OpenAI API.
     OpenAi,
-    /// An endpoint of Ollama.
+    /// An Ollama endpoint.
     Ollama,
 }
 
-/// What [`open`] found.
-pub struct Opened {
-    /// The embedder; nothing where none was asked for or none runs.
+/// The result of [`open`].
+pub struct OpenedEmbedder {
+    /// The embedder; `None` if none was configured or none runs.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// One line for a person for each thing that is not as asked for.
+    /// One line for the user about each deviation from the settings.
     pub notes: Vec<String>,
 }
 
 /// Opens the model that `settings` name.
 ///
-/// A missing ONNX Runtime library is no error: rten runs the same files, or, where it cannot, there is no embedder; the notes say which.
-/// Fails on settings that name no model, and on a model that is broken.
-/// The bundled model in rten is loaded when the first text comes (about 0.1 s); every other is loaded and tried here.
-pub fn open(settings: &EmbeddingSettings) -> Result<Opened, OpenError> {
+/// A missing ONNX Runtime library is not an error: rten runs the same files if it can; otherwise there is no embedder. The notes report which.
+/// Fails if the settings name no known model, or if the model is invalid.
+/// The bundled model in rten is loaded for the first text (about 0.1 s); every other model is loaded and tested here.
+pub fn open(settings: &EmbeddingSettings) -> Result<OpenedEmbedder, ModelError> {
     open_known(settings, None)
 }
 
-/// The same, without asking an endpoint for the length of its vectors where that is known.
-fn open_known(settings: &EmbeddingSettings, known: Option<usize>) -> Result<Opened, OpenError> {
+/// Like [`open`], but does not ask an endpoint for its dimension if it is `known`.
+fn open_known(
+    settings: &EmbeddingSettings,
+    known: Option<usize>,
+) -> Result<OpenedEmbedder, ModelError> {
     let mut notes = Vec::new();
     match settings.runner {
         Runner::OpenAi | Runner::Ollama if settings.model != NONE => {
             let embedder = RemoteEmbedder::open(settings, known)?;
             notes.extend(embedder.note());
-            return Ok(Opened { embedder: Some(Arc::new(embedder)), notes });
+            return Ok(OpenedEmbedder { embedder: Some(Arc::new(embedder)), notes });
         }
         Runner::OpenAi | Runner::Ollama | Runner::Auto | Runner::Rten | Runner::Onnx => {}
     }
     let embedder = match files(settings) {
         Ok(Some(files)) => run(files, settings, &mut notes)?,
         Ok(None) => None,
-        Err(OpenError::Library { reason }) => {
+        Err(ModelError::Library { reason }) => {
             notes.push(format!(
-                "The model `{}` cannot be fetched without ONNX Runtime ({reason}); searching by keyword and graph only.",
+                "The model `{}` cannot be downloaded without ONNX Runtime ({reason}); search uses keywords and the graph only.",
                 settings.model
             ));
             None
         }
         Err(error) => return Err(error),
     };
-    Ok(Opened { embedder, notes })
+    Ok(OpenedEmbedder { embedder, notes })
 }
 
-/// The files of the model asked for; nothing for [`NONE`].
-fn files(settings: &EmbeddingSettings) -> Result<Option<ModelFiles>, OpenError> {
+/// Returns the files of the configured model; `None` for [`NONE`].
+fn files(settings: &EmbeddingSettings) -> Result<Option<ModelFiles>, ModelError> {
     let EmbeddingSettings { model, max_tokens, library, cache_dir, prefixes, .. } = settings;
     let (folder, max_tokens) = (Path::new(model), max_tokens.get());
     let mut files = if model == NONE {
         return Ok(None);
     } else if model == BUNDLED {
-        bundled::files(max_tokens)
+        bundled_model::files(max_tokens)
     } else if folder.is_dir() {
         ModelFiles::read(folder, max_tokens)?
-    } else if let Some(named) = hub::find(model) {
-        hub::files(&named, cache_dir, max_tokens, library.as_deref())?
+    } else if let Some(named) = model_hub::find(model) {
+        model_hub::files(&named, cache_dir, max_tokens, library.as_deref())?
     } else {
-        return Err(OpenError::UnknownModel { model: model.clone(), near: hub::near(model) });
+        return Err(ModelError::UnknownModel {
+            model: model.clone(),
+            near: model_hub::near(model),
+        });
     };
     if let Some(prefixes) = prefixes {
         files.prefixes = prefixes.clone();
@@ -186,10 +192,10 @@ fn run(
     files: ModelFiles,
     settings: &EmbeddingSettings,
     notes: &mut Vec<String>,
-) -> Result<Option<Arc<dyn Embedder>>, OpenError> {
+) -> Result<Option<Arc<dyn Embedder>>, ModelError> {
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = settings.threads.unwrap_or_else(cores);
-    let in_rten = |files: ModelFiles| -> Result<Arc<dyn Embedder>, OpenError> {
+    let in_rten = |files: ModelFiles| -> Result<Arc<dyn Embedder>, ModelError> {
         let bundled = files.is_bundled();
         Ok(Arc::new(if bundled {
             RtenEmbedder::lazy(files, threads)
@@ -200,7 +206,7 @@ fn run(
     let wants_onnx = match settings.runner {
         Runner::Auto => !files.is_bundled(),
         Runner::Onnx => true,
-        // What an endpoint runs is opened before.
+        // Endpoints were opened before.
         Runner::Rten | Runner::OpenAi | Runner::Ollama => false,
     };
     if !wants_onnx {
@@ -208,7 +214,7 @@ fn run(
     }
     let missing = match OnnxEmbedder::open(files.clone(), threads, settings.library.as_deref()) {
         Ok(embedder) => return Ok(Some(Arc::new(embedder))),
-        Err(OpenError::Library { reason }) => reason,
+        Err(ModelError::Library { reason }) => reason,
         Err(error) => return Err(error),
     };
     let name = files.name.clone();
@@ -220,7 +226,7 @@ fn run(
             Ok(Some(embedder))
         }
         Err(error) => {
-            notes.push(format!("ONNX Runtime cannot be used ({missing}), and {error}; searching by keyword and graph only."));
+            notes.push(format!("ONNX Runtime cannot be used ({missing}), and {error}; search uses keywords and the graph only."));
             Ok(None)
         }
     }

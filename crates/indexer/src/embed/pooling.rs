@@ -1,16 +1,16 @@
-//! From a model's output to one unit vector.
+//! Pools a model's output into one unit vector.
 
-/// How token vectors become one.
+/// How token vectors are combined into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pooling {
-    /// The mean over all tokens, special ones included.
+    /// The mean of all tokens, including special ones.
     Mean,
     /// The vector of the first token.
     Cls,
 }
 
 impl Pooling {
-    /// The name used in a model's identity: `mean` or `cls`.
+    /// Returns the name used in a model's identity: `mean` or `cls`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -18,9 +18,9 @@ impl Pooling {
         }
     }
 
-    /// One vector from `rows`, `n_tokens × dimension` and row-major. Sums in order, in double precision.
+    /// Pools `rows` (`n_tokens × dimension`, row-major) into one vector. Sums in order, in double precision.
     ///
-    /// A model that pools by itself gives one row, which both ways leave as it is.
+    /// A model that pools by itself returns one row, which both methods leave unchanged.
     pub(crate) fn pool(self, rows: &[f32], dimension: usize) -> Vec<f64> {
         let rows = rows.chunks_exact(dimension);
         let taken = match self {
@@ -37,7 +37,7 @@ impl Pooling {
     }
 }
 
-/// `vector` at length one; nothing where it has no direction.
+/// Normalizes `vector` to unit length; `None` if it is zero or not finite.
 #[expect(clippy::cast_possible_truncation, reason = "a unit vector is stored in single precision")]
 pub(crate) fn unit(vector: &[f64]) -> Option<Vec<f32>> {
     let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pooling_points_where_the_tokens_point() {
+    fn pooled_vector_has_direction_of_tokens() {
         let rows = [3.0, 0.0, 0.0, 3.0, 3.0, 3.0];
         let half = std::f32::consts::FRAC_1_SQRT_2;
         for (pooling, expected) in [(Pooling::Mean, [half, half]), (Pooling::Cls, [1.0, 0.0])] {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_without_direction_has_no_unit() {
+    fn vector_without_direction_cannot_be_normalized() {
         for bad in [vec![0.0, 0.0], vec![f64::NAN, 1.0], vec![f64::INFINITY, 1.0], vec![]] {
             assert_eq!(unit(&bad), None, "{bad:?}");
         }

@@ -1,4 +1,4 @@
-//! What every embedder keeps: order, bits, lengths, and words for what is missing.
+//! Properties of every embedder: order, bit-identical results, unit length, and clear errors.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use weft_index::embedder::Role;
 
 use super::*;
 
-/// One text with its vector from the model in full precision.
+/// One text with its vector from the full-precision model.
 #[derive(Deserialize)]
 struct Reference {
     text: String,
@@ -37,10 +37,10 @@ fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
     embedder.embed(texts, Role::Document).unwrap()
 }
 
-/// A model folder that holds the bundled files, and `extra` ones.
+/// Creates a model folder with the bundled files and `extra` ones.
 fn folder(extra: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let bundled = bundled::files(usize::MAX);
+    let bundled = bundled_model::files(usize::MAX);
     let (graph, _) = bundled.weights.read().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -73,7 +73,7 @@ fn refusal(settings: &EmbeddingSettings) -> String {
 }
 
 #[test]
-fn the_bundled_model_agrees_with_the_one_it_was_made_from() {
+fn bundled_model_agrees_with_full_precision_model() {
     let references = references();
     let embedder = RtenEmbedder::bundled(threads(2));
     let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
@@ -93,7 +93,7 @@ fn the_bundled_model_agrees_with_the_one_it_was_made_from() {
 }
 
 #[test]
-fn a_text_has_the_same_bits_in_any_company() {
+fn vectors_are_bit_identical_in_any_batch() {
     let texts: Vec<String> = references()
         .into_iter()
         .map(|reference| reference.text)
@@ -141,12 +141,12 @@ fn odd_texts_have_unit_vectors() {
     }
     let bits = bits(&vectors);
     assert_eq!(bits[0], bits[2], "white space is no text");
-    assert_eq!(bits[3], bits[4], "what lies behind the window does not count");
+    assert_eq!(bits[3], bits[4], "text beyond the window is ignored");
     assert!(embed(&embedder, &[]).is_empty());
 }
 
 #[test]
-fn none_is_no_embedder_and_the_default_is_the_bundled_one() {
+fn none_disables_embeddings_and_bundled_is_default() {
     let none = EmbeddingSettings { model: NONE.to_owned(), ..EmbeddingSettings::default() };
     let opened = open(&none).unwrap();
     assert!(opened.embedder.is_none() && opened.notes.is_empty());
@@ -165,7 +165,7 @@ fn none_is_no_embedder_and_the_default_is_the_bundled_one() {
 }
 
 #[test]
-fn without_the_library_rten_runs_the_same_files_and_a_note_says_so() {
+fn missing_library_falls_back_to_rten_with_a_note() {
     let model = folder(&[]);
     for (model, runner) in [(Path::new(BUNDLED), Runner::Onnx), (model.path(), Runner::Auto)] {
         let opened = open(&settings(model, runner)).unwrap();
@@ -176,18 +176,18 @@ fn without_the_library_rten_runs_the_same_files_and_a_note_says_so() {
 }
 
 #[test]
-fn a_model_that_nothing_here_runs_leaves_words_and_links() {
+fn unusable_model_leaves_search_without_embeddings() {
     let model = folder(&[("onnx/model.onnx", "no graph")]);
     let opened = open(&settings(model.path(), Runner::Onnx)).unwrap();
     assert!(opened.embedder.is_none());
     let [note] = &opened.notes[..] else { panic!("{:?}", opened.notes) };
-    assert!(note.contains("keyword and graph only"), "{note}");
+    assert!(note.contains("keywords and the graph only"), "{note}");
     let refused = refusal(&settings(model.path(), Runner::Rten));
     assert!(refused.contains("does not run in rten"), "{refused}");
 }
 
 #[test]
-fn what_is_no_model_is_refused_with_a_reason() {
+fn invalid_models_are_rejected_with_a_reason() {
     let empty = tempfile::tempdir().unwrap();
     let no_tokenizer = folder(&[]);
     std::fs::remove_file(no_tokenizer.path().join("tokenizer.json")).unwrap();
@@ -197,7 +197,7 @@ fn what_is_no_model_is_refused_with_a_reason() {
     for (model, expected) in [
         (empty.path(), "has no model.onnx or onnx/model.onnx"),
         (no_tokenizer.path(), "has no tokenizer.json"),
-        (broken_json.path(), "cannot understand"),
+        (broken_json.path(), "cannot parse"),
         (last_token.path(), "pools by lasttoken"),
         (dense.path(), "has a `Dense`"),
         (Path::new("/no/such/bge-folder"), "did you mean BGE"),
@@ -210,16 +210,16 @@ fn what_is_no_model_is_refused_with_a_reason() {
 
 #[cfg(not(feature = "hub"))]
 #[test]
-fn a_name_that_cannot_be_fetched_says_what_to_do() {
+fn model_that_cannot_be_downloaded_names_the_remedy() {
     let cache = tempfile::tempdir().unwrap();
     let mut settings = settings(Path::new("Xenova/bge-small-en-v1.5"), Runner::Auto);
     settings.cache_dir = cache.path().to_owned();
     let refused = refusal(&settings);
-    assert!(refused.contains("`hub`") && refused.contains("name their folder"), "{refused}");
+    assert!(refused.contains("`hub`") && refused.contains("to their folder"), "{refused}");
 }
 
 #[test]
-fn a_folder_says_how_its_model_is_used() {
+fn pooling_and_prefixes_come_from_model_folder() {
     let pooling = ("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
     let prompts = ("config_sentence_transformers.json", r#"{"prompts": {"query": "find: "}}"#);
     let plain = folder(&[]);
@@ -245,17 +245,13 @@ fn a_folder_says_how_its_model_is_used() {
         bits(&bare.embed(&["snow"], Role::Query).unwrap()),
         bits(&embed(&*special, &["snow"]))
     );
-    assert_ne!(
-        bare.identity(),
-        special.identity(),
-        "prefixes are part of what a vector depends on"
-    );
+    assert_ne!(bare.identity(), special.identity(), "vectors depend on prefixes");
 }
 
-/// One test for all of it, in this order: a process has one ONNX Runtime, and a loaded one stays.
+/// A single test, because a process has one ONNX Runtime and cannot unload it; the order matters.
 #[cfg(feature = "onnx-dynamic")]
 #[test]
-fn onnx_runtime_is_refused_then_loaded_and_agrees_with_rten() {
+fn onnx_runtime_is_rejected_then_loaded_and_agrees_with_rten() {
     let scratch = tempfile::tempdir().unwrap();
     let text = scratch.path().join("libonnxruntime.so");
     std::fs::write(&text, "not a library").unwrap();
@@ -263,17 +259,20 @@ fn onnx_runtime_is_refused_then_loaded_and_agrees_with_rten() {
     std::fs::create_dir(&empty).unwrap();
     for (path, expected) in [
         (&text, "cannot be loaded"),
-        (&empty, "there is none in"),
-        (&scratch.path().join("no"), "there is no "),
+        (&empty, "no library found in"),
+        (&scratch.path().join("no"), "does not exist"),
     ] {
-        let refused = runtime::load(Some(path)).err().unwrap().to_string();
+        let refused = onnx_runtime::load(Some(path)).err().unwrap().to_string();
         assert!(
             refused.contains(expected) && refused.contains(&*path.to_string_lossy()),
             "{refused}"
         );
     }
 
-    #[expect(clippy::disallowed_methods, reason = "which machine has a library is known outside")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "only the environment knows whether this machine has the library"
+    )]
     let Some(library) = std::env::var_os("WEFT_TEST_ORT_DYLIB") else {
         println!("skipped: WEFT_TEST_ORT_DYLIB names no ONNX Runtime library");
         return;

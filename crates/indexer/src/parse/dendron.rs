@@ -1,25 +1,25 @@
-//! What Dendron writes differently: dots in file names for folders, and wikilinks with the label before the target.
+//! Dendron syntax: dots in file names instead of folders, and wikilinks with the label before the target.
 //!
 //! | written | target | fragment | shown |
 //! |---|---|---|---|
 //! | `[[a.b]]` | `a.b` | | |
 //! | `[[a label\|a.b#heading]]` | `a.b` | `heading` | a label |
 //! | `![[a.b#first,1:#last]]` | `a.b` | `first` | |
-//! | `[[dendron://vault/a.b]]` | `a.b` in that vault if one of this name is served, else in the note's own; kept as `vault:a.b` | | |
+//! | `[[dendron://vault/a.b]]` | `a.b` in that vault if it is served, else in the note's own vault; stored as `vault:a.b` | | |
 //!
-//! Which note is above which is told where all are known, in the index.
+//! The hierarchy is resolved in the index, where all notes are known.
 
 use weft_model::text::nfc;
 
-use super::target::{self, Destination, Look};
+use super::link_target::{self, Destination, TargetKind};
 
-/// Begins a target that names its vault.
+/// Prefix of a target that names its vault.
 const SCHEME: &str = "dendron://";
 
-/// Between the first heading and the last of a reference to what stands between them.
+/// Separator between the first and the last heading of a range reference.
 const TO_LAST: &str = ":#";
 
-/// The last segment of a dotted name; all of it where that is blank.
+/// Returns the last segment of a dotted name; the whole name if that segment is blank.
 pub(super) fn last_name(stem: &str) -> &str {
     stem.rsplit_once('.')
         .map(|(_, last)| last)
@@ -27,26 +27,26 @@ pub(super) fn last_name(stem: &str) -> &str {
         .unwrap_or(stem)
 }
 
-/// The destination of `[[written]]`, without its label.
+/// Returns the destination of `[[written]]` without its label.
 ///
-/// What ends like a file's name may be a note's, but is no link unless there is one.
+/// A target that ends like a file name may be a note, but is a link only if such a note exists.
 pub(crate) fn destination(written: &str) -> Option<Destination> {
     let written = written.trim();
     let (vault, name) = match written.strip_prefix(SCHEME) {
         Some(rest) => rest.split_once('/').filter(|(vault, _)| !vault.is_empty())?,
         None => ("", written),
     };
-    let Destination { name, fragment, look } = target::wikilink(name)?;
+    let Destination { name, fragment, kind } = link_target::wikilink(name)?;
     let fragment = fragment.as_deref().and_then(first_heading).map(str::to_owned);
     if !vault.is_empty() {
         let name = format!("{}:{name}", nfc(vault));
-        return Some(Destination { name, fragment, look: Look::NoteInVault });
+        return Some(Destination { name, fragment, kind: TargetKind::NoteInVault });
     }
-    let look = if look == Look::File { Look::Uncertain } else { look };
-    Some(Destination { name, fragment, look })
+    let kind = if kind == TargetKind::File { TargetKind::Uncertain } else { kind };
+    Some(Destination { name, fragment, kind })
 }
 
-/// How `name` is written where `old` stands now; nothing where it would lose its vault.
+/// Returns how to write `name` in place of `old`; `None` if the vault would be lost.
 pub(crate) fn rewritten(old: &str, name: &str) -> Option<String> {
     if !old.starts_with(SCHEME) {
         return Some(name.to_owned());
@@ -55,12 +55,12 @@ pub(crate) fn rewritten(old: &str, name: &str) -> Option<String> {
     Some(format!("{SCHEME}{vault}/{name}"))
 }
 
-/// What stands between `[[` and `]]` without its label: from which byte on.
+/// Returns the byte at which the target begins between `[[` and `]]`, after the label.
 pub(crate) fn target_start(inner: &str) -> usize {
     inner.find('|').map_or(0, |bar| bar + 1)
 }
 
-/// The heading at which a fragment begins: of `first,2:#last` `first`.
+/// Returns the first heading of a fragment: `first` for `first,2:#last`.
 fn first_heading(fragment: &str) -> Option<&str> {
     let first = fragment.split_once(TO_LAST).map_or(fragment, |(first, _)| first);
     let bare = first

@@ -1,27 +1,27 @@
-//! Frontmatter to entries: whole YAML at once, broken YAML key by key.
+//! Parses frontmatter into properties: valid YAML as a whole, invalid YAML key by key.
 
 use std::borrow::Cow;
 
 use weft_model::{Diagnostic, Value};
 
-use super::yaml::{self, Entry, Root, Scalar};
-use super::{code, diagnostic, target};
+use super::yaml::{self, PropertyEntry, Scalar, YamlRoot};
+use super::{code, diagnostic, link_target};
 
-/// The entries of a frontmatter, each key once, in the order written.
+/// Returns the properties of a frontmatter block, each key once, in the order written.
 ///
-/// Nothing if the text is no mapping, such as prose between two rules.
-pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Entry>> {
+/// `None` if the text is not a mapping, such as prose between two rules.
+pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<PropertyEntry>> {
     let entries = match yaml::read(yaml) {
-        Ok(Root::Mapping(entries)) => entries,
-        Ok(Root::Value(Value::Null)) if !holds_heading(yaml) => Vec::new(),
-        Ok(Root::Value(_)) => {
-            let message = "The text between the first two `---` is no mapping; it was read as part of the body.";
+        Ok(YamlRoot::Mapping(entries)) => entries,
+        Ok(YamlRoot::Value(Value::Null)) if !contains_heading(yaml) => Vec::new(),
+        Ok(YamlRoot::Value(_)) => {
+            let message = "The text between the first two `---` lines is not a list of `key: value` properties, so it was read as body.";
             diagnostics.push(diagnostic(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
             return None;
         }
         Err(broken) => {
             let message = format!(
-                "The frontmatter is broken ({}); what could be understood line by line was used.",
+                "The frontmatter is not valid YAML ({}); each key that could be parsed on its own was used. Correct the YAML.",
                 broken.reason
             );
             diagnostics.push(diagnostic(code::BROKEN_FRONTMATTER, message, Some(broken.line + 1)));
@@ -31,21 +31,26 @@ pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<
     Some(without_repeats(entries, diagnostics))
 }
 
-/// Whether text that YAML takes for comments alone has a Markdown heading, and so is prose between two rules.
-fn holds_heading(yaml: &str) -> bool {
+/// Returns true if text that YAML takes for comments contains a Markdown heading, so it is prose between two rules.
+fn contains_heading(yaml: &str) -> bool {
     yaml.lines().any(|line| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#'))
 }
 
-/// Keeps the last value of a repeated key, in the place of that value.
-fn without_repeats(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> {
+/// Keeps the last value of a repeated key, at the position of that value.
+fn without_repeats(
+    entries: Vec<PropertyEntry>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<PropertyEntry> {
     let mut seen = std::collections::HashSet::new();
     let mut kept = Vec::with_capacity(entries.len());
     for entry in entries.into_iter().rev() {
         if seen.insert(entry.key.clone()) {
             kept.push(entry);
         } else {
-            let message =
-                format!("The key `{}` stands there again; the last one counts.", entry.key);
+            let message = format!(
+                "The key `{}` occurs more than once, and the last one is used; remove the others.",
+                entry.key
+            );
             diagnostics.push(diagnostic(code::DUPLICATE_KEY, message, Some(entry.line + 1)));
         }
     }
@@ -53,52 +58,54 @@ fn without_repeats(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Ve
     kept
 }
 
-/// Lines of a top-level key that are left out, one after the other, until the others can be read.
-const MAX_MENDED: usize = 16;
+/// Maximum number of lines of a top-level key to blank, one after the other, until the rest parses.
+const MAX_REPAIRED_LINES: usize = 16;
 
 /// A top-level key with its lines.
-struct Group<'y> {
+struct KeyLines<'y> {
     key: &'y str,
-    /// What stands beside the key.
+    /// The text after the colon.
     value: &'y str,
-    /// The line of the key, from 1.
+    /// The key's line number, from 1.
     line: u32,
-    /// Where the line of the key begins, the line after it, and the next group.
+    /// Byte offsets of the key's line, of the next line, and of the end of the block.
     start: usize,
     below: usize,
     end: usize,
 }
 
-/// The top-level keys, by the looks of their lines.
-fn groups(yaml: &str) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+/// Splits YAML into top-level keys, judging by the form of its lines.
+fn key_lines(yaml: &str) -> Vec<KeyLines<'_>> {
+    let mut key_lines: Vec<KeyLines<'_>> = Vec::new();
     let mut start = 0;
     for (line, text) in (1_u32..).zip(yaml.split_inclusive('\n')) {
         let end = start + text.len();
-        match (key_and_value(text), groups.last_mut()) {
+        match (key_and_value(text), key_lines.last_mut()) {
             (Some((key, value)), _) => {
-                groups.push(Group { key, value, line, start, below: end, end });
+                key_lines.push(KeyLines { key, value, line, start, below: end, end });
             }
             (None, Some(group)) => group.end = end,
             (None, None) => {}
         }
         start = end;
     }
-    groups
+    key_lines
 }
 
-/// Reads each top-level key with its lines for itself, so that one broken value costs no other.
-fn recover(yaml: &str) -> Vec<Entry> {
+/// Parses each top-level key with its lines separately, so that one invalid value does not affect the others.
+fn recover(yaml: &str) -> Vec<PropertyEntry> {
     let mut entries = Vec::new();
-    for Group { key, value, line, start, below, end } in groups(yaml) {
-        let mended = mended(&yaml[start..end]);
-        match mended.as_deref().map(yaml::read) {
-            Some(Ok(Root::Mapping(group))) => {
+    for KeyLines { key, value, line, start, below, end } in key_lines(yaml) {
+        let repaired = repaired(&yaml[start..end]);
+        match repaired.as_deref().map(yaml::read) {
+            Some(Ok(YamlRoot::Mapping(group))) => {
                 entries.extend(
-                    group.into_iter().map(|entry| Entry { line: entry.line + line - 1, ..entry }),
+                    group
+                        .into_iter()
+                        .map(|entry| PropertyEntry { line: entry.line + line - 1, ..entry }),
                 );
             }
-            Some(Ok(Root::Value(_)) | Err(_)) | None => entries.push(Entry {
+            Some(Ok(YamlRoot::Value(_)) | Err(_)) | None => entries.push(PropertyEntry {
                 key: unquoted(key).to_owned(),
                 value: raw_value(value, &yaml[below..end]),
                 line,
@@ -108,11 +115,11 @@ fn recover(yaml: &str) -> Vec<Entry> {
     entries
 }
 
-/// The lines of a top-level key with those blank that break them, as long as before; nothing where that does not help.
+/// Returns the lines of a top-level key with the invalid lines replaced by blanks of the same length; `None` if the YAML stays invalid.
 ///
-/// What stands below the key without being indented is no part of it: a line of a template, a mark of a merge. Of the rest those go at which reading ends.
-/// A list of words is left to [`raw_value`], which keeps those that are no YAML.
-fn mended(group: &str) -> Option<Cow<'_, str>> {
+/// Lines below the key that are not indented do not belong to it (a template placeholder, a merge marker). Of the others, those at which the YAML parser fails are blanked.
+/// A plain list of words is left to [`raw_value`], which keeps items that are not YAML.
+fn repaired(group: &str) -> Option<Cow<'_, str>> {
     if yaml::read(group).is_ok() {
         return Some(group.into());
     }
@@ -123,7 +130,7 @@ fn mended(group: &str) -> Option<Cow<'_, str>> {
     let is_word = |line: &str| match line.trim_start().strip_prefix('-') {
         Some(item) => {
             !item.trim_start().starts_with('{')
-                && !matches!(yaml::read(item.trim()), Ok(Root::Mapping(_)))
+                && !matches!(yaml::read(item.trim()), Ok(YamlRoot::Mapping(_)))
         }
         None => line.trim().is_empty(),
     };
@@ -135,7 +142,7 @@ fn mended(group: &str) -> Option<Cow<'_, str>> {
         .zip(group.split_inclusive('\n'))
         .map(|(at, line)| if at == 0 || is_part(line) { line.to_owned() } else { blank(line) })
         .collect();
-    for _ in 0..MAX_MENDED {
+    for _ in 0..MAX_REPAIRED_LINES {
         let Err(broken) = yaml::read(&lines.concat()) else { return Some(lines.concat().into()) };
         let at = (broken.line as usize).checked_sub(1).filter(|at| *at > 0)?;
         let line = lines.get_mut(at).filter(|line| !line.trim().is_empty())?;
@@ -144,12 +151,12 @@ fn mended(group: &str) -> Option<Cow<'_, str>> {
     None
 }
 
-/// The values that are scalars, in text order; those of broken YAML where the lines of a key can be read for themselves.
+/// Returns the scalar values in text order; if the YAML is invalid, those of the keys that parse on their own.
 pub(super) fn scalars(yaml: &str) -> Vec<Scalar> {
     yaml::scalars(yaml).unwrap_or_else(|_| {
-        let of_group = |Group { start, end, .. }: Group<'_>| {
-            let mended = mended(&yaml[start..end]);
-            let scalars = mended.and_then(|group| yaml::scalars(&group).ok()).unwrap_or_default();
+        let of_key = |KeyLines { start, end, .. }: KeyLines<'_>| {
+            let repaired = repaired(&yaml[start..end]);
+            let scalars = repaired.and_then(|group| yaml::scalars(&group).ok()).unwrap_or_default();
             let scalars = scalars.into_iter();
             scalars.map(move |Scalar { bytes, text, style }| Scalar {
                 bytes: bytes.start + start..bytes.end + start,
@@ -157,11 +164,11 @@ pub(super) fn scalars(yaml: &str) -> Vec<Scalar> {
                 style,
             })
         };
-        groups(yaml).into_iter().flat_map(of_group).collect()
+        key_lines(yaml).into_iter().flat_map(of_key).collect()
     })
 }
 
-/// The parts of a line `key: value` that begins a top-level key.
+/// Splits a line `key: value` that begins a top-level key.
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     if line.starts_with(|first: char| first.is_whitespace() || matches!(first, '#' | '-')) {
         return None;
@@ -171,7 +178,7 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
         .then(|| (key.trim(), value.trim()))
 }
 
-/// The value of a broken entry: the text beside the key, else the items below it.
+/// Returns the value of an invalid property: the text after the colon, or the items below it.
 fn raw_value(beside: &str, below: &str) -> Value {
     if !beside.is_empty() {
         let ends = [('"', '"'), ('\'', '\''), ('[', ']')];
@@ -189,23 +196,23 @@ fn raw_value(beside: &str, below: &str) -> Value {
     if items.is_empty() { Value::Null } else { Value::List(items) }
 }
 
-/// An item of a broken list. YAML takes `#tag` for a comment, which is why many are broken.
+/// Parses an item of an invalid list. YAML takes `#tag` for a comment, the most common cause.
 fn raw_item(item: &str) -> Value {
     match yaml::read(item) {
-        Ok(Root::Value(value)) if !item.starts_with('#') => value,
+        Ok(YamlRoot::Value(value)) if !item.starts_with('#') => value,
         Ok(_) | Err(_) => Value::Text(unquoted(item).to_owned()),
     }
 }
 
-/// What stands between the brackets of a list; those of a wikilink are none.
+/// Returns the text between the brackets of a list; `None` for a wikilink.
 fn in_brackets(text: &str) -> Option<&str> {
     fn inner(text: &str) -> Option<&str> {
-        text.strip_prefix('[')?.strip_suffix(']').filter(|inner| target::brackets_match(inner))
+        text.strip_prefix('[')?.strip_suffix(']').filter(|inner| link_target::brackets_match(inner))
     }
     inner(text).filter(|list| inner(list).is_none())
 }
 
-/// The parts of `text` between its commas; one within brackets or double quotes belongs to a name.
+/// Splits `text` at its commas, except inside brackets or double quotes.
 pub(super) fn items(text: &str) -> Vec<&str> {
     let blanks = |from: usize| text[from..].len() - text[from..].trim_start().len();
     let (mut depth, mut quoted, mut start) = (0_usize, false, blanks(0));
@@ -227,7 +234,7 @@ pub(super) fn items(text: &str) -> Vec<&str> {
     items
 }
 
-/// Takes off a pair of quotes, or one that was never closed.
+/// Removes a pair of quotes, or an unclosed opening quote.
 fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(rest) = text.strip_prefix(quote) {
@@ -264,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn one_broken_value_costs_no_other() {
+    fn invalid_value_does_not_affect_other_keys() {
         let cases = [
             ("a colon in a title", "title: Dune: Part Two\n", ("title", text("Dune: Part Two"))),
             ("an open quote", "title: \"Moss\n", ("title", text("Moss"))),
@@ -297,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_breaks_a_map_costs_no_other() {
+    fn invalid_line_in_map_does_not_affect_other_keys() {
         let supports = |key: &str| {
             let pairs = [("type", "supports"), ("id", "x")];
             let map = pairs.map(|(key, value)| (key.to_owned(), text(value))).into_iter().collect();
@@ -325,7 +332,7 @@ mod tests {
             let found = recovered(&whole);
             assert_eq!(found.len(), 3, "{yaml}: {found:?}");
             assert_eq!(found[1], expected, "{yaml}");
-            // What a link is rewritten by is read from the same lines.
+            // Link rewriting reads its scalars from the same lines.
             let texts: Vec<String> =
                 scalars(&whole).into_iter().map(|scalar| whole[scalar.bytes].to_owned()).collect();
             let last = texts.last().map(String::as_str);
@@ -334,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_a_repeated_key_counts() {
+    fn last_of_repeated_keys_wins() {
         let mut diagnostics = Vec::new();
         let entries = read("a: 1\nb: 2\na: 3\n", &mut diagnostics).expect("a mapping");
         let keys = entries.iter().map(|entry| (&*entry.key, entry.value.as_written()));
@@ -346,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_between_rules_is_no_frontmatter() {
+    fn prose_between_rules_is_not_frontmatter() {
         let mut diagnostics = Vec::new();
         assert_eq!(read("Some prose\nover two lines\n", &mut diagnostics), None);
         assert_eq!(diagnostics[0].code, code::FRONTMATTER_NO_MAPPING.name);

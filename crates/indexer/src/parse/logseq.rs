@@ -1,4 +1,4 @@
-//! What Logseq writes differently: `key:: value` lines, tags in brackets, page names in file names.
+//! Logseq syntax: `key:: value` lines, tags in brackets, page names in file names.
 
 use std::ops::Range;
 
@@ -6,26 +6,30 @@ use percent_encoding::percent_decode_str;
 use weft_model::{NotePath, Value};
 
 use super::frontmatter;
-use super::yaml::Entry;
+use super::yaml::PropertyEntry;
 
 /// The folder of daily pages.
 const JOURNALS: &str = "journals";
 
-/// Properties whose values are lists; all others are kept whole, since a comma is no separator in a title.
+/// Properties whose values are lists; all others are kept whole, since a title may contain commas.
 const LISTS: &[&str] = &["alias", "aliases", "tags"];
 
-/// The properties of the page: the `key:: value` lines at the very front, with or without a bullet, and the bytes they take; `id` is that of the first block.
-pub(super) fn page_properties(body: &str) -> (Vec<Entry>, Range<usize>) {
+/// Returns the page's properties and their byte range: the `key:: value` lines at the very start, with or without a bullet. Skips `id`, which belongs to the first block.
+pub(super) fn page_properties(body: &str) -> (Vec<PropertyEntry>, Range<usize>) {
     let mut entries = Vec::new();
     let mut at = 0;
     for (line, number) in body.split_inclusive('\n').zip(1_u32..) {
         let text = line.trim();
         let text = if entries.is_empty() { text.strip_prefix("- ").unwrap_or(text) } else { text };
         match property(text) {
-            // What names a block names no page.
+            // An `id` names a block, not the page.
             Some(("id", _)) => {}
             Some((key, value)) => {
-                entries.push(Entry { key: key.to_owned(), value: read(key, value), line: number });
+                entries.push(PropertyEntry {
+                    key: key.to_owned(),
+                    value: read(key, value),
+                    line: number,
+                });
             }
             None if text.is_empty() && entries.is_empty() => {}
             None => break,
@@ -36,12 +40,12 @@ pub(super) fn page_properties(body: &str) -> (Vec<Entry>, Range<usize>) {
     (entries, 0..end)
 }
 
-/// The bytes of a body that tell of the whole page.
+/// Returns the byte range of the page properties.
 pub(crate) fn page_lines(body: &str) -> Range<usize> {
     page_properties(body).1
 }
 
-/// The tags of single blocks: `tags:: a, b` lines anywhere and `#[[several words]]`.
+/// Returns the tags of blocks: `tags:: a, b` lines anywhere and `#[[several words]]`.
 pub(super) fn block_tags(body: &str) -> Vec<String> {
     let mut tags = Vec::new();
     for line in body.lines() {
@@ -59,20 +63,20 @@ pub(super) fn block_tags(body: &str) -> Vec<String> {
     tags
 }
 
-/// The page's name by its file: `___` and `%2F` stand for `/`, other escapes for themselves.
+/// Derives the page's name from its file name: `___` and `%2F` stand for `/`, other escapes for themselves.
 pub(super) fn page_name(path: &NotePath) -> String {
     let name = path.stem().replace("___", "/");
     percent_decode_str(&name).decode_utf8().map_or_else(|_| name.clone(), Into::into)
 }
 
-/// The names by which pages link to the file's, the usual one first.
+/// Returns the names by which pages link to the file's page, the usual one first.
 pub(crate) fn names(path: &NotePath) -> Vec<String> {
     journal_names(path).map_or_else(|| vec![page_name(path)], Vec::from)
 }
 
-/// The names by which pages link to a journal: `Jan 5th, 2023`, `2023-01-05` and `2023_01_05` for `journals/2023_01_05.md`.
+/// Returns the names by which pages link to a journal page: `Jan 5th, 2023`, `2023-01-05` and `2023_01_05` for `journals/2023_01_05.md`.
 ///
-/// Files are named so, with dashes or without anything between; whatever way a graph writes dates, Logseq knows these.
+/// File names use underscores, dashes or no separator; Logseq resolves all three names whatever date format a graph uses.
 pub(super) fn journal_names(path: &NotePath) -> Option<[String; 3]> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -102,7 +106,7 @@ pub(super) fn journal_names(path: &NotePath) -> Option<[String; 3]> {
     ])
 }
 
-/// The parts of a line `key:: value`.
+/// Splits a line `key:: value`.
 fn property(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once("::")?;
     let names = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '?');
@@ -115,6 +119,6 @@ fn read(key: &str, value: &str) -> Value {
     if !LISTS.iter().any(|list| key.eq_ignore_ascii_case(list)) {
         return text(value);
     }
-    // A comma within brackets belongs to a page's name.
+    // A comma inside brackets belongs to a page name.
     Value::List(frontmatter::items(value).into_iter().map(text).collect())
 }

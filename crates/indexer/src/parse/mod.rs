@@ -1,39 +1,39 @@
-//! A file's bytes to a note: never fails, whatever the bytes are.
+//! Parses a file's bytes into a note; never fails, whatever the bytes are.
 //!
-//! [`parse`] reads one file without looking at any other, so links stay as written until a graph resolves them.
-//! What cannot be understood becomes a [`Diagnostic`] of one of the kinds in [`code`]; the rest is still found.
+//! [`parse`] reads one file without looking at any other, so links stay as written until the graph resolves them.
+//! Anything it cannot understand becomes a [`Diagnostic`] with one of the codes in [`code`]; the rest of the note is still indexed.
 //!
-//! The body begins after the frontmatter's closing mark; without frontmatter it is the whole file.
-//! A byte order mark says how a file is encoded and belongs to neither.
+//! The body begins after the frontmatter's closing delimiter; without frontmatter, the body is the whole file.
+//! A byte order mark announces the encoding and belongs to neither.
 //!
 //! # Doughnut notebooks
 //!
-//! Both forms in which Doughnut writes a notebook to files are vaults as they are:
+//! Both file layouts in which Doughnut exports a notebook can be served as vaults without changes:
 //!
-//! | a note's | export with ids | portable tree |
+//! | of a note | export with ids | portable tree |
 //! |---|---|---|
 //! | file | `Title.md`; with children `Title/__index.md` | `Title.md`; a folder's `README.md`, `type: Readme` |
 //! | uri | `note_id` | the path without extension |
-//! | title | the first H1 | the file's or folder's name; of a `type: Relationship` its `relation` |
-//! | parent | the note of its folder | likewise; of a `type: Relationship` its `source` |
+//! | title | the first H1 | the name of the file or folder; for `type: Relationship`, its `relation` |
+//! | parent | the note of its folder | the note of its folder; for `type: Relationship`, its `source` |
 //! | object | `target` or `object`, by uri or name | `target` |
-//! | order | `order`, else the file's name | likewise |
+//! | order | `order`, else the file's name | `order`, else the file's name |
 //! | details | the body, H1 included | the body |
 //!
-//! An `__index.md` answers to the name of its folder, too, as nothing else there has the note's name.
-//! `uri` and `id` come before `note_id`, and a written `title` before `relation`.
+//! A link to the name of a folder also resolves to its `__index.md`, because the export contains the note's name nowhere else.
+//! `uri` and `id` take precedence over `note_id`, and an explicit `title` over `relation`.
 
-pub(crate) mod body;
-mod decode;
+pub(crate) mod body_parser;
 pub(crate) mod dendron;
 mod frontmatter;
-mod hidden;
+mod frontmatter_properties;
+mod hidden_ranges;
+pub(crate) mod link_target;
 pub(crate) mod logseq;
-mod masks;
-mod properties;
-pub(crate) mod target;
+mod prose_masks;
 #[cfg(test)]
 mod tests;
+mod text_decoding;
 pub(crate) mod yaml;
 
 use std::borrow::Cow;
@@ -46,116 +46,116 @@ use weft_model::id::FOLDER_NOTES;
 use weft_model::text::nfc;
 use weft_model::{Diagnostic, Link, Note, NotePath, Value};
 
-use code::Code;
-use target::Destination;
-use yaml::{Entry, Scalar};
+use code::DiagnosticCode;
+use link_target::Destination;
+use yaml::{PropertyEntry, Scalar};
 
-/// The kinds of diagnostics.
+/// The codes of diagnostics.
 pub mod code {
     use weft_model::Severity;
 
-    /// A kind of diagnostic.
+    /// A diagnostic code.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Code {
-        /// Its stable name.
+    pub struct DiagnosticCode {
+        /// Stable name.
         pub name: &'static str,
-        /// How much it takes away.
+        /// Severity.
         pub severity: Severity,
     }
 
-    const fn notice(name: &'static str) -> Code {
-        Code { name, severity: Severity::Notice }
+    const fn notice(name: &'static str) -> DiagnosticCode {
+        DiagnosticCode { name, severity: Severity::Notice }
     }
 
-    const fn warning(name: &'static str) -> Code {
-        Code { name, severity: Severity::Warning }
+    const fn warning(name: &'static str) -> DiagnosticCode {
+        DiagnosticCode { name, severity: Severity::Warning }
     }
 
-    /// Some bytes are no text and were read as U+FFFD.
-    pub const NOT_UTF_8: Code = warning("not-utf-8");
-    /// A byte order mark announced UTF-16, and it was read as such.
-    pub const UTF_16: Code = notice("utf-16");
-    /// The text holds NUL characters, which stay.
-    pub const NUL_CHARACTERS: Code = notice("nul-characters");
-    /// The file is longer than offsets can say; its end was not read.
-    pub const TOO_LONG: Code = warning("too-long");
-    /// The first line opens a frontmatter that nothing closes; all of it is body.
-    pub const UNCLOSED_FRONTMATTER: Code = warning("unclosed-frontmatter");
-    /// The frontmatter is TOML, which is not read; all of it is body.
-    pub const TOML_FRONTMATTER: Code = warning("toml-frontmatter");
-    /// Prose stands between two `---`; all of it is body.
-    pub const FRONTMATTER_NO_MAPPING: Code = notice("frontmatter-no-mapping");
-    /// The YAML is broken; each key was read for itself.
-    pub const BROKEN_FRONTMATTER: Code = warning("broken-frontmatter");
-    /// A key stands there twice; the last counts.
-    pub const DUPLICATE_KEY: Code = warning("duplicate-key");
-    /// An entry of `links` names no target.
-    pub const LINK_ENTRY: Code = notice("link-entry");
-    /// `uri`, `id`, `note_id` or `title` holds a list or map, which names nothing.
-    pub const NO_SCALAR: Code = notice("no-scalar");
-    /// A `%%` at the front of a line is never closed and hides nothing.
-    pub const OPEN_COMMENT: Code = notice("open-comment");
-    /// A long body has no heading by which a part of it could be named.
-    pub const NO_HEADINGS: Code = notice("no-headings");
+    /// Some bytes are not text and were read as U+FFFD.
+    pub const NOT_UTF_8: DiagnosticCode = warning("not-utf-8");
+    /// The file was read as UTF-16 because of its byte order mark.
+    pub const UTF_16: DiagnosticCode = notice("utf-16");
+    /// The text contains NUL characters; they are kept.
+    pub const NUL_CHARACTERS: DiagnosticCode = notice("nul-characters");
+    /// The file is longer than the offsets can address; its end was not read.
+    pub const TOO_LONG: DiagnosticCode = warning("too-long");
+    /// The first line opens a frontmatter block that is never closed; the whole file is body.
+    pub const UNCLOSED_FRONTMATTER: DiagnosticCode = warning("unclosed-frontmatter");
+    /// The frontmatter is TOML, which is not supported; the whole file is body.
+    pub const TOML_FRONTMATTER: DiagnosticCode = warning("toml-frontmatter");
+    /// The text between two `---` lines is prose; the whole file is body.
+    pub const FRONTMATTER_NO_MAPPING: DiagnosticCode = notice("frontmatter-no-mapping");
+    /// The YAML is invalid; each key was parsed separately.
+    pub const BROKEN_FRONTMATTER: DiagnosticCode = warning("broken-frontmatter");
+    /// A key occurs more than once; the last one wins.
+    pub const DUPLICATE_KEY: DiagnosticCode = warning("duplicate-key");
+    /// An entry of `links` has no target.
+    pub const LINK_ENTRY: DiagnosticCode = notice("link-entry");
+    /// `uri`, `id`, `note_id` or `title` holds a list or map instead of a single value.
+    pub const NO_SCALAR: DiagnosticCode = notice("no-scalar");
+    /// A `%%` at the start of a line is never closed and hides nothing.
+    pub const OPEN_COMMENT: DiagnosticCode = notice("open-comment");
+    /// A long body has no heading that could identify a part of it.
+    pub const NO_HEADINGS: DiagnosticCode = notice("no-headings");
 }
 
-/// The stem of a file that is a note with children in a Doughnut export, where the folder bears its name.
+/// File stem of a note with children in a Doughnut export; its folder carries the note's name.
 const NOTEBOOK_NOTE: &str = "__index";
 
-/// Where a note says its uri; the first that is there counts.
+/// Properties that hold a note's uri; the first one present wins.
 const URI: &[&str] = &["uri", "id", "note_id"];
 
-/// The `type` of a note that states a relation, and the property that says which: its title, as the predicate.
+/// The `type` of a note that states a relation, and the property that holds the predicate, which becomes the title.
 const RELATIONSHIP: (&str, &str) = ("Relationship", "relation");
 
-/// The property that keeps a note out of the index when it is `false`.
+/// Property that keeps a note out of the index when it is `false`.
 const INDEXED: &str = "indexed";
 
-/// Bytes of a body from which headings are missed: a book has a megabyte.
+/// Bytes of a body from which missing headings are reported; a book has about a megabyte.
 const LONG_BODY: usize = 1 << 20;
 
-/// The least digits at the front of a file name that are taken for a Zettelkasten id: a date.
+/// Minimum number of leading digits in a file name that count as a Zettelkasten id: the length of a date.
 const MIN_ZETTEL_DIGITS: usize = 8;
 
-/// Which dialects are read beyond what every vault may hold. All are off by default.
+/// Dialects to parse in addition to the common syntax. All are off by default.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParseOptions {
-    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals, tags that are links where a page has their name; no code of Org blocks.
+    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals, tags as links to the page of that name if one exists; Org code blocks are ignored.
     pub logseq: bool,
-    /// Dendron: places by dotted names (`a.b.md` lies below `a.md`), and wikilinks with the label first (`[[label|a.b]]`).
+    /// Dendron: hierarchy by dotted names (`a.b.md` is a child of `a.md`), and wikilinks with the label first (`[[label|a.b]]`).
     pub dendron: bool,
-    /// A file name that begins with a number of at least eight digits answers to the number alone, in Denote with its time, where no other letter or digit follows.
+    /// A file name that begins with a number of at least eight digits also answers to the number alone (in Denote, including its time), unless a letter or digit follows.
     pub zettel_ids: bool,
-    /// MkDocs: text indented under `!!! note`, `??? note` or `=== "Tab"` is prose and no code.
+    /// MkDocs: text indented under `!!! note`, `??? note` or `=== "Tab"` is prose, not code.
     pub admonitions: bool,
 }
 
-/// How wikilinks and tags are written.
+/// Syntax of wikilinks and tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// As most programs do.
+    /// The syntax of most programs.
     Common,
-    /// The label of a wikilink stands before its target.
+    /// The label of a wikilink precedes its target.
     Dendron,
-    /// A wikilink holds a page's whole name, and a tag leads to the page of that name, too.
+    /// A wikilink holds a page's whole name, and a tag also links to the page of that name.
     Logseq,
 }
 
 impl Dialect {
-    /// The destination of `[[written]]`, without its label.
+    /// Returns the destination of `[[written]]` without its label.
     pub(crate) fn wikilink(self, written: &str) -> Option<Destination> {
         match self {
-            Self::Common => target::wikilink(written),
+            Self::Common => link_target::wikilink(written),
             Self::Dendron => dendron::destination(written),
-            Self::Logseq => target::page(written),
+            Self::Logseq => link_target::page(written),
         }
     }
 }
 
 impl ParseOptions {
-    /// How wikilinks and tags are written.
+    /// Returns the syntax of wikilinks and tags.
     pub(crate) const fn dialect(&self) -> Dialect {
         match (self.dendron, self.logseq) {
             (true, _) => Dialect::Dendron,
@@ -165,43 +165,43 @@ impl ParseOptions {
     }
 }
 
-/// What comes of reading files; nothing where a defect of the reader stops it, which must end no thread that does more.
-pub(crate) fn unless_stopped<T>(reading: impl FnOnce() -> T) -> Option<T> {
-    // Nothing is shared that could be left half done.
-    catch_unwind(AssertUnwindSafe(reading)).ok()
+/// Runs `read` and returns `None` if a bug in the parser panics, so that it does not end a thread that does other work.
+pub(crate) fn catch_parser_panic<T>(read: impl FnOnce() -> T) -> Option<T> {
+    // `read` shares nothing that a panic could leave half done.
+    catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
-/// The byte at which the body of a file begins: what stands before is its frontmatter. Nothing where the file is no UTF-8.
+/// Returns the byte at which a file's body begins, after its frontmatter. `None` if the file is not UTF-8.
 #[must_use]
 pub(crate) fn body_start(bytes: &[u8]) -> Option<usize> {
     let text = str::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // A body is the end of the text, byte for byte.
+    // The body is the end of the text, byte for byte.
     let (_, body) = frontmatter_and_body(text, &mut Vec::new());
     Some(bytes.len() - body.len())
 }
 
-/// Reads one file.
+/// Parses one file.
 ///
-/// Equal bytes give equal notes. `O(bytes)`; no nesting is too deep and no line too long.
+/// Deterministic. `O(bytes)`, at any nesting depth and line length.
 #[must_use]
 pub fn parse(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> (Note, Vec<Diagnostic>) {
-    let Reading { note, diagnostics, files: _ } = read(path, bytes, options);
+    let ParsedFile { note, diagnostics, files: _ } = parse_file(path, bytes, options);
     (note, diagnostics)
 }
 
-/// What was read of one file.
-pub(crate) struct Reading {
+/// The result of parsing one file.
+pub(crate) struct ParsedFile {
     pub(crate) note: Note,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Links of the body to files that are no notes, which an index does not keep.
+    /// Links of the body to files that are not notes; the index does not keep them.
     pub(crate) files: Vec<Link>,
 }
 
-/// The values of a file's frontmatter that are scalars, in text order, with the bytes of the file they take.
+/// Returns the scalar values of a file's frontmatter in text order, with their byte ranges in the file.
 pub(crate) fn scalars(text: &str) -> Vec<Scalar> {
     let marked = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let Some((yaml, _)) = decode::split_frontmatter(marked) else { return Vec::new() };
+    let Some((yaml, _)) = text_decoding::split_frontmatter(marked) else { return Vec::new() };
     let opening = marked.find('\n').map_or(0, |end| end + 1);
     let start = text.len() - marked.len() + opening;
     let moved = |bytes: Range<usize>| bytes.start + start..bytes.end + start;
@@ -209,15 +209,15 @@ pub(crate) fn scalars(text: &str) -> Vec<Scalar> {
     scalars.map(|scalar| Scalar { bytes: moved(scalar.bytes), ..scalar }).collect()
 }
 
-/// Reads one file, and what only those want to know who write it.
-pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Reading {
+/// Parses one file into everything that the writer needs to edit it.
+pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> ParsedFile {
     let mut diagnostics = Vec::new();
     let max_bytes = u32::MAX as usize;
     if bytes.len() > max_bytes {
-        let message = "The file is longer than 4 GiB; what comes after was not read.";
+        let message = "The file is longer than 4 GiB; only the first 4 GiB were read. Split it into several notes.";
         diagnostics.push(diagnostic(code::TOO_LONG, message, None));
     }
-    let text = decode::decode(&bytes[..bytes.len().min(max_bytes)], &mut diagnostics);
+    let text = text_decoding::decode(&bytes[..bytes.len().min(max_bytes)], &mut diagnostics);
     let (mut entries, body) = frontmatter_and_body(&text, &mut diagnostics);
     let front_lines = text[..text.len() - body.len()].matches('\n').count();
 
@@ -230,34 +230,38 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
     let dialect = options.dialect();
     let mut masked = Cow::Borrowed(body);
     if options.admonitions {
-        masked = masks::admonitions(&masked).into();
+        masked = prose_masks::admonitions(&masked).into();
     }
     if options.logseq {
-        masked = masks::org_blocks(&masked).into();
+        masked = prose_masks::org_blocks(&masked).into();
     }
-    let mut parts = body::read(&masked, dialect);
+    let mut parts = body_parser::read(&masked, dialect);
     if let Some(at) = parts.open_comment {
         let line = front_lines + body[..at].matches('\n').count() + 1;
-        let message = "The comment that `%%` begins here is never closed; it was read as text.";
+        let message =
+            "This `%%` comment is never closed, so it was read as text; close it with `%%`.";
         diagnostics.push(diagnostic(code::OPEN_COMMENT, message, u32::try_from(line).ok()));
     }
     if body.len() >= LONG_BODY && parts.headings.is_empty() {
         let message = format!(
-            "The body has {} MiB and no heading; a context can show pieces of it, but no outline.",
+            "The body has {} MiB and no heading, so a context can show excerpts but no outline; add headings.",
             body.len() >> 20
         );
         diagnostics.push(diagnostic(code::NO_HEADINGS, message, None));
     }
     for key in URI.iter().chain(&["title"]) {
-        if matches!(properties::value(&entries, key), Some(Value::List(_) | Value::Map(_))) {
+        if matches!(
+            frontmatter_properties::value(&entries, key),
+            Some(Value::List(_) | Value::Map(_))
+        ) {
             let message =
-                format!("`{key}` is a list or map, which names nothing; it was left out.");
+                format!("`{key}` is a list or map and was ignored; set it to a single value.");
             diagnostics.push(diagnostic(code::NO_SCALAR, message, None));
         }
     }
 
-    let mut links = properties::links(&entries, dialect, &mut diagnostics);
-    // A link in a property of the page need not count again.
+    let mut links = frontmatter_properties::links(&entries, dialect, &mut diagnostics);
+    // Do not count a link twice that is already a property of the page.
     let typed = links.iter().map(|link| link.target.clone()).collect::<HashSet<_>>();
     let in_page_lines = body[page_lines].chars().count();
     parts.links.retain(|link| {
@@ -265,27 +269,29 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         below || !typed.contains(&link.target)
     });
     if options.logseq {
-        // Other names in brackets are no links.
-        links.retain(|link| !properties::is_one_of(&link.kind, properties::ALIASES));
+        // Links among the aliases are names of this page.
+        links.retain(|link| {
+            !frontmatter_properties::is_one_of(&link.kind, frontmatter_properties::ALIASES)
+        });
     }
     links.extend(parts.links);
 
-    let written_title =
-        properties::scalar(&entries, &["title"]).map(|title| body::one_line(&title));
+    let written_title = frontmatter_properties::scalar(&entries, &["title"])
+        .map(|title| body_parser::one_line(&title));
     let aliases = aliases(path, &entries, written_title.as_deref(), options);
-    let mut tags = properties::tags(&entries, properties::TAGS, dialect);
+    let mut tags = frontmatter_properties::tags(&entries, frontmatter_properties::TAGS, dialect);
     tags.extend(parts.tags);
     if options.logseq {
-        let tag = |tag: &String| properties::tag(tag, dialect).to_owned();
+        let tag = |tag: &String| frontmatter_properties::tag(tag, dialect).to_owned();
         tags.extend(logseq::block_tags(&masked).iter().map(tag));
     }
     let heading =
         || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
-    let note_type = properties::names(&entries, &["type"], dialect).into_iter().next();
+    let note_type = frontmatter_properties::names(&entries, &["type"], dialect).into_iter().next();
     let predicate = || {
         let (wanted, relation) = RELATIONSHIP;
         let states = note_type.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
-        properties::scalar(&entries, &[relation]).filter(|_| states)
+        frontmatter_properties::scalar(&entries, &[relation]).filter(|_| states)
     };
     let title = written_title
         .or_else(predicate)
@@ -294,12 +300,12 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
 
     let note = Note {
         path: path.clone(),
-        claimed_uri: properties::scalar(&entries, URI).map(|uri| nfc(&uri)),
+        claimed_uri: frontmatter_properties::scalar(&entries, URI).map(|uri| nfc(&uri)),
         title,
         aliases,
         tags: without_repeats(tags.iter().map(|tag| nfc(tag)).collect()),
         note_type,
-        order: properties::order(&entries),
+        order: frontmatter_properties::order(&entries),
         properties: entries
             .into_iter()
             .map(|entry| (entry.key, entry.value))
@@ -310,10 +316,10 @@ pub(crate) fn read(path: &NotePath, bytes: &[u8], options: &ParseOptions) -> Rea
         links,
         body: body.to_owned(),
     };
-    Reading { note, diagnostics, files: parts.files }
+    ParsedFile { note, diagnostics, files: parts.files }
 }
 
-/// Whether the note asks to be kept out of the index: `indexed: false`.
+/// Returns true if the note opts out of the index with `indexed: false`.
 #[must_use]
 pub fn is_excluded(note: &Note) -> bool {
     let keeps_out = |value: &Value| {
@@ -327,27 +333,27 @@ pub fn is_excluded(note: &Note) -> bool {
 fn frontmatter_and_body<'t>(
     text: &'t str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (Vec<Entry>, &'t str) {
-    if let Some((yaml, body)) = decode::split_frontmatter(text) {
+) -> (Vec<PropertyEntry>, &'t str) {
+    if let Some((yaml, body)) = text_decoding::split_frontmatter(text) {
         return frontmatter::read(yaml, diagnostics)
             .map_or((Vec::new(), text), |entries| (entries, body));
     }
     let mut lines = text.lines().map(str::trim_end);
     if lines.next() == Some("+++") && lines.any(|line| line == "+++") {
-        let message = "TOML between lines `+++` is not read as frontmatter, but as text; YAML between lines `---` is.";
+        let message = "TOML frontmatter (`+++`) is not supported and was read as body text; use YAML between `---` lines.";
         diagnostics.push(diagnostic(code::TOML_FRONTMATTER, message, Some(1)));
     }
     let mut lines = text.lines();
     if lines.next().is_some_and(|line| line.trim_end() == "---")
         && lines.next().is_some_and(|line| line.contains(": ") || line.ends_with(':'))
     {
-        let message = "No line `---` closes the frontmatter; all of the file was read as body.";
+        let message = "The frontmatter has no closing `---` line, so the whole file was read as body; add the line.";
         diagnostics.push(diagnostic(code::UNCLOSED_FRONTMATTER, message, Some(1)));
     }
     (Vec::new(), text)
 }
 
-/// The name that the file gives its note: its stem, of a dotted one the end, or for a folder note the folder's name.
+/// Returns the name that the file gives its note: the folder's name for a folder note, the last segment of a dotted Dendron name, or the stem.
 fn name_of(path: &NotePath, options: &ParseOptions) -> String {
     let stem = path.stem();
     match folder_name(path) {
@@ -360,23 +366,27 @@ fn name_of(path: &NotePath, options: &ParseOptions) -> String {
     }
 }
 
-/// The name of the folder that holds the file; none at the root.
+/// Returns the name of the folder that holds the file; `None` at the root.
 fn folder_name(path: &NotePath) -> Option<&str> {
     path.folder().rsplit('/').next().filter(|folder| !folder.is_empty())
 }
 
 fn aliases(
     path: &NotePath,
-    entries: &[Entry],
+    entries: &[PropertyEntry],
     title: Option<&str>,
     options: &ParseOptions,
 ) -> Vec<String> {
-    let mut aliases = properties::several(entries, properties::ALIASES, options.dialect());
+    let mut aliases = frontmatter_properties::split_names(
+        entries,
+        frontmatter_properties::ALIASES,
+        options.dialect(),
+    );
     if path.stem() == NOTEBOOK_NOTE {
         aliases.extend(folder_name(path).map(str::to_owned));
     }
     if options.logseq {
-        // A page is linked by its title, which is another name than its file's.
+        // Pages link to a page by its title as well as by its file name.
         let page = Some(logseq::page_name(path)).filter(|name| name != path.stem());
         aliases.extend(title.map(str::to_owned));
         aliases.extend(logseq::journal_names(path).into_iter().flatten());
@@ -389,7 +399,7 @@ fn aliases(
     without_repeats(aliases.iter().map(|alias| nfc(alias)).collect())
 }
 
-/// The number of at least eight digits at the front of a file name, in Denote with a time after it: `20240101T120000`. No letter or digit follows.
+/// Returns the leading number of a file name if it has at least eight digits, with the time that Denote appends (`20240101T120000`), and no letter or digit follows.
 fn zettel_id(stem: &str) -> Option<&str> {
     let n_digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let date = Some(n_digits(stem)).filter(|n| *n >= MIN_ZETTEL_DIGITS)?;
@@ -403,7 +413,7 @@ fn without_repeats(names: Vec<String>) -> Vec<String> {
     names.into_iter().filter(|name| !name.is_empty() && known.insert(name.clone())).collect()
 }
 
-fn diagnostic(code: Code, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
-    let Code { name, severity } = code;
+fn diagnostic(code: DiagnosticCode, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
+    let DiagnosticCode { name, severity } = code;
     Diagnostic { severity, code: name.to_owned(), message: message.into(), line }
 }

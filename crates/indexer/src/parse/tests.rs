@@ -1,4 +1,4 @@
-//! What whole files say, as tables; and that no file at all is too much.
+//! Tables of whole files and what is parsed from them, and properties for arbitrary files.
 
 use proptest::prelude::*;
 use weft_model::{Link, LinkSource, Note, NotePath, Severity, TargetSyntax};
@@ -18,7 +18,7 @@ fn codes(bytes: &[u8]) -> Vec<String> {
     diagnostics.into_iter().map(|diagnostic| diagnostic.code).collect()
 }
 
-/// A link as one line: `type: name#fragment (display)`, with the syntax where it is not plain.
+/// Formats a link as one line: `type: name#fragment (display)`, with the syntax if it is not plain.
 fn line(link: &Link) -> String {
     let mut line = format!("{}: {}", link.kind, link.target.name);
     if let Some(fragment) = &link.fragment {
@@ -46,7 +46,7 @@ fn inline(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn inline_links_are_found_where_readers_see_them() {
+fn inline_links_are_found_only_in_rendered_prose() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("a wikilink", "see [[Fern]].", &["Fern"]),
         ("with display", "[[Fern|the *fern*]]", &["Fern (the fern)"]),
@@ -59,7 +59,7 @@ fn inline_links_are_found_where_readers_see_them() {
             &["Fern (f)", "Moss (m)"],
         ),
         (
-            "cells of a table are apart",
+            "table cells are separate",
             "| a | b |\n|---|---|\n| ` | [[A]] |\n| $HOME | [[B]] |\n| US$ | ` [[C]] |\n| 9%% | [[D]] |\n| 8%% | `[[E]]` |",
             &["A", "B", "C", "D"],
         ),
@@ -95,7 +95,7 @@ fn inline_links_are_found_where_readers_see_them() {
             &["Yew", "Oak"],
         ),
         ("within an HTML block", "<div>\n%% [[Fern]] %%\n$[[Moss]]$ [[Yew]]\n</div>", &["Yew"]),
-        ("signs in HTML code", "<code>%%</code> [[Fern]] <code>%%</code>", &["Fern"]),
+        ("delimiters in HTML code", "<code>%%</code> [[Fern]] <code>%%</code>", &["Fern"]),
         ("fenced code", "```\n[[Fern]]\n```\n~~~md\n[[Moss]]\n~~~", &[]),
         ("a fence never closed", "```\n[[Fern]]", &[]),
         ("indented code", "text\n\n    [[Fern]]\n", &[]),
@@ -160,7 +160,7 @@ fn inline_links_are_found_where_readers_see_them() {
     for (name, text, expected) in cases {
         let found = inline(text);
         let found = found.iter().map(|found| match found.split_once(" (") {
-            // A Markdown link's text is its display; the table names it where it matters.
+            // A Markdown link's text is its display; compare it only if the table names it.
             Some((target, _)) if !expected.contains(&found.as_str()) => target,
             Some(_) | None => found,
         });
@@ -169,7 +169,7 @@ fn inline_links_are_found_where_readers_see_them() {
 }
 
 #[test]
-fn spans_count_characters_of_the_body() {
+fn spans_count_characters_of_body() {
     let note = read("---\ntitle: é\n---\né 漢 [[Fern|f]] 🌿 [x](y.md)\n\n- a\n  - b ^b1\n");
     let slices = note.links.iter().filter_map(|link| link.span).map(|span| span.slice(&note.body));
     assert_eq!(slices.collect::<Vec<_>>(), ["[[Fern|f]]", "[x](y.md)"]);
@@ -195,7 +195,7 @@ fn typed_links_come_from_every_property() {
             "topics: \"[[A]], [[B]] [[C]]\"",
             &["topics: A", "topics: B", "topics: C"],
         ),
-        ("several that YAML refuses", "topics: [[A]], [[B]]", &["topics: A", "topics: B"]),
+        ("several that YAML rejects", "topics: [[A]], [[B]]", &["topics: A", "topics: B"]),
         ("several in quotes", "topics: \"[[A]]\", \"[[B]]\"", &["topics: A", "topics: B"]),
         ("within text", "about: \"see [[A]] there\"", &[]),
         ("Markdown", "topics: \"[a](b%20c.md)\"", &["topics: b c (a)"]),
@@ -258,13 +258,13 @@ fn typed_links_come_from_every_property() {
 }
 
 #[test]
-fn the_body_is_kept_byte_for_byte() {
+fn body_is_kept_byte_for_byte() {
     let cases = [
         ("plain", "---\na: 1\n---\n# x\n", "# x\n"),
         ("blank lines", "---\na: 1\n---\n\n  x \n\n", "\n  x \n\n"),
         ("windows line ends", "---\r\na: 1\r\n---\r\nx\r\n", "x\r\n"),
         ("dots", "---\na: 1\n...\nx", "x"),
-        ("a mark and nothing", "---\na: 1\n---", ""),
+        ("frontmatter only", "---\na: 1\n---", ""),
         ("empty", "---\n---\nx", "x"),
         ("a byte order mark", "\u{feff}---\na: 1\n---\nx", "x"),
         ("a byte order mark alone", "\u{feff}x", "x"),
@@ -281,7 +281,7 @@ fn the_body_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn a_title_comes_from_the_first_that_has_one() {
+fn title_comes_from_first_source_that_has_one() {
     let cases = [
         ("frontmatter", "a/b.md", "---\ntitle: \" T\n  u \"\n---\n# H", "T u"),
         ("a number", "a/b.md", "---\ntitle: 1.10\n---\n", "1.10"),
@@ -312,7 +312,7 @@ fn a_title_comes_from_the_first_that_has_one() {
 }
 
 #[test]
-fn names_tags_and_order_come_from_the_frontmatter() {
+fn names_tags_and_order_come_from_frontmatter() {
     let note = read(
         "---\nid: 1.10\naliases: [A, 2, A]\ntags: \"#x, y/z  w\"\ntype: [[Person]]\nnav_order: high\nweight: \"2.5\"\n---\n#w #v",
     );
@@ -326,9 +326,9 @@ fn names_tags_and_order_come_from_the_frontmatter() {
         ("uri before id", "id: a\nuri: b", Some("b")),
         ("an empty uri", "id: a\nuri: ''", Some("a")),
         ("a date", "id: 2024-01-05", Some("2024-01-05")),
-        ("an accent written apart", "id: Cafe\u{301}", Some("Caf\u{e9}")),
+        ("a decomposed accent", "id: Cafe\u{301}", Some("Caf\u{e9}")),
         ("leading zeros", "id: 007", Some("007")),
-        ("a truth value", "id: TRUE", Some("TRUE")),
+        ("a boolean", "id: TRUE", Some("TRUE")),
         ("nothing", "id:", None),
         ("any case", "ID: a", Some("a")),
         ("a number of another program", "note_id: 12", Some("12")),
@@ -383,7 +383,7 @@ fn inline_tags_are_words_of_any_script() {
         ("digits", "#12 #1/2 #12a #2024-01", &["12a", "2024-01"]),
         ("not after a letter", "a#b (#c) x#", &[]),
         ("at the front", "#a\n#b\n> #c\n>#d\n\n- #e\n- **#f**", &["a", "b", "c", "d", "e", "f"]),
-        ("headings are none", "# a\n## #b", &["b"]),
+        ("headings", "# a\n## #b", &["b"]),
         ("in HTML code", "<code>#a</code>", &[]),
         ("in a comment within HTML", "<div>\n%% #a %% #b\n</div>", &["b"]),
         ("in code", "`#a` \n\n```\n#b\n```\n\n    #c", &[]),
@@ -395,7 +395,7 @@ fn inline_tags_are_words_of_any_script() {
         ("escaped", r"\#a", &[]),
         ("in comments and math", "%% #a %% $#c$ #d", &["d"]),
         (
-            "attributes are none",
+            "attributes",
             "## A { #a }\n\ntext\n{: #b k=\"x y\" }\n\n::: {.c #d}\n[e]{ #e_e_ - } #f\n:::",
             &["f"],
         ),
@@ -424,7 +424,7 @@ fn headings_cover_their_source_lines() {
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
 
-    // A carriage return on its own ends a line, too.
+    // A carriage return alone also ends a line.
     let note = read("# One\rtext\r\rTwo\r---\rmore ^p1\r## Three");
     let found = note.headings.iter().map(|heading| heading.span.slice(&note.body));
     assert_eq!(found.collect::<Vec<_>>(), ["# One", "Two\r---", "## Three"]);
@@ -432,7 +432,7 @@ fn headings_cover_their_source_lines() {
 }
 
 #[test]
-fn headings_are_what_readers_see_of_them() {
+fn headings_contain_rendered_text() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("a comment within", "# Plan %%secret%% now", &["Plan now"]),
         ("a comment alone", "# %%secret%%\n%%draft%%\n---", &[]),
@@ -472,7 +472,7 @@ fn blocks_are_named_at_their_end() {
 }
 
 #[test]
-fn blocks_that_begin_with_what_is_hidden_are_named() {
+fn block_ids_work_after_hidden_ranges() {
     for (text, id) in [
         ("$E=mc^2$ is famous ^eq1", "eq1"),
         ("$$\nx\n$$\n\n^m1", "m1"),
@@ -486,15 +486,15 @@ fn blocks_that_begin_with_what_is_hidden_are_named() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said() {
+fn problems_of_a_file_are_reported() {
     let long = "a word ".repeat(LONG_BODY / 7 + 1);
     let headed = format!("{long}\n## x\n");
-    let cases: &[(&str, &[u8], &[Code])] = &[
+    let cases: &[(&str, &[u8], &[DiagnosticCode])] = &[
         ("nothing", b"# x", &[]),
         ("latin 1", b"caf\xe9", &[code::NOT_UTF_8]),
         ("utf-16", b"\xff\xfe#\0 \0x\0", &[code::UTF_16]),
-        ("utf-16, big end first", b"\xfe\xff\0#\0 \0x", &[code::UTF_16]),
-        ("half a unit", b"\xff\xfe#\0 ", &[code::NOT_UTF_8]),
+        ("utf-16, big endian", b"\xfe\xff\0#\0 \0x", &[code::UTF_16]),
+        ("an odd number of bytes", b"\xff\xfe#\0 ", &[code::NOT_UTF_8]),
         ("nul", b"a\0b", &[code::NUL_CHARACTERS]),
         ("never closed", b"---\na: 1\n", &[code::UNCLOSED_FRONTMATTER]),
         ("a rule", b"---\ntext\n", &[]),
@@ -533,7 +533,7 @@ fn indexed_false_keeps_a_note_out() {
 }
 
 #[test]
-fn logseq_is_read_when_asked_for() {
+fn logseq_syntax_is_parsed_if_enabled() {
     let options = ParseOptions { logseq: true, ..ParseOptions::default() };
     let text = "title:: The Moss\nalias:: green, [[soft, one]]\ntags:: [[plant]], #wet\ntopic:: [[Botany]]\nabout:: a [[bog]]\n\n- see [[Fern]]\n  tags:: deep\n- #[[two words]]\n";
     let (note, diagnostics) = read_as("pages/plants___moss%3F.md", text, &options);
@@ -557,7 +557,7 @@ fn logseq_is_read_when_asked_for() {
     let links = yaml.links.iter().map(line).collect::<Vec<_>>();
     assert_eq!(links, ["tags: plant tentative", "tags: c#notes tentative"]);
     let (block, _) = read_as("pages/a.md", "- id:: 634f\n  topic:: [[Botany]]\n", &options);
-    assert_eq!(block.claimed_uri, None, "it names the first block");
+    assert_eq!(block.claimed_uri, None, "it is the id of the first block");
     assert_eq!(block.links.len(), 1);
 
     for path in ["journals/2023_01_02.md", "journals/20230102.md", "a/journals/2023-1-2.md"] {
@@ -592,7 +592,7 @@ fn logseq_is_read_when_asked_for() {
 }
 
 #[test]
-fn other_dialects_are_read_when_asked_for() {
+fn other_dialects_are_parsed_if_enabled() {
     let zettel = ParseOptions { zettel_ids: true, ..ParseOptions::default() };
     let (note, _) = read_as("202301051230 Moss.md", "", &zettel);
     assert_eq!(note.aliases, ["202301051230"]);
@@ -627,7 +627,7 @@ fn other_dialects_are_read_when_asked_for() {
 }
 
 #[test]
-fn dendron_is_read_when_asked_for() {
+fn dendron_syntax_is_parsed_if_enabled() {
     let dendron = ParseOptions { dendron: true, ..ParseOptions::default() };
     let links = |text: &str| {
         let links = read_as("a.md", text, &dendron).0.links;
@@ -694,7 +694,7 @@ fn dendron_is_read_when_asked_for() {
 }
 
 #[test]
-fn depth_and_length_are_no_danger() {
+fn deep_and_long_input_is_parsed_quickly() {
     let plain = ParseOptions::default();
     let logseq = ParseOptions { logseq: true, ..plain };
     let dendron = ParseOptions { dendron: true, ..plain };
@@ -725,7 +725,7 @@ fn depth_and_length_are_no_danger() {
     assert_eq!(read(&"[[a]] ".repeat(100_000)).links.len(), 100_000);
 }
 
-/// What every note must be, whatever file it came from.
+/// Invariants of every parsed note.
 fn is_sound(note: &Note) -> Result<(), TestCaseError> {
     let n_chars = u32::try_from(note.body.chars().count()).unwrap_or(u32::MAX);
     let spans = note.links.iter().filter_map(|link| link.span);
@@ -759,20 +759,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_can_be_parsed(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let (note, _) = parse(&NotePath::new("a.md"), &bytes, &ParseOptions::default());
         is_sound(&note)?;
     }
 
     #[test]
-    fn any_text_is_read(text in any::<String>()) {
+    fn any_text_can_be_parsed(text in any::<String>()) {
         let note = read(&text);
         is_sound(&note)?;
         prop_assert!(text.ends_with(&note.body));
     }
 
     #[test]
-    fn any_markdown_is_read(text in markdownish(), logseq: bool, dendron: bool, admonitions: bool) {
+    fn any_markdown_can_be_parsed(text in markdownish(), logseq: bool, dendron: bool, admonitions: bool) {
         let options = ParseOptions { logseq, dendron, admonitions, zettel_ids: true };
         let (note, diagnostics) = read_as("journals/2023_01_05.md", &text, &options);
         is_sound(&note)?;

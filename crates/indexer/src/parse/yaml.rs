@@ -1,6 +1,6 @@
-//! YAML to values, scalars as written.
+//! Parses YAML into values, keeping scalars as written.
 //!
-//! Built on parser events instead of a deserialiser, because three things must survive: how a scalar was written (`id: 1.10`), the order of the keys (edges keep it), and the source of a nested list (`[[A, B]]` is a wikilink).
+//! Built on parser events instead of a deserializer, because three things must survive: the spelling of a scalar (`id: 1.10`), the order of the keys (edges keep it), and the source of a nested list (`[[A, B]]` is a wikilink).
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -8,54 +8,54 @@ use std::ops::Range;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag, options};
 use weft_model::Value;
 
-/// Levels of lists and maps, as written or by alias; real frontmatter has two or three.
+/// Maximum nesting of lists and maps, including through aliases; real frontmatter has two or three levels.
 const MAX_DEPTH: usize = 64;
 
-/// Values and bytes of their text that anchors may keep, and aliases may repeat, in one frontmatter, so that a few lines cannot grow to gigabytes.
+/// Maximum number of values plus bytes of text that anchors may hold, and that aliases may repeat, in one frontmatter block. It keeps a few lines from expanding to gigabytes.
 const MAX_ALIASED: usize = 100_000;
 
-/// One key of the frontmatter and what stands there.
+/// A frontmatter property.
 #[derive(Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct PropertyEntry {
     pub(super) key: String,
     pub(super) value: Value,
-    /// The line of the key, from 1, in the text that was read.
+    /// The key's line number, from 1, in the parsed text.
     pub(super) line: u32,
 }
 
-/// What a piece of YAML holds.
+/// The root of a YAML document.
 #[derive(Debug, PartialEq)]
-pub(super) enum Root {
-    /// A mapping, its keys in the order written; repeated keys stay repeated.
-    Mapping(Vec<Entry>),
-    /// Anything else; `Null` if there is nothing.
+pub(super) enum YamlRoot {
+    /// A mapping, its keys in the order written, duplicates included.
+    Mapping(Vec<PropertyEntry>),
+    /// Any other value; `Null` if the document is empty.
     Value(Value),
 }
 
-/// Why a piece of YAML cannot be read.
+/// Why a YAML document cannot be parsed.
 #[derive(Debug)]
-pub(super) struct Broken {
-    /// The line, from 1, in the text that was read.
+pub(super) struct YamlError {
+    /// The line number, from 1, in the parsed text.
     pub(super) line: u32,
     pub(super) reason: String,
 }
 
-impl From<ScanError> for Broken {
+impl From<ScanError> for YamlError {
     fn from(error: ScanError) -> Self {
         Self { line: line_number(error.marker().line()), reason: error.info().to_string() }
     }
 }
 
-/// Reads the first document of `yaml`.
-pub(super) fn read(yaml: &str) -> Result<Root, Broken> {
-    Builder { yaml, ..Builder::default() }.build()
+/// Parses the first document of `yaml`.
+pub(super) fn read(yaml: &str) -> Result<YamlRoot, YamlError> {
+    ValueBuilder { yaml, ..ValueBuilder::default() }.build()
 }
 
-/// How a scalar is written, which says what it can hold.
+/// The notation of a scalar, which limits the text it can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain {
-        /// Within brackets or braces, where a comma ends it.
+        /// Inside brackets or braces, where a comma ends it.
         in_flow: bool,
     },
     SingleQuoted,
@@ -64,20 +64,20 @@ pub(crate) enum Style {
     Block,
 }
 
-/// A value that is a scalar.
+/// A scalar value.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Scalar {
-    /// Where it is written, its quotes included.
+    /// Its byte range, including quotes.
     pub(crate) bytes: Range<usize>,
     pub(crate) text: String,
     pub(crate) style: Style,
 }
 
-/// The values of `yaml` that are scalars, in text order; keys are none.
-pub(super) fn scalars(yaml: &str) -> Result<Vec<Scalar>, Broken> {
+/// Returns the scalar values of `yaml` in text order, without keys.
+pub(super) fn scalars(yaml: &str) -> Result<Vec<Scalar>, YamlError> {
     let limits = options! { emit_comments: false, emit_unresolved_aliases: true };
     let mut scalars = Vec::new();
-    // Of each list or map that is open, whether it is in brackets, and of a map whether a key comes next.
+    // One entry per open collection: whether it is a flow collection, and for a map whether a key comes next.
     let mut open: Vec<(bool, Option<bool>)> = Vec::new();
     for event in Parser::new_from_str_with_options(yaml, limits) {
         let (event, span) = event?;
@@ -114,37 +114,37 @@ pub(super) fn scalars(yaml: &str) -> Result<Vec<Scalar>, Broken> {
             | Event::DocumentStart(..)
             | Event::DocumentEnd
             | Event::Anchor(..)
-            // Other kinds of events are not asked for.
+            // Other kinds of events are disabled above.
             | _ => {}
         }
     }
     Ok(scalars)
 }
 
-/// Whether `text` without quotes is read as just this text.
+/// Returns true if YAML reads unquoted `text` as exactly this string.
 pub(crate) fn is_plain(text: &str, in_flow: bool) -> bool {
     let is_text = |value: &Value| matches!(value, Value::Text(read) if read == text);
-    // An alias of nothing is read as text here, and by no other reader.
+    // An alias without an anchor is read as text here, but by no other YAML parser.
     if text.contains(['\n', '\r']) || text.trim_start_matches('[').starts_with('*') {
         return false;
     }
     if in_flow {
         let list = read(&format!("k: [{text}]\n"));
-        return matches!(list, Ok(Root::Mapping(entries))
-            if matches!(&*entries, [Entry { value: Value::List(items), .. }]
+        return matches!(list, Ok(YamlRoot::Mapping(entries))
+            if matches!(&*entries, [PropertyEntry { value: Value::List(items), .. }]
                 if items.len() == 1 && is_text(&items[0])));
     }
     let value = read(&format!("k: {text}\n"));
-    matches!(value, Ok(Root::Mapping(entries))
-        if matches!(&*entries, [Entry { value, .. }] if is_text(value)))
+    matches!(value, Ok(YamlRoot::Mapping(entries))
+        if matches!(&*entries, [PropertyEntry { value, .. }] if is_text(value)))
 }
 
-/// `text` between double quotes.
+/// Returns `text` in double quotes.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", within_quotes(text))
 }
 
-/// `text` as it is written between double quotes.
+/// Escapes `text` for use in double quotes.
 pub(crate) fn within_quotes(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -153,16 +153,16 @@ fn line_number(line: usize) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
 }
 
-/// How much a value holds.
+/// The size of a value.
 #[derive(Clone, Copy)]
-struct Size {
-    /// Values, itself included, and bytes of their text.
+struct ValueSize {
+    /// Number of values, including this one, plus the bytes of their text.
     amount: usize,
     /// Levels of lists and maps.
     depth: usize,
 }
 
-impl Size {
+impl ValueSize {
     const fn of_text(text: &str) -> Self {
         Self { amount: 1 + text.len(), depth: 0 }
     }
@@ -173,43 +173,43 @@ impl Size {
     }
 }
 
-/// A node whose end has been met.
-struct Node {
+/// A complete node.
+struct YamlNode {
     value: Value,
-    size: Size,
+    size: ValueSize,
     source: Range<usize>,
     line: u32,
 }
 
-/// A list or map whose end has not been met.
-struct Open {
-    kind: Kind,
-    /// Of what it holds so far.
-    size: Size,
+/// A list or map whose end event has not been seen.
+struct OpenCollection {
+    kind: CollectionKind,
+    /// Size of its contents so far.
+    size: ValueSize,
     anchor: usize,
     start: usize,
     line: u32,
-    /// Written in brackets.
+    /// Written in brackets or braces.
     flow: bool,
 }
 
-enum Kind {
+enum CollectionKind {
     List(Vec<Value>),
-    Map { entries: Vec<Entry>, key: Option<(String, u32)> },
+    Map { entries: Vec<PropertyEntry>, key: Option<(String, u32)> },
 }
 
 #[derive(Default)]
-struct Builder<'y> {
+struct ValueBuilder<'y> {
     yaml: &'y str,
-    open: Vec<Open>,
-    /// Each with its value, unless that is too much to keep.
-    anchors: HashMap<usize, (Size, Option<Value>)>,
+    open: Vec<OpenCollection>,
+    /// Each with its value, unless the value is too large to keep.
+    anchors: HashMap<usize, (ValueSize, Option<Value>)>,
     kept: usize,
     aliased: usize,
 }
 
-impl Builder<'_> {
-    fn build(&mut self) -> Result<Root, Broken> {
+impl ValueBuilder<'_> {
+    fn build(&mut self) -> Result<YamlRoot, YamlError> {
         let limits = options! {
             emit_comments: false,
             emit_unresolved_aliases: true,
@@ -221,40 +221,40 @@ impl Builder<'_> {
             let (event, span) = event?;
             let line = line_number(span.start.line());
             let source = span.byte_range().unwrap_or(0..0);
-            // Going on to the end shows whether something stray follows.
+            // Continue to the end to detect stray content after the root.
             let whole = self.take(event, source, line)?;
             root = root.or(whole);
         }
-        Ok(root.unwrap_or(Root::Value(Value::Null)))
+        Ok(root.unwrap_or(YamlRoot::Value(Value::Null)))
     }
 
-    /// Takes one event in; gives the root when it is whole.
+    /// Handles one event; returns the root when it is complete.
     fn take(
         &mut self,
         event: Event<'_>,
         source: Range<usize>,
         line: u32,
-    ) -> Result<Option<Root>, Broken> {
+    ) -> Result<Option<YamlRoot>, YamlError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref());
-                Ok(self.close(Node { value, size: Size::of_text(&text), source, line }, anchor))
+                Ok(self.close(YamlNode { value, size: ValueSize::of_text(&text), source, line }, anchor))
             }
             Event::Alias(anchor) => {
                 let (size, value) = self.aliased(anchor, line)?;
-                Ok(self.close(Node { value, size, source, line }, 0))
+                Ok(self.close(YamlNode { value, size, source, line }, 0))
             }
             Event::UnresolvedAlias(_) => {
-                // `*emphasis*` written without quotes: the text is what was meant.
+                // `*emphasis*` without quotes: keep the text.
                 let text = &self.yaml[source.clone()];
-                let (value, size) = (Value::Text(text.to_owned()), Size::of_text(text));
-                Ok(self.close(Node { value, size, source, line }, 0))
+                let (value, size) = (Value::Text(text.to_owned()), ValueSize::of_text(text));
+                Ok(self.close(YamlNode { value, size, source, line }, 0))
             }
             Event::SequenceStart(style, anchor, _) => {
-                self.open(Kind::List(Vec::new()), style, anchor, source.start, line)
+                self.open(CollectionKind::List(Vec::new()), style, anchor, source.start, line)
             }
             Event::MappingStart(style, anchor, _) => {
-                let kind = Kind::Map { entries: Vec::new(), key: None };
+                let kind = CollectionKind::Map { entries: Vec::new(), key: None };
                 self.open(kind, style, anchor, source.start, line)
             }
             Event::SequenceEnd | Event::MappingEnd => Ok(self.end(source.end)),
@@ -263,24 +263,24 @@ impl Builder<'_> {
             | Event::DocumentStart(..)
             | Event::DocumentEnd
             | Event::Anchor(..)
-            // Other kinds of events are not asked for.
+            // Other kinds of events are disabled above.
             | _ => Ok(None),
         }
     }
 
     fn open(
         &mut self,
-        kind: Kind,
+        kind: CollectionKind,
         style: StructureStyle,
         anchor: usize,
         start: usize,
         line: u32,
-    ) -> Result<Option<Root>, Broken> {
+    ) -> Result<Option<YamlRoot>, YamlError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(line));
         }
-        let size = Size { amount: 1, depth: 1 };
-        self.open.push(Open {
+        let size = ValueSize { amount: 1, depth: 1 };
+        self.open.push(OpenCollection {
             kind,
             size,
             anchor,
@@ -291,45 +291,45 @@ impl Builder<'_> {
         Ok(None)
     }
 
-    fn end(&mut self, end: usize) -> Option<Root> {
-        let Open { kind, mut size, anchor, start, line, flow } = self.open.pop()?;
+    fn end(&mut self, end: usize) -> Option<YamlRoot> {
+        let OpenCollection { kind, mut size, anchor, start, line, flow } = self.open.pop()?;
         let source = start..end;
         let value = match kind {
-            Kind::List(items) => {
+            CollectionKind::List(items) => {
                 let written = &self.yaml[source.clone()];
                 if flow && is_wikilink(written, &items) {
-                    size = Size::of_text(written);
+                    size = ValueSize::of_text(written);
                     Value::Text(written.to_owned())
                 } else {
                     Value::List(items)
                 }
             }
-            Kind::Map { entries, .. } if self.open.is_empty() => {
-                return Some(Root::Mapping(entries));
+            CollectionKind::Map { entries, .. } if self.open.is_empty() => {
+                return Some(YamlRoot::Mapping(entries));
             }
-            Kind::Map { entries, .. } => Value::Map(
+            CollectionKind::Map { entries, .. } => Value::Map(
                 entries
                     .into_iter()
                     .map(|entry| (entry.key, entry.value))
                     .collect::<BTreeMap<_, _>>(),
             ),
         };
-        self.close(Node { value, size, source, line }, anchor)
+        self.close(YamlNode { value, size, source, line }, anchor)
     }
 
-    /// Puts a whole node where it belongs.
-    fn close(&mut self, node: Node, anchor: usize) -> Option<Root> {
+    /// Adds a complete node to its parent.
+    fn close(&mut self, node: YamlNode, anchor: usize) -> Option<YamlRoot> {
         if anchor != 0 {
             let fits = self.kept + node.size.amount <= MAX_ALIASED;
             self.kept += if fits { node.size.amount } else { 0 };
             self.anchors.insert(anchor, (node.size, fits.then(|| node.value.clone())));
         }
-        let Some(parent) = self.open.last_mut() else { return Some(Root::Value(node.value)) };
+        let Some(parent) = self.open.last_mut() else { return Some(YamlRoot::Value(node.value)) };
         parent.size.add(node.size);
         match &mut parent.kind {
-            Kind::List(items) => items.push(node.value),
-            Kind::Map { entries, key } => match key.take() {
-                Some((key, line)) => entries.push(Entry { key, value: node.value, line }),
+            CollectionKind::List(items) => items.push(node.value),
+            CollectionKind::Map { entries, key } => match key.take() {
+                Some((key, line)) => entries.push(PropertyEntry { key, value: node.value, line }),
                 None => {
                     let written = || self.yaml[node.source.clone()].trim();
                     let name = node.value.as_written().unwrap_or_else(written).to_owned();
@@ -340,14 +340,14 @@ impl Builder<'_> {
         None
     }
 
-    fn aliased(&mut self, anchor: usize, line: u32) -> Result<(Size, Value), Broken> {
+    fn aliased(&mut self, anchor: usize, line: u32) -> Result<(ValueSize, Value), YamlError> {
         let Some((size, value)) = self.anchors.get(&anchor) else {
-            return Ok((Size::of_text(""), Value::Null));
+            return Ok((ValueSize::of_text(""), Value::Null));
         };
         self.aliased += size.amount;
         let Some(value) = value.as_ref().filter(|_| self.aliased <= MAX_ALIASED) else {
-            let reason = format!("aliases repeat more than {MAX_ALIASED} values and bytes");
-            return Err(Broken { line, reason });
+            let reason = format!("its aliases expand to more than {MAX_ALIASED} values and bytes");
+            return Err(YamlError { line, reason });
         };
         if self.open.len() + size.depth > MAX_DEPTH {
             return Err(too_deep(line));
@@ -356,11 +356,14 @@ impl Builder<'_> {
     }
 }
 
-fn too_deep(line: u32) -> Broken {
-    Broken { line, reason: format!("lists and maps are nested deeper than {MAX_DEPTH}") }
+fn too_deep(line: u32) -> YamlError {
+    YamlError {
+        line,
+        reason: format!("lists and maps are nested more than {MAX_DEPTH} levels deep"),
+    }
 }
 
-/// Whether a list in brackets was written as `[[…]]` and no table of numbers.
+/// Returns true if a flow list was written as `[[…]]` and is not a table of numbers.
 fn is_wikilink(written: &str, items: &[Value]) -> bool {
     let Some(inner) = written.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) else {
         return false;
@@ -371,7 +374,7 @@ fn is_wikilink(written: &str, items: &[Value]) -> bool {
     !inner.trim().is_empty() && !inner.contains(['[', ']', '\n']) && !is_row
 }
 
-/// A scalar by the core schema of YAML 1.2; its text is kept wherever it is not plain `null`.
+/// Resolves a scalar by the YAML 1.2 core schema; keeps its text unless it is a plain `null`.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     if style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str")) {
         return Value::Text(text.to_owned());
@@ -387,7 +390,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     }
 }
 
-/// The finite number that `text` is by the core schema of YAML 1.2.
+/// Parses `text` as a finite number of the YAML 1.2 core schema.
 pub(super) fn number(text: &str) -> Option<f64> {
     let radix = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().map(f64::from);
     if let Some(digits) = text.strip_prefix("0x") {
@@ -396,7 +399,7 @@ pub(super) fn number(text: &str) -> Option<f64> {
     if let Some(digits) = text.strip_prefix("0o") {
         return radix(digits, 8);
     }
-    // Rust also reads `inf` and `nan`, which are words.
+    // Rust also parses `inf` and `nan`, which are words here.
     let plain = text.chars().all(|c| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
     text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
@@ -411,8 +414,8 @@ mod tests {
 
     fn value(yaml: &str) -> Value {
         match read(&format!("k: {yaml}\n")).expect("the YAML is whole") {
-            Root::Mapping(mut entries) => entries.remove(0).value,
-            Root::Value(value) => value,
+            YamlRoot::Mapping(mut entries) => entries.remove(0).value,
+            YamlRoot::Value(value) => value,
         }
     }
 
@@ -439,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_list_written_as_a_wikilink_is_one() {
+    fn nested_list_written_as_wikilink_is_a_wikilink() {
         for link in ["[[Moss]]", "[[Moss|soft]]", "[[Moss, the]]", "[[A: B]]", "[[Moss#Soil]]"] {
             assert_eq!(value(link), text(link));
         }
@@ -451,7 +454,7 @@ mod tests {
 
     #[test]
     fn keys_keep_their_order() {
-        let Ok(Root::Mapping(entries)) = read("b: 1\na: 2\n3: x\nb: 4\n") else {
+        let Ok(YamlRoot::Mapping(entries)) = read("b: 1\na: 2\n3: x\nb: 4\n") else {
             panic!("a mapping")
         };
         let keys = entries.iter().map(|entry| (&*entry.key, entry.line)).collect::<Vec<_>>();
@@ -478,13 +481,13 @@ mod tests {
     }
 
     #[test]
-    fn anchors_within_each_other_are_not_kept_without_bound() {
+    fn nested_anchors_are_not_kept_without_bound() {
         let nested = |items: &str| {
             let open: String = (1..60).map(|n| format!("[&a{n} ")).collect();
             format!("a: {open}[{items}]{}\nb: *a1\n", "]".repeat(59))
         };
         let yaml = nested(&"x, ".repeat(MAX_ALIASED / 8));
-        let mut builder = Builder { yaml: &yaml, ..Builder::default() };
+        let mut builder = ValueBuilder { yaml: &yaml, ..ValueBuilder::default() };
         assert!(builder.build().is_err());
         let kept = builder.anchors.values().filter(|(_, value)| value.is_some()).count();
         assert_eq!((kept, builder.anchors.len()), (3, 59));
@@ -492,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_refused() {
+    fn deep_nesting_is_rejected() {
         for yaml in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000)] {
             assert!(read(&yaml).is_err());
         }

@@ -1,10 +1,10 @@
-//! What a scan finds, on real folders.
+//! Scans of real folders.
 
 use std::fs;
 
 use super::*;
 
-/// A vault from `path: text` pairs.
+/// Creates a vault from `path: text` pairs.
 fn vault(files: &[(&str, &str)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a folder can be made");
     for (path, text) in files {
@@ -15,9 +15,9 @@ fn vault(files: &[(&str, &str)]) -> tempfile::TempDir {
     root
 }
 
-fn look(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
-    let Scan { found, skipped, entangled: _, beside: _ } =
-        scan(root.path(), options, &Area::WHOLE).expect("the root can be read");
+fn scan_paths(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
+    let ScanResult { found, skipped, has_path_aliases: _, leftover_temp_files: _ } =
+        scan(root.path(), options, &ScanArea::WHOLE).expect("the root can be read");
     (
         found.iter().map(|file| file.path.as_str().to_owned()).collect(),
         skipped.iter().map(|file| file.path.clone()).collect(),
@@ -25,11 +25,11 @@ fn look(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<St
 }
 
 fn found(root: &tempfile::TempDir) -> Vec<String> {
-    look(root, &ScanOptions::default()).0
+    scan_paths(root, &ScanOptions::default()).0
 }
 
 #[test]
-fn markdown_is_found_in_order_and_what_is_hidden_is_listed_alone() {
+fn scan_finds_markdown_in_order_and_reports_hidden_entries() {
     let root = vault(&[
         ("b.md", ""),
         ("a/z.MARKDOWN", ""),
@@ -45,13 +45,13 @@ fn markdown_is_found_in_order_and_what_is_hidden_is_listed_alone() {
         ("md", ""),
     ]);
     let expected = ["a b/🌿\nnew line.md", "a/y.Md", "a/z.MARKDOWN", "b.md"];
-    let (found, skipped) = look(&root, &ScanOptions::default());
+    let (found, skipped) = scan_paths(&root, &ScanOptions::default());
     assert_eq!(found, expected);
     assert_eq!(skipped, [".hidden.md", ".obsidian/", ".trash/", "a/.git/", "node_modules/"]);
 }
 
 #[test]
-fn rules_keep_files_out_and_say_so() {
+fn ignore_rules_exclude_files_and_are_named_in_reason() {
     let root = vault(&[
         (".gitignore", "drafts/\n*.tmp.md\n/top.md\n"),
         ("drafts/a.md", ""),
@@ -69,18 +69,18 @@ fn rules_keep_files_out_and_say_so() {
         ("y/weft.md", ""),
         ("both.md", ""),
     ]);
-    let (found, skipped) = look(&root, &ScanOptions::default());
+    let (found, skipped) = scan_paths(&root, &ScanOptions::default());
     assert_eq!(found, ["both.md", "local.md", "x/kept.tmp.md", "x/top.md"]);
     let expected =
         ["drafts/", "ignored.md", "top.md", "x.tmp.md", "x/drafts/", "x/local.md", "y/weft.md"];
     assert_eq!(skipped, expected);
     let all =
-        scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
-    assert_eq!(all.skipped[0].reason, "the rule `drafts/` of a `.gitignore` names it");
+        scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE).expect("the root can be read");
+    assert_eq!(all.skipped[0].reason, "the rule `drafts/` in a `.gitignore` file matches it");
 }
 
 #[test]
-fn settings_narrow_what_is_read() {
+fn settings_restrict_scanned_files() {
     let root = vault(&[
         (".gitignore", "a/no.md\n"),
         ("a/x.md", "12345"),
@@ -93,7 +93,7 @@ fn settings_narrow_what_is_read() {
         let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
         let options =
             ScanOptions { include: owned(include), exclude: owned(exclude), max_file_bytes: 4 };
-        look(&root, &options).0
+        scan_paths(&root, &options).0
     };
     assert_eq!(only(&[], &[]), ["a/deep/y.md", "b/x.md", "z.md"]);
     assert_eq!(only(&["a/"], &[]), ["a/deep/y.md"]);
@@ -101,17 +101,17 @@ fn settings_narrow_what_is_read() {
     assert_eq!(only(&[], &["deep", "/z.md"]), ["b/x.md"]);
     let broken = ScanOptions { include: vec!["a[".to_owned()], ..ScanOptions::default() };
     assert!(
-        matches!(scan(root.path(), &broken, &Area::WHOLE), Err(ScanError::Glob { glob, .. }) if glob == "a[")
+        matches!(scan(root.path(), &broken, &ScanArea::WHOLE), Err(ScanError::Glob { glob, .. }) if glob == "a[")
     );
-    let nowhere = scan(&root.path().join("nowhere"), &ScanOptions::default(), &Area::WHOLE);
+    let nowhere = scan(&root.path().join("nowhere"), &ScanOptions::default(), &ScanArea::WHOLE);
     assert!(matches!(nowhere, Err(ScanError::Read { .. })));
 }
 
 #[test]
-fn facts_tell_one_version_of_a_file_from_another() {
+fn metadata_differs_between_versions_of_a_file() {
     let root = vault(&[("a.md", "one")]);
     let facts = || {
-        scan(root.path(), &ScanOptions::default(), &Area::WHOLE)
+        scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE)
             .expect("the root can be read")
             .found[0]
             .facts
@@ -136,7 +136,7 @@ mod unix {
     }
 
     #[test]
-    fn links_are_followed_inside_and_never_out() {
+    fn symbolic_links_are_followed_only_inside_vault() {
         let outside = vault(&[("secret.md", ""), ("folder/secret.md", "")]);
         let root = vault(&[("a/x.md", ""), ("b/y.md", "")]);
         link(&root, "file.md", "a/x.md");
@@ -146,13 +146,13 @@ mod unix {
         link(&root, "gone.md", "nowhere.md");
         link(&root, "a/up", "..");
         link(&root, "a/self", "self");
-        let (found, skipped) = look(&root, &ScanOptions::default());
+        let (found, skipped) = scan_paths(&root, &ScanOptions::default());
         assert_eq!(found, ["a/x.md", "b/y.md", "file.md", "folder/x.md"]);
         assert_eq!(skipped, ["a/up/", "folder/up/", "gone.md", "out.md", "out/"]);
     }
 
     #[test]
-    fn links_across_end() {
+    fn cyclic_folder_links_terminate() {
         let root = vault(&[("a/x.md", ""), ("b/y.md", ""), ("c/z.md", "")]);
         for at in ["a", "b", "c"] {
             for to in ["a", "b", "c"] {
@@ -165,22 +165,22 @@ mod unix {
     }
 
     #[test]
-    fn what_rules_keep_out_stays_out_while_they_cannot_be_read() {
+    fn unreadable_rule_file_excludes_its_folder() {
         let root = vault(&[
             ("a.md", ""),
             ("in/secret.md", ""),
             ("in/.weftignore", "secret.md\n"),
             ("in/deep/b.md", ""),
         ]);
-        assert_eq!(look(&root, &ScanOptions::default()).0, ["a.md", "in/deep/b.md"]);
+        assert_eq!(scan_paths(&root, &ScanOptions::default()).0, ["a.md", "in/deep/b.md"]);
         let rules = root.path().join("in/.weftignore");
         fs::remove_file(&rules).expect("it is there");
-        // A file that opens and cannot be read, not by root either.
+        // A file that can be opened but not read, even by root.
         if !Path::new("/proc/self/mem").is_file() {
             return;
         }
         symlink("/proc/self/mem", &rules).expect("a link");
-        let all = scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("a scan");
+        let all = scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE).expect("a scan");
         let paths: Vec<&str> = all.found.iter().map(|found| found.path.as_str()).collect();
         assert_eq!(paths, ["a.md"]);
         let [skipped] = &all.skipped[..] else { panic!("{:?}", all.skipped) };
@@ -188,43 +188,47 @@ mod unix {
         let begins = "it cannot be read: its rules in `.weftignore` cannot be read: ";
         assert!(skipped.reason.starts_with(begins), "{}", skipped.reason);
         symlink("/proc/self/mem", root.path().join(".gitignore")).expect("a link");
-        let error = scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect_err("no scan");
+        let error =
+            scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE).expect_err("no scan");
         assert!(error.to_string().contains("its rules in `.gitignore`"), "{error}");
     }
 
     #[test]
-    fn rules_behind_a_link_may_change_under_another_path() {
+    fn linked_rule_file_counts_as_path_alias() {
         let root = vault(&[("a.md", ""), ("rules/shared.txt", "a.md\n"), ("b.md", "")]);
-        let entangled =
-            || scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("a scan").entangled;
-        assert!(!entangled());
+        let has_path_aliases = || {
+            scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE)
+                .expect("a scan")
+                .has_path_aliases
+        };
+        assert!(!has_path_aliases());
         symlink("rules/shared.txt", root.path().join(".weftignore")).expect("a link");
-        assert!(entangled());
-        assert_eq!(look(&root, &ScanOptions::default()).0, ["b.md"]);
+        assert!(has_path_aliases());
+        assert_eq!(scan_paths(&root, &ScanOptions::default()).0, ["b.md"]);
     }
 
     #[test]
-    fn a_root_may_be_a_link() {
+    fn root_may_be_a_symbolic_link() {
         let root = vault(&[("a/x.md", "text")]);
         let other = vault(&[]);
         let linked = other.path().join("vault");
         symlink(root.path(), &linked).expect("links can be made");
         let scan =
-            scan(&linked, &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
+            scan(&linked, &ScanOptions::default(), &ScanArea::WHOLE).expect("the root can be read");
         assert_eq!(scan.found[0].path.as_str(), "a/x.md");
         let file = &scan.found[0].file;
         assert_eq!(read(&linked, file, 4).expect("the file is there"), b"text");
-        read(Path::new(""), file, 4).expect_err("no root has no files");
-        read(other.path(), file, 4).expect_err("it lies elsewhere");
+        read(Path::new(""), file, 4).expect_err("an empty root contains no files");
+        read(other.path(), file, 4).expect_err("it is outside");
     }
 
     #[test]
-    fn spellings_of_one_name_are_one_note() {
+    fn unicode_forms_of_one_name_are_one_note() {
         let root = vault(&[("e\u{301}.md", "decomposed"), ("a\u{308}/x.md", "")]);
         assert_eq!(found(&root), ["\u{e4}/x.md", "\u{e9}.md"]);
         fs::write(root.path().join("\u{e9}.md"), "composed").expect("files can be written");
-        let scan =
-            scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
+        let scan = scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE)
+            .expect("the root can be read");
         let winner = scan.found.iter().find(|file| file.path.as_str() == "\u{e9}.md");
         let winner = read(root.path(), &winner.expect("one is kept").file, 8);
         assert_eq!(winner.expect("it is there"), b"composed");
@@ -232,24 +236,24 @@ mod unix {
     }
 
     #[test]
-    fn names_that_are_no_unicode_and_pipes_are_listed() {
+    fn invalid_unicode_names_and_pipes_are_reported() {
         let root = vault(&[("a.md", "")]);
         fs::write(root.path().join(OsStr::from_bytes(b"b\xff.md")), "")
             .expect("files can be written");
         let socket = std::os::unix::net::UnixListener::bind(root.path().join("pipe.md"));
-        let (found, skipped) = look(&root, &ScanOptions::default());
+        let (found, skipped) = scan_paths(&root, &ScanOptions::default());
         assert_eq!(found, ["a.md"]);
         assert_eq!(skipped, ["b\u{fffd}.md", "pipe.md"]);
         drop(socket);
     }
 
     #[test]
-    fn a_file_that_has_left_is_not_read() {
+    fn deleted_or_moved_file_is_not_read() {
         let outside = vault(&[("secret.md", "secret")]);
         let root =
             vault(&[("a.md", ""), ("b.md", ""), ("c.md", ""), ("d.md", ""), ("e/secret.md", "")]);
-        let scan =
-            scan(root.path(), &ScanOptions::default(), &Area::WHOLE).expect("the root can be read");
+        let scan = scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE)
+            .expect("the root can be read");
         for name in ["a.md", "b.md", "c.md", "d.md"] {
             fs::remove_file(root.path().join(name)).expect("files can be removed");
         }
@@ -262,7 +266,7 @@ mod unix {
         let errors = scan
             .found
             .iter()
-            .map(|found| read(root.path(), &found.file, 8).expect_err("it has left"));
+            .map(|found| read(root.path(), &found.file, 8).expect_err("it was removed"));
         let errors = errors.collect::<Vec<_>>();
         assert!(matches!(errors[0], ScanError::Outside { .. }), "{:?}", errors[0]);
         assert!(matches!(errors[1], ScanError::NoFile { .. }), "{:?}", errors[1]);
@@ -272,12 +276,12 @@ mod unix {
     }
 
     #[test]
-    fn a_file_behind_a_link_within_the_vault_is_read() {
+    fn file_behind_link_inside_vault_is_read() {
         let root = vault(&[("a/x.md", "behind a link")]);
         link(&root, "file.md", "a/x.md");
         link(&root, "folder", "a");
         let root = root.path().canonicalize().expect("it is there");
-        let scan = scan(&root, &ScanOptions::default(), &Area::WHOLE).expect("it can be read");
+        let scan = scan(&root, &ScanOptions::default(), &ScanArea::WHOLE).expect("it can be read");
         for found in &scan.found {
             assert_eq!(read(&root, &found.file, 13).expect("it can be read"), b"behind a link");
             let longer = read(&root, &found.file, 12);
@@ -288,7 +292,7 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_written_below_the_root_is_opened_at_once_and_waits_for_nobody() {
+    fn file_below_root_is_opened_directly_without_blocking() {
         use rustix::fs::{
             CWD, FileType, Mode, OFlags, ResolveFlags, fcntl_getfl, mknodat, openat2,
         };
@@ -301,7 +305,7 @@ mod unix {
         let opened = |path: &str| open_unlinked(&root, &root.join(path));
         let any = openat2(CWD, &root, OFlags::RDONLY, Mode::empty(), ResolveFlags::empty());
         if any.is_err() {
-            assert!(opened("b.md").is_none(), "a sandbox knows no such call");
+            assert!(opened("b.md").is_none(), "a sandbox does not support this call");
             return;
         }
         let file = opened("b.md").expect("it is there");
@@ -326,7 +330,7 @@ mod unix {
 }
 
 #[test]
-fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
+fn area_scan_equals_full_scan_of_that_area() {
     let root = vault(&[
         (".gitignore", "/x.md\n"),
         ("a/.ignore", "drafts/\n!x.md\n"),
@@ -341,8 +345,8 @@ fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
         ("x.md", ""),
     ]);
     let options = ScanOptions { exclude: vec!["two.md".into()], ..ScanOptions::default() };
-    let whole = scan(root.path(), &options, &Area::WHOLE).expect("the root can be read");
-    assert!(!whole.entangled);
+    let whole = scan(root.path(), &options, &ScanArea::WHOLE).expect("the root can be read");
+    assert!(!whole.has_path_aliases);
     let real = root.path().canonicalize().expect("it is there");
     let cases: [&[&str]; 10] = [
         &["a/b/c/deep.md"],
@@ -357,29 +361,29 @@ fn a_look_at_an_area_finds_what_a_look_at_everything_finds_there() {
         &["a/.hidden.md", "a/.trash"],
     ];
     for touched in cases {
-        let mut area = Area::NOTHING;
+        let mut area = ScanArea::NOTHING;
         touched.iter().for_each(|path| area.touch(&real, &real.join(path)));
         let part = scan(root.path(), &options, &area).expect("the root can be read");
         let paths = area.paths();
         let lies_in = |path: &str| {
             paths.iter().any(|top| path == top || path.starts_with(&format!("{top}/")))
         };
-        let expected: Vec<&Found> =
+        let expected: Vec<&ScannedFile> =
             whole.found.iter().filter(|file| lies_in(file.path.as_str())).collect();
-        let got: Vec<&Found> =
+        let got: Vec<&ScannedFile> =
             part.found.iter().filter(|file| lies_in(file.path.as_str())).collect();
         assert_eq!(got, expected, "{touched:?}");
-        let skipped = |scan: &Scan| -> Vec<Skipped> {
+        let skipped = |scan: &ScanResult| -> Vec<SkippedEntry> {
             scan.skipped.iter().filter(|file| lies_in(&file.path)).cloned().collect()
         };
         assert_eq!(skipped(&part), skipped(&whole), "{touched:?}");
-        assert!(!part.entangled, "{touched:?}");
+        assert!(!part.has_path_aliases, "{touched:?}");
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn files_seen_under_several_paths_are_told_of() {
+fn path_aliases_are_reported() {
     type Case = (&'static str, fn(&Path));
     let cases: [Case; 5] = [
         ("a link to a file", |root| {
@@ -394,19 +398,19 @@ fn files_seen_under_several_paths_are_told_of() {
         ("another spelling", |root| {
             fs::write(root.join("cafe\u{301}.md"), "").expect("a file");
         }),
-        ("nothing of the kind", |_| {}),
+        ("no alias", |_| {}),
     ];
     for (name, tangle) in cases {
         let root = vault(&[("a.md", ""), ("f/x.md", "")]);
         tangle(root.path());
-        let scan = scan(root.path(), &ScanOptions::default(), &Area::WHOLE);
+        let scan = scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE);
         let scan = scan.expect("the root can be read");
-        assert_eq!(scan.entangled, name != "nothing of the kind", "{name}");
+        assert_eq!(scan.has_path_aliases, name != "no alias", "{name}");
     }
 }
 
 #[test]
-fn a_note_may_be_written_where_a_scan_reads_it() {
+fn note_can_be_written_only_where_scan_reads_it() {
     let root = vault(&[(".gitignore", "drafts/\n*.tmp.md\n"), ("a/x.md", "")]);
     let options = ScanOptions { exclude: vec!["secret".into()], ..ScanOptions::default() };
     let cases = [
@@ -433,8 +437,9 @@ fn a_note_may_be_written_where_a_scan_reads_it() {
     let long = [long.clone(), format!("new/{long}"), format!("new/{long}/x.md"), deep + "x.md"];
     let long = long.iter().map(|path| (path.as_str(), Some("longer than")));
     for (path, refused) in cases.into_iter().chain(long) {
-        let outcome = note_path(path)
-            .and_then(|path| place(root.path(), &options, &path).expect("the root can be read"));
+        let outcome = note_path(path).and_then(|path| {
+            writable_path(root.path(), &options, &path).expect("the root can be read")
+        });
         match (outcome, refused) {
             (Ok(at), None) => assert!(at.named == at.real && at.real.ends_with(path), "{at:?}"),
             (Err(reason), Some(part)) => assert!(reason.contains(part), "{path}: {reason}"),
@@ -445,7 +450,7 @@ fn a_note_may_be_written_where_a_scan_reads_it() {
 
 #[cfg(unix)]
 #[test]
-fn a_note_is_not_written_through_a_link_that_leaves_the_vault() {
+fn note_is_not_written_through_link_out_of_vault() {
     let (root, outside) = (vault(&[("a/x.md", "")]), vault(&[("y.md", "")]));
     let link = |to: PathBuf, name: &str| {
         std::os::unix::fs::symlink(to, root.path().join(name)).expect("a link");
@@ -456,12 +461,12 @@ fn a_note_is_not_written_through_a_link_that_leaves_the_vault() {
     link(root.path().join("nowhere.md"), "dangling.md");
     let at = |path: &str| {
         let path = note_path(path).expect("a path");
-        place(root.path(), &ScanOptions::default(), &path).expect("the root can be read")
+        writable_path(root.path(), &ScanOptions::default(), &path).expect("the root can be read")
     };
     for path in ["out/new.md", "out/deep/new.md", "out/y.md", "out.md", "dangling.md"] {
         assert!(at(path).is_err(), "{path}");
     }
     let real = root.path().canonicalize().expect("it is there");
     let (named, real) = (real.join("in/x.md"), real.join("a/x.md"));
-    assert_eq!(at("in/x.md"), Ok(Placed { named, real }));
+    assert_eq!(at("in/x.md"), Ok(WritablePath { named, real }));
 }

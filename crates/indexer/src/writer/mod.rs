@@ -1,465 +1,407 @@
-//! The one writer: from changed files to the next snapshot.
+//! The single writer: turns changed files into the next snapshot.
 //!
-//! One thread owns everything that changes.
-//! It takes one [`Event`] at a time, so every cause of work is seen in one place; embedding, graphs over vectors and checkpoints are made on threads of their own, which tell of it by events.
+//! One thread owns all mutable state and handles one [`Event`] at a time, so every cause of work is visible in one place.
+//! Embedding, vector graphs and checkpoints run on their own threads, which report back by events.
 
-mod backlog;
-mod half_moved;
-mod look;
-mod meaning;
-mod missing;
+mod checkpoint;
+mod embedding_backlog;
+mod file_reader;
+mod interrupted_move;
+mod keyword_pipeline;
+mod missing_notes;
+mod model_switch;
+mod move_preview;
+mod note_writes;
+mod publication;
 mod publish;
-mod read;
-mod remake;
-mod succeed;
-mod write;
+mod rebuild_notes;
+mod rescan;
+mod vault_scans;
+mod vector_pipeline;
+mod vector_state;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use weft_index::embedder::{EmbedError, Embedder};
-use weft_index::keyword::{KeywordEncoder, KeywordWriter};
-use weft_index::notes::{NoteTable, VaultId};
+use weft_index::keyword::KeywordWriter;
+use weft_index::notes::VaultId;
 use weft_index::vector::FrozenGraph;
-use weft_index::{Backup, Publisher, Reading, Store};
+use weft_index::{Backup, Publisher, Store, VectorLoadGuard};
 
-pub(crate) use self::backlog::{Embedded, Place, embed};
-use self::look::Watched;
-use self::meaning::Meaning;
-use self::publish::{PUBLISH_EVERY, Written};
-pub(crate) use self::publish::{reconcile, words_made_anew};
-use crate::board::Board;
-use crate::embed::Opener;
-use crate::files::Files;
-use crate::past::Past;
-use crate::priority::stand_back;
-use crate::status::{IndexStatus, Phase};
-use crate::succession::{Succession, Successor};
-use crate::vaults::vault_changes;
-use crate::watch::{self, Touched};
-use crate::write::{Write, WriteError, Wrote};
-use crate::{Confirmed, IndexError, IndexSettings, Rescan, VaultSettings};
+use self::checkpoint::Persistence;
+pub(crate) use self::embedding_backlog::{ChunkRef, EmbeddedBatch, embed};
+use self::interrupted_move::NoteFiles;
+use self::keyword_pipeline::KeywordPipeline;
+pub(crate) use self::keyword_pipeline::{keyword_rebuild_notice, reconcile};
+use self::model_switch::MigrationState;
+use self::publication::Publication;
+use self::publish::PUBLISH_EVERY;
+use self::vault_scans::VaultScans;
+use self::vector_state::VectorState;
+use crate::embed::ModelOpener;
+use crate::file_watcher::{self, Touched};
+use crate::index_status::{IndexStatus, Phase};
+use crate::model_migration::MigratedModel;
+use crate::past_snapshots::PastSnapshots;
+use crate::shared_status::SharedStatus;
+use crate::thread_priority::lower_priority;
+use crate::vault_changes::vault_changes;
+use crate::write_request::{WriteError, WriteOutcome, WriteRequest};
+use crate::{ConfirmedDeletions, IndexError, IndexSettings, Rescan, VaultSettings};
 
-/// Where the writer answers with the generation that holds what was asked for.
-pub(crate) type Reply = Sender<Result<u64, IndexError>>;
+/// Channel for the generation that contains the requested changes.
+pub(crate) type GenerationReply = Sender<Result<u64, IndexError>>;
 
-/// Why the writer wakes.
+/// A reason for the writer to wake up.
 pub(crate) enum Event {
-    /// Files of a vault changed, or may have.
+    /// Files of a vault changed, or may have changed.
     Touched(VaultId, Touched),
-    /// Somebody wants every file looked at.
-    Rescan(Rescan, Reply),
-    /// Somebody wants all changes before a moment indexed.
-    Look(Instant, Reply),
-    /// The same, and written down.
-    Flush(Instant, Reply),
-    /// These are the vaults from now on.
-    Vaults(Vec<VaultSettings>, Reply),
-    /// Somebody wants a copy of what is held.
+    /// A caller requests a rescan of every file.
+    Rescan(Rescan, GenerationReply),
+    /// A caller waits until all changes before an instant are indexed.
+    IndexSince(Instant, GenerationReply),
+    /// A caller waits until all changes before an instant are indexed and persisted.
+    Flush(Instant, GenerationReply),
+    /// A caller replaces the list of vaults.
+    SetVaults(Vec<VaultSettings>, GenerationReply),
+    /// A caller requests a backup of the index.
     Backup(Sender<Result<Backup, IndexError>>),
-    /// Somebody says that the missing files of this vault, or of all, are gone for good.
-    Confirm(Option<String>, Sender<Result<(Vec<Confirmed>, u64), IndexError>>),
-    /// Somebody wants something written into a vault.
-    Write(Write, Sender<Result<Wrote, WriteError>>),
-    /// A batch came back from a model: its backlog holds it.
+    /// A caller confirms that the missing files of one vault, or of all, were deleted.
+    ConfirmDeletions(Option<String>, Sender<Result<(Vec<ConfirmedDeletions>, u64), IndexError>>),
+    /// A caller writes to a vault.
+    Write(WriteRequest, Sender<Result<WriteOutcome, WriteError>>),
+    /// The embedding thread finished a batch, which the backlog holds.
     Embedded,
-    /// A graph over the vectors of the model with this number was built in the background.
+    /// A background thread built a vector graph for the pipeline with this number.
     GraphBuilt(u64, FrozenGraph),
-    /// The next model has vectors of all notes.
-    Succeeded(Box<Successor>),
-    /// A checkpoint was written in the background.
-    Written,
-    /// Whoever read the words met what may be damage.
-    WordsInDoubt,
-    /// The end: write down what is held.
+    /// The next model has vectors for all notes.
+    MigrationFinished(Box<MigratedModel>),
+    /// A background checkpoint ended.
+    CheckpointDone,
+    /// A reader of the keyword index met possible corruption.
+    KeywordsSuspect,
+    /// Shutdown: persist the current state and end.
     Stop,
 }
 
-/// How long a model that cannot be reached, a disk that is full, or a vault that is gone is left alone.
+/// Delay before retrying an unreachable model, a full disk or a missing vault.
 pub(crate) const RETRY: Duration = Duration::from_secs(5);
 
-/// How long the writer sleeps at most.
-const LONG: Duration = Duration::from_secs(3600);
+/// Maximum time that the writer sleeps.
+const MAX_SLEEP: Duration = Duration::from_secs(3600);
 
-/// How far the writer stands back behind threads that answer.
-const STEPS: i32 = 10;
+/// `nice` steps by which the writer lowers its priority below threads that serve requests.
+const PRIORITY_STEPS: i32 = 10;
 
-/// The parts that a writer is made of.
-pub(crate) struct Parts {
+/// Everything that opening an index hands to its writer.
+pub(crate) struct WriterParts {
     pub(crate) store: Option<Store>,
     pub(crate) keyword: KeywordWriter,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    /// Tells those who wait that the vectors are read back; nothing without a model.
-    pub(crate) reading: Option<Reading>,
+    /// Wakes requests that wait for the stored vectors; `None` without a model.
+    pub(crate) reading: Option<VectorLoadGuard>,
     pub(crate) publisher: Publisher,
-    pub(crate) board: Board,
-    pub(crate) past: Past,
+    pub(crate) shared: SharedStatus,
+    pub(crate) past: PastSnapshots,
     /// Generation of the last checkpoint.
-    pub(crate) written: u64,
-    /// Whether the entries were made with another recipe.
+    pub(crate) checkpointed: u64,
+    /// True if the entries were made with other settings.
     pub(crate) outdated: bool,
 }
 
+/// The state of the writer thread, split by concern; each part owns its own state.
 pub(crate) struct Writer {
     settings: IndexSettings,
-    files: Files,
-    /// Goes before the store, whose lock keeps others from its folder as long as words are merged there.
-    keyword: KeywordWriter,
-    /// What makes the words of single notes ready for it, and remembers those of notes before; nothing while it is in use.
-    encoder: Option<KeywordEncoder>,
-    store: Option<Store>,
-    /// Whether the last error was the store's.
-    store_failed: bool,
-    /// What keeps a move half done that will be tried again.
-    half_moved: Option<String>,
-    /// Whether the word index may be damaged, or hold what no snapshot does.
-    words_in_doubt: bool,
-    /// Notes that are being made anew in place of those that are published; changes are made to them.
-    anew: Option<NoteTable>,
-    /// Nothing without a model, and until the vectors are read back.
-    meaning: Option<Meaning>,
-    /// When the vectors are to be read back; nothing once they are.
-    unread: Option<Instant>,
-    /// Tells those who wait for that.
-    reading: Option<Reading>,
-    embedder: Option<Arc<dyn Embedder>>,
-    /// The model that is to take its place.
-    next: Option<Opener>,
-    succession: Option<Succession>,
-    /// The same once its vectors are there, and when it is to take over.
-    successor: Option<(Box<Successor>, Instant)>,
-    publisher: Publisher,
-    board: Board,
-    past: Past,
-    vaults: Vec<Watched>,
-    /// When the last look at all files began; nothing where some could not be read since.
-    looked: Option<Instant>,
-    recipe: u64,
-    written: Written,
-    last_published: Instant,
+    /// Dropped before `persistence`: the store's lock keeps other processes out of the keyword folder while segments merge.
+    keyword: KeywordPipeline,
+    persistence: Persistence,
+    vectors: VectorState,
+    migration: MigrationState,
+    publication: Publication,
+    scans: VaultScans,
+    files: NoteFiles,
+    shared: SharedStatus,
     events: Sender<Event>,
-    /// Set where looks at files are to be broken off.
-    interrupted: Arc<AtomicBool>,
-    /// An event that came while others were gathered, and is due next.
-    held: Option<Event>,
+    /// An event that arrived while puts were batched, handled next.
+    deferred: Option<Event>,
 }
 
 impl Writer {
     pub(crate) fn new(
         settings: IndexSettings,
-        parts: Parts,
-        next: Option<Opener>,
+        parts: WriterParts,
+        next: Option<ModelOpener>,
         (events, interrupted): (Sender<Event>, Arc<AtomicBool>),
     ) -> Self {
-        let Parts { store, keyword, embedder, reading, publisher, board, past, written, outdated } =
-            parts;
-        let newest = publisher.newest().generation;
-        let doubted = events.clone();
-        keyword.when_in_doubt(move || {
-            // A writer that has stopped does not mend.
-            let _ = doubted.send(Event::WordsInDoubt);
-        });
-        let mut writer = Self {
-            recipe: settings.recipe(embedder.as_deref()),
-            files: Files::new(settings.disk.clone(), &settings.store),
-            settings,
+        let WriterParts {
             store,
-            encoder: None,
             keyword,
-            store_failed: false,
-            half_moved: None,
-            words_in_doubt: false,
-            anew: None,
-            meaning: None,
-            unread: embedder.is_some().then(Instant::now),
-            reading,
             embedder,
-            next,
-            succession: None,
-            successor: None,
+            reading,
             publisher,
-            board,
+            shared,
             past,
-            vaults: Vec::new(),
-            looked: None,
-            written: Written::new(written, newest),
-            last_published: Instant::now(),
+            checkpointed,
+            outdated,
+        } = parts;
+        let newest = publisher.newest().generation;
+        let recipe = settings.recipe(embedder.as_deref());
+        let mut writer = Self {
+            keyword: KeywordPipeline::new(keyword, past.clone(), shared.clone(), events.clone()),
+            persistence: Persistence::new(store, recipe, checkpointed, newest),
+            vectors: VectorState::new(embedder, reading, settings.vector, events.clone()),
+            migration: MigrationState::new(next),
+            publication: Publication::new(publisher, past, shared.clone()),
+            scans: VaultScans::new(interrupted),
+            files: NoteFiles::new(&settings),
+            settings,
+            shared,
             events,
-            interrupted,
-            held: None,
+            deferred: None,
         };
-        writer.take_vaults(outdated);
+        writer.sync_vaults(outdated);
         writer
     }
 
-    /// Works until it is told to stop, then writes down what it holds.
+    /// Runs until the stop event, then persists the current state.
     pub(crate) fn run(mut self, events: &Receiver<Event>) {
-        // Whoever searches by meaning waits for this; nobody waits for what comes after.
-        let read = self.read_vectors();
-        self.note(read);
-        stand_back(STEPS);
-        self.first_look();
-        self.begin_succession();
+        // Semantic searches wait for the vectors, so they load before the priority drops.
+        let loaded = self.load_vectors();
+        self.report_outcome(loaded);
+        lower_priority(PRIORITY_STEPS);
+        self.initial_scan();
+        self.start_migration();
         loop {
-            self.tend_model();
+            self.poll_model();
             self.show_phase();
-            match self.next(events) {
-                Ok(Event::Touched(vault, touched)) => self.touch(vault, touched),
+            match self.next_event(events) {
+                Ok(Event::Touched(vault, touched)) => self.scans.touch(vault, touched),
                 Ok(Event::Rescan(options, reply)) => {
-                    let result = self.rescan(options).map(|()| self.generation());
+                    let result = self.rescan(options).map(|()| self.publication.generation());
                     self.show_phase();
                     let _ = reply.send(result);
                 }
-                Ok(Event::Look(moment, reply)) => {
-                    let result = self.look_since(moment).map(|()| self.generation());
+                Ok(Event::IndexSince(moment, reply)) => {
+                    let result = self.rescan_since(moment).map(|()| self.publication.generation());
                     self.show_phase();
                     let _ = reply.send(result);
                 }
                 Ok(Event::Flush(moment, reply)) => {
-                    let looked = self.look_since(moment);
-                    let written = self.publish_vectors().and_then(|()| self.checkpoint());
-                    let result = looked.and(written).map(|()| self.generation());
+                    let scanned = self.rescan_since(moment);
+                    let persisted = self.publish_new_vectors().and_then(|()| self.checkpoint());
+                    let result = scanned.and(persisted).map(|()| self.publication.generation());
                     self.show_phase();
                     let _ = reply.send(result);
                 }
-                Ok(Event::Vaults(vaults, reply)) => {
-                    let result = self.set_vaults(vaults).map(|()| self.generation());
+                Ok(Event::SetVaults(vaults, reply)) => {
+                    let result = self.set_vaults(vaults).map(|()| self.publication.generation());
                     self.show_phase();
                     let _ = reply.send(result);
                 }
                 Ok(Event::Backup(reply)) => {
                     let _ = reply.send(self.backup());
                 }
-                Ok(Event::Confirm(vault, reply)) => {
-                    let result = self.confirm(vault.as_deref());
+                Ok(Event::ConfirmDeletions(vault, reply)) => {
+                    let result = self.confirm_deletions(vault.as_deref());
                     self.show_phase();
-                    let _ = reply.send(result.map(|confirmed| (confirmed, self.generation())));
+                    let generation = self.publication.generation();
+                    let _ = reply.send(result.map(|confirmed| (confirmed, generation)));
                 }
                 Ok(Event::Write(write, reply)) => {
-                    self.write_with(write, reply, events);
+                    self.handle_writes(write, reply, events);
                     self.show_phase();
                 }
-                Ok(Event::Embedded) => self.tend_model(),
+                Ok(Event::Embedded) => self.poll_model(),
                 Ok(Event::GraphBuilt(number, graph)) => {
-                    let outcome = self.meaning_numbered(number).map(|own| own.attach(graph));
-                    self.note(outcome.unwrap_or(Ok(())).map_err(IndexError::from));
+                    let pipeline = self.vectors.pipeline_numbered(number);
+                    let outcome = pipeline.map_or(Ok(()), |pipeline| pipeline.attach(graph));
+                    self.report_outcome(outcome.map_err(IndexError::from));
                 }
-                Ok(Event::Succeeded(successor)) => {
-                    self.successor = Some((successor, Instant::now()));
-                }
-                Ok(Event::Written) => self.checkpoint_done(),
-                Ok(Event::WordsInDoubt) => {
-                    let outcome = self.check_words(true);
-                    self.note(outcome);
+                Ok(Event::MigrationFinished(migrated)) => self.migration.finished(migrated),
+                Ok(Event::CheckpointDone) => self.finish_checkpoint(),
+                Ok(Event::KeywordsSuspect) => {
+                    let outcome = self.check_keywords(true);
+                    self.report_outcome(outcome);
                 }
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            self.tend();
+            self.run_due_tasks();
         }
-        self.finish();
+        self.shut_down();
     }
 
-    /// The next event, with all announced changes before it taken in.
-    fn next(&mut self, events: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
-        let mut next = match self.held.take() {
+    /// Returns the next event, after applying all file changes reported before it.
+    fn next_event(&mut self, events: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
+        let mut next = match self.deferred.take() {
             Some(event) => Ok(event),
-            None => events.recv_timeout(self.patience()),
+            None => events.recv_timeout(self.time_until_due()),
         };
         while let Ok(Event::Touched(vault, touched)) = next {
-            self.touch(vault, touched);
+            self.scans.touch(vault, touched);
             next = events.recv_timeout(Duration::ZERO);
         }
         next
     }
 
-    fn finish(mut self) {
-        self.succession = None;
-        let outcome = self.publish_vectors().and_then(|()| self.write_last());
-        self.note(outcome);
-        let generation = self.generation();
-        // The next run may read vectors that this one could not: its answers are others.
-        if let Some(store) = &mut self.store
-            && self.written.generation == generation
-            && self.unread.is_none()
-            && let Err(error) = store.settle(generation)
+    fn shut_down(mut self) {
+        self.migration.cancel();
+        let outcome = self.publish_new_vectors().and_then(|()| self.write_last_checkpoint());
+        self.report_outcome(outcome);
+        let generation = self.publication.generation();
+        // The next run may load vectors that this one could not, and then its answers differ.
+        if self.vectors.is_loaded()
+            && let Err(error) = self.persistence.settle(generation)
         {
-            tracing::warn!(%error, "the store was not settled");
+            tracing::warn!(%error, "the store was not marked as shut down cleanly");
         }
     }
 
-    fn touch(&mut self, vault: VaultId, touched: Touched) {
-        // A vault that was taken out has nothing to say any more.
-        if let Some(vault) = self.vaults.iter_mut().find(|known| known.id == vault) {
-            vault.touch(touched);
-        }
-    }
-
-    /// Begins to watch, and looks at every file.
-    fn first_look(&mut self) {
+    /// Resumes an interrupted move, starts the watchers and scans every file.
+    fn initial_scan(&mut self) {
         self.resume_move();
-        for at in 0..self.vaults.len() {
-            self.watch(at);
+        for at in 0..self.scans.vaults.len() {
+            self.start_watcher(at);
         }
         if let Err(error) = self.rescan(Rescan::default()) {
-            self.report(&error);
+            self.report_error(&error);
         }
     }
 
-    /// Brings the vaults that are looked after in line with the table's.
-    fn take_vaults(&mut self, outdated: bool) {
-        let notes = self.publisher.newest().notes.clone();
-        let mut old = std::mem::take(&mut self.vaults);
-        for vault in &self.settings.vaults {
-            let id = notes.vaults().find(|(_, info)| info.name == vault.name).map(|(id, _)| id);
-            let Some(id) = id else { continue };
-            let known = old.iter().position(|known| known.id == id && known.settings == *vault);
-            let known = known.map(|at| old.swap_remove(at));
-            self.vaults.push(known.unwrap_or_else(|| Watched::new(id, vault.clone(), outdated)));
-        }
+    /// Matches the watched vaults to those of the note table.
+    fn sync_vaults(&mut self, outdated: bool) {
+        let notes = self.publication.newest().notes.clone();
+        self.scans.sync(&self.settings.vaults, &notes, outdated);
         let is_served = |id: &VaultId| notes.vault(*id).is_some();
-        let mut board = self.board.lock();
-        board.reread.retain(|(id, _), _| is_served(id));
-        board.absent.retain(|id, _| is_served(id));
-        board.watching.retain(|id, _| is_served(id));
-        board.missing.retain(|id, _| is_served(id));
+        let mut shared = self.shared.lock();
+        shared.refreshed_facts.retain(|(id, _), _| is_served(id));
+        shared.unindexed.retain(|id, _| is_served(id));
+        shared.watch_status.retain(|id, _| is_served(id));
+        shared.missing.retain(|id, _| is_served(id));
     }
 
-    /// Serves these vaults from now on; the files of new ones are due.
+    /// Replaces the list of vaults and schedules a scan of the new ones.
     fn set_vaults(&mut self, vaults: Vec<VaultSettings>) -> Result<(), IndexError> {
-        let known =
-            |vault: &VaultSettings| self.vaults.iter().any(|known| known.settings == *vault);
-        if let Some(missing) =
-            vaults.iter().find(|vault| !known(vault) && watch::identity(&vault.root).is_none())
+        let known = |vault: &VaultSettings| self.scans.has(vault);
+        if let Some(missing) = vaults
+            .iter()
+            .find(|vault| !known(vault) && file_watcher::folder_identity(&vault.root).is_none())
         {
-            let (root, reason) = (missing.root.clone(), "it is no folder".to_owned());
+            let (root, reason) = (missing.root.clone(), "it is not a folder".to_owned());
             return Err(IndexError::Vault { root, reason });
         }
-        let changes = vault_changes(&self.publisher.newest().notes, &vaults);
+        let changes = vault_changes(&self.publication.newest().notes, &vaults);
         self.publish(&changes)?;
         self.settings.vaults = vaults;
-        self.looked = None;
-        self.take_vaults(false);
-        for at in 0..self.vaults.len() {
-            if self.vaults[at].is_new() {
-                self.watch(at);
-                self.vaults[at].look_now();
+        self.scans.last_full = None;
+        self.sync_vaults(false);
+        for at in 0..self.scans.vaults.len() {
+            if self.scans.vaults[at].is_new() {
+                self.start_watcher(at);
+                self.scans.vaults[at].scan_now();
             }
         }
-        // One may have waited for its vault, of which the look comes next.
+        // An interrupted move may have waited for its vault, which is scanned next.
         self.resume_move();
-        self.count();
+        self.refresh_counts();
         Ok(())
     }
 
-    fn generation(&self) -> u64 {
-        self.publisher.newest().generation
-    }
-
-    /// Fails where looks at files are to be broken off.
-    fn go_on(&self) -> Result<(), IndexError> {
-        if self.interrupted.load(Ordering::Relaxed) { Err(IndexError::Stopped) } else { Ok(()) }
-    }
-
-    fn report(&mut self, error: &IndexError) {
+    fn report_error(&mut self, error: &IndexError) {
         if matches!(error, IndexError::Stopped) {
             return;
         }
-        self.store_failed = matches!(error, IndexError::Store(_) | IndexError::Keyword(_));
-        let last = self.board.lock().status.last_error.replace(error.to_string());
-        // What is tried every few seconds is not told each time.
+        self.persistence.store_failed =
+            matches!(error, IndexError::Store(_) | IndexError::Keyword(_));
+        let last = self.shared.lock().status.last_error.replace(error.to_string());
+        // An error that repeats every few seconds is logged once.
         if last != Some(error.to_string()) {
-            tracing::error!(%error, "indexing met an error and goes on");
+            tracing::error!(%error, "indexing failed; the writer continues");
         }
     }
 
-    fn note(&mut self, outcome: Result<(), IndexError>) {
+    fn report_outcome(&mut self, outcome: Result<(), IndexError>) {
         if let Err(error) = outcome {
-            self.report(&error);
+            self.report_error(&error);
         }
     }
 
-    /// How long to wait for the next event before something else is due.
-    fn patience(&self) -> Duration {
-        let debounce = self.settings.watch.debounce();
-        let backlog = self.meaning.as_ref().map(Meaning::backlog);
-        let vectors = self.meaning.as_ref().filter(|meaning| meaning.is_unpublished());
+    /// Returns the time until the next scheduled task.
+    fn time_until_due(&self) -> Duration {
+        let unpublished = self.vectors.has_unpublished();
         let due = [
-            self.vaults.iter().filter_map(|vault| vault.due_at(debounce)).min(),
-            vectors.map(|_| self.last_published + PUBLISH_EVERY),
-            backlog.and_then(backlog::Backlog::wakes_at),
-            self.unread,
-            self.successor.as_ref().map(|(_, due)| *due),
+            self.scans.due_at(self.settings.watch.debounce()),
+            unpublished.then(|| self.publication.last_published() + PUBLISH_EVERY),
+            self.vectors.wakes_at(),
+            self.vectors.load_at(),
+            self.migration.due_at(),
             self.checkpoint_due_at(),
         ];
         let now = Instant::now();
-        due.into_iter().flatten().map(|at| at.saturating_duration_since(now)).min().unwrap_or(LONG)
+        let due = due.into_iter().flatten().map(|at| at.saturating_duration_since(now));
+        due.min().unwrap_or(MAX_SLEEP)
     }
 
-    /// Does what is due by time.
-    fn tend(&mut self) {
-        let read = self.read_vectors();
-        self.note(read);
-        let succeeded = self.succeed();
-        self.note(succeeded);
-        self.tend_vaults();
-        let all_came = self.meaning.as_ref().is_some_and(|meaning| meaning.backlog().is_idle());
-        if all_came || self.last_published.elapsed() >= PUBLISH_EVERY {
-            let outcome = self.publish_vectors();
-            if outcome.is_err() {
-                self.last_published = Instant::now() + RETRY;
-            }
-            self.note(outcome);
-        }
-        if let Some(meaning) = &mut self.meaning {
-            meaning.build_graph();
-        }
-        self.tend_checkpoint();
-    }
-
-    /// The vectors, where they are still those of the model with this number.
-    fn meaning_numbered(&mut self, number: u64) -> Option<&mut Meaning> {
-        self.meaning.as_mut().filter(|meaning| meaning.number() == number)
-    }
-
-    /// Takes in what came back from the model, and hands it the next texts. Never waits for the model, so that it is done beside longer work, too.
-    pub(super) fn tend_model(&mut self) {
-        while let Some(meaning) = &mut self.meaning
-            && let Some(parts) = meaning.backlog_mut().receive()
+    /// Runs every task whose time has come.
+    fn run_due_tasks(&mut self) {
+        let loaded = self.load_vectors();
+        self.report_outcome(loaded);
+        let switched = self.switch_model();
+        self.report_outcome(switched);
+        self.scan_due_vaults();
+        if self.vectors.is_complete()
+            || self.publication.last_published().elapsed() >= PUBLISH_EVERY
         {
-            for part in parts {
-                self.embedded(part);
+            let outcome = self.publish_new_vectors();
+            if outcome.is_err() {
+                self.publication.postpone(RETRY);
+            }
+            self.report_outcome(outcome);
+        }
+        self.vectors.build_graph();
+        self.start_due_checkpoint();
+    }
+
+    /// Stores finished embeddings and sends the next texts to the model.
+    ///
+    /// Never waits for the model, so longer tasks call it in between.
+    fn poll_model(&mut self) {
+        while let Some(batches) = self.vectors.receive() {
+            for batch in batches {
+                self.store_embeddings(batch);
             }
             self.show_backlog();
         }
-        // Notes that are made anew may be damaged as they are.
-        let Some(meaning) = self.meaning.as_mut().filter(|_| self.anew.is_none()) else { return };
-        if !meaning.backlog_mut().feed(&self.publisher.newest().notes) {
+        // While the notes are being rebuilt, the published ones may be damaged.
+        if self.publication.is_rebuilding() {
+            return;
+        }
+        if !self.vectors.feed(&self.publication.newest().notes) {
             let line = "the embedding thread ended; searching by words and links only".to_owned();
-            self.board.lock().status.last_error = Some(line.clone());
-            self.show_trouble(Some(line));
+            self.shared.lock().status.last_error = Some(line.clone());
+            self.show_unavailable(Some(line));
         }
     }
 
-    /// Takes in what came of some texts, and whether the model can be reached.
-    fn embedded(&mut self, part: Embedded) {
-        let Some(meaning) = &mut self.meaning else { return };
-        let outcome = meaning.embedded(part);
+    /// Stores a batch of embeddings and reports whether the model is reachable.
+    fn store_embeddings(&mut self, batch: EmbeddedBatch) {
+        let Some(outcome) = self.vectors.store(batch) else { return };
         let unavailable = match &outcome {
             Err(
                 error @ (IndexError::Embed(EmbedError::Unavailable { .. }) | IndexError::Store(_)),
             ) => Some(error.to_string()),
             Ok(()) | Err(_) => None,
         };
-        self.note(outcome);
-        self.show_trouble(unavailable);
+        self.report_outcome(outcome);
+        self.show_unavailable(unavailable);
     }
 
-    /// Shows why no vectors come, or that they do.
-    pub(super) fn show_trouble(&self, unavailable: Option<String>) {
-        let status = &mut self.board.lock().status;
+    /// Updates the reason why no vectors are being made; `None` clears it.
+    fn show_unavailable(&self, unavailable: Option<String>) {
+        let status = &mut self.shared.lock().status;
         if unavailable.is_none() && status.unavailable == status.last_error {
             status.last_error = None;
         }
@@ -467,24 +409,16 @@ impl Writer {
     }
 
     fn show_phase(&self) {
-        let status = &mut self.board.lock().status;
+        let status = &mut self.shared.lock().status;
         self.count_backlog(status);
         status.phase = if status.n_vectors_pending == 0 { Phase::Ready } else { Phase::Embedding };
     }
 
     fn show_backlog(&self) {
-        self.count_backlog(&mut self.board.lock().status);
+        self.count_backlog(&mut self.shared.lock().status);
     }
 
     fn count_backlog(&self, status: &mut IndexStatus) {
-        let Some(meaning) = &self.meaning else {
-            let newest = self.publisher.newest();
-            status.n_vectors_pending = newest.vectors.as_ref().map_or(0, |own| own.n_waiting);
-            return;
-        };
-        let (rate, seconds_left) = meaning.backlog().rate();
-        status.n_vectors_pending = meaning.backlog().n_waiting();
-        status.vectors_per_second = rate;
-        status.seconds_left = seconds_left;
+        self.vectors.count_backlog(&self.publication.newest(), status);
     }
 }

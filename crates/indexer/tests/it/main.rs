@@ -1,16 +1,16 @@
-//! The living index, from files to answers.
+//! Integration tests of the live index, from files to search results.
 
-mod diff;
-mod durable;
-mod fake;
-mod fuse;
-mod hostile;
-mod living;
-mod looks;
-mod meddled;
-mod models;
-mod notebooks;
-mod sequences;
-mod story;
-mod trouble;
-mod writes;
+mod deletion_guard;
+mod disk_failures;
+mod doughnut_notebooks;
+mod durability;
+mod edit_script;
+mod edit_sequences;
+mod external_changes;
+mod fixtures;
+mod generation_diff;
+mod hostile_inputs;
+mod live_updates;
+mod model_migration;
+mod note_writes;
+mod rescans;

@@ -1,13 +1,13 @@
-//! The tools: a table, and what each row needs.
+//! The tools: a table of their names, descriptions and handlers.
 
-mod args;
-mod context;
-mod list;
-mod note;
-mod path;
-mod related;
-mod search;
-mod tree;
+mod context_tool;
+mod get_note_tool;
+mod list_notes_tool;
+mod path_tool;
+mod related_tool;
+mod search_tool;
+mod shared_arguments;
+mod tree_tool;
 
 use std::fmt::Display;
 use std::pin::Pin;
@@ -20,63 +20,63 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tonic::Status;
 
-use crate::clients::Clients;
-use crate::problem;
+use crate::error_text;
+use crate::service_clients::Clients;
 
-/// A text to read with the same in structured form, or what went wrong.
-type Outcome = Result<(String, Value), String>;
+/// Text and structured content of a result, or an error message.
+type ToolResult = Result<(String, Value), String>;
 
-/// A call on its way.
-type Calling = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+/// Future of a tool call.
+type ToolFuture = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
-/// A tool by name.
-pub(crate) struct Row {
+/// A tool.
+pub(crate) struct ToolEntry {
     pub(crate) name: &'static str,
     describe: fn() -> Tool,
-    pub(crate) call: fn(Clients, JsonObject) -> Calling,
+    pub(crate) call: fn(Clients, JsonObject) -> ToolFuture,
 }
 
-/// The tools, in the order in which a model should think of them.
-pub(crate) const TOOLS: [Row; 7] = [
-    row::<search::Search>(),
-    row::<context::Context>(),
-    row::<note::GetNote>(),
-    row::<list::ListNotes>(),
-    row::<related::Related>(),
-    row::<tree::Tree>(),
-    row::<path::Path>(),
+/// All tools, in the order in which a model should consider them.
+pub(crate) const TOOLS: [ToolEntry; 7] = [
+    entry::<search_tool::SearchTool>(),
+    entry::<context_tool::ContextTool>(),
+    entry::<get_note_tool::GetNoteTool>(),
+    entry::<list_notes_tool::ListNotesTool>(),
+    entry::<related_tool::RelatedTool>(),
+    entry::<tree_tool::TreeTool>(),
+    entry::<path_tool::PathTool>(),
 ];
 
-/// A question that a tool asks. Its fields are the tool's arguments; their documentation is what a model reads of them.
-trait Question: DeserializeOwned + JsonSchema + Send + 'static {
-    /// The tool's name.
+/// The request of a tool. Its fields are the tool's arguments, and their documentation is shown to models.
+trait ToolRequest: DeserializeOwned + JsonSchema + Send + 'static {
+    /// Name of the tool.
     const NAME: &'static str;
-    /// Its name for people.
+    /// Title for people.
     const TITLE: &'static str;
-    /// What it does and when to call it, for a model.
+    /// Description for models: what it does and when to call it.
     const DESCRIPTION: &'static str;
-    /// Fields of the contract that its arguments call otherwise: theirs, and its own.
+    /// Fields of the gRPC request whose arguments have other names, as pairs of field and argument.
     const RENAMED: &'static [(&'static str, &'static str)] = &[];
-    /// What comes back; displayed, it is the text to read.
-    type Answer: Serialize + JsonSchema + Display;
+    /// Result; its `Display` is the text content.
+    type Output: Serialize + JsonSchema + Display;
 
-    fn ask(self, clients: Clients) -> impl Future<Output = Result<Self::Answer, Status>> + Send;
+    fn run(self, clients: Clients) -> impl Future<Output = Result<Self::Output, Status>> + Send;
 }
 
-const fn row<Q: Question>() -> Row {
-    Row {
+const fn entry<Q: ToolRequest>() -> ToolEntry {
+    ToolEntry {
         name: Q::NAME,
         describe: describe::<Q>,
         call: |clients, arguments| Box::pin(call::<Q>(clients, arguments)),
     }
 }
 
-/// All tools as clients list them; always the same.
+/// Returns all tools as listed to clients; always the same.
 pub(crate) fn list() -> Vec<Tool> {
-    TOOLS.iter().map(|row| (row.describe)()).collect()
+    TOOLS.iter().map(|tool| (tool.describe)()).collect()
 }
 
-fn describe<Q: Question>() -> Tool {
+fn describe<Q: ToolRequest>() -> Tool {
     let hints = ToolAnnotations::with_title(Q::TITLE)
         .read_only(true)
         .destructive(false)
@@ -84,11 +84,11 @@ fn describe<Q: Question>() -> Tool {
         .open_world(false);
     Tool::new(Q::NAME, Q::DESCRIPTION, schema::<Q>())
         .with_title(Q::TITLE)
-        .with_raw_output_schema(schema::<Q::Answer>().into())
+        .with_raw_output_schema(schema::<Q::Output>().into())
         .with_annotations(hints)
 }
 
-/// The schema of `T` with everything in its place: not all clients follow references.
+/// Returns the schema of `T` without references, which not all clients follow.
 fn schema<T: JsonSchema>() -> JsonObject {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -104,14 +104,14 @@ fn schema<T: JsonSchema>() -> JsonObject {
     }
 }
 
-/// Takes out the `null`s that some models write for what they do not give.
-fn forget_nulls(arguments: &mut JsonObject) {
+/// Removes `null` values, which some models send for absent arguments.
+fn remove_nulls(arguments: &mut JsonObject) {
     arguments.retain(|_, value| !value.is_null());
-    arguments.values_mut().filter_map(Value::as_object_mut).for_each(forget_nulls);
+    arguments.values_mut().filter_map(Value::as_object_mut).for_each(remove_nulls);
 }
 
-async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outcome {
-    forget_nulls(&mut arguments);
+async fn call<Q: ToolRequest>(clients: Clients, mut arguments: JsonObject) -> ToolResult {
+    remove_nulls(&mut arguments);
     let question: Q =
         serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
             let path = error.path().to_string();
@@ -124,11 +124,11 @@ async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outco
             format!("{at}{said}. Correct this argument and call again.")
         })?;
     let answer =
-        question.ask(clients).await.map_err(|status| problem::of_status(&status, Q::RENAMED))?;
+        question.run(clients).await.map_err(|status| error_text::of_status(&status, Q::RENAMED))?;
     let text = answer.to_string();
     match serde_json::to_value(answer) {
         Ok(structured) => Ok((text, structured)),
-        Err(error) => Err(format!("The answer cannot be written: {error}.")),
+        Err(error) => Err(format!("The result cannot be serialized: {error}.")),
     }
 }
 
@@ -136,18 +136,18 @@ async fn call<Q: Question>(clients: Clients, mut arguments: JsonObject) -> Outco
 mod tests {
     use super::*;
 
-    /// What clients show to models, and what they check answers against. A change here changes how agents call.
+    /// The list that clients show to models and validate results against. A change here changes how agents call.
     #[test]
-    fn the_list_of_tools_is_stable() {
+    fn tool_list_matches_the_snapshot() {
         let list = serde_json::to_string_pretty(&list()).unwrap() + "\n";
         assert!(
             list == include_str!("tools.json"),
-            "if it is meant, write this to tools.json:\n{list}"
+            "if the change is intended, write this to tools.json:\n{list}"
         );
     }
 
     #[test]
-    fn each_argument_is_explained_and_none_may_be_null_or_unknown() {
+    fn every_argument_is_documented_and_no_argument_is_nullable_or_unknown() {
         for tool in list() {
             let schema = Value::Object((*tool.input_schema).clone());
             assert_eq!(schema["additionalProperties"], false, "{}", tool.name);

@@ -1,4 +1,4 @@
-//! The calls that load a daemon, and what they are about.
+//! Calls of a load, and their inputs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     AssembleRequest, Direction, GetNoteRequest, RelatedRequest, SearchMode, SearchRequest,
-    TreeRequest,
+    TreeRequest, Warning,
 };
 
-use super::edits::Watched;
-use super::seen::Seen;
-use crate::asker::{Asker, Transport};
+use super::consistency::Observation;
+use super::edits::EditedNotes;
+use crate::client::{Client, Transport};
 
-/// Notes of a tree at most.
+/// Maximum number of notes of a tree.
 const TREE_NODES: u32 = 100;
 
 /// A kind of call.
@@ -31,14 +31,14 @@ pub(crate) enum Call {
     Related,
     Tree,
     Get,
-    /// A question about a note that is edited meanwhile; made where there are some, and not to be asked for.
+    /// A request for a note that is edited at the same time; made only if there are such notes, and not selectable by the user.
     Edited,
 }
 
 impl Call {
     const ALL: [Self; 5] = [Self::Search, Self::Context, Self::Related, Self::Tree, Self::Get];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Search => "search",
@@ -51,45 +51,49 @@ impl Call {
     }
 }
 
-/// How often each call is made compared with the others.
+/// Relative frequencies of the calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mix(BTreeMap<Call, u32>);
+pub(super) struct CallMix(BTreeMap<Call, u32>);
 
-impl Mix {
-    /// The largest share of a call.
-    const LARGEST: u32 = 100;
+impl CallMix {
+    /// Maximum frequency of a call.
+    const MAX: u32 = 100;
 
-    /// Reads `search=6,get=1`; calls that are not named are not made.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    /// Parses `search=6,get=1`; calls that are not named are not made.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut shares = BTreeMap::new();
         for part in text.split(',') {
             let (name, share) = part.split_once('=').unwrap_or((part, "1"));
             let call = Call::ALL.into_iter().find(|call| call.name() == name.trim());
             let call = call.ok_or_else(|| {
                 let names = Call::ALL.map(Call::name).join(", ");
-                format!("`{}` is no call to make; they are {names}", name.trim())
+                format!("unknown call `{}`; known calls: {names}", name.trim())
             })?;
-            let share = share.trim().parse().ok().filter(|share| *share <= Self::LARGEST);
+            let share = share.trim().parse().ok().filter(|share| *share <= Self::MAX);
             let share = share.ok_or_else(|| {
-                format!("how often `{}` is called is a number up to {}", call.name(), Self::LARGEST)
+                format!(
+                    "the frequency of `{}` must be a number from 0 to {}",
+                    call.name(),
+                    Self::MAX
+                )
             })?;
             shares.insert(call, share);
         }
         shares.retain(|_, share| *share > 0);
         if shares.is_empty() {
-            return Err("nothing is called".to_owned());
+            return Err("all frequencies are 0".to_owned());
         }
         Ok(Self(shares))
     }
 
-    /// One round of calls, each as often as its share and as evenly spread as can be.
+    /// Returns one cycle of calls: each as often as its frequency, spread as evenly as possible.
     pub(super) fn cycle(&self) -> Vec<Call> {
         let total: i64 = self.0.values().map(|share| i64::from(*share)).sum();
         let mut credits: Vec<(Call, i64, i64)> =
             self.0.iter().map(|(call, share)| (*call, i64::from(*share), 0)).collect();
         let mut cycle = Vec::new();
         for _ in 0..total {
-            // All are paid their share; the richest pays for the round.
+            // Each call earns its frequency; the call with the highest credit pays for this position.
             for (_, share, credit) in &mut credits {
                 *credit += *share;
             }
@@ -103,17 +107,17 @@ impl Mix {
     }
 }
 
-/// What calls are about; the n-th call takes the n-th of each, round and round.
+/// Inputs of the calls; the n-th call uses the n-th query or note, cyclically.
 #[derive(Debug)]
-pub(super) struct Material {
+pub(super) struct CallInputs {
     pub(super) queries: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) mode: SearchMode,
-    /// Notes that are edited meanwhile.
-    pub(super) edited: Option<Watched>,
+    /// Notes that are edited at the same time.
+    pub(super) edited: Option<EditedNotes>,
 }
 
-impl Material {
+impl CallInputs {
     fn query(&self, at: usize) -> String {
         self.queries[at % self.queries.len()].clone()
     }
@@ -123,45 +127,45 @@ impl Material {
     }
 }
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Whole,
-    Degraded,
+pub(super) enum CallOutcome {
+    Complete,
+    WithWarnings,
     Failed(Code),
 }
 
-impl Outcome {
-    fn of(degraded: &[String]) -> Self {
-        if degraded.is_empty() { Self::Whole } else { Self::Degraded }
+impl CallOutcome {
+    fn of(warnings: &[Warning]) -> Self {
+        if warnings.is_empty() { Self::Complete } else { Self::WithWarnings }
     }
 }
 
-/// How a call ended, and what it showed.
-pub(super) struct Answer {
-    pub(super) outcome: Outcome,
-    pub(super) seen: Seen,
+/// Outcome of a call, and what the answer showed.
+pub(super) struct CallResult {
+    pub(super) outcome: CallOutcome,
+    pub(super) observation: Observation,
 }
 
-impl Answer {
-    pub(super) const fn new(outcome: Outcome, seen: Seen) -> Self {
-        Self { outcome, seen }
+impl CallResult {
+    pub(super) const fn new(outcome: CallOutcome, observation: Observation) -> Self {
+        Self { outcome, observation }
     }
 
-    fn whole(generation: u64) -> Self {
+    fn complete(generation: u64) -> Self {
         Self::of(generation, &[])
     }
 
-    fn of(generation: u64, degraded: &[String]) -> Self {
-        let seen = Seen { generation: Some(generation), parts: Vec::new() };
-        Self { outcome: Outcome::of(degraded), seen }
+    fn of(generation: u64, warnings: &[Warning]) -> Self {
+        let observation = Observation { generation: Some(generation), marks: Vec::new() };
+        Self { outcome: CallOutcome::of(warnings), observation }
     }
 }
 
-/// What the library says, with the code of a call that was given up, when the time it was told is over.
-const OUT_OF_TIME: &str = "Timeout expired";
+/// Message of tonic for a timeout on the client's side, which has the code of a cancelled call.
+const CLIENT_TIMEOUT: &str = "Timeout expired";
 
-/// Who calls.
+/// A client that makes calls.
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) search: SearchServiceClient<Transport>,
@@ -172,73 +176,83 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    pub(super) fn new(asker: &Asker, deadline: Option<Duration>) -> Self {
+    pub(super) fn new(client: &Client, deadline: Option<Duration>) -> Self {
         let (search, contexts, graph, notes) =
-            (asker.search(), asker.contexts(), asker.graph(), asker.notes());
+            (client.search(), client.contexts(), client.graph(), client.notes());
         Self { search, contexts, graph, notes, deadline }
     }
 
-    /// The time that each call has.
+    /// Returns the deadline of each call.
     pub(super) const fn deadline(&self) -> Option<Duration> {
         self.deadline
     }
 
     /// Makes the `at`-th call and waits for its answer.
-    pub(super) async fn call(mut self, call: Call, at: usize, material: Arc<Material>) -> Answer {
-        let answer = self.ask(call, at, &material).await;
+    pub(super) async fn call(
+        mut self,
+        call: Call,
+        at: usize,
+        inputs: Arc<CallInputs>,
+    ) -> CallResult {
+        let answer = self.send(call, at, &inputs).await;
         answer.unwrap_or_else(|status| {
-            let is_late = status.code() == Code::Cancelled && status.message() == OUT_OF_TIME;
+            let is_late = status.code() == Code::Cancelled && status.message() == CLIENT_TIMEOUT;
             let code = if is_late { Code::DeadlineExceeded } else { status.code() };
-            Answer::new(Outcome::Failed(code), Seen::default())
+            CallResult::new(CallOutcome::Failed(code), Observation::default())
         })
     }
 
-    async fn ask(&mut self, call: Call, at: usize, material: &Material) -> Result<Answer, Status> {
-        let mode = material.mode.into();
+    async fn send(
+        &mut self,
+        call: Call,
+        at: usize,
+        inputs: &CallInputs,
+    ) -> Result<CallResult, Status> {
+        let mode = inputs.mode.into();
         match call {
             Call::Search => {
-                let query = material.query(at);
+                let query = inputs.query(at);
                 let request = SearchRequest { query, mode, ..SearchRequest::default() };
-                let answer = self.search.search(self.timed(request)).await?.into_inner();
-                Ok(Answer::of(answer.generation, &answer.degraded))
+                let answer = self.search.search(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
             }
             Call::Context => {
-                let query = material.query(at);
+                let query = inputs.query(at);
                 let request = AssembleRequest { query, mode, ..AssembleRequest::default() };
-                let answer = self.contexts.assemble(self.timed(request)).await?.into_inner();
-                Ok(Answer::of(answer.generation, &answer.degraded))
+                let answer =
+                    self.contexts.assemble(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
             }
             Call::Related => {
                 let request =
-                    RelatedRequest { focus: material.note(at), ..RelatedRequest::default() };
-                let answer = self.graph.related(self.timed(request)).await?.into_inner();
-                Ok(Answer::whole(answer.generation))
+                    RelatedRequest { focus: inputs.note(at), ..RelatedRequest::default() };
+                let answer = self.graph.related(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::complete(answer.generation))
             }
             Call::Tree => {
                 let request = TreeRequest {
-                    roots: vec![material.note(at)],
+                    roots: vec![inputs.note(at)],
                     direction: Direction::Both.into(),
                     max_nodes: Some(TREE_NODES),
                     ..TreeRequest::default()
                 };
-                let answer = self.graph.tree(self.timed(request)).await?.into_inner();
-                Ok(Answer::whole(answer.generation))
+                let answer = self.graph.tree(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::complete(answer.generation))
             }
             Call::Get => {
-                let request =
-                    GetNoteRequest { name: material.note(at), ..GetNoteRequest::default() };
-                let answer = self.notes.get_note(self.timed(request)).await?.into_inner();
-                Ok(Answer::whole(answer.generation))
+                let request = GetNoteRequest { name: inputs.note(at), ..GetNoteRequest::default() };
+                let answer = self.notes.get_note(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::complete(answer.generation))
             }
-            Call::Edited => match &material.edited {
-                Some(watched) => watched.look(self).await,
-                // Nothing is edited, so nothing is asked.
-                None => Ok(Answer::new(Outcome::Whole, Seen::default())),
+            Call::Edited => match &inputs.edited {
+                Some(edited) => edited.request_next(self).await,
+                // Without edited notes, nothing is requested.
+                None => Ok(CallResult::new(CallOutcome::Complete, Observation::default())),
             },
         }
     }
 
-    pub(super) fn timed<T>(&self, message: T) -> Request<T> {
+    pub(super) fn with_deadline<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         if let Some(deadline) = self.deadline {
             request.set_timeout(deadline);
@@ -252,17 +266,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mix_is_read_and_spread() {
-        let mix = Mix::read("search=4, get=2,tree").unwrap();
+    fn call_mix_is_parsed_and_spread_evenly() {
+        let mix = CallMix::parse("search=4, get=2,tree").unwrap();
         let cycle: Vec<&str> = mix.cycle().into_iter().map(Call::name).collect();
         assert_eq!(cycle, ["search", "get", "search", "tree", "search", "get", "search"]);
-        assert_eq!(Mix::read("get=0,tree=2").unwrap().cycle(), [Call::Tree, Call::Tree]);
+        assert_eq!(CallMix::parse("get=0,tree=2").unwrap().cycle(), [Call::Tree, Call::Tree]);
     }
 
     #[test]
-    fn a_mix_of_nothing_is_refused() {
+    fn empty_or_invalid_call_mix_is_rejected() {
         for wrong in ["", "searches=1", "search=0", "search=-1", "search=many", "search=1000000"] {
-            assert!(Mix::read(wrong).is_err(), "{wrong}");
+            assert!(CallMix::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Notes that are edited while others ask, and what their readers see of that.
+//! Edits concurrent with reads, and what the readers observe of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,126 +16,129 @@ use weft_proto::noteweft::v1::{
     SearchMode, SearchRequest,
 };
 
-use super::call::{Answer, Caller, Material, Outcome};
-use super::load::{Latencies, Run, Sample, steadily};
-use super::seen::{Breach, Ledger, Part, Seen, Sighting, mark, name, parts};
-use crate::asker::{Asker, Transport};
+use super::call::{CallInputs, CallOutcome, CallResult, Caller};
+use super::consistency::{
+    Inconsistency, Observation, TimedObservation, VersionHistory, VersionMark, note_word,
+    version_marks, version_word,
+};
+use super::load::{Latencies, LoadRun, Sample, at_fixed_rate};
+use crate::client::{Client, Transport};
 use crate::failure::Failure;
 
-/// Notes that are edited in turn; the next edit of one waits for the answer to its last.
+/// Number of notes that are edited in turn; the next edit of a note waits for the answer to its previous one.
 const NOTES: usize = 32;
 
-/// Words of each version besides what marks it, taken from what is asked for: a note of a page.
+/// Words of each version besides its markers, taken from the queries: about one page.
 const WORDS: usize = 200;
 
-/// Breaches that are told of one by one.
-const TOLD: usize = 10;
+/// Maximum number of inconsistencies that are reported one by one.
+const MAX_REPORTED_ONE_BY_ONE: usize = 10;
 
-/// Notes that are edited, as readers ask about them.
+/// Notes that are edited, as requested by readers.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct EditedNotes {
     paths: Vec<String>,
-    /// The newest version of each that was answered.
+    /// Newest acknowledged version of each note.
     newest: Vec<AtomicU64>,
     turn: AtomicUsize,
 }
 
-impl Watched {
-    /// Asks about the next of them, in the next of four ways, for `caller`.
+impl EditedNotes {
+    /// Requests the next note for `caller`, in the next of four ways.
     ///
-    /// Between them they meet every part that a generation publishes together: the note table alone, words to table, a version's own word to table, graph to table.
-    pub(super) async fn look(&self, caller: &mut Caller) -> Result<Answer, Status> {
+    /// Together they cover every part that a generation publishes: the note table alone, the keyword index by the note's word, the keyword index by the word of one version, and the graph, each joined with the note table.
+    pub(super) async fn request_next(&self, caller: &mut Caller) -> Result<CallResult, Status> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let note = turn / 4 % self.paths.len();
         match turn % 4 {
             0 => self.get(caller, note).await,
-            1 => self.find(caller, note, format!("+{}", name(note)), true).await,
+            1 => self.find(caller, note, format!("+{}", note_word(note)), true).await,
             2 => {
                 let version = self.newest[note].load(Ordering::Relaxed);
-                self.find(caller, note, format!("+{}", mark(note, version)), false).await
+                self.find(caller, note, format!("+{}", version_word(note, version)), false).await
             }
-            _ => self.surroundings(caller, note).await,
+            _ => self.neighbors(caller, note).await,
         }
     }
 
-    /// The whole note: title, frontmatter, body and the link that it makes.
-    async fn get(&self, caller: &mut Caller, note: usize) -> Result<Answer, Status> {
+    /// Requests the whole note: title, frontmatter, body and its link.
+    async fn get(&self, caller: &mut Caller, note: usize) -> Result<CallResult, Status> {
         let request =
             GetNoteRequest { name: self.paths[note].clone(), ..GetNoteRequest::default() };
-        let request = caller.timed(request);
+        let request = caller.with_deadline(request);
         let Some(answer) = present(caller.notes.get_note(request).await)? else {
             return Ok(absent(note));
         };
         let properties = format!("{:?}", answer.properties);
-        let links = answer.links.iter().flat_map(|link| parts("link", &link.target));
-        let shown = parts("title", &answer.title)
-            .chain(parts("frontmatter", &properties))
-            .chain(parts("body", &answer.body))
+        let links = answer.links.iter().flat_map(|link| version_marks("link", &link.target));
+        let shown = version_marks("title", &answer.title)
+            .chain(version_marks("frontmatter", &properties))
+            .chain(version_marks("body", &answer.body))
             .chain(links);
         Ok(showing(answer.generation, shown.collect()))
     }
 
-    /// The notes that hold a word: found by the word index, shown by the note table.
+    /// Requests the notes that contain a word: found by the keyword index, shown by the note table.
     async fn find(
         &self,
         caller: &mut Caller,
         note: usize,
         query: String,
-        is_there: bool,
-    ) -> Result<Answer, Status> {
-        let mut shown: Vec<Part> = parts("word", &query).collect();
+        must_match: bool,
+    ) -> Result<CallResult, Status> {
+        let mut shown: Vec<VersionMark> = version_marks("word", &query).collect();
         let request = SearchRequest {
             query,
             mode: SearchMode::Keyword.into(),
-            typos: Some(false),
+            typo_tolerance: Some(false),
             ..SearchRequest::default()
         };
-        let request = caller.timed(request);
+        let request = caller.with_deadline(request);
         let answer = caller.search.search(request).await?.into_inner();
         let hits = || answer.hits.iter();
         if hits().any(|hit| hit.path == self.paths[note]) {
-            shown.extend(hits().flat_map(parts_of));
+            shown.extend(hits().flat_map(marks_of));
         } else {
             shown.clear();
-            shown.extend(is_there.then_some(Part { note, place: "hits", version: None }));
+            shown.extend(must_match.then_some(VersionMark { note, place: "hits", version: None }));
         }
         Ok(showing(answer.generation, shown))
     }
 
-    /// The note and those it links to: found by the graph, shown by the note table.
-    async fn surroundings(&self, caller: &mut Caller, note: usize) -> Result<Answer, Status> {
+    /// Requests the note and its link targets: found by the graph, shown by the note table.
+    async fn neighbors(&self, caller: &mut Caller, note: usize) -> Result<CallResult, Status> {
         let request = NeighborsRequest {
             note: self.paths[note].clone(),
             direction: Direction::Out.into(),
             ..NeighborsRequest::default()
         };
-        let request = caller.timed(request);
+        let request = caller.with_deadline(request);
         let Some(answer) = present(caller.graph.neighbors(request).await)? else {
             return Ok(absent(note));
         };
-        let around = answer.nodes.iter().flat_map(|node| parts("neighbour", &node.title));
-        let shown: Vec<Part> = parts("title", &answer.title).chain(around).collect();
+        let around = answer.nodes.iter().flat_map(|node| version_marks("neighbor", &node.title));
+        let shown: Vec<VersionMark> = version_marks("title", &answer.title).chain(around).collect();
         Ok(showing(answer.generation, shown))
     }
 }
 
-/// What a hit shows.
-fn parts_of(hit: &Hit) -> impl Iterator<Item = Part> + '_ {
-    let passages = hit.snippets.iter().flat_map(|snippet| parts("passage", &snippet.text));
-    parts("hit's title", &hit.title).chain(passages)
+/// Returns the version marks of a hit.
+fn marks_of(hit: &Hit) -> impl Iterator<Item = VersionMark> + '_ {
+    let passages = hit.snippets.iter().flat_map(|snippet| version_marks("passage", &snippet.text));
+    version_marks("hit's title", &hit.title).chain(passages)
 }
 
-fn showing(generation: u64, parts: Vec<Part>) -> Answer {
-    Answer::new(Outcome::Whole, Seen { generation: Some(generation), parts })
+fn showing(generation: u64, marks: Vec<VersionMark>) -> CallResult {
+    CallResult::new(CallOutcome::Complete, Observation { generation: Some(generation), marks })
 }
 
-/// A note that is edited and never deleted was not there.
-fn absent(note: usize) -> Answer {
-    let parts = vec![Part { note, place: "note", version: None }];
-    Answer::new(Outcome::Failed(Code::NotFound), Seen { generation: None, parts })
+/// Returns the result for an edited note, which is never deleted, that was not found.
+fn absent(note: usize) -> CallResult {
+    let marks = vec![VersionMark { note, place: "note", version: None }];
+    CallResult::new(CallOutcome::Failed(Code::NotFound), Observation { generation: None, marks })
 }
 
-/// The answer, unless it says that the note is not there.
+/// Returns the answer, or `None` if the note was not found.
 fn present<T>(answer: Result<Response<T>, Status>) -> Result<Option<T>, Status> {
     match answer {
         Ok(answer) => Ok(Some(answer.into_inner())),
@@ -144,85 +147,85 @@ fn present<T>(answer: Result<Response<T>, Status>) -> Result<Option<T>, Status> 
     }
 }
 
-/// Files of our own in a vault, which are edited and then removed.
-pub(super) struct Edits {
-    files: Arc<Files>,
-    /// The number of each note's next version; held while one is on its way.
+/// The benchmark's own files in a vault, which are edited and finally removed.
+pub(super) struct EditSession {
+    files: Arc<EditFiles>,
+    /// Number of each note's next version; locked while an edit is in flight.
     next: Vec<Arc<Mutex<u64>>>,
-    /// What was written so far.
-    ledger: Ledger,
+    /// Versions written so far.
+    history: VersionHistory,
 }
 
-/// What is written, and where.
-struct Files {
+/// Content and location of the edited files.
+struct EditFiles {
     notes: NoteServiceClient<Transport>,
     vault: String,
-    /// Without their extension, so that links can name them.
+    /// Names without extension, so that links can use them.
     names: Vec<String>,
     words: Vec<String>,
 }
 
-/// One edit.
+/// One finished edit.
 struct Edit {
     note: usize,
     version: u64,
     took: Duration,
-    /// The generation that holds it.
+    /// Generation that contains it.
     outcome: Result<u64, Code>,
 }
 
-/// How edits went.
-pub(super) struct Edited {
+/// Finished edits.
+pub(super) struct EditRun {
     rate: f64,
     edits: Vec<Edit>,
-    n_held_back: usize,
+    n_not_sent: usize,
 }
 
-/// What became of edits, and of what readers saw of them.
+/// Results of edits, and of the readers' observations.
 #[derive(Debug, Serialize)]
 pub(crate) struct EditsReport {
-    /// Edits a second that were to be made.
+    /// Planned edits per second.
     pub(crate) rate: f64,
-    /// Edits that were answered or failed.
+    /// Number of edits that were acknowledged or failed.
     pub(crate) n: usize,
-    /// Edits that were not made, since the note's last one was still on its way.
-    pub(crate) n_held_back: usize,
-    /// Edits without an answer, by status.
+    /// Number of edits that were not sent because the note's previous edit was still in flight.
+    pub(crate) n_not_sent: usize,
+    /// Number of failed edits by status.
     pub(crate) errors: BTreeMap<String, usize>,
-    /// From sending an edit to the generation that holds it.
+    /// Latencies from sending an edit to the publication of its generation.
     pub(crate) latency_ms: Latencies,
-    /// The slowest hundredth of the readers' calls beside edits, compared with the same without: 2 is twice as long.
+    /// 99th percentile of the readers' latencies with edits, divided by that without.
     pub(crate) p99_ratio: f64,
-    /// Answers to readers whose generations were compared.
+    /// Number of answers whose generations were checked.
     pub(crate) n_answers: usize,
-    /// Those of them that showed edited notes.
+    /// Number of those answers that showed edited notes.
     pub(crate) n_answers_of_edited: usize,
-    /// Answers that no single state of the index could have given.
-    pub(crate) n_breaches: usize,
+    /// Number of answers that do not match a single state of the index.
+    pub(crate) n_inconsistent: usize,
     /// The first of them.
-    pub(crate) breaches: Vec<String>,
+    pub(crate) inconsistencies: Vec<String>,
 }
 
-impl Edits {
-    /// Makes the notes in the vault of this name, of words like `words`; nothing of a person's is overwritten.
+impl EditSession {
+    /// Creates the notes in the named vault from the words of `words`; existing files are never overwritten.
     pub(super) async fn begin(
-        asker: &Asker,
+        client: &Client,
         vault: String,
         words: &[String],
     ) -> Result<Self, Failure> {
         let run = std::process::id();
         let words = words.iter().flat_map(|text| text.split_whitespace());
-        let files = Files {
-            notes: asker.notes(),
+        let files = EditFiles {
+            notes: client.notes(),
             vault,
             names: (0..NOTES).map(|note| format!("weft-bench-{run}-{note}")).collect(),
             words: words.map(str::to_owned).collect(),
         };
         let next = (0..NOTES).map(|_| Arc::new(Mutex::new(1))).collect();
-        let mut edits = Self { files: Arc::new(files), next, ledger: Ledger::default() };
+        let mut edits = Self { files: Arc::new(files), next, history: VersionHistory::default() };
         for note in 0..NOTES {
             match edits.files.put(note, 0, Some(String::new())).await {
-                Ok(generation) => edits.ledger.wrote(note, 0, Some(generation)),
+                Ok(generation) => edits.history.record(note, 0, Some(generation)),
                 Err(status) => {
                     edits.end().await;
                     return Err(status.into());
@@ -232,37 +235,36 @@ impl Edits {
         Ok(edits)
     }
 
-    /// What readers are to ask about.
-    pub(super) fn questions(&self) -> Watched {
-        Watched {
+    /// Returns the notes for readers to request.
+    pub(super) fn edited_notes(&self) -> EditedNotes {
+        EditedNotes {
             paths: self.files.names.iter().map(|name| format!("{name}.md")).collect(),
             newest: (0..NOTES).map(|_| AtomicU64::new(0)).collect(),
             turn: AtomicUsize::new(0),
         }
     }
 
-    /// Edits the notes in turn, `rate` times a second for `time`.
-    pub(super) async fn run(&self, rate: f64, time: Duration, watched: &Arc<Material>) -> Edited {
+    /// Edits the notes in turn, `rate` times per second for `time`.
+    pub(super) async fn run(&self, rate: f64, time: Duration, inputs: &Arc<CallInputs>) -> EditRun {
         let (done, mut ended) = mpsc::unbounded_channel();
-        let mut n_held_back = 0;
+        let mut n_not_sent = 0;
         let mut tasks = JoinSet::new();
-        steadily(rate, Instant::now() + time, |at, _| {
+        at_fixed_rate(rate, Instant::now() + time, |at, _| {
             while tasks.try_join_next().is_some() {}
             let note = at % NOTES;
             let Ok(mut next) = Arc::clone(&self.next[note]).try_lock_owned() else {
-                n_held_back += 1;
+                n_not_sent += 1;
                 return;
             };
-            let (files, watched, done) =
-                (Arc::clone(&self.files), Arc::clone(watched), done.clone());
+            let (files, inputs, done) = (Arc::clone(&self.files), Arc::clone(inputs), done.clone());
             tasks.spawn(async move {
                 let (version, sent) = (*next, Instant::now());
                 *next += 1;
                 let outcome = files.put(note, version, None).await.map_err(|status| status.code());
-                if let Some(watched) = watched.edited.as_ref().filter(|_| outcome.is_ok()) {
-                    watched.newest[note].store(version, Ordering::Relaxed);
+                if let Some(edited) = inputs.edited.as_ref().filter(|_| outcome.is_ok()) {
+                    edited.newest[note].store(version, Ordering::Relaxed);
                 }
-                // The receiver outlives the edits.
+                // The receiver outlives the senders.
                 let _ = done.send(Edit { note, version, took: sent.elapsed(), outcome });
             });
         })
@@ -273,35 +275,45 @@ impl Edits {
         while let Some(edit) = ended.recv().await {
             edits.push(edit);
         }
-        Edited { rate, edits, n_held_back }
+        EditRun { rate, edits, n_not_sent }
     }
 
-    /// What became of the edits, and of what was seen in the loads before them and beside them.
-    pub(super) fn report(&mut self, edited: Edited, quiet: &Run, beside: &Run) -> EditsReport {
-        let Edited { rate, edits, n_held_back } = edited;
+    /// Reports the edits and the observations of both loads, without and with edits.
+    pub(super) fn report(
+        &mut self,
+        edited: EditRun,
+        quiet: &LoadRun,
+        with_edits: &LoadRun,
+    ) -> EditsReport {
+        let EditRun { rate, edits, n_not_sent } = edited;
         let mut errors = BTreeMap::new();
         for Edit { note, version, took: _, outcome } in &edits {
-            self.ledger.wrote(*note, *version, outcome.ok());
+            self.history.record(*note, *version, outcome.ok());
             if let Err(code) = outcome {
                 *errors.entry(format!("{code:?}")).or_default() += 1;
             }
         }
-        let samples = quiet.samples.iter().chain(&beside.samples);
-        let sightings: Vec<Sighting<'_>> = samples.map(Sample::sighting).collect();
-        let breaches = self.ledger.breaches(&sightings);
-        let shows = |sighting: &&Sighting<'_>| !sighting.seen.parts.is_empty();
-        let answers = sightings.iter().filter(|sighting| sighting.seen.generation.is_some());
+        let samples = quiet.samples.iter().chain(&with_edits.samples);
+        let observations: Vec<TimedObservation<'_>> = samples.map(Sample::observation).collect();
+        let inconsistencies = self.history.inconsistencies(&observations);
+        let shows = |observation: &&TimedObservation<'_>| !observation.observation.marks.is_empty();
+        let answers =
+            observations.iter().filter(|observation| observation.observation.generation.is_some());
         EditsReport {
             rate,
             n: edits.len(),
-            n_held_back,
+            n_not_sent,
             errors,
             latency_ms: Latencies::of(edits.iter().map(|edit| edit.took).collect()),
-            p99_ratio: beside.report.all.latency_ms.p99 / quiet.report.all.latency_ms.p99,
+            p99_ratio: with_edits.report.all.latency_ms.p99 / quiet.report.all.latency_ms.p99,
             n_answers: answers.count(),
-            n_answers_of_edited: sightings.iter().filter(shows).count(),
-            n_breaches: breaches.len(),
-            breaches: breaches.iter().take(TOLD).map(Breach::to_string).collect(),
+            n_answers_of_edited: observations.iter().filter(shows).count(),
+            n_inconsistent: inconsistencies.len(),
+            inconsistencies: inconsistencies
+                .iter()
+                .take(MAX_REPORTED_ONE_BY_ONE)
+                .map(Inconsistency::to_string)
+                .collect(),
         }
     }
 
@@ -309,18 +321,18 @@ impl Edits {
     pub(super) async fn end(&self) {
         for path in (0..NOTES).map(|note| self.files.path(note)) {
             let request = DeleteNoteRequest { name: path, expected_hash: None };
-            // One that was never made, or that somebody removed, needs no removing.
+            // A note that was never created, or was removed by the user, needs no removal.
             drop(self.files.notes.clone().delete_note(request).await);
         }
     }
 }
 
-impl Files {
+impl EditFiles {
     fn path(&self, note: usize) -> String {
         format!("{}.md", self.names[note])
     }
 
-    /// Writes a version of a note; gives a generation that holds it.
+    /// Writes a version of a note and returns a generation that contains it.
     async fn put(
         &self,
         note: usize,
@@ -337,10 +349,10 @@ impl Files {
         Ok(self.notes.clone().put_note(request).await?.into_inner().generation)
     }
 
-    /// A version of a note: every part of it says which one it is.
+    /// Returns the text of a version; every part of it contains the version.
     fn text(&self, note: usize, version: u64) -> String {
-        let (mark, name) = (mark(note, version), name(note));
-        let neighbour = &self.names[(note + 1) % NOTES];
+        let (version_word, note_word) = (version_word(note, version), note_word(note));
+        let neighbor = &self.names[(note + 1) % NOTES];
         let from = note + usize::try_from(version).unwrap_or(0);
         let words = |from: usize| {
             let words = self.words.iter().cycle().skip(from % self.words.len().max(1));
@@ -348,7 +360,7 @@ impl Files {
         };
         let (before, after) = (words(from), words(from + WORDS / 2));
         format!(
-            "---\nversion: {mark}\n---\n# {mark}\n\n{name} {before}\n\nOf [[{mark} itself]] and [[{neighbour}]].\n\n{after} {mark}\n"
+            "---\nversion: {version_word}\n---\n# {version_word}\n\n{note_word} {before}\n\nOf [[{version_word} itself]] and [[{neighbor}]].\n\n{after} {version_word}\n"
         )
     }
 }
@@ -360,17 +372,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_of_a_note_says_its_version() {
-        let files = Files {
-            notes: NoteServiceClient::new(Transport::Here(Routes::default())),
+    fn every_part_of_a_note_contains_its_version() {
+        let files = EditFiles {
+            notes: NoteServiceClient::new(Transport::InProcess(Routes::default())),
             vault: "notes".into(),
             names: (0..NOTES).map(|note| format!("n{note}")).collect(),
             words: vec!["soft".into(), "moss".into()],
         };
         let text = files.text(3, 41);
-        let marks: Vec<_> = parts("text", &text).map(|part| (part.note, part.version)).collect();
+        let marks: Vec<_> =
+            version_marks("text", &text).map(|mark| (mark.note, mark.version)).collect();
         assert_eq!(marks, vec![(3, Some(41)); 4], "{text}");
         assert!(text.contains("[[n4]]") && text.contains("moss soft moss"), "{text}");
-        assert_ne!(text, files.text(3, 42).replace("k42", "k41"), "its words change, too");
+        assert_ne!(text, files.text(3, 42).replace("k42", "k41"), "the words change as well");
     }
 }

@@ -1,4 +1,4 @@
-//! Calls made at a pace, and what became of them.
+//! Loads: calls at a given pace, and their reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,139 +10,139 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tonic::Code;
 
-use super::call::{Answer, Call, Caller, Material, Outcome};
-use super::seen::{Seen, Sighting};
+use super::call::{Call, CallInputs, CallOutcome, CallResult, Caller};
+use super::consistency::{Observation, TimedObservation};
 use crate::percentile::percentile_ms;
 
-/// What does not count: connections open, caches fill.
+/// Warm-up that is not counted, in which connections open and caches fill.
 pub(super) const WARM_UP: Duration = Duration::from_secs(1);
 
-/// How long the clock of a steady load sleeps at most before it sees whether it is still wanted.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+/// Maximum sleep of the clock thread before it checks whether the load has ended.
+const MAX_SLEEP: Duration = Duration::from_millis(50);
 
-/// Calls on their way at most; more are held back and counted.
-const IN_FLIGHT: usize = 10_000;
+/// Maximum number of calls in flight; further calls are not sent, but counted.
+const MAX_IN_FLIGHT: usize = 10_000;
 
-/// When calls are made.
+/// Pace of the calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
-    /// Each caller makes its next call when it has the answer to its last.
+    /// Each client makes its next call when it has the answer to the previous one.
     BackToBack,
-    /// So many a second, evenly, whether answers come or not. So a slow answer does not keep others from being late.
+    /// Calls per second, evenly spaced, whether or not answers arrive. A slow answer therefore does not delay later calls.
     PerSecond(f64),
 }
 
-/// What is called, in which order.
+/// Calls to make, in order.
 pub(super) struct Load {
-    pub(super) material: Arc<Material>,
+    pub(super) inputs: Arc<CallInputs>,
     pub(super) calls: Vec<Call>,
 }
 
-/// One call.
+/// One measured call.
 pub(super) struct Sample {
     client: usize,
     call: Call,
-    /// When it was due, where it was due at a time, or else sent.
+    /// Time at which the call was due, or was sent if it had no due time.
     begun: Instant,
     sent: Instant,
-    /// From when it was begun to its end.
+    /// Duration from `begun` to the end.
     took: Duration,
-    outcome: Outcome,
-    seen: Seen,
+    outcome: CallOutcome,
+    observation: Observation,
 }
 
 impl Sample {
-    /// Makes the `at`-th call of `client`, and tells what became of it.
+    /// Makes the `at`-th call of `client` and records its outcome.
     async fn take(
         (client, caller): (usize, Caller),
         call: Call,
         (at, due): (usize, Option<Instant>),
-        material: Arc<Material>,
+        inputs: Arc<CallInputs>,
     ) -> Self {
         let sent = Instant::now();
         let begun = due.unwrap_or(sent);
-        let Answer { outcome, seen } = caller.call(call, at, material).await;
-        Self { client, call, begun, sent, took: begun.elapsed(), outcome, seen }
+        let CallResult { outcome, observation } = caller.call(call, at, inputs).await;
+        Self { client, call, begun, sent, took: begun.elapsed(), outcome, observation }
     }
 
-    /// What it showed.
-    pub(super) fn sighting(&self) -> Sighting<'_> {
-        let Self { client, begun, sent, took, seen, call: _, outcome: _ } = self;
+    /// Returns what the answer showed, with its times.
+    pub(super) fn observation(&self) -> TimedObservation<'_> {
+        let Self { client, begun, sent, took, observation, call: _, outcome: _ } = self;
         let ended = (*begun + *took).into_std();
-        Sighting { client: *client, sent: sent.into_std(), ended, seen }
+        TimedObservation { client: *client, sent: sent.into_std(), ended, observation }
     }
 }
 
-/// What a load gave.
+/// Results of a load.
 #[derive(Debug, Serialize)]
 pub(crate) struct LoadReport {
-    /// Where the calls went to.
+    /// Target of the calls.
     pub(crate) place: String,
-    /// What else was going on, where several loads are compared.
-    pub(crate) phase: Option<Phase>,
+    /// Phase of the comparison; `None` for a single load.
+    pub(crate) phase: Option<LoadPhase>,
     pub(crate) clients: usize,
-    /// Calls a second that were to be sent; nothing where callers waited for their answers.
+    /// Planned calls per second; `None` if clients waited for their answers.
     pub(crate) rate: Option<f64>,
     pub(crate) seconds: f64,
-    /// Each kind of call that was made.
+    /// Results by kind of call.
     pub(crate) calls: Vec<CallReport>,
-    /// All of them together.
+    /// Results of all calls.
     pub(crate) all: CallReport,
-    /// What became of their deadline, where they had one.
+    /// Results with respect to the deadline, if there was one.
     pub(crate) deadline: Option<DeadlineReport>,
-    /// Calls that were not made, since too many were on their way.
-    pub(crate) n_held_back: usize,
-    /// Milliseconds by which the slowest hundredth of the calls left later than planned, which their latencies hold: this process had no time for them.
+    /// Number of calls that were not sent because too many were in flight.
+    pub(crate) n_not_sent: usize,
+    /// 99th percentile of the delay between due time and sending, in milliseconds, which the latencies include: this process was too busy.
     pub(crate) late_ms_p99: Option<f64>,
-    /// Microseconds of processor time of this process for each call: that of the answer too, where this process gives it.
+    /// Processor time of this process per call, in microseconds, including that of the answer if this process computes it.
     pub(crate) cpu_us_per_call: Option<f64>,
 }
 
-/// A part of a comparison of readers alone and beside edits.
+/// Phase of a comparison of reads with and without edits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Phase {
-    /// As fast as clients go, to know what the daemon bears.
+pub(crate) enum LoadPhase {
+    /// Maximum throughput.
     Capacity,
-    /// Nothing is edited.
+    /// Reads without edits.
     Quiet,
-    /// Notes are edited.
+    /// Reads with concurrent edits.
     Edits,
 }
 
-/// How calls with a deadline ended.
+/// Results with respect to the deadline.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct DeadlineReport {
-    /// Milliseconds that each call had.
+    /// Deadline in milliseconds.
     pub(crate) ms: f64,
-    /// Whole answers.
-    pub(crate) n_whole: usize,
-    /// Answers that went without a part.
-    pub(crate) n_degraded: usize,
-    /// Calls that were told that their time is over.
+    /// Number of complete answers.
+    pub(crate) n_complete: usize,
+    /// Number of answers with warnings.
+    pub(crate) n_with_warnings: usize,
+    /// Number of calls that failed with `DEADLINE_EXCEEDED`.
     pub(crate) n_exceeded: usize,
-    /// Calls that failed for another reason.
+    /// Number of calls that failed for another reason.
     pub(crate) n_failed: usize,
-    /// Calls that were over only after twice the time, however they ended.
-    pub(crate) n_after_twice: usize,
+    /// Number of calls that took longer than twice the deadline, whatever their outcome.
+    pub(crate) n_late: usize,
 }
 
-/// What became of calls.
+/// Results of calls.
 #[derive(Debug, Serialize)]
 pub(crate) struct CallReport {
-    /// The call; nothing for all of them together.
+    /// Kind of call; `None` for all calls.
     pub(crate) call: Option<Call>,
     pub(crate) n: usize,
     pub(crate) per_second: f64,
-    /// Answers that went without a part.
-    pub(crate) n_degraded: usize,
-    /// Calls without an answer, by status.
+    /// Number of answers with warnings.
+    pub(crate) n_with_warnings: usize,
+    /// Number of failed calls by status.
     pub(crate) errors: BTreeMap<String, usize>,
-    /// Of calls with an answer and without.
+    /// Latencies of all calls, failed ones included.
     pub(crate) latency_ms: Latencies,
 }
 
-/// Milliseconds from when a call was due, or else sent, to its end.
+/// Latencies in milliseconds from due time, or from sending without a due time, to the end.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Latencies {
     pub(crate) p50: f64,
@@ -151,14 +151,14 @@ pub(crate) struct Latencies {
     pub(crate) max: f64,
 }
 
-/// A load that was put, call by call.
-pub(super) struct Run {
-    /// All calls, the first ones included.
+/// A finished load.
+pub(super) struct LoadRun {
+    /// All calls, including those of the warm-up.
     pub(super) samples: Vec<Sample>,
     pub(super) report: LoadReport,
 }
 
-/// Who makes the calls of a load, and where they go to.
+/// Clients of a load, their pace and their target.
 #[derive(Clone)]
 pub(super) struct Callers {
     pub(super) each: Vec<Caller>,
@@ -166,19 +166,19 @@ pub(super) struct Callers {
     pub(super) place: &'static str,
 }
 
-/// Calls made without a pause.
-pub(super) struct Stretch {
-    /// All of them, the first ones included.
+/// A load without interruption.
+pub(super) struct Measurement {
+    /// All calls, including those of the warm-up.
     samples: Vec<Sample>,
-    /// From when they count.
+    /// End of the warm-up.
     start: Instant,
     seconds: f64,
-    n_held_back: usize,
+    n_not_sent: usize,
     cpu: Option<Duration>,
 }
 
-impl Stretch {
-    /// How many calls were made, the first ones included.
+impl Measurement {
+    /// Returns the number of calls, including those of the warm-up.
     pub(super) fn n_calls(&self) -> usize {
         self.samples.len()
     }
@@ -189,13 +189,13 @@ impl Stretch {
 }
 
 impl LoadReport {
-    /// What `callers` did in some stretches, taken together.
-    pub(super) fn of(callers: &Callers, stretches: &[&Stretch]) -> Self {
+    /// Combines several measurements of `callers` into one report.
+    pub(super) fn of(callers: &Callers, measurements: &[&Measurement]) -> Self {
         let Callers { each, pace, place } = callers;
         let counted: Vec<&Sample> =
-            stretches.iter().flat_map(|stretch| stretch.counted()).collect();
-        let seconds = stretches.iter().map(|stretch| stretch.seconds).sum();
-        let cpu = stretches.iter().map(|stretch| stretch.cpu).sum::<Option<Duration>>();
+            measurements.iter().flat_map(|measurement| measurement.counted()).collect();
+        let seconds = measurements.iter().map(|measurement| measurement.seconds).sum();
+        let cpu = measurements.iter().map(|measurement| measurement.cpu).sum::<Option<Duration>>();
         let (rate, late) = match pace {
             Pace::BackToBack => (None, None),
             Pace::PerSecond(rate) => {
@@ -220,7 +220,7 @@ impl LoadReport {
             calls: calls.collect(),
             all: CallReport::of(None, counted.iter().copied(), seconds),
             deadline: deadline.map(|deadline| DeadlineReport::of(deadline, &counted)),
-            n_held_back: stretches.iter().map(|stretch| stretch.n_held_back).sum(),
+            n_not_sent: measurements.iter().map(|measurement| measurement.n_not_sent).sum(),
             late_ms_p99: late,
             cpu_us_per_call: cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / counted.len().max(1) as f64),
         }
@@ -228,27 +228,27 @@ impl LoadReport {
 }
 
 impl Load {
-    /// A load of `calls` in this order, with a question about notes that are edited once in each round where there are some.
-    pub(super) fn new(material: Material, mut calls: Vec<Call>) -> Self {
-        calls.extend(material.edited.is_some().then_some(Call::Edited));
-        Self { material: Arc::new(material), calls }
+    /// Builds a load of `calls` in this order; if notes are edited, each cycle ends with one request for an edited note.
+    pub(super) fn new(inputs: CallInputs, mut calls: Vec<Call>) -> Self {
+        calls.extend(inputs.edited.is_some().then_some(Call::Edited));
+        Self { inputs: Arc::new(inputs), calls }
     }
 
-    /// Makes the calls for `time`, after a while that does not count.
-    pub(super) async fn run(&self, callers: &Callers, time: Duration) -> Run {
-        let stretch = self.put(callers, 0, WARM_UP, time).await;
-        let report = LoadReport::of(callers, &[&stretch]);
-        Run { samples: stretch.samples, report }
+    /// Makes the calls for `time`, after the warm-up.
+    pub(super) async fn run(&self, callers: &Callers, time: Duration) -> LoadRun {
+        let measurement = self.measure(callers, 0, WARM_UP, time).await;
+        let report = LoadReport::of(callers, &[&measurement]);
+        LoadRun { samples: measurement.samples, report }
     }
 
-    /// Makes the calls from the `first` one on for `time`, after `before` that does not count.
-    pub(super) async fn put(
+    /// Makes the calls from number `first` on for `time`, after a warm-up of `before`.
+    pub(super) async fn measure(
         &self,
         callers: &Callers,
         first: usize,
         before: Duration,
         time: Duration,
-    ) -> Stretch {
+    ) -> Measurement {
         let start = Instant::now() + before;
         let end = start + time;
         let (done, mut ended) = mpsc::unbounded_channel();
@@ -256,7 +256,7 @@ impl Load {
             sleep_until(start).await;
             cpu()
         });
-        let n_held_back = match callers.pace {
+        let n_not_sent = match callers.pace {
             Pace::BackToBack => {
                 self.back_to_back(callers.each.clone(), first, end, done).await;
                 0
@@ -269,11 +269,11 @@ impl Load {
         while let Some(sample) = ended.recv().await {
             samples.push(sample);
         }
-        Stretch { samples, start, seconds, n_held_back, cpu }
+        Measurement { samples, start, seconds, n_not_sent, cpu }
     }
 
-    /// The kind of the `at`-th call.
-    fn kind(&self, at: usize) -> Call {
+    /// Returns the kind of the `at`-th call.
+    fn call_at(&self, at: usize) -> Call {
         self.calls[at % self.calls.len()]
     }
 
@@ -284,11 +284,11 @@ impl Load {
         end: Instant,
         done: mpsc::UnboundedSender<Sample>,
     ) {
-        let material = Arc::clone(&self.material);
+        let inputs = Arc::clone(&self.inputs);
         let n = callers.len();
         let mut tasks = JoinSet::new();
         for (client, caller) in callers.into_iter().enumerate() {
-            let (calls, material, done) = (self.calls.clone(), Arc::clone(&material), done.clone());
+            let (calls, inputs, done) = (self.calls.clone(), Arc::clone(&inputs), done.clone());
             tasks.spawn(async move {
                 for at in (first + client..).step_by(n) {
                     if Instant::now() >= end {
@@ -296,16 +296,16 @@ impl Load {
                     }
                     let call = calls[at % calls.len()];
                     let caller = (client, caller.clone());
-                    // The receiver outlives the callers.
+                    // The receiver outlives the senders.
                     let _ = done
-                        .send(Sample::take(caller, call, (at, None), Arc::clone(&material)).await);
+                        .send(Sample::take(caller, call, (at, None), Arc::clone(&inputs)).await);
                 }
             });
         }
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Gives the number of calls that were not made.
+    /// Makes calls at a fixed rate and returns the number of calls that were not sent.
     async fn per_second(
         &self,
         callers: &[Caller],
@@ -314,37 +314,37 @@ impl Load {
         end: Instant,
         done: mpsc::UnboundedSender<Sample>,
     ) -> usize {
-        let places = Arc::new(Semaphore::new(IN_FLIGHT));
-        let mut n_held_back = 0;
+        let places = Arc::new(Semaphore::new(MAX_IN_FLIGHT));
+        let mut n_not_sent = 0;
         let mut tasks = JoinSet::new();
-        steadily(rate, end, |nth, due| {
+        at_fixed_rate(rate, end, |nth, due| {
             let at = first + nth;
             while tasks.try_join_next().is_some() {}
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                n_held_back += 1;
+                n_not_sent += 1;
                 return;
             };
             let client = at % callers.len();
             let caller = (client, callers[client].clone());
-            let (call, material, done) = (self.kind(at), Arc::clone(&self.material), done.clone());
+            let (call, inputs, done) = (self.call_at(at), Arc::clone(&self.inputs), done.clone());
             tasks.spawn(async move {
-                let _ = done.send(Sample::take(caller, call, (at, Some(due)), material).await);
+                let _ = done.send(Sample::take(caller, call, (at, Some(due)), inputs).await);
                 drop(place);
             });
         })
         .await;
-        // The last call may have been due long before.
+        // The last call may have been due long before the end.
         sleep_until(end).await;
         while tasks.join_next().await.is_some() {}
-        n_held_back
+        n_not_sent
     }
 }
 
-/// Calls `act` so many times a second until `end`, evenly, with the number of the time and when it was due.
-pub(super) async fn steadily(rate: f64, end: Instant, mut act: impl FnMut(usize, Instant)) {
+/// Calls `act` at `rate` times per second until `end`, evenly spaced, with the index and the due time of each call.
+pub(super) async fn at_fixed_rate(rate: f64, end: Instant, mut act: impl FnMut(usize, Instant)) {
     let begin = Instant::now();
     let (sender, mut ticks) = mpsc::unbounded_channel();
-    // The runtime's own clock goes in milliseconds.
+    // Timers of the runtime have a resolution of one millisecond.
     tokio::task::spawn_blocking(move || {
         for at in 0.. {
             let due = begin + Duration::from_secs_f64(at as f64 / rate);
@@ -352,7 +352,7 @@ pub(super) async fn steadily(rate: f64, end: Instant, mut act: impl FnMut(usize,
                 if due >= end || sender.is_closed() {
                     return;
                 }
-                std::thread::sleep(wait.min(LONGEST_SLEEP));
+                std::thread::sleep(wait.min(MAX_SLEEP));
             }
             if due >= end || sender.send((at, due)).is_err() {
                 return;
@@ -366,35 +366,35 @@ pub(super) async fn steadily(rate: f64, end: Instant, mut act: impl FnMut(usize,
 
 impl CallReport {
     fn of<'a>(call: Option<Call>, samples: impl Iterator<Item = &'a Sample>, seconds: f64) -> Self {
-        let (mut took, mut errors, mut n_degraded) = (Vec::new(), BTreeMap::new(), 0);
+        let (mut took, mut errors, mut n_with_warnings) = (Vec::new(), BTreeMap::new(), 0);
         for sample in samples {
             took.push(sample.took);
             match sample.outcome {
-                Outcome::Whole => {}
-                Outcome::Degraded => n_degraded += 1,
-                Outcome::Failed(code) => *errors.entry(format!("{code:?}")).or_default() += 1,
+                CallOutcome::Complete => {}
+                CallOutcome::WithWarnings => n_with_warnings += 1,
+                CallOutcome::Failed(code) => *errors.entry(format!("{code:?}")).or_default() += 1,
             }
         }
         let n = took.len();
         let per_second = n as f64 / seconds;
-        Self { call, n, per_second, n_degraded, errors, latency_ms: Latencies::of(took) }
+        Self { call, n, per_second, n_with_warnings, errors, latency_ms: Latencies::of(took) }
     }
 }
 
 impl DeadlineReport {
     fn of(deadline: Duration, samples: &[&Sample]) -> Self {
-        let n = |is: &dyn Fn(&Outcome) -> bool| {
+        let n = |is: &dyn Fn(&CallOutcome) -> bool| {
             samples.iter().filter(|sample| is(&sample.outcome)).count()
         };
-        let exceeded = Outcome::Failed(Code::DeadlineExceeded);
+        let exceeded = CallOutcome::Failed(Code::DeadlineExceeded);
         let n_exceeded = n(&|outcome| *outcome == exceeded);
         Self {
             ms: deadline.as_secs_f64() * 1_000.0,
-            n_whole: n(&|outcome| *outcome == Outcome::Whole),
-            n_degraded: n(&|outcome| *outcome == Outcome::Degraded),
+            n_complete: n(&|outcome| *outcome == CallOutcome::Complete),
+            n_with_warnings: n(&|outcome| *outcome == CallOutcome::WithWarnings),
             n_exceeded,
-            n_failed: n(&|outcome| matches!(outcome, Outcome::Failed(_))) - n_exceeded,
-            n_after_twice: samples.iter().filter(|sample| sample.took > deadline * 2).count(),
+            n_failed: n(&|outcome| matches!(outcome, CallOutcome::Failed(_))) - n_exceeded,
+            n_late: samples.iter().filter(|sample| sample.took > deadline * 2).count(),
         }
     }
 }
@@ -407,7 +407,7 @@ impl Latencies {
     }
 }
 
-/// Processor time that this process has taken so far.
+/// Returns the processor time used by this process so far.
 #[cfg(unix)]
 fn cpu() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -424,7 +424,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn latencies_are_read_off_the_sorted_calls() {
+    fn latencies_are_percentiles_of_sorted_calls() {
         let took = (1..=1_000).rev().map(Duration::from_millis).collect();
         let Latencies { p50, p95, p99, max } = Latencies::of(took);
         let ms = [p50, p95, p99, max].map(|ms| format!("{ms:.0}"));
@@ -433,10 +433,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_steady_load_keeps_its_pace_though_it_is_held_up() {
+    async fn fixed_rate_catches_up_after_a_stall() {
         let begin = Instant::now();
         let mut dues = Vec::new();
-        steadily(100.0, begin + Duration::from_millis(95), |at, due| {
+        at_fixed_rate(100.0, begin + Duration::from_millis(95), |at, due| {
             assert_eq!(at, dues.len());
             if at == 2 {
                 std::thread::sleep(Duration::from_millis(30));
@@ -449,15 +449,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_to_be_sent_waits() {
+    async fn latency_includes_time_before_sending() {
         let due = Instant::now() - Duration::from_secs(2);
-        let sample = Sample { begun: due, ..sample(Outcome::Whole, 2_001) };
-        let sighting = sample.sighting();
-        assert_eq!(sighting.ended, due.into_std() + Duration::from_millis(2_001));
-        assert!(sighting.sent > sighting.ended - Duration::from_secs(1));
+        let sample = Sample { begun: due, ..sample(CallOutcome::Complete, 2_001) };
+        let observation = sample.observation();
+        assert_eq!(observation.ended, due.into_std() + Duration::from_millis(2_001));
+        assert!(observation.sent > observation.ended - Duration::from_secs(1));
     }
 
-    fn sample(outcome: Outcome, ms: u64) -> Sample {
+    fn sample(outcome: CallOutcome, ms: u64) -> Sample {
         Sample {
             client: 0,
             call: Call::Get,
@@ -465,53 +465,53 @@ mod tests {
             sent: Instant::now(),
             took: Duration::from_millis(ms),
             outcome,
-            seen: Seen::default(),
+            observation: Observation::default(),
         }
     }
 
     #[tokio::test]
-    async fn stretches_are_told_together_without_what_does_not_count() {
+    async fn measurements_are_combined_without_warm_up() {
         let start = Instant::now();
-        let stretch = |ms: &[u64]| {
-            let counted = ms.iter().map(|ms| sample(Outcome::Whole, *ms));
-            let early = Sample { begun: start - WARM_UP, ..sample(Outcome::Whole, 999) };
-            Stretch {
+        let measurement = |ms: &[u64]| {
+            let counted = ms.iter().map(|ms| sample(CallOutcome::Complete, *ms));
+            let early = Sample { begun: start - WARM_UP, ..sample(CallOutcome::Complete, 999) };
+            Measurement {
                 samples: counted.chain([early]).collect(),
                 start,
                 seconds: 0.5,
-                n_held_back: 1,
+                n_not_sent: 1,
                 cpu: Some(Duration::from_micros(300)),
             }
         };
-        let stretches = [stretch(&[1, 2, 3]), stretch(&[4, 5])];
-        let [first, second] = &stretches;
+        let measurements = [measurement(&[1, 2, 3]), measurement(&[4, 5])];
+        let [first, second] = &measurements;
         let callers = Callers { each: Vec::new(), pace: Pace::PerSecond(5.0), place: "here" };
         let report = LoadReport::of(&callers, &[first, second]);
-        assert_eq!((report.all.n, report.n_held_back, report.calls.len()), (5, 2, 1));
+        assert_eq!((report.all.n, report.n_not_sent, report.calls.len()), (5, 2, 1));
         let LoadReport { all, seconds, cpu_us_per_call, .. } = report;
         assert_eq!(format!("{seconds} {}", all.per_second), "1 5");
         assert_eq!(format!("{:.0} {:.0}", all.latency_ms.p50, all.latency_ms.max), "3 5");
         assert_eq!(format!("{:.0}", cpu_us_per_call.unwrap()), "120");
-        let untold = Stretch { cpu: None, ..stretch(&[1]) };
-        assert_eq!(LoadReport::of(&callers, &[first, &untold]).cpu_us_per_call, None);
+        let without_cpu = Measurement { cpu: None, ..measurement(&[1]) };
+        assert_eq!(LoadReport::of(&callers, &[first, &without_cpu]).cpu_us_per_call, None);
     }
 
     #[test]
-    fn what_failed_is_counted_by_status() {
+    fn failed_calls_are_counted_by_status() {
         let samples = [
-            sample(Outcome::Whole, 2),
-            sample(Outcome::Degraded, 2),
-            sample(Outcome::Failed(Code::DeadlineExceeded), 5),
-            sample(Outcome::Failed(Code::DeadlineExceeded), 11),
+            sample(CallOutcome::Complete, 2),
+            sample(CallOutcome::WithWarnings, 2),
+            sample(CallOutcome::Failed(Code::DeadlineExceeded), 5),
+            sample(CallOutcome::Failed(Code::DeadlineExceeded), 11),
         ];
         let report = CallReport::of(Some(Call::Get), samples.iter(), 2.0);
-        assert_eq!((report.n, report.n_degraded), (4, 1));
+        assert_eq!((report.n, report.n_with_warnings), (4, 1));
         assert_eq!(report.errors, [("DeadlineExceeded".to_owned(), 2)].into());
         assert!((report.per_second - 2.0).abs() < 1e-9);
         let all: Vec<&Sample> = samples.iter().collect();
         let deadline = DeadlineReport::of(Duration::from_millis(5), &all);
-        let DeadlineReport { ms: _, n_whole, n_degraded, n_exceeded, n_failed, n_after_twice } =
+        let DeadlineReport { ms: _, n_complete, n_with_warnings, n_exceeded, n_failed, n_late } =
             deadline;
-        assert_eq!((n_whole, n_degraded, n_exceeded, n_failed, n_after_twice), (1, 1, 2, 0, 1));
+        assert_eq!((n_complete, n_with_warnings, n_exceeded, n_failed, n_late), (1, 1, 2, 0, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! The daemon's memory while it is under load, read off its metrics.
+//! Memory of the daemon under load, read from its metrics.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -9,62 +9,57 @@ use tokio::time::{Instant, interval};
 use tonic::body::Body;
 use tonic::codegen::{Body as _, Bytes, Service as _, http};
 
-use crate::asker::Asker;
+use crate::client::Client;
 
-/// The metric that is read: bytes taken, mapped files left out.
+/// Name of the metric: resident memory without mapped files.
 const METRIC: &str = "weft_process_anonymous_bytes ";
 
-/// Samples of a load, about; no more than [`MOST_OFTEN`].
+/// Approximate number of samples per load, at an interval of at least [`MIN_INTERVAL`].
 const SAMPLES: u32 = 90;
-const MOST_OFTEN: Duration = Duration::from_millis(250);
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Samples of which a line says something.
-const FEWEST: usize = 8;
+/// Minimum number of samples for a trend.
+const MIN_SAMPLES: usize = 8;
 
-/// A daemon's memory during a load, mapped files left out.
+/// Memory of a daemon during a load, without mapped files.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct MemoryReport {
     pub(crate) n_samples: usize,
     /// Bytes at the first sample.
     pub(crate) first_bytes: u64,
-    /// Bytes at the last.
+    /// Bytes at the last sample.
     pub(crate) last_bytes: u64,
-    /// The most bytes of a sample.
-    pub(crate) most_bytes: u64,
-    /// How the second half of the samples grows; nothing where they are few.
-    pub(crate) growth: Option<Growth>,
+    /// Maximum of all samples.
+    pub(crate) max_bytes: u64,
+    /// Trend of the second half of the samples; `None` if there are too few.
+    pub(crate) trend: Option<MemoryTrend>,
 }
 
-/// A straight line through samples, by least squares.
+/// A least-squares line through samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Growth {
-    /// Thousands of bytes a minute; below 0 where it shrinks.
+pub(crate) struct MemoryTrend {
+    /// Kilobytes per minute; negative if memory shrinks.
     pub(crate) kb_per_minute: f64,
-    /// By how much it may be off either way: 95 % of the time less than this, were the samples independent.
+    /// Half width of the 95 % confidence interval, for independent samples.
     pub(crate) plus_minus: f64,
 }
 
-/// Reads the memory of a daemon.
-pub(super) struct Memory;
-
-impl Memory {
-    /// Reads it again and again for `time`; nothing where it is not told: by this process, or to callers who may not read it.
-    pub(super) async fn watch(asker: &Asker, time: Duration) -> Option<MemoryReport> {
-        let begin = Instant::now();
-        let mut pulse = interval((time / SAMPLES).max(MOST_OFTEN));
-        let mut samples = Vec::new();
-        while begin.elapsed() < time {
-            pulse.tick().await;
-            samples.push((begin.elapsed(), read(asker).await?));
-        }
-        MemoryReport::of(&samples)
+/// Samples the memory for `time`; `None` if it is not available: in the same process, or without permission to read metrics.
+pub(super) async fn sample_memory(client: &Client, time: Duration) -> Option<MemoryReport> {
+    let begin = Instant::now();
+    let mut ticks = interval((time / SAMPLES).max(MIN_INTERVAL));
+    let mut samples = Vec::new();
+    while begin.elapsed() < time {
+        ticks.tick().await;
+        samples.push((begin.elapsed(), read(client).await?));
     }
+    MemoryReport::of(&samples)
 }
 
-async fn read(asker: &Asker) -> Option<u64> {
-    asker.channel()?;
+async fn read(client: &Client) -> Option<u64> {
+    client.channel()?;
     let request = http::Request::get("/metrics").body(Body::empty()).ok()?;
-    let mut transport = asker.transport();
+    let mut transport = client.transport();
     poll_fn(|context| transport.poll_ready(context)).await.ok()?;
     let mut body = pin!(transport.call(request).await.ok()?.into_body());
     let mut text = Vec::new();
@@ -75,7 +70,7 @@ async fn read(asker: &Asker) -> Option<u64> {
     value(std::str::from_utf8(&text).ok()?)
 }
 
-/// The metric among the lines of all.
+/// Finds the value of the metric.
 fn value(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(METRIC))?.trim().parse().ok()
 }
@@ -87,15 +82,15 @@ impl MemoryReport {
             n_samples: samples.len(),
             first_bytes: first,
             last_bytes: last,
-            most_bytes: samples.iter().map(|(_, bytes)| *bytes).max()?,
-            growth: Growth::of(&samples[samples.len() / 2..]),
+            max_bytes: samples.iter().map(|(_, bytes)| *bytes).max()?,
+            trend: MemoryTrend::of(&samples[samples.len() / 2..]),
         })
     }
 }
 
-impl Growth {
+impl MemoryTrend {
     fn of(samples: &[(Duration, u64)]) -> Option<Self> {
-        if samples.len() < FEWEST {
+        if samples.len() < MIN_SAMPLES {
             return None;
         }
         let n = samples.len() as f64;
@@ -117,26 +112,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_metric_is_found_among_others() {
+    fn metric_is_found_among_others() {
         let text = "# TYPE weft_process_anonymous_bytes gauge\nweft_x 1\nweft_process_anonymous_bytes 1234\n";
         assert_eq!(value(text), Some(1234));
         assert_eq!(value("weft_x 1\n"), None);
     }
 
     #[test]
-    fn growth_is_that_of_the_second_half() {
-        // Memory rises at the beginning; then by 6 kB a minute, give or take 1 kB.
+    fn trend_covers_the_second_half() {
+        // Memory rises at the beginning; then by 6 kB per minute, ± 1 kB.
         let sample = |at: u64| {
             let bytes = if at < 50 { at * 100_000 } else { 5_000_000 + at * 100 + at % 2 * 1_000 };
             (Duration::from_secs(at), bytes)
         };
         let samples: Vec<_> = (0..100).map(sample).collect();
         let report = MemoryReport::of(&samples).unwrap();
-        assert_eq!((report.n_samples, report.first_bytes, report.most_bytes), (100, 0, 5_010_900));
-        let Growth { kb_per_minute, plus_minus } = report.growth.unwrap();
+        assert_eq!((report.n_samples, report.first_bytes, report.max_bytes), (100, 0, 5_010_900));
+        let MemoryTrend { kb_per_minute, plus_minus } = report.trend.unwrap();
         assert!((kb_per_minute - 6.0).abs() < plus_minus, "{kb_per_minute} ± {plus_minus}");
         assert!((0.1..1.0).contains(&plus_minus), "{plus_minus}");
-        assert_eq!(MemoryReport::of(&samples[..10]).unwrap().growth, None);
+        assert_eq!(MemoryReport::of(&samples[..10]).unwrap().trend, None);
         assert_eq!(MemoryReport::of(&[]), None);
     }
 }

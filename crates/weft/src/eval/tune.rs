@@ -1,111 +1,118 @@
-//! `weft eval tune`: weights that rank best on one half of the questions, tried on the other.
+//! `weft eval tune`: searches for the best weights on one half of the questions and tests them on the other.
 
 use std::collections::BTreeMap;
 
 use clap::Args;
 use serde::Serialize;
-use weft_eval::{Candidates, MEASURES, Measures, N_SIGNALS, compare, halves, measured, tuned};
+use weft_eval::{
+    Candidates, MEASURES, Measures, N_SIGNALS, compare, measure_all, split_halves, tuned,
+};
 use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Signals, Weights};
 
 use super::questions::{QuestionArgs, Questions, request};
-use super::{Compared, same_state};
-use crate::asker::Asker;
+use super::{VariantDifference, same_state};
 use crate::cli::Format;
+use crate::client::Client;
 use crate::commands::render;
 use crate::failure::Failure;
 use crate::print;
 use crate::progress::Progress;
 use crate::ranking::RankingArgs;
 
-/// Hits of one search at most: all candidates of nearly every question.
-const ALL: u32 = 1000;
+/// Maximum number of hits per search, which includes all candidates of nearly every question.
+const MAX_HITS: u32 = 1000;
 
-/// Which weights to look for.
+/// Options of the search for weights.
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
     #[command(flatten)]
     questions: QuestionArgs,
-    /// What the weights should make great.
+    /// Measure to maximize.
     #[arg(long, default_value = super::COMPARED, value_parser = MEASURES)]
     measure: String,
     #[command(flatten)]
     ranking: RankingArgs,
 }
 
-/// What was found.
+/// Result of the search for weights.
 #[derive(Debug, Serialize)]
 pub(crate) struct Tuning {
-    /// What the weights make great.
+    /// Measure that was maximized.
     pub(crate) measure: String,
-    /// The weights in use.
+    /// Configured weights.
     pub(crate) configured: [f64; N_SIGNALS],
-    /// The weights that are best on the first half.
+    /// Best weights on the first half.
     pub(crate) tuned: [f64; N_SIGNALS],
-    /// Where the weights were looked for.
-    pub(crate) searched: Half,
-    /// Where they were tried.
-    pub(crate) held_out: Half,
-    /// The tuned against the configured ones, on the half that they were not looked for on.
-    pub(crate) comparison: Compared,
+    /// Measures on the half that was searched.
+    pub(crate) searched: HalfResult,
+    /// Measures on the held-out half.
+    pub(crate) held_out: HalfResult,
+    /// Difference of the tuned from the configured weights on the held-out half.
+    pub(crate) comparison: VariantDifference,
 }
 
 /// Measures on one half of the questions.
 #[derive(Debug, Serialize)]
-pub(crate) struct Half {
+pub(crate) struct HalfResult {
     pub(crate) n_queries: usize,
     pub(crate) configured: BTreeMap<&'static str, f64>,
     pub(crate) tuned: BTreeMap<&'static str, f64>,
 }
 
-/// Looks for weights, and gives what they are worth as text.
-pub(super) async fn ask(asker: &Asker, args: TuneArgs, format: Format) -> Result<String, Failure> {
+/// Searches for weights and renders their measures.
+pub(super) async fn run(
+    client: &Client,
+    args: TuneArgs,
+    format: Format,
+) -> Result<String, Failure> {
     let TuneArgs { questions, measure, ranking } = args;
     let ranked = SearchRequest { explain: true, ..SearchRequest::from(ranking) };
     let (queries, configured) =
-        candidates(asker, Questions::get(asker, questions).await?, &ranked).await?;
-    let (searched, held_out) = halves(queries);
+        candidates(client, Questions::get(client, questions).await?, &ranked).await?;
+    let (searched, held_out) = split_halves(queries);
     if held_out.is_empty() {
-        return Err(Failure::usage("two halves need two questions at least"));
+        return Err(Failure::usage("tuning needs at least two judged questions"));
     }
     let tuned = tuned(&searched, &configured, &measure);
-    let half = |queries: &[Candidates]| Half {
+    let half = |queries: &[Candidates]| HalfResult {
         n_queries: queries.len(),
-        configured: Measures::mean(&measured(queries, &configured)).iter().collect(),
-        tuned: Measures::mean(&measured(queries, &tuned)).iter().collect(),
+        configured: Measures::mean(&measure_all(queries, &configured)).iter().collect(),
+        tuned: Measures::mean(&measure_all(queries, &tuned)).iter().collect(),
     };
-    let found = compare(&measured(&held_out, &tuned), &measured(&held_out, &configured), &measure);
+    let found =
+        compare(&measure_all(&held_out, &tuned), &measure_all(&held_out, &configured), &measure);
     let tuning = Tuning {
         configured,
         tuned,
         searched: half(&searched),
         held_out: half(&held_out),
-        comparison: Compared::of(&measure, found),
+        comparison: VariantDifference::of(&measure, found),
         measure,
     };
     render(format, &tuning, print::tuning)
 }
 
-/// The candidates of each question, whatever their weights, and the weights in use.
+/// Returns the candidates of each question with their signals, and the configured weights.
 async fn candidates(
-    asker: &Asker,
+    client: &Client,
     questions: Questions,
     ranked: &SearchRequest,
 ) -> Result<(Vec<Candidates>, [f64; N_SIGNALS]), Failure> {
     let Questions { judged, n_unjudged: _, names, warnings: _ } = questions;
-    let (mut all, mut used, mut generation) = (Vec::new(), [0.0; N_SIGNALS], 0);
+    let (mut all, mut configured, mut generation) = (Vec::new(), [0.0; N_SIGNALS], 0);
     let (mut progress, n_total) = (Progress::new(), judged.len() as u64);
     for ((_, query, grades), done) in judged.into_iter().zip(0..) {
-        progress.count("asking", done, n_total);
+        progress.count("running queries", done, n_total);
         let mut candidates = Candidates { grades, ..Candidates::default() };
         if let Some(query) = query {
-            let request = request(&query, ALL, ranked.clone());
+            let request = request(&query, MAX_HITS, ranked.clone());
             let SearchResponse { mut hits, explanation, generation: answered, .. } =
-                asker.search().search(request).await?.into_inner();
+                client.search().search(request).await?.into_inner();
             same_state(&mut generation, answered)?;
             if let Some(Weights { similarity, centrality, activation }) =
                 explanation.and_then(|explanation| explanation.weights)
             {
-                used = [similarity, centrality, activation];
+                configured = [similarity, centrality, activation];
             }
             hits.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
             for hit in hits {
@@ -119,5 +126,5 @@ async fn candidates(
         all.push(candidates);
     }
     progress.end();
-    Ok((all, used))
+    Ok((all, configured))
 }

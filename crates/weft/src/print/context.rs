@@ -1,9 +1,9 @@
-//! A context, and the ledger of how it came about.
+//! Renders a context and its ledger.
 
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    AssembleResponse, BudgetUnit, ContextItem, ContextMode, LeftOut, LeftOutReason,
+    AssembleResponse, BudgetUnit, ContextItem, ContextMode, OmissionReason, OmittedNote,
 };
 
 use super::next;
@@ -13,22 +13,22 @@ use super::text::{
 };
 use crate::hint::Hint;
 
-/// Notes left out that the ledger lists before the rest is counted.
-const SHOWN_LEFT_OUT: usize = 12;
+/// Maximum number of omitted notes that the ledger lists before the rest is counted.
+const SHOWN_OMITTED: usize = 12;
 
-/// Columns of a row of the ledger beside the title.
-const FIGURES: usize = "  1.00  structural  10,000  10,000  10,000 ".len() + BAR;
+/// Columns of a ledger row without the title.
+const FIGURES: usize = "  1.00  structural  10,000  allowance  10,000 ".len() + BAR;
 
-/// Columns of a reason.
-const REASON: usize = "enough headings already".len();
+/// Columns of an omission reason: the length of the longest.
+const REASON: usize = "structural cap reached".len();
 
-/// The least columns for a title beside its figures; where there are fewer, each has lines of its own.
-const TITLE: usize = 16;
+/// Minimum columns for a title beside its figures; with fewer, title and figures are on separate lines.
+const MIN_TITLE: usize = 16;
 
 /// Columns of a bar.
 const BAR: usize = 10;
 
-/// The context as a model reads it, below it the ledger, and for a query and nothing else the command that gives the context alone.
+/// Formats the rendered context, the ledger below it, and a next command: for a request with only a query, the one that prints the context alone.
 pub(crate) fn context(
     only_query: bool,
     answer: &AssembleResponse,
@@ -49,23 +49,27 @@ pub(crate) fn context(
     out
 }
 
-/// A table of what went in, what stayed out and why, and what it cost.
+/// Formats the ledger: a table of included notes with their costs, and of omitted notes with the reasons.
 ///
-/// `soft_ratio` is the share of the budget that the caller gave each note.
-pub(crate) fn ledger(query: &str, soft_ratio: Option<f64>, answer: &AssembleResponse) -> String {
-    ledger_within(columns(), query, soft_ratio, answer)
+/// `per_note_share` is the share of the budget that the request allows each note.
+pub(crate) fn ledger(
+    query: &str,
+    per_note_share: Option<f64>,
+    answer: &AssembleResponse,
+) -> String {
+    ledger_within(columns(), query, per_note_share, answer)
 }
 
-/// The same in so many columns.
+/// Formats the ledger in `columns` columns.
 fn ledger_within(
     columns: usize,
     query: &str,
-    soft_ratio: Option<f64>,
+    per_note_share: Option<f64>,
     answer: &AssembleResponse,
 ) -> String {
     let AssembleResponse {
         items,
-        left_out,
+        omitted,
         rendered: _,
         budget,
         used,
@@ -73,43 +77,43 @@ fn ledger_within(
         unit: _,
         generation: _,
         truncated_by,
-        degraded,
+        warnings,
         ledger_unit: _,
         estimator,
     } = answer;
     let mut out = String::new();
-    out.push_str(&super::degraded(degraded));
-    if items.is_empty() && left_out.is_empty() {
+    out.push_str(&super::warnings(warnings));
+    if items.is_empty() && omitted.is_empty() {
         let _ = match query.trim() {
-            "" => writeln!(out, "No note was given."),
-            query => writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query))),
+            "" => writeln!(out, "No notes given."),
+            query => writeln!(out, "No notes found for {}.", paint(STRONG, &harmless(query))),
         };
         return out;
     }
-    let room = columns.checked_sub(FIGURES).filter(|room| *room >= TITLE);
+    let room = columns.checked_sub(FIGURES).filter(|room| *room >= MIN_TITLE);
     if let Some(room) = room.filter(|_| !items.is_empty()) {
         let head = padded("note", room);
-        let head = format!("{head}  score mode          cost    room   carry");
+        let head = format!("{head}  score mode          cost  allowance   carry");
         let _ = writeln!(out, "{}", paint(FAINT_TITLE, &head));
     }
     let most = items.iter().map(|item| item.cost).max().unwrap_or_default();
     for item in items {
         match room {
-            Some(room) => out.push_str(&taken(item, most, room, columns)),
-            None => out.push_str(&taken_in_lines(item, columns)),
+            Some(room) => out.push_str(&item_row(item, most, room, columns)),
+            None => out.push_str(&item_lines(item, columns)),
         }
     }
-    if !left_out.is_empty() {
+    if !omitted.is_empty() {
         let head = match room {
-            Some(_) => format!("score  {} tokens  note", padded("left out", REASON)),
-            None => "left out".to_owned(),
+            Some(_) => format!("score  {} tokens  note", padded("omitted", REASON)),
+            None => "omitted".to_owned(),
         };
         let _ = writeln!(out, "\n{}", paint(FAINT_TITLE, &head));
     }
-    for candidate in left_out.iter().take(SHOWN_LEFT_OUT) {
-        out.push_str(&stayed_out(candidate, columns, room.is_none()));
+    for note in omitted.iter().take(SHOWN_OMITTED) {
+        out.push_str(&omitted_row(note, columns, room.is_none()));
     }
-    if let Some(more @ 1..) = left_out.len().checked_sub(SHOWN_LEFT_OUT) {
+    if let Some(more @ 1..) = omitted.len().checked_sub(SHOWN_OMITTED) {
         let _ = writeln!(out, "{}", paint(DIM, &format!("and {more} more")));
     }
     let amounts = format!(
@@ -124,44 +128,46 @@ fn ledger_within(
         }
         None => writeln!(out, "\n{}", in_lines(&amounts, columns, "").trim_end()),
     };
-    if items.is_empty() && left_out.iter().any(|one| one.reason() == LeftOutReason::Budget) {
-        let why = match soft_ratio {
-            Some(1.0..) => "No note fits into the budget: give more",
+    if items.is_empty() && omitted.iter().any(|one| one.reason() == OmissionReason::Budget) {
+        let why = match per_note_share {
+            Some(1.0..) => "No note fits into the budget; increase it",
             Some(_) | None => {
-                "No note fits into the share of the budget that each may take, a tenth unless the settings say otherwise: give more, or a larger share, such as --with soft_ratio=1"
+                "No note fits into its share of the budget (a tenth by default); increase the budget or the share, for example with --limits per_note_share=1"
             }
         };
         let _ = writeln!(out, "{}", paint(NOTICE, in_lines(why, columns, "").trim_end()));
     }
-    let mut asides = vec![];
+    let mut remarks = vec![];
     if answer.unit() == BudgetUnit::Tokens {
-        asides.push(format!("tokens as {} counts them", harmless(estimator)));
+        remarks.push(format!("tokens estimated by {}", harmless(estimator)));
     }
     if !items.is_empty() {
         if answer.ledger_unit() != answer.unit() {
             let (_, characters) = words(answer.ledger_unit());
-            let figures = if room.is_some() { "cost, room and carry" } else { "cost and room" };
-            asides.push(format!("{figures} count {characters}"));
+            let figures =
+                if room.is_some() { "cost, allowance and carry" } else { "cost and allowance" };
+            remarks.push(format!("{figures} in {characters}"));
         }
-        asides.push("room is for the text, cost is with titles and fences".to_owned());
+        remarks
+            .push("the allowance is for the text, the cost includes titles and fences".to_owned());
     }
     if !truncated_by.is_empty() {
         let sources = truncated_by.join(" and the ");
-        asides.push(format!("not all notes of the {sources} were considered"));
+        remarks.push(format!("not all notes of the {sources} were considered"));
     }
-    let asides = in_lines(&asides.join("; "), columns, "");
-    if !asides.is_empty() {
-        let _ = writeln!(out, "{}", paint(DIM, asides.trim_end()));
+    let remarks = in_lines(&remarks.join("; "), columns, "");
+    if !remarks.is_empty() {
+        let _ = writeln!(out, "{}", paint(DIM, remarks.trim_end()));
     }
     out
 }
 
-/// A row for a note that is in the context, and one for where in it the text stands.
-fn taken(item: &ContextItem, most: u64, room: usize, columns: usize) -> String {
+/// Formats the table row of an included note, and a second line with its uri and origin.
+fn item_row(item: &ContextItem, most: u64, room: usize, columns: usize) -> String {
     let mode = mode(item);
     let title = paint(STRONG, &padded(&shortened(&harmless(&item.title), room), room));
     let mut out = format!(
-        "{title}  {:.2}  {mode:<10}  {:>6}  {:>6}  {:>6} {}\n",
+        "{title}  {:.2}  {mode:<10}  {:>6}  {:>9}  {:>6} {}\n",
         item.score,
         grouped(item.cost),
         grouped(item.allowance),
@@ -173,11 +179,11 @@ fn taken(item: &ContextItem, most: u64, room: usize, columns: usize) -> String {
     out
 }
 
-/// The same in lines, where columns are few.
-fn taken_in_lines(item: &ContextItem, columns: usize) -> String {
+/// Formats an included note on several lines, for a narrow terminal.
+fn item_lines(item: &ContextItem, columns: usize) -> String {
     let title = shortened(&harmless(&item.title), columns);
     let figures = format!(
-        "{:.2} {}, cost {}, room {}",
+        "{:.2} {}, cost {}, allowance {}",
         item.score,
         mode(item),
         grouped(item.cost),
@@ -191,7 +197,7 @@ fn taken_in_lines(item: &ContextItem, columns: usize) -> String {
     )
 }
 
-/// Where in the context a note's text stands, and how it came there.
+/// Formats the uri of an included note, how it was found, and whether it was cut.
 fn about(item: &ContextItem) -> String {
     let mut about = vec![harmless(&item.uri)];
     about.extend(item.relation.iter().map(|relation| harmless(relation)));
@@ -209,29 +215,29 @@ fn mode(item: &ContextItem) -> &'static str {
     }
 }
 
-/// `text` in as many lines as it takes.
+/// Wraps `text`.
 fn in_lines(text: &str, columns: usize, indent: &str) -> String {
     let plain: Vec<(char, bool)> = text.chars().map(|c| (c, false)).collect();
     wrap(&plain, columns, indent)
 }
 
-/// The same for what is beside the matter.
+/// Wraps dimmed, indented `text`.
 fn dim_lines(text: &str, columns: usize) -> String {
     let lines = in_lines(text, columns, "  ");
     lines.lines().map(|line| format!("{}\n", paint(DIM, line))).collect()
 }
 
-/// A row for a note that is not.
-fn stayed_out(candidate: &LeftOut, columns: usize, in_lines: bool) -> String {
-    let LeftOut { uri, score, tokens, reason: _ } = candidate;
-    let reason = match candidate.reason() {
-        LeftOutReason::Missing => "no such note",
-        LeftOutReason::BelowThreshold => "ranks too low",
-        LeftOutReason::Budget => "does not fit",
-        LeftOutReason::StructuralCap => "enough headings already",
-        LeftOutReason::Filter => "filtered out",
-        LeftOutReason::Duplicate => "is there already",
-        LeftOutReason::Unspecified => "",
+/// Formats an omitted note.
+fn omitted_row(note: &OmittedNote, columns: usize, in_lines: bool) -> String {
+    let OmittedNote { uri, score, tokens, reason: _ } = note;
+    let reason = match note.reason() {
+        OmissionReason::Missing => "no such note",
+        OmissionReason::BelowThreshold => "score too low",
+        OmissionReason::Budget => "does not fit",
+        OmissionReason::StructuralCap => "structural cap reached",
+        OmissionReason::Filter => "excluded by the filter",
+        OmissionReason::Duplicate => "duplicate",
+        OmissionReason::Unspecified => "",
     };
     if in_lines {
         let figures = format!("{score:.2} {reason}, {}", counted(*tokens, "token", "tokens"));
@@ -274,7 +280,7 @@ mod tests {
             carry_out,
             ..ContextItem::default()
         };
-        let left_out = |uri: &str, tokens, reason: LeftOutReason| LeftOut {
+        let omitted = |uri: &str, tokens, reason: OmissionReason| OmittedNote {
             uri: uri.into(),
             score: 0.25,
             tokens,
@@ -284,9 +290,9 @@ mod tests {
         (fern.truncated, fern.via) = (true, Some("moss".into()));
         AssembleResponse {
             items: vec![fern, item("moss", 700, 50, ContextMode::Snippet)],
-            left_out: vec![
-                left_out("gone", 0, LeftOutReason::Missing),
-                left_out("stone", 1200, LeftOutReason::BelowThreshold),
+            omitted: vec![
+                omitted("gone", 0, OmissionReason::Missing),
+                omitted("stone", 1200, OmissionReason::BelowThreshold),
             ],
             rendered: Some("## the context\n".into()),
             budget: 2000,
@@ -301,45 +307,45 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_is_a_table_with_bars() {
+    fn ledger_is_a_table_with_bars() {
         let text = ledger("fern", None, &answer());
         let plain = anstream::adapter::strip_str(&text).to_string();
         let lines: Vec<String> = plain
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
-        let (rows, asides) = lines.split_at(11);
+        let (rows, remarks) = lines.split_at(11);
         assert_eq!(
             rows,
             [
-                "note score mode cost room carry",
+                "note score mode cost allowance carry",
                 "plants/fern 0.50 full 1,400 700 0 ██████████",
                 "plants/fern · via moss · cut",
                 "moss 0.50 snippet 700 700 50 █████",
                 "moss",
                 "",
-                "score left out tokens note",
+                "score omitted tokens note",
                 "0.25 no such note 0 gone",
-                "0.25 ranks too low 1,200 stone",
+                "0.25 score too low 1,200 stone",
                 "",
                 "██▊ 560 of 2,000 tokens used, 1,440 left",
             ]
         );
-        // Wherever the lines break.
+        // Independent of line breaks.
         assert_eq!(
-            asides.join(" "),
-            "tokens as chars counts them; cost, room and carry count characters; \
-             room is for the text, cost is with titles and fences; \
+            remarks.join(" "),
+            "tokens estimated by chars; cost, allowance and carry in characters; \
+             the allowance is for the text, the cost includes titles and fences; \
              not all notes of the focus and the query were considered"
         );
         assert!(plain.lines().all(|line| line.chars().count() <= columns()), "{plain}");
     }
 
     #[test]
-    fn in_few_columns_names_have_lines_of_their_own() {
+    fn narrow_terminal_gets_title_and_figures_on_separate_lines() {
         let mut answer = answer();
-        answer.left_out[1].uri = "ground/a stone with a name".into();
-        answer.left_out[1].reason = LeftOutReason::StructuralCap.into();
+        answer.omitted[1].uri = "ground/a stone with a name".into();
+        answer.omitted[1].reason = OmissionReason::StructuralCap.into();
         let text = ledger_within(40, "fern", None, &answer);
         let plain = anstream::adapter::strip_str(&text).to_string();
         assert!(plain.lines().all(|line| width(line) <= 40), "{plain}");
@@ -349,12 +355,12 @@ mod tests {
             [
                 "plants/fern",
                 "  plants/fern · via moss · cut",
-                "  0.50 full, cost 1,400, room 700",
+                "  0.50 full, cost 1,400, allowance 700",
                 "moss",
                 "  moss",
-                "  0.50 snippet, cost 700, room 700",
+                "  0.50 snippet, cost 700, allowance 700",
                 "",
-                "left out",
+                "omitted",
                 "gone",
                 "  0.25 no such note, 0 tokens",
                 "ground/a stone with a name",
@@ -363,15 +369,15 @@ mod tests {
     }
 
     #[test]
-    fn the_text_comes_first_and_nothing_says_so() {
+    fn context_precedes_its_ledger() {
         let answer = answer();
         let text = context(true, &answer, &ledger("fern", None, &answer), &Hint::daemon(None));
         assert!(text.starts_with("## the context\n\n"), "{text}");
         assert!(text.trim_end().ends_with("--rendering markdown"), "{text}");
-        // The command would not say what else the context was made of.
+        // The suggested command could not repeat the other sources of the context.
         let text = context(false, &answer, "", &Hint::daemon(None));
         assert!(text.trim_end().ends_with("get plants/fern"), "{text}");
-        assert!(ledger("x", None, &AssembleResponse::default()).contains("Nothing answers"));
-        assert!(ledger(" ", None, &AssembleResponse::default()).contains("No note was given"));
+        assert!(ledger("x", None, &AssembleResponse::default()).contains("No notes found"));
+        assert!(ledger(" ", None, &AssembleResponse::default()).contains("No notes given"));
     }
 }

@@ -1,4 +1,4 @@
-//! What changed between two generations.
+//! Renders the changes between two generations.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,16 @@ use super::next;
 use super::text::{BAD, DIM, GOOD, NOTICE, STRONG, counted, one_line, paint};
 use crate::hint::Hint;
 
-/// Lines of one kind that are shown before the rest is counted.
+/// Maximum number of lines of one kind that are listed before the rest is counted.
 const SHOWN: usize = 30;
 
-/// What changed; `all` of it, or the first of each kind.
+/// Formats the changes: all of them if `all` is set, else the first of each kind.
 pub(crate) fn diff(answer: &DiffResponse, all: bool, hint: &Hint) -> String {
-    let DiffResponse { notes, links, from, generation } = answer;
+    let DiffResponse { notes, links, from_generation, generation } = answer;
     let mut out = String::new();
-    let span = format!("generation {from} → {generation}");
+    let span = format!("generation {from_generation} → {generation}");
     if notes.is_empty() && links.is_empty() {
-        return format!("nothing changed  {}\n", paint(DIM, &span));
+        return format!("no changes  {}\n", paint(DIM, &span));
     }
     let _ = writeln!(out, "{}", paint(DIM, &span));
     let mut is_cut = false;
@@ -30,27 +30,27 @@ pub(crate) fn diff(answer: &DiffResponse, all: bool, hint: &Hint) -> String {
         (NoteChangeKind::Changed, "changed"),
     ] {
         let lines: Vec<String> =
-            notes.iter().filter(|note| note.kind() == kind).map(of_note).collect();
+            notes.iter().filter(|note| note.kind() == kind).map(note_line).collect();
         is_cut |= section(&mut out, ("note", "notes"), what, &lines, all);
     }
     for (kind, what) in [
-        (LinkChangeKind::Unresolved, "broken: no note answers any more"),
-        (LinkChangeKind::Resolved, "mended: a note answers now"),
-        (LinkChangeKind::Retargeted, "led elsewhere"),
+        (LinkChangeKind::Unresolved, "now unresolved"),
+        (LinkChangeKind::Resolved, "now resolved"),
+        (LinkChangeKind::Retargeted, "retargeted"),
         (LinkChangeKind::Added, "added"),
         (LinkChangeKind::Removed, "removed"),
     ] {
         let lines: Vec<String> =
-            links.iter().filter(|link| link.kind() == kind).map(of_link).collect();
+            links.iter().filter(|link| link.kind() == kind).map(link_line).collect();
         is_cut |= section(&mut out, ("link", "links"), what, &lines, all);
     }
     if is_cut {
-        out.push_str(&next(&[&hint.command(&["diff", &from.to_string(), "--all"])]));
+        out.push_str(&next(&[&hint.command(&["diff", &from_generation.to_string(), "--all"])]));
     }
     out
 }
 
-/// Writes the lines of one kind under their number; true where some were left out.
+/// Writes the lines of one kind below their count, and returns whether some were omitted.
 fn section(
     out: &mut String,
     (one, several): (&str, &str),
@@ -67,14 +67,14 @@ fn section(
     lines[..n_shown].iter().for_each(|line| {
         let _ = writeln!(out, "{line}");
     });
-    let n_left = lines.len() - n_shown;
-    if n_left > 0 {
-        let _ = writeln!(out, "  {}", paint(DIM, &format!("… and {n_left} more")));
+    let n_omitted = lines.len() - n_shown;
+    if n_omitted > 0 {
+        let _ = writeln!(out, "  {}", paint(DIM, &format!("… and {n_omitted} more")));
     }
-    n_left > 0
+    n_omitted > 0
 }
 
-fn of_note(note: &NoteChange) -> String {
+fn note_line(note: &NoteChange) -> String {
     let NoteChange { kind: _, uri, vault: _, path, title, before, parts } = note;
     let mark = match note.kind() {
         NoteChangeKind::Added => paint(GOOD, "+"),
@@ -84,26 +84,26 @@ fn of_note(note: &NoteChange) -> String {
         }
     };
     let mut line = format!("  {mark} {}", one_line(uri));
-    let mut told = vec![NotePart::Uri];
+    let mut shown = vec![NotePart::Uri];
     match before {
         Some(before) if before.path != *path || before.uri != *uri => {
             let was = if before.uri == *uri { &before.path } else { &before.uri };
             let _ = write!(line, " {}", paint(DIM, &format!("← {}", one_line(was))));
         }
         Some(_) => {}
-        // The title of a note is most often how it is called anyway.
+        // Most titles equal the last segment of the uri and are not repeated.
         None if parts.is_empty() && !uri.ends_with(title.as_str()) => {
             let _ = write!(line, "  {}", paint(DIM, &one_line(title)));
         }
         None => {}
     }
     if let Some(before) = before.as_ref().filter(|before| before.title != *title) {
-        told.push(NotePart::Title);
+        shown.push(NotePart::Title);
         let titles = format!("“{}” → “{}”", one_line(&before.title), one_line(title));
         let _ = write!(line, "  {}", paint(DIM, &titles));
     }
     let rest: Vec<&str> =
-        note.parts().filter(|part| !told.contains(part)).filter_map(part_name).collect();
+        note.parts().filter(|part| !shown.contains(part)).filter_map(part_name).collect();
     if !rest.is_empty() {
         let _ = write!(line, "  {}", paint(DIM, &rest.join(", ")));
     }
@@ -125,7 +125,7 @@ const fn part_name(part: NotePart) -> Option<&'static str> {
     })
 }
 
-fn of_link(link: &LinkChange) -> String {
+fn link_line(link: &LinkChange) -> String {
     let LinkChange { from, to, r#type, source: _, kind: _, before } = link;
     let mark = match link.kind() {
         LinkChangeKind::Added | LinkChangeKind::Resolved => paint(GOOD, "+"),
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_read_as_a_list() {
+    fn changes_are_grouped_by_kind() {
         let note = |kind: NoteChangeKind, uri: &str| NoteChange {
             kind: kind.into(),
             uri: uri.into(),
@@ -185,7 +185,7 @@ mod tests {
                 link(LinkChangeKind::Unresolved, "moss", Some("moss")),
                 link(LinkChangeKind::Retargeted, "b", Some("a")),
             ],
-            from: 3,
+            from_generation: 3,
             generation: 5,
         };
         let shown = diff(&answer, false, &Hint::daemon(None));
@@ -202,10 +202,10 @@ mod tests {
 1 note changed
   ~ fern  text
 
-1 link broken: no note answers any more
+1 link now unresolved
   - fern → moss
 
-1 link led elsewhere
+1 link retargeted
   ~ fern → b  before: a
 "
         );
@@ -217,6 +217,6 @@ mod tests {
         let shown = diff(&many, false, &Hint::daemon(None));
         assert!(shown.contains("… and 2 more") && shown.contains("diff 3 --all"), "{shown}");
         let nothing = DiffResponse { notes: Vec::new(), ..many };
-        assert!(diff(&nothing, true, &Hint::daemon(None)).starts_with("nothing changed"));
+        assert!(diff(&nothing, true, &Hint::daemon(None)).starts_with("no changes"));
     }
 }

@@ -1,36 +1,38 @@
-//! Measures as a table, and what each part is worth.
+//! Renders the measures of ranking variants, and the effect of each part.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::{BAD, DIM, FAINT_TITLE, GOOD, counted, padded, paint};
-use crate::eval::{Compared, Evaluation, Half, Latency, Measured, Tuning};
+use crate::eval::{Evaluation, HalfResult, Latency, Tuning, VariantDifference, VariantResult};
 
-/// The measures that are shown; JSON has all of them.
+/// Measures in the table; the JSON output contains all of them.
 const SHOWN: [&str; 5] = ["recall@2", "recall@5", "recall@10", "nDCG@10", "MRR"];
 
 /// Columns of a variant's name.
 const NAME: usize = 21;
 
-/// The signals in the order of their weights.
+/// Signals in the order of their weights.
 const SIGNALS: [&str; 3] = ["similarity", "centrality", "activation"];
 
-/// The table of variants, and below it how each differs from the first.
+/// Formats the table of variants, and below it the differences from the first.
 pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
     let Evaluation { n_queries, n_unjudged, warnings: _, generation: _, variants } = evaluation;
     let mut out = counted(*n_queries as u64, "question", "questions");
     if *n_unjudged > 0 {
-        let _ = write!(out, ", {n_unjudged} more without a judgement");
+        let _ = write!(out, ", {n_unjudged} more without judgments");
     }
     let _ = write!(out, "\n\n{}", heading());
     let _ = writeln!(out, " {}", paint(FAINT_TITLE, &format!("{:>8}", "ms")));
-    for Measured { name, measures, latency_ms: Latency { p50, p95: _ }, comparisons: _ } in variants
+    for VariantResult { name, measures, latency_ms: Latency { p50, p95: _ }, comparisons: _ } in
+        variants
     {
         let _ = writeln!(out, "{} {p50:>8.1}", row(name, measures));
     }
     let compared = variants.iter().filter_map(|one| Some((&one.name, one.comparisons.first()?)));
     let mut compared = compared.peekable();
-    if let (Some((_, Compared { measure, .. })), Some(first)) = (compared.peek(), variants.first())
+    if let (Some((_, VariantDifference { measure, .. })), Some(first)) =
+        (compared.peek(), variants.first())
     {
         let heading = format!("{measure} against {}", first.name);
         let _ = writeln!(out, "\n{}", paint(FAINT_TITLE, &heading));
@@ -41,7 +43,7 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> String {
     out
 }
 
-/// The weights, what they are worth on each half, and whether the other half can tell them apart.
+/// Formats the weights, their measures on each half, and whether the difference on the held-out half is significant.
 pub(crate) fn tuning(tuning: &Tuning) -> String {
     let Tuning { measure, configured, tuned, searched, held_out, comparison } = tuning;
     let mut out = padded("", NAME);
@@ -56,8 +58,8 @@ pub(crate) fn tuning(tuning: &Tuning) -> String {
         }
         out.push('\n');
     }
-    for (name, half) in [("looked for on", searched), ("tried on", held_out)] {
-        let Half { n_queries, configured, tuned } = half;
+    for (name, half) in [("searched on", searched), ("tested on", held_out)] {
+        let HalfResult { n_queries, configured, tuned } = half;
         let questions = counted(*n_queries as u64, "question", "questions");
         let _ = writeln!(
             out,
@@ -73,17 +75,17 @@ pub(crate) fn tuning(tuning: &Tuning) -> String {
         padded(&format!("{measure}, tuned"), NAME),
         difference(comparison)
     );
-    let Compared { low, high, .. } = comparison;
+    let VariantDifference { low, high, .. } = comparison;
     let verdict = match (*low > 0.0, *high < 0.0) {
-        (true, _) => "The tuned weights are better on questions they were not looked for on.",
-        (_, true) => "The tuned weights are worse on questions they were not looked for on.",
-        (false, false) => "These questions cannot tell the two apart: keep what is configured.",
+        (true, _) => "The tuned weights are better on the held-out questions.",
+        (_, true) => "The tuned weights are worse on the held-out questions.",
+        (false, false) => "The difference is not significant: keep the configured weights.",
     };
     let _ = writeln!(out, "{verdict}");
     out
 }
 
-/// The names of the measures above their columns.
+/// Formats the heading of the measure columns.
 fn heading() -> String {
     let mut out = padded("", NAME);
     for name in SHOWN {
@@ -101,9 +103,9 @@ fn row(name: &str, measures: &BTreeMap<&'static str, f64>) -> String {
     out
 }
 
-/// A difference with its interval, coloured where that leaves no doubt.
-pub(super) fn difference(compared: &Compared) -> String {
-    let Compared { measure: _, difference, low, high, n_better, n_worse } = compared;
+/// Formats a difference with its interval, colored if the interval excludes 0.
+pub(super) fn difference(compared: &VariantDifference) -> String {
+    let VariantDifference { measure: _, difference, low, high, n_better, n_worse } = compared;
     let shown = format!("{difference:>+9.3}");
     let shown = match (*low > 0.0, *high < 0.0) {
         (true, _) => paint(GOOD, &shown),
@@ -119,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_lines_up() {
-        let measured = |name: &str, comparisons| Measured {
+    fn table_columns_are_aligned() {
+        let measured = |name: &str, comparisons| VariantResult {
             name: name.into(),
             measures: [("recall@5", 0.9), ("nDCG@10", 0.85)].into(),
             latency_ms: Latency { p50: 12.34, p95: 20.0 },
             comparisons,
         };
-        let compared = Compared {
+        let compared = VariantDifference {
             measure: "nDCG@10".into(),
             difference: -0.05,
             low: -0.1,
@@ -154,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn a_tuning_says_whether_it_holds() {
-        let half = |value| Half {
+    fn tuning_reports_significance_on_held_out_questions() {
+        let half = |value| HalfResult {
             n_queries: 50,
             configured: [("nDCG@10", 0.8)].into(),
             tuned: [("nDCG@10", value)].into(),
@@ -166,7 +168,7 @@ mod tests {
             tuned: [0.6, 0.0, 0.4],
             searched: half(0.82),
             held_out: half(0.79),
-            comparison: Compared {
+            comparison: VariantDifference {
                 measure: "nDCG@10".into(),
                 difference: -0.01,
                 low: -0.03,
@@ -179,10 +181,10 @@ mod tests {
         let plain = anstream::adapter::strip_str(&text).to_string();
         for line in [
             "configured                  0.49       0.02       0.49",
-            "tried on 50 questions",
+            "tested on 50 questions",
             "tuned                     0.000     0.000     0.000     0.790     0.000",
             "nDCG@10, tuned           -0.010  -0.030 to +0.010, 3 better, 5 worse",
-            "These questions cannot tell the two apart: keep what is configured.",
+            "The difference is not significant: keep the configured weights.",
         ] {
             assert!(plain.lines().any(|shown| shown == line), "{line}\n{plain}");
         }

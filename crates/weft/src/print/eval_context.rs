@@ -1,4 +1,4 @@
-//! What contexts hold of the right notes, as a table, and how each way to pack differs from plain packing.
+//! Renders the evaluation of contexts: a table of recall by variant, and the difference of each variant from plain packing.
 
 use std::fmt::Write as _;
 
@@ -6,18 +6,18 @@ use weft_eval::Mean;
 
 use super::eval::difference;
 use super::text::{FAINT_TITLE, counted, grouped, padded, paint, width};
-use crate::eval::{ContextEvaluation, Latency, Packed};
+use crate::eval::{ContextEvaluation, Latency, PackingResult};
 
-/// Columns of a name: the longest there is, within these.
+/// Range for the columns of a variant's name: the longest name, within these bounds.
 const NAME: std::ops::RangeInclusive<usize> = 12..=38;
 
-/// What the columns mean.
+/// Meaning of the columns.
 const LEGEND: &str = "
-shown: all right notes of a question are in its context, in full or as a snippet
-uncut: the same, and nothing of them is cut off
+shown: all judged notes of a question are in its context, in full or as a snippet
+uncut: the same, and none of them is cut
 ";
 
-/// The table of ways to pack, and below it how each differs from plain packing.
+/// Formats the table of variants, and below it the differences from plain packing.
 pub(crate) fn context_evaluation(evaluation: &ContextEvaluation) -> String {
     let ContextEvaluation {
         n_queries,
@@ -31,17 +31,17 @@ pub(crate) fn context_evaluation(evaluation: &ContextEvaluation) -> String {
     } = evaluation;
     let mut out = counted(*n_queries as u64, "question", "questions");
     if *n_unjudged > 0 {
-        let _ = write!(out, ", {n_unjudged} more without a judgement");
+        let _ = write!(out, ", {n_unjudged} more without judgments");
     }
     let budget = counted(*budget, "token", "tokens");
-    let _ =
-        writeln!(out, "\ncontexts of {budget} as {estimator} counts them, rendering {rendering}");
+    let _ = writeln!(out, "\ncontexts of {budget} (estimator {estimator}, rendering {rendering})");
     let name = variants.iter().map(|one| width(&one.name)).max().unwrap_or_default();
     let name = name.clamp(*NAME.start(), *NAME.end());
     let head = format!("{:>6} {:>15} {:>6} {:>7} {:>6}", "shown", "95 %", "uncut", "used", "ms");
     let _ = writeln!(out, "\n{} {}", padded("", name), paint(FAINT_TITLE, &head));
     for packed in variants {
-        let Packed { name: of, shown, uncut, recall: _, used, latency_ms, comparison: _ } = packed;
+        let PackingResult { name: of, shown, uncut, recall: _, used, latency_ms, comparison: _ } =
+            packed;
         let Mean { mean, low, high } = shown;
         let Latency { p50, p95: _ } = latency_ms;
         let interval = format!("{low:.3} to {high:.3}");
@@ -78,12 +78,12 @@ fn whole(mean: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::Compared;
+    use crate::eval::VariantDifference;
 
     #[test]
-    fn a_table_lines_up() {
+    fn table_columns_are_aligned() {
         let mean = |mean: f64| Mean { mean, low: mean - 0.05, high: mean + 0.02 };
-        let packed = |name: &str, shown, comparison| Packed {
+        let packed = |name: &str, shown, comparison| PackingResult {
             name: name.into(),
             shown: mean(shown),
             uncut: mean(shown - 0.2),
@@ -92,7 +92,7 @@ mod tests {
             latency_ms: Latency { p50: 12.34, p95: 20.0 },
             comparison,
         };
-        let compared = Compared {
+        let compared = VariantDifference {
             measure: "shown".into(),
             difference: -0.07,
             low: -0.12,
@@ -110,23 +110,23 @@ mod tests {
             rendering: "markdown".into(),
             variants: vec![
                 packed("plain", 0.97, None),
-                packed("soft_ratio=0.2,bands.snippet=0.35", 0.9, Some(compared)),
+                packed("per_note_share=0.2,bands.snippet=0.35", 0.9, Some(compared)),
             ],
         };
         let plain = anstream::adapter::strip_str(&context_evaluation(&evaluation)).to_string();
         let expected = "\
-100 questions, 2 more without a judgement
-contexts of 1,500 tokens as chars counts them, rendering markdown
+100 questions, 2 more without judgments
+contexts of 1,500 tokens (estimator chars, rendering markdown)
 
-                                   shown            95 %  uncut    used     ms
-plain                              0.970  0.920 to 0.990  0.770   1,499   12.3
-soft_ratio=0.2,bands.snippet=0.35  0.900  0.850 to 0.920  0.700   1,499   12.3
+                                       shown            95 %  uncut    used     ms
+plain                                  0.970  0.920 to 0.990  0.770   1,499   12.3
+per_note_share=0.2,bands.snippet=0.35  0.900  0.850 to 0.920  0.700   1,499   12.3
 
 shown against plain
-soft_ratio=0.2,bands.snippet=0.35    -0.070  -0.120 to -0.020, 0 better, 7 worse
+per_note_share=0.2,bands.snippet=0.35    -0.070  -0.120 to -0.020, 0 better, 7 worse
 
-shown: all right notes of a question are in its context, in full or as a snippet
-uncut: the same, and nothing of them is cut off
+shown: all judged notes of a question are in its context, in full or as a snippet
+uncut: the same, and none of them is cut
 ";
         assert_eq!(plain, expected);
     }

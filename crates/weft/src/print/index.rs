@@ -1,44 +1,39 @@
-//! The state of the index.
+//! Renders the status of the index.
 
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    ConfirmResponse, ConfirmedVault, CoverageResponse, FileCoverage, FileState, Phase, Severity,
-    StatusResponse, VaultStatus,
+    ConfirmDeletionsResponse, ConfirmedVault, CoverageResponse, FileCoverage, FileState, Phase,
+    Severity, StatusResponse, VaultStatus,
 };
 
-use crate::backup::Copy;
+use crate::backup::BackupReport;
 
 use super::text::{
     BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, one_line, padded, paint,
 };
 
-/// How the index is.
+/// Formats the status of the index.
 pub(crate) fn status(status: &StatusResponse) -> String {
     let mut out = String::new();
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(out, "{} {value}", paint(FAINT_TITLE, &padded(name, 10)));
     };
     row("state", &state(status));
-    row("notes", &counted(status.n_notes, "note", "notes"));
-    let links = counted(status.n_links, "link", "links");
-    row("links", &format!("{links}, {} to notes that do not exist", status.n_unresolved));
-    if status.n_chunks > 0 {
-        let passages = counted(status.n_chunks, "passage", "passages");
-        let pending = match status.n_vectors_pending {
+    row("notes", &counted(status.note_count, "note", "notes"));
+    let links = counted(status.link_count, "link", "links");
+    row("links", &format!("{links}, {} unresolved", status.unresolved_count));
+    if status.chunk_count > 0 {
+        let chunks = counted(status.chunk_count, "chunk", "chunks");
+        let pending = match status.pending_vector_count {
             0 => String::new(),
-            n => format!(", {n} still without a vector"),
+            n => format!(", {}", counted(n, "pending vector", "pending vectors")),
         };
-        row("passages", &format!("{passages}{pending}"));
+        row("chunks", &format!("{chunks}{pending}"));
     }
     let model = status.model.as_ref().map_or_else(
-        || "none: notes are found by words and links".to_owned(),
-        |model| {
-            format!(
-                "{}, {} numbers a passage, run by {}",
-                model.name, model.dimension, model.runner
-            )
-        },
+        || "none: search uses keywords and links only".to_owned(),
+        |model| format!("{}, {} dimensions, run by {}", model.name, model.dimension, model.runner),
     );
     row("model", &model);
     row("store", &format!("{} ({})", status.store, bytes(status.store_bytes)));
@@ -50,7 +45,7 @@ pub(crate) fn status(status: &StatusResponse) -> String {
         .collect();
     let earlier = match stored.as_slice() {
         [] => String::new(),
-        stored => format!("; --as-of asks {}", stored.join(", ")),
+        stored => format!("; --as-of accepts {}", stored.join(", ")),
     };
     row("generation", &format!("{}{earlier}", status.generation));
     for vault in &status.vaults {
@@ -66,20 +61,20 @@ pub(crate) fn status(status: &StatusResponse) -> String {
 }
 
 fn state(status: &StatusResponse) -> String {
-    let files = format!("{} of {} files", status.n_files_done, status.n_files_total);
+    let files = format!("{} of {} files", status.processed_file_count, status.total_file_count);
     match status.phase() {
         Phase::Opening => "opening".to_owned(),
-        Phase::Scanning => format!("looking at files, {files}"),
-        Phase::Indexing => format!("reading notes, {files}"),
+        Phase::Scanning => format!("scanning, {files}"),
+        Phase::Indexing => format!("indexing, {files}"),
         Phase::Embedding => {
             let left = status
-                .seconds_left
+                .estimated_seconds_left
                 .map(|s| format!(", {:.0} s left", s.ceil()))
                 .unwrap_or_default();
-            format!("understanding passages, {:.0}/s{left}", status.vectors_per_second)
+            format!("embedding chunks, {:.0}/s{left}", status.vectors_per_second)
         }
         Phase::Ready if status.last_error.is_some() => {
-            "behind: what failed is told below, and tried again".to_owned()
+            "behind: an update failed (see below) and will be retried".to_owned()
         }
         Phase::Ready => "up to date".to_owned(),
         Phase::Unspecified => "unknown".to_owned(),
@@ -90,26 +85,27 @@ fn of_vault(vault: &VaultStatus) -> String {
     let VaultStatus {
         name,
         root,
-        n_notes,
-        n_links,
-        n_resolved,
-        n_ambiguous,
-        n_skipped,
-        n_failed,
-        watching: _,
-        n_missing,
+        note_count,
+        link_count,
+        resolved_count,
+        ambiguous_count,
+        skipped_count,
+        failed_count,
+        watch_state: _,
+        missing_count,
     } = vault;
     let mut text =
-        format!("{} {} {}", paint(STRONG, name), root, counted(*n_notes, "note", "notes"));
-    if *n_links > 0 {
-        let share = *n_resolved as f64 / *n_links as f64 * 100.0;
-        let _ = write!(text, ", {share:.1} % of {} resolved", counted(*n_links, "link", "links"));
+        format!("{} {} {}", paint(STRONG, name), root, counted(*note_count, "note", "notes"));
+    if *link_count > 0 {
+        let share = *resolved_count as f64 / *link_count as f64 * 100.0;
+        let _ =
+            write!(text, ", {share:.1} % of {} resolved", counted(*link_count, "link", "links"));
     }
     for (n, what) in [
-        (n_ambiguous, "ambiguous"),
-        (n_skipped, "skipped"),
-        (n_failed, "failed"),
-        (n_missing, "without a file"),
+        (ambiguous_count, "ambiguous"),
+        (skipped_count, "skipped"),
+        (failed_count, "failed"),
+        (missing_count, "without a file"),
     ] {
         if *n > 0 {
             let _ = write!(text, ", {n} {what}");
@@ -118,39 +114,42 @@ fn of_vault(vault: &VaultStatus) -> String {
     text
 }
 
-/// What a backup holds, and how to use it.
-pub(crate) fn backup(copy: &Copy) -> String {
-    format!("{}; `weft restore FOLDER --vault DIR` makes an index of it\n", copied(copy))
+/// Formats the result of a backup, with the command that restores it.
+pub(crate) fn backup(copy: &BackupReport) -> String {
+    format!("{}; `weft restore FOLDER --vault DIR` creates an index from it\n", copied(copy))
 }
 
-/// What came back, and where to.
-pub(crate) fn restored(copy: &Copy) -> String {
-    format!("{}; files that changed since are read when it is opened\n", copied(copy))
+/// Formats the result of a restore.
+pub(crate) fn restored(copy: &BackupReport) -> String {
+    format!(
+        "{}; files that changed since the backup are read when the index is opened\n",
+        copied(copy)
+    )
 }
 
-fn copied(Copy { folder, generation, n_files, n_bytes }: &Copy) -> String {
+fn copied(BackupReport { folder, generation, n_files, n_bytes }: &BackupReport) -> String {
     let files = counted(*n_files as u64, "file", "files");
     let folder = harmless(&folder.to_string_lossy());
     format!("generation {generation} is in {folder}: {files}, {}", bytes(*n_bytes))
 }
 
-/// What left the index on confirmation.
-pub(crate) fn confirmed(answer: &ConfirmResponse) -> String {
-    let ConfirmResponse { vaults, generation } = answer;
+/// Formats the notes deleted by `confirm-deletions`.
+pub(crate) fn confirmed(answer: &ConfirmDeletionsResponse) -> String {
+    let ConfirmDeletionsResponse { vaults, generation } = answer;
     let generation = paint(DIM, &format!("generation {generation}"));
     if vaults.is_empty() {
-        return format!("no vault waits for a confirmation  {generation}\n");
+        return format!("no vault has deletions to confirm  {generation}\n");
     }
     let mut out = String::new();
-    for ConfirmedVault { name, n_removed } in vaults {
-        let notes = counted(*n_removed, "note", "notes");
+    for ConfirmedVault { name, removed_count } in vaults {
+        let notes = counted(*removed_count, "note", "notes");
         let name = paint(STRONG, &harmless(name));
-        let _ = writeln!(out, "{notes} of {name} left the index  {generation}");
+        let _ = writeln!(out, "deleted {notes} of {name} from the index  {generation}");
     }
     out
 }
 
-/// `n` bytes in the largest unit that leaves a whole part.
+/// Formats `n` bytes in the largest decimal unit that is not above it.
 fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let mut value = n as f64;
@@ -163,19 +162,19 @@ fn bytes(n: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// What a daemon that does not serve yet is doing, in a few words without style.
-pub(crate) fn doing(status: &StatusResponse) -> String {
+/// Formats the activity of a daemon that is not ready yet, in a few words without style.
+pub(crate) fn activity(status: &StatusResponse) -> String {
     state(status)
 }
 
-/// What a daemon serves and where, and what is wrong, in one line without style.
-pub(crate) fn serves(status: &StatusResponse, address: &str) -> String {
-    let notes = counted(status.n_notes, "note", "notes");
+/// Formats what a daemon serves, its address and its last error, in one line without style.
+pub(crate) fn status_line(status: &StatusResponse, address: &str) -> String {
+    let notes = counted(status.note_count, "note", "notes");
     let error = status.last_error.iter().map(|error| format!("; {error}")).collect::<String>();
     format!("weft {} serves {notes} at {address}{error}", status.version)
 }
 
-/// The line with which a daemon says that it serves.
+/// Formats the lines that `serve` prints once it is ready.
 pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&str>) -> String {
     let vaults: Vec<&str> = status.vaults.iter().map(|vault| vault.root.as_str()).collect();
     let mut out = format!(
@@ -186,14 +185,14 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
         socket.map(|path| format!(" and {path}")).unwrap_or_default(),
     );
     let model = match &status.model {
-        Some(model) => format!("model {} in {}", model.name, model.runner),
-        None => "no model: words and links alone".to_owned(),
+        Some(model) => format!("model {} run by {}", model.name, model.runner),
+        None => "no model: keywords and links only".to_owned(),
     };
     let about = format!(
         "{}, {} ({} unresolved), {model}",
-        counted(status.n_notes, "note", "notes"),
-        counted(status.n_links, "link", "links"),
-        status.n_unresolved,
+        counted(status.note_count, "note", "notes"),
+        counted(status.link_count, "link", "links"),
+        status.unresolved_count,
     );
     let _ = writeln!(out, "{}\n", paint(DIM, &about));
     for notice in &status.notices {
@@ -202,13 +201,13 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
     out
 }
 
-/// The files that are not in order, or all of them, and a summary.
+/// Formats the files with problems, or all files, and a summary.
 pub(crate) fn coverage(answer: &CoverageResponse, all: bool) -> String {
     let CoverageResponse { files, generation: _ } = answer;
     let mut out = String::new();
     let vault = files.first().map(|file| &file.vault);
     let has_several = files.iter().any(|file| Some(&file.vault) != vault);
-    for file in files.iter().filter(|file| all || !is_in_order(file)) {
+    for file in files.iter().filter(|file| all || !has_no_problems(file)) {
         if has_several {
             let _ = write!(out, "{}:", one_line(&file.vault));
         }
@@ -216,19 +215,23 @@ pub(crate) fn coverage(answer: &CoverageResponse, all: bool) -> String {
     }
     let n = |state: FileState| files.iter().filter(|file| file.state() == state).count();
     let summary = format!(
-        "{}: {} indexed, {} pending, {} skipped, {} failed; {} unresolved",
+        "{}: {} indexed, {} pending, {} skipped, {} failed; {}",
         counted(files.len() as u64, "file", "files"),
         n(FileState::Indexed),
         n(FileState::Pending),
         n(FileState::Skipped),
         n(FileState::Failed),
-        counted(files.iter().map(|file| file.unresolved.len() as u64).sum(), "link", "links"),
+        counted(
+            files.iter().map(|file| file.unresolved.len() as u64).sum(),
+            "unresolved link",
+            "unresolved links"
+        ),
     );
     let _ = writeln!(out, "{}", paint(DIM, &summary));
     out
 }
 
-fn is_in_order(file: &FileCoverage) -> bool {
+fn has_no_problems(file: &FileCoverage) -> bool {
     file.state() == FileState::Indexed && file.unresolved.is_empty() && file.diagnostics.is_empty()
 }
 
@@ -267,14 +270,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_read_well() {
+    fn byte_sizes_use_decimal_units() {
         for (n, expected) in [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (25_000_000, "25 MB")] {
             assert_eq!(bytes(n), expected);
         }
     }
 
     #[test]
-    fn coverage_shows_what_is_not_in_order() {
+    fn coverage_lists_files_with_problems() {
         let good = FileCoverage {
             path: "a.md".into(),
             state: FileState::Indexed.into(),
@@ -290,7 +293,7 @@ mod tests {
         let text = anstream::adapter::strip_str(&coverage(&answer, false)).to_string();
         assert_eq!(
             text,
-            "b.md  failed: no permission\n2 files: 1 indexed, 0 pending, 0 skipped, 1 failed; 0 links unresolved\n"
+            "b.md  failed: no permission\n2 files: 1 indexed, 0 pending, 0 skipped, 1 failed; 0 unresolved links\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Answers as text for people. Pure: styles are always written, and taken out where they cannot be seen.
+//! Renders answers as text for people. Rendering is pure: styles are always written, and stripped on output that is not a terminal.
 
 mod bench;
 mod context;
@@ -17,7 +17,9 @@ mod write;
 
 use std::fmt::Write as _;
 
-use crate::doctor::{Check, Outcome};
+use weft_proto::noteweft::v1::Warning;
+
+use crate::doctor::{Check, CheckOutcome};
 use crate::failure::Failure;
 
 pub(crate) use bench::bench;
@@ -25,9 +27,11 @@ pub(crate) use context::{context, ledger};
 pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
-pub(crate) use index::{backup, confirmed, coverage, doing, restored, serves, serving, status};
+pub(crate) use index::{
+    activity, backup, confirmed, coverage, restored, serving, status, status_line,
+};
 pub(crate) use notes::{list, note, resolved};
-pub(crate) use related::{account, related};
+pub(crate) use related::{related, related_ledger};
 pub(crate) use search::search;
 pub(crate) use siblings::siblings;
 pub(crate) use text::{counted, harmless};
@@ -37,29 +41,31 @@ pub(crate) use write::{deleted, moved, put};
 
 use text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, paint};
 
-/// What `weft` alone says.
+/// Returns the text of `weft` without a command.
 pub(crate) fn welcome() -> String {
-    let mut out =
-        format!("{} finds your notes by meaning, by word and by link.\n\n", paint(STRONG, "weft"));
+    let mut out = format!(
+        "{} searches your notes by meaning, by keyword and by link.\n\n",
+        paint(STRONG, "weft")
+    );
     for (command, what) in [
-        ("weft serve ~/notes", "index a folder, watch it, answer over gRPC"),
-        ("weft search \"why do cells age\"", "ask the running daemon"),
-        ("weft search \"…\" --vault ~/notes", "ask without a daemon"),
-        ("weft related NOTE", "read what surrounds a note, within a budget"),
-        ("weft context \"…\" --budget 2000", "a text for a model that fits a budget"),
-        ("weft get NOTE", "read a note with its links"),
-        ("weft tree NOTE", "what lies around it, link by link"),
-        ("weft mcp", "tools for an agent (docs/mcp.md)"),
-        ("weft status", "how the index is"),
-        ("weft doctor", "what would stand in the way"),
-        ("weft help", "all commands; weft help COMMAND for one"),
+        ("weft serve ~/notes", "index a vault, watch it, serve it over gRPC"),
+        ("weft search \"why do cells age\"", "query the running daemon"),
+        ("weft search \"…\" --vault ~/notes", "query without a daemon"),
+        ("weft related NOTE", "notes around a note, within a token budget"),
+        ("weft context \"…\" --budget 2000", "a context for a model, within a budget"),
+        ("weft get NOTE", "show a note with its links"),
+        ("weft tree NOTE", "its neighborhood, link by link"),
+        ("weft mcp", "serve tools to an agent (docs/mcp.md)"),
+        ("weft status", "show the status of the index"),
+        ("weft doctor", "check the setup and suggest fixes"),
+        ("weft help", "list all commands; weft help COMMAND for one"),
     ] {
         let _ = writeln!(out, "  {}  {what}", paint(FAINT_TITLE, &text::padded(command, 34)));
     }
     out
 }
 
-/// An error with what to try.
+/// Formats an error and its hints.
 pub(crate) fn failure(failure: &Failure) -> String {
     let Failure { code: _, message, hints } = failure;
     let mut lines = message.lines();
@@ -73,18 +79,17 @@ pub(crate) fn failure(failure: &Failure) -> String {
     out
 }
 
-/// Something that makes an answer worth less.
+/// Formats one warning.
 pub(crate) fn warning(what: &str) -> String {
     format!("{} {}\n", paint(NOTICE, "warning:"), harmless(what))
 }
 
-/// What an answer lacks, a line each.
-pub(crate) fn degraded(reasons: &[String]) -> String {
-    let line = |what: &String| format!("{} {}\n", paint(NOTICE, "degraded:"), harmless(what));
-    reasons.iter().map(line).collect()
+/// Formats the warnings of an answer, one line each.
+pub(crate) fn warnings(warnings: &[Warning]) -> String {
+    warnings.iter().map(|it| warning(&it.message)).collect()
 }
 
-/// Commands to try next.
+/// Formats suggested next commands.
 pub(crate) fn next(commands: &[&str]) -> String {
     let mut out = String::new();
     for command in commands {
@@ -93,17 +98,17 @@ pub(crate) fn next(commands: &[&str]) -> String {
     out
 }
 
-/// What `serve --ask` says below its answer.
-pub(crate) fn stays(address: &str) -> String {
+/// Formats the line that `serve --ask` prints below its answer.
+pub(crate) fn still_serving(address: &str) -> String {
     format!("{}\n", paint(DIM, &format!("Serving at {address} until Ctrl-C.")))
 }
 
-/// What `serve` says when a signal came.
+/// Formats the line that `serve` prints on a stop signal.
 pub(crate) fn stopping() -> String {
-    format!("{}\n", paint(DIM, "Stopping: running questions finish, the index is written down."))
+    format!("{}\n", paint(DIM, "Stopping: finishing running requests and persisting the index."))
 }
 
-/// What `serve --detach` says when the daemon serves.
+/// Formats the output of `serve --detach` once the daemon is ready.
 pub(crate) fn detached(
     status: &str,
     process: Option<u32>,
@@ -115,30 +120,30 @@ pub(crate) fn detached(
     format!("{status}\n{about}\n{}", next(&[stop]))
 }
 
-/// What `stop` says when the daemon is gone.
+/// Formats the output of `stop` once the daemon has exited.
 pub(crate) fn stopped(socket: &str, process: i32) -> String {
     format!("the daemon at {socket} has stopped {}\n", paint(DIM, &format!("(process {process})")))
 }
 
-/// The checks of `doctor`.
+/// Formats the checks of `doctor`.
 pub(crate) fn checks(checks: &[Check]) -> String {
     let mut out = String::new();
     for Check { name, outcome, message, advice } in checks {
         let mark = match outcome {
-            Outcome::Good => paint(GOOD, "✓"),
-            Outcome::Notice => paint(NOTICE, "!"),
-            Outcome::Bad => paint(BAD, "✗"),
+            CheckOutcome::Good => paint(GOOD, "✓"),
+            CheckOutcome::Notice => paint(NOTICE, "!"),
+            CheckOutcome::Bad => paint(BAD, "✗"),
         };
-        let _ = writeln!(out, "{mark} {} {}", text::padded(name, 9), text::hung(message, 12));
+        let _ = writeln!(out, "{mark} {} {}", text::padded(name, 9), text::hanging(message, 12));
         if let Some(advice) = advice {
-            let advice = text::hung(&format!("→ {advice}"), 12);
+            let advice = text::hanging(&format!("→ {advice}"), 12);
             let _ = writeln!(out, "{:12}{}", "", paint(DIM, &advice));
         }
     }
     out
 }
 
-/// The settings of `config show`: key, value and origin.
+/// Formats the settings of `config show`: key, value and origin.
 pub(crate) fn settings<'s>(
     rows: impl Iterator<Item = (&'s str, String, &'s str)>,
     with_origin: bool,

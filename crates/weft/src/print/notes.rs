@@ -1,4 +1,4 @@
-//! Notes, lists of them, and names.
+//! Renders notes, lists of notes and resolved links.
 
 use std::fmt::Write as _;
 
@@ -11,16 +11,16 @@ use super::next;
 use super::text::{DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, one_line, paint};
 use crate::hint::Hint;
 
-/// Links of one kind that a note shows before the rest is counted.
+/// Maximum number of links of one kind that are listed before the rest is counted.
 const SHOWN_LINKS: usize = 12;
 
-/// A note: where it stands, what it says, what it is linked with.
+/// Formats a note: its place in the hierarchy, its text and its links.
 pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
     let mut out = format!("{}\n", paint(STRONG, &harmless(&note.title)));
     let mut about = vec![harmless(&note.uri)];
     about.extend(note.r#type.iter().map(|kind| harmless(kind)));
     about.extend(note.tags.iter().map(|tag| format!("#{}", harmless(tag))));
-    if !note.fresh {
+    if !note.embedding_current {
         about.push("vectors pending".to_owned());
     }
     let _ = writeln!(out, "{}", paint(DIM, &about.join(" · ")));
@@ -40,11 +40,11 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
             0 => None,
             more => Some(format!("{more} more")),
         });
-        let line = format!("this name has also {}", others.join(", "));
+        let line = format!("other notes with this name: {}", others.join(", "));
         let _ = writeln!(out, "{}", paint(NOTICE, &line));
     }
     if let Some(NoteRef { title, .. }) = &note.object {
-        let _ = writeln!(out, "{}", paint(DIM, &format!("about {}", harmless(title))));
+        let _ = writeln!(out, "{}", paint(DIM, &format!("object {}", harmless(title))));
     }
     let _ = write!(out, "\n{}", harmless(&note.body));
     if !note.body.ends_with('\n') {
@@ -54,24 +54,24 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
         let children = note.children.iter().map(|child| harmless(&child.title));
         section(
             &mut out,
-            "Below it",
+            "Children",
             children.collect(),
-            cut(note.n_children, note.children.len()),
+            n_missing(note.child_count, note.children.len()),
         );
     }
     let blocks = note.blocks.iter().map(|block| harmless(&format!("{}#^{}", note.uri, block.id)));
-    section(&mut out, "Blocks that links can name", blocks.collect(), 0);
+    section(&mut out, "Blocks", blocks.collect(), 0);
     let links = note.links.iter().map(|link| shown(link, "→"));
-    section(&mut out, "Links", links.collect(), cut(note.n_links, note.links.len()));
+    section(&mut out, "Links", links.collect(), n_missing(note.link_count, note.links.len()));
     let backlinks = note.backlinks.iter().map(|link| shown(link, "←"));
     section(
         &mut out,
-        "Linked from",
+        "Backlinks",
         backlinks.collect(),
-        cut(note.n_backlinks, note.backlinks.len()),
+        n_missing(note.backlink_count, note.backlinks.len()),
     );
-    let neighbour = note.backlinks.iter().chain(&note.links).find(|link| link.resolved);
-    if let Some(uri) = neighbour.and_then(|link| link.uri.as_deref()) {
+    let neighbor = note.backlinks.iter().chain(&note.links).find(|link| link.resolved);
+    if let Some(uri) = neighbor.and_then(|link| link.uri.as_deref()) {
         let _ = write!(out, "\n{}", next(&[&hint.command(&["get", uri])]));
     }
     out
@@ -85,21 +85,18 @@ fn shown(link: &LinkView, arrow: &str) -> String {
         LinkSource::Typed => format!("  {}", paint(DIM, &harmless(&link.r#type))),
         LinkSource::Inline | LinkSource::Unspecified => String::new(),
     };
-    let missing = if link.resolved {
-        String::new()
-    } else {
-        format!("  {}", paint(NOTICE, "does not exist"))
-    };
+    let missing =
+        if link.resolved { String::new() } else { format!("  {}", paint(NOTICE, "unresolved")) };
     format!("{arrow} {end}{fragment}{kind}{missing}")
 }
 
-/// How many of `n` are not among the first that came.
-fn cut(n: u64, n_came: usize) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(n_came)
+/// Returns how many of `n` the response does not contain.
+fn n_missing(n: u64, n_received: usize) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(n_received)
 }
 
-/// A heading with lines below it; repeated lines are counted once, and `n_cut` more did not come.
-fn section(out: &mut String, heading: &str, mut lines: Vec<String>, n_cut: usize) {
+/// Writes a heading with lines below it; duplicate lines are written once, and `n_missing` more were not received.
+fn section(out: &mut String, heading: &str, mut lines: Vec<String>, n_missing: usize) {
     let mut seen = std::collections::HashSet::new();
     lines.retain(|line| seen.insert(line.clone()));
     if lines.is_empty() {
@@ -109,18 +106,18 @@ fn section(out: &mut String, heading: &str, mut lines: Vec<String>, n_cut: usize
     for line in lines.iter().take(SHOWN_LINKS) {
         let _ = writeln!(out, "  {line}");
     }
-    if let more @ 1.. = lines.len().saturating_sub(SHOWN_LINKS) + n_cut {
+    if let more @ 1.. = lines.len().saturating_sub(SHOWN_LINKS) + n_missing {
         let _ = writeln!(out, "  {}", paint(DIM, &format!("and {more} more")));
     }
 }
 
-/// A page of notes.
+/// Formats a page of notes.
 pub(crate) fn list(answer: &ListNotesResponse, hint: &Hint) -> String {
-    let ListNotesResponse { notes, next_page_token, total, generation: _, degraded: _ } = answer;
+    let ListNotesResponse { notes, next_page_token, total, generation: _, warnings: _ } = answer;
     page(notes, *total, next_page_token, hint)
 }
 
-/// Some notes of `total`, and how to see the next ones.
+/// Formats some notes of `total`, and the command for the next page.
 pub(super) fn page(
     notes: &[NoteSummary],
     total: u64,
@@ -131,7 +128,7 @@ pub(super) fn page(
     for note in notes {
         let (uri, title) = (one_line(&note.uri), one_line(&note.title));
         let mut more = Vec::new();
-        // Most titles are the last part of the uri; saying it twice helps nobody.
+        // Most titles equal the last segment of the uri and are not repeated.
         if uri.rsplit('/').next() != Some(title.as_str()) {
             more.push(title);
         }
@@ -152,13 +149,14 @@ pub(super) fn page(
     out
 }
 
-/// What a link would find.
+/// Formats the resolution of a link target.
 pub(crate) fn resolved(answer: &ResolveLinkResponse) -> String {
-    let ResolveLinkResponse { target, uri, path, rule, candidates, near, generation: _ } = answer;
+    let ResolveLinkResponse { target, uri, path, rule, candidates, suggestions, generation: _ } =
+        answer;
     let target = harmless(target);
     let mut out = match uri {
         Some(uri) => format!(
-            "{target} is {} {}\n",
+            "{target} resolves to {} {}\n",
             paint(STRONG, &harmless(uri)),
             paint(
                 DIM,
@@ -169,17 +167,17 @@ pub(crate) fn resolved(answer: &ResolveLinkResponse) -> String {
                 )
             )
         ),
-        None => format!("{target} {}\n", paint(NOTICE, "does not exist")),
+        None => format!("{target} {}\n", paint(NOTICE, "does not resolve to a note")),
     };
     if candidates.len() > 1 {
-        let _ = writeln!(out, "It could also mean:");
+        let _ = writeln!(out, "Other matches:");
         for other in &candidates[1..] {
             let _ = writeln!(out, "  {}", harmless(&other.uri));
         }
     }
-    if uri.is_none() && !near.is_empty() {
-        let _ = writeln!(out, "Near it are:");
-        for uri in near {
+    if uri.is_none() && !suggestions.is_empty() {
+        let _ = writeln!(out, "Similar names:");
+        for uri in suggestions {
             let _ = writeln!(out, "  {}", harmless(uri));
         }
     }
@@ -191,15 +189,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_notes_of_the_name_are_told() {
+    fn other_notes_with_same_name_are_listed() {
         let other = |n: usize| NoteRef { uri: format!("dup{n}"), title: "Dup".into() };
         let shown = |n: usize| {
             let same_name = (0..n).map(other).collect();
             let answer = GetNoteResponse { same_name, ..GetNoteResponse::default() };
             anstream::adapter::strip_str(&note(&answer, &Hint::daemon(None))).to_string()
         };
-        assert!(!shown(0).contains("this name"));
-        assert!(shown(2).contains("this name has also dup0, dup1\n"), "{}", shown(2));
+        assert!(!shown(0).contains("with this name"));
+        assert!(shown(2).contains("other notes with this name: dup0, dup1\n"), "{}", shown(2));
         assert!(shown(SHOWN_LINKS + 3).contains("dup11, 3 more\n"), "{}", shown(SHOWN_LINKS + 3));
     }
 }

@@ -1,4 +1,4 @@
-//! What surrounds a note.
+//! Renders the neighborhood of a note.
 
 use std::fmt::Write as _;
 
@@ -10,18 +10,18 @@ use super::text::{
 };
 use crate::hint::Hint;
 
-/// Lines of a note's text that are shown.
+/// Lines shown of a note's text.
 const EXCERPT_LINES: usize = 2;
 
-/// Notes too large for what was left that are named before the rest is counted.
+/// Maximum number of skipped notes that are listed before the rest is counted.
 const SHOWN_SKIPPED: usize = 5;
 
-/// The focus note, then the related notes, best first.
+/// Formats the focus note, then the related notes, best first.
 pub(crate) fn related(answer: &RelatedResponse) -> String {
     let mut out = answer.focus_note.as_ref().map(focus).unwrap_or_default();
     for (rank, note) in (1..).zip(&answer.related_notes) {
         out.push('\n');
-        out.push_str(&one(rank, note));
+        out.push_str(&related_note(rank, note));
     }
     out
 }
@@ -36,14 +36,14 @@ fn focus(note: &FocusNote) -> String {
         out.push_str(&dim(&format!("in {}", path.join(" › "))));
     }
     if let Some(object) = &note.object {
-        out.push_str(&dim(&format!("about {}", harmless(&object.title))));
+        out.push_str(&dim(&format!("object {}", harmless(&object.title))));
     }
     out.push_str(&excerpt(&note.title, &note.details, ""));
     for (name, notes) in [
-        ("before it", &note.prior_siblings),
-        ("after it", &note.younger_siblings),
-        ("below it", &note.children),
-        ("about it", &note.referrings),
+        ("siblings before", &note.prior_siblings),
+        ("siblings after", &note.younger_siblings),
+        ("children", &note.children),
+        ("referring notes", &note.referrings),
     ] {
         let titles: Vec<String> = notes.iter().map(|note| harmless(&note.title)).collect();
         out.push_str(&listed(name, &titles));
@@ -51,9 +51,9 @@ fn focus(note: &FocusNote) -> String {
     out
 }
 
-/// A name with what belongs to it, on as many lines as that takes; nothing where that is nothing.
+/// Formats a label with its items, wrapped; an empty string without items.
 fn listed(name: &str, items: &[String]) -> String {
-    const INDENT: &str = "           ";
+    const INDENT: &str = "                 ";
     if items.is_empty() {
         return String::new();
     }
@@ -62,14 +62,14 @@ fn listed(name: &str, items: &[String]) -> String {
     format!("{}{}", paint(FAINT_TITLE, &padded(name, INDENT.len())), lines.trim_start())
 }
 
-fn one(rank: usize, note: &RelatedNote) -> String {
+fn related_note(rank: usize, note: &RelatedNote) -> String {
     let mut out = format!(
         "{} {}\n",
         paint(DIM, &format!("{rank:>2}.")),
         paint(STRONG, &harmless(&note.title))
     );
     let mut about = vec![harmless(&note.uri)];
-    about.extend(note.object.iter().map(|object| format!("about {}", harmless(&object.title))));
+    about.extend(note.object.iter().map(|object| format!("object {}", harmless(&object.title))));
     about.extend(note.also_relations().map(|also| format!("also {}", words(also))));
     about.push(counted(note.tokens, "token", "tokens"));
     if note.truncated {
@@ -85,7 +85,7 @@ fn one(rank: usize, note: &RelatedNote) -> String {
     out
 }
 
-/// The beginning of a text, without a heading that only repeats the title.
+/// Returns the beginning of a text, without a heading that repeats the title.
 fn excerpt(title: &str, details: &str, indent: &str) -> String {
     let text = harmless(details);
     let text = text.trim_start();
@@ -93,7 +93,7 @@ fn excerpt(title: &str, details: &str, indent: &str) -> String {
     let repeats = first.strip_prefix("# ").is_some_and(|heading| heading.trim() == title);
     let text = if repeats { rest } else { text };
     let columns = columns();
-    // One line more than is shown tells whether there is more.
+    // One more line than is shown, to know whether the text continues.
     let beginning = text.chars().take((EXCERPT_LINES + 1) * columns);
     let plain: Vec<(char, bool)> = beginning.map(|c| (c, false)).collect();
     let wrapped = wrap(&plain, columns.saturating_sub(2), indent);
@@ -106,8 +106,8 @@ fn excerpt(title: &str, details: &str, indent: &str) -> String {
     }
 }
 
-/// What it cost, what did not fit, and how to go on.
-pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -> String {
+/// Formats the ledger: the cost, the notes that did not fit, and the next command.
+pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &Hint) -> String {
     let RelatedResponse {
         focus_note,
         related_notes,
@@ -116,11 +116,11 @@ pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -
         remaining: _,
         focus_tokens,
         skipped,
-        skipped_more,
+        skipped_truncated,
         resume_token,
         generation: _,
         rendered: _,
-        degraded: _,
+        warnings: _,
     } = answer;
     let share = if *budget == 0 { 0.0 } else { *used as f64 / *budget as f64 };
     let notes = counted(related_notes.len() as u64, "related note", "related notes");
@@ -142,20 +142,23 @@ pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -
         too_large.push(format!("{more} more"));
     }
     out.push_str(&listed("too large", &too_large));
-    if *skipped_more {
-        let _ =
-            writeln!(out, "{}", paint(DIM, "There are more notes; the page ended after these."));
+    if *skipped_truncated {
+        let _ = writeln!(
+            out,
+            "{}",
+            paint(DIM, "More notes follow; the page ended at the limit on skipped notes.")
+        );
     }
     let is_alone = related_notes.is_empty() && skipped.is_empty() && *budget > 0;
     if let (true, false, Some(FocusNote { uri, .. })) = (is_alone, body_links, focus_note) {
-        let why = "No note stands above, below or beside it, nor states something about it; links in texts count with --body-links, and trees walk them.";
+        let why = "It has no parent, child, sibling or referring note. --body-links includes notes that link to it in their text; `tree` follows all links.";
         let _ = writeln!(out, "{}", paint(DIM, why));
         let linked = hint.command(&["related", uri, "--body-links"]);
         out.push_str(&next(&[&linked, &hint.command(&["tree", uri])]));
         return out;
     }
     match (resume_token, related_notes.first(), focus_note) {
-        // Without a budget the next page would be this one.
+        // With a budget of 0, the next page would equal this one.
         (Some(token), _, _) if *budget > 0 => {
             out.push_str(&next(&[&hint.again("--resume", token)]))
         }
@@ -167,7 +170,7 @@ pub(crate) fn account(answer: &RelatedResponse, body_links: bool, hint: &Hint) -
     out
 }
 
-/// A relation as a person would say it of the note.
+/// Returns a relation in words for people.
 const fn words(relation: Relation) -> &'static str {
     match relation {
         Relation::Unspecified => "related",
@@ -178,8 +181,8 @@ const fn words(relation: Relation) -> &'static str {
         Relation::PriorSibling => "sibling before",
         Relation::YoungerSibling => "sibling after",
         Relation::ReferringNote => "refers to it",
-        Relation::NoteInContextualPath => "above it",
-        Relation::NoteInObjectContextualPath => "above its object",
+        Relation::NoteInContextualPath => "ancestor",
+        Relation::NoteInObjectContextualPath => "ancestor of its object",
         Relation::ReifiedChildObject => "object of a child",
         Relation::ParentSibling => "sibling of its parent",
         Relation::ObjectParentSibling => "sibling of its object's parent",
@@ -187,7 +190,7 @@ const fn words(relation: Relation) -> &'static str {
         Relation::SiblingOfTarget => "has the same object",
         Relation::ParentSiblingChild => "cousin",
         Relation::ObjectParentSiblingChild => "cousin of its object",
-        Relation::NoteInReferringContextualPath => "above a referring note",
+        Relation::NoteInReferringContextualPath => "ancestor of a referring note",
         Relation::ReferringCousin => "sibling of a referring note",
     }
 }
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_stands_above_what_surrounds_it() {
+    fn focus_note_precedes_related_notes() {
         let text = plain(&related(&answer()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -247,9 +250,9 @@ mod tests {
                 "Fern",
                 "fern",
                 "in Garden › Bed",
-                "about Shade",
+                "object Shade",
                 "Likes it wet.",
-                "before it  Moss · Ivy",
+                "siblings before  Moss · Ivy",
                 "",
                 " 1. Moss",
             ]
@@ -260,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn the_account_says_what_did_not_fit_and_how_to_go_on() {
+    fn ledger_lists_skipped_notes_and_next_page() {
         let skipped =
             |n: usize| SkippedNote { uri: format!("n{n}"), tokens: 9, ..SkippedNote::default() };
         let hint = Hint::daemon(None);
-        let whole = plain(&account(&answer(), false, &hint));
+        let whole = plain(&related_ledger(&answer(), false, &hint));
         assert!(
             whole.contains("█████      1 related note, 1,270 of 2,540 tokens; 30 more for"),
             "{whole}"
@@ -275,14 +278,14 @@ mod tests {
             resume_token: Some("3.ab.9".into()),
             ..answer()
         };
-        let cut = plain(&account(&cut, false, &hint));
+        let cut = plain(&related_ledger(&cut, false, &hint));
         assert!(
-            cut.contains("\ntoo large  n0 (9) · n1 (9)")
+            cut.contains("\ntoo large        n0 (9) · n1 (9)")
                 && cut.contains("n4 (9) · 2 more\n")
                 && cut.ends_with(" --resume 3.ab.9\n"),
             "{cut}"
         );
-        let empty = plain(&account(&RelatedResponse::default(), false, &hint));
+        let empty = plain(&related_ledger(&RelatedResponse::default(), false, &hint));
         assert!(empty.contains("0 related notes, 0 of 0 tokens"), "{empty}");
     }
 }

@@ -1,9 +1,9 @@
-//! Hits, and how they came about.
+//! Renders search hits and their explanation.
 
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    Connection, Explanation, Hit, HitExplanation, Origin, Part, Profile, SearchResponse, Seed,
+    Connection, Explanation, Hit, HitExplanation, Origin, Profile, ScorePart, SearchResponse, Seed,
     Snippet, Weights,
 };
 
@@ -11,19 +11,20 @@ use super::next;
 use super::text::{DIM, FAINT_TITLE, STRONG, bar, columns, counted, harmless, padded, paint, wrap};
 use crate::hint::Hint;
 
-/// Notes of which only some links were followed that are named before the rest is counted.
-const NAMED: usize = 5;
+/// Maximum number of notes at the fan-out limit that are listed before the rest is counted.
+const SHOWN_FANOUT_LIMITED: usize = 5;
 
-/// Rare words of a hit that are shown before the rest is counted.
+/// Maximum number of rare words of a seed that are listed before the rest is counted.
 const SHOWN_WORDS: usize = 5;
 
-/// Ranked hits, each with its passages, and the command that reads the best one.
+/// Formats ranked hits, each with its passages, and the command that shows the best one.
 pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> String {
-    let SearchResponse { hits, generation: _, truncated, degraded, capped, explanation } = answer;
+    let SearchResponse { hits, generation: _, truncated, warnings, fanout_limited, explanation } =
+        answer;
     let mut out = String::new();
-    out.push_str(&super::degraded(degraded));
+    out.push_str(&super::warnings(warnings));
     let Some(best) = hits.first() else {
-        let _ = writeln!(out, "Nothing answers to {}.", paint(STRONG, &harmless(query)));
+        let _ = writeln!(out, "No hits for {}.", paint(STRONG, &harmless(query)));
         out.push_str(&next(&[&hint.command(&["list"])]));
         return out;
     };
@@ -32,16 +33,18 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
         out.push('\n');
     }
     if *truncated {
-        let verb = if hits.len() == 1 { "is" } else { "are" };
         let shown = counted(hits.len() as u64, "hit", "hits");
-        let more = format!("There {verb} more than {shown}; --limit shows them.");
+        let more = format!("More than {shown} found; raise --limit to see more.");
         let _ = writeln!(out, "{}", paint(DIM, &more));
     }
     match explanation {
-        Some(explanation) => out.push_str(&how(explanation, capped)),
-        None if capped.is_empty() => {}
+        Some(explanation) => out.push_str(&ranking(explanation, fanout_limited)),
+        None if fanout_limited.is_empty() => {}
         None => {
-            let cut = format!("Of {} only some links were followed.", named(capped));
+            let cut = format!(
+                "Fan-out limit: only some links were followed from {}.",
+                listed(fanout_limited)
+            );
             let _ = writeln!(out, "{}", paint(DIM, &cut));
         }
     }
@@ -49,9 +52,9 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
     out
 }
 
-/// The first of these notes, and how many more there are.
-fn named(uris: &[String]) -> String {
-    let (first, rest) = uris.split_at(uris.len().min(NAMED));
+/// Lists the first of these notes and counts the rest.
+fn listed(uris: &[String]) -> String {
+    let (first, rest) = uris.split_at(uris.len().min(SHOWN_FANOUT_LIMITED));
     let mut names = first.iter().map(|uri| harmless(uri)).collect::<Vec<_>>().join(", ");
     if !rest.is_empty() {
         let _ = write!(names, " and {} more", rest.len());
@@ -74,36 +77,36 @@ fn one_hit(rank: usize, hit: &Hit, top: f64) -> String {
     let mut about = vec![harmless(&hit.uri)];
     match hit.origin() {
         Origin::Vector => about.push("by meaning".to_owned()),
-        Origin::Keyword => about.push("by word".to_owned()),
-        Origin::Both => about.push("by meaning and word".to_owned()),
+        Origin::Keyword => about.push("by keyword".to_owned()),
+        Origin::Both => about.push("by meaning and keyword".to_owned()),
         Origin::Expanded | Origin::Unspecified => {}
     }
-    about.extend(lifted(hit));
-    if !hit.fresh {
+    about.extend(connection(hit));
+    if !hit.embedding_current {
         about.push("vectors pending".to_owned());
     }
     let _ = writeln!(out, "    {}", paint(DIM, &about.join(" · ")));
     if let Some(explanation) = &hit.explanation {
         out.push_str(&parts(hit, explanation));
     }
-    // The title stands above already; the same headings need not be said twice.
-    let mut said: &[String] = std::slice::from_ref(&hit.title);
+    // The title is printed above; equal headings are not repeated.
+    let mut printed: &[String] = std::slice::from_ref(&hit.title);
     for snippet in &hit.snippets {
-        if snippet.heading_path != said && !snippet.heading_path.is_empty() {
+        if snippet.heading_path != printed && !snippet.heading_path.is_empty() {
             let path: Vec<String> =
                 snippet.heading_path.iter().map(|name| harmless(name)).collect();
             let _ = writeln!(out, "    {}", paint(DIM, &path.join(" › ")));
         }
-        said = &snippet.heading_path;
+        printed = &snippet.heading_path;
         out.push_str(&passage(snippet, columns));
     }
     out
 }
 
-/// How a hit is connected with the one that lifts it.
-fn lifted(hit: &Hit) -> Option<String> {
+/// Formats the connection of a hit with the hit that raises it.
+fn connection(hit: &Hit) -> Option<String> {
     let via = harmless(hit.via.as_deref()?);
-    Some(match hit.via_kind() {
+    Some(match hit.connection() {
         Connection::Link => format!("linked from {via}"),
         Connection::Backlink => format!("links to {via}"),
         Connection::SharedWords => format!("shares words with {via}"),
@@ -112,49 +115,48 @@ fn lifted(hit: &Hit) -> Option<String> {
     })
 }
 
-/// The parts of a score, one a line.
+/// Formats the parts of a score, one per line.
 pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
-    let HitExplanation { parts, strength, remainder } = explanation;
+    let HitExplanation { parts, connection_strength, remainder } = explanation;
     let mut out = String::new();
-    for Part { signal, raw, normalised, weight, contribution } in parts {
-        let made_of = match &**signal {
+    for ScorePart { signal, raw, normalized, weight, contribution } in parts {
+        let inputs = match &**signal {
             "similarity" => {
-                let mut of =
-                    format!("meaning {:.2}, words {:.2}", hit.vector_score, hit.keyword_score);
+                let mut inputs =
+                    format!("vector {:.2}, keyword {:.2}", hit.vector_score, hit.keyword_score);
                 if hit.name_score > 0.0 {
-                    let _ = write!(of, ", name {:.2}", hit.name_score);
+                    let _ = write!(inputs, ", name {:.2}", hit.name_score);
                 }
-                of
+                inputs
             }
             "centrality" => {
                 let n = format!("{raw:.0}");
-                format!("{n} {}", if n == "1" { "neighbour" } else { "neighbours" })
+                format!("{n} {}", if n == "1" { "neighbor" } else { "neighbors" })
             }
             _ if hit.via.is_none() => String::new(),
-            _ => format!("strength {strength:.2}, rest {remainder:.2}"),
+            _ => format!("connection {connection_strength:.2}, remainder {remainder:.2}"),
         };
-        let sum = format!("{normalised:.2} × {weight:.2} = {contribution:.3}");
-        let line = format!("    {signal} {} {sum}", paint(FAINT_TITLE, &bar(*normalised)));
-        let made_of =
-            if made_of.is_empty() { made_of } else { format!("  {}", paint(DIM, &made_of)) };
-        let _ = writeln!(out, "{line}{made_of}");
+        let sum = format!("{normalized:.2} × {weight:.2} = {contribution:.3}");
+        let line = format!("    {signal} {} {sum}", paint(FAINT_TITLE, &bar(*normalized)));
+        let inputs = if inputs.is_empty() { inputs } else { format!("  {}", paint(DIM, &inputs)) };
+        let _ = writeln!(out, "{line}{inputs}");
     }
     out
 }
 
-/// How the answer came about, below the hits.
-fn how(explanation: &Explanation, capped: &[String]) -> String {
+/// Formats how the answer was ranked, below the hits.
+fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
     let Explanation {
         profile,
         weights,
         vector_share,
-        expressed,
+        vocabulary_coverage,
         words,
         seeds,
-        n_seeds_left_out,
+        omitted_seed_count,
         activation_floor,
         expansion_floor,
-        pool,
+        candidates,
         stages,
     } = explanation;
     let profile = match Profile::try_from(*profile) {
@@ -163,7 +165,7 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
         Ok(Profile::Unspecified) | Err(_) => "another",
     };
     let Weights { similarity, centrality, activation } = weights.unwrap_or_default();
-    let mut out = format!("{}\n", paint(STRONG, "How it was ranked"));
+    let mut out = format!("{}\n", paint(STRONG, "Ranking"));
     let mut row = |name: &str, text: &str| {
         let marked: Vec<(char, bool)> = text.chars().map(|c| (c, false)).collect();
         let lines = wrap(&marked, columns(), "              ");
@@ -175,55 +177,62 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
             "{profile}: {similarity:.2} similarity + {centrality:.2} centrality + {activation:.2} activation"
         ),
     );
-    let mut similarity = format!("{vector_share:.2} meaning + {:.2} words", 1.0 - vector_share);
-    if *expressed < 0.995 {
-        let _ = write!(similarity, "; the model can express {expressed:.2} of the query");
+    let mut similarity = format!("{vector_share:.2} vector + {:.2} keyword", 1.0 - vector_share);
+    if *vocabulary_coverage < 0.995 {
+        let _ = write!(
+            similarity,
+            "; the model's vocabulary covers {vocabulary_coverage:.2} of the query"
+        );
     }
     row("similarity", &similarity);
     let words: Vec<String> = words
         .iter()
         .map(|word| {
-            format!("{} ({})", harmless(&word.word), counted(word.n_notes.into(), "note", "notes"))
+            format!(
+                "{} ({})",
+                harmless(&word.word),
+                counted(word.note_count.into(), "note", "notes")
+            )
         })
         .collect();
-    row("words", &if words.is_empty() { "none".to_owned() } else { words.join(", ") });
+    row("terms", &if words.is_empty() { "none".to_owned() } else { words.join(", ") });
     if *activation_floor > 0.0 || *expansion_floor > 0.0 {
         let floors = format!(
-            "hits of {activation_floor:.2} activate others, neighbours of hits of {expansion_floor:.2} are ranked"
+            "hits from {activation_floor:.2} activate others, neighbors of hits from {expansion_floor:.2} are ranked"
         );
         row("floors", &floors);
     }
-    for Seed { uri, similarity, degree, words, n_reached, capped: _ } in seeds {
+    for Seed { uri, similarity, degree, words, reached_count, fanout_limited: _ } in seeds {
         let shown: Vec<String> =
             words.iter().take(SHOWN_WORDS).map(|word| harmless(word)).collect();
         let by_words =
-            if shown.is_empty() { String::new() } else { format!("; by {}", shown.join(", ")) };
+            if shown.is_empty() { String::new() } else { format!("; words {}", shown.join(", ")) };
         let more = words
             .len()
             .checked_sub(SHOWN_WORDS + 1)
             .map_or_else(String::new, |n| format!(" and {} more", n + 1));
         row(
-            "around",
+            "seed",
             &format!(
                 "{} ({similarity:.2}): {}, {} reached{by_words}{more}",
                 harmless(uri),
-                counted((*degree).into(), "neighbour", "neighbours"),
-                counted((*n_reached).into(), "note", "notes"),
+                counted((*degree).into(), "neighbor", "neighbors"),
+                counted((*reached_count).into(), "note", "notes"),
             ),
         );
     }
-    if *n_seeds_left_out > 0 {
-        row("", &format!("and {n_seeds_left_out} more that were not looked around"));
+    if *omitted_seed_count > 0 {
+        row("", &format!("and {omitted_seed_count} more omitted by the seed limit"));
     }
-    if !capped.is_empty() {
-        row("only partly", &named(capped));
+    if !fanout_limited.is_empty() {
+        row("fan-out", &format!("only some links followed from {}", listed(fanout_limited)));
     }
-    let by = |origin: Origin| pool.iter().filter(|found| found.origin() == origin).count();
+    let by = |origin: Origin| candidates.iter().filter(|found| found.origin() == origin).count();
     row(
         "candidates",
         &format!(
-            "{}: {} by meaning, {} by word, {} by both, {} by connection",
-            pool.len(),
+            "{}: {} by meaning, {} by keyword, {} by both, {} by connection",
+            candidates.len(),
             by(Origin::Vector),
             by(Origin::Keyword),
             by(Origin::Both),
@@ -239,7 +248,7 @@ fn how(explanation: &Explanation, capped: &[String]) -> String {
     out
 }
 
-/// A passage with the matched words marked, and dots where it begins inside a text.
+/// Formats a passage with its matches marked, with dots in front if it starts inside a text.
 fn passage(snippet: &Snippet, columns: usize) -> String {
     let Snippet { text, start, end: _, heading_path: _, matches } = snippet;
     let is_marked = |at: u32| matches.iter().any(|span| (span.start..span.end).contains(&at));
@@ -268,7 +277,7 @@ mod tests {
             title: "Moss".into(),
             score: 0.5,
             origin: Origin::Both.into(),
-            fresh: true,
+            embedding_current: true,
             snippets: vec![snippet],
             ..Hit::default()
         }
@@ -280,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_marks_the_words_that_match() {
+    fn hit_marks_matched_terms() {
         let answer = SearchResponse { hits: vec![hit()], ..SearchResponse::default() };
         let plain = shown(&answer);
         let lines: Vec<&str> = plain.lines().collect();
@@ -288,7 +297,7 @@ mod tests {
             lines[0].starts_with(" 1. Moss") && lines[0].ends_with("██████████ 0.50"),
             "{plain}"
         );
-        assert_eq!(lines[1], "    plants/moss · by meaning and word");
+        assert_eq!(lines[1], "    plants/moss · by meaning and keyword");
         assert_eq!(lines[2..4], ["    Ground", "    …soft moss"]);
         assert!(lines.last().unwrap().ends_with("get plants/moss"), "{plain}");
         let text = search("moss", &answer, &Hint::daemon(None));
@@ -296,17 +305,17 @@ mod tests {
     }
 
     #[test]
-    fn an_explained_hit_shows_its_parts() {
-        let part = |signal: &str, raw, normalised| Part {
+    fn explained_hit_shows_score_parts() {
+        let part = |signal: &str, raw, normalized| ScorePart {
             signal: signal.into(),
             raw,
-            normalised,
+            normalized,
             weight: 0.5,
-            contribution: normalised * 0.5,
+            contribution: normalized * 0.5,
         };
         let hit = Hit {
             via: Some("fern".into()),
-            via_kind: Connection::Backlink.into(),
+            connection: Connection::Backlink.into(),
             vector_score: 0.3,
             explanation: Some(HitExplanation {
                 parts: vec![
@@ -314,17 +323,17 @@ mod tests {
                     part("centrality", 1.0, 0.1),
                     part("activation", 0.6, 0.25),
                 ],
-                strength: 0.6,
+                connection_strength: 0.6,
                 remainder: 0.4,
             }),
             ..hit()
         };
         let explanation = Explanation {
             profile: Profile::Bridge.into(),
-            words: vec![QueryWord { word: "moss".into(), n_notes: 2, ..QueryWord::default() }],
+            words: vec![QueryWord { word: "moss".into(), note_count: 2, ..QueryWord::default() }],
             seeds: vec![Seed { uri: "fern".into(), degree: 1, ..Seed::default() }],
-            stages: vec![Stage { name: "question".into(), micros: 1_500 }],
-            pool: vec![Candidate { origin: Origin::Both.into(), ..Candidate::default() }],
+            stages: vec![Stage { name: "query".into(), micros: 1_500 }],
+            candidates: vec![Candidate { origin: Origin::Both.into(), ..Candidate::default() }],
             ..Explanation::default()
         };
         let answer = SearchResponse {
@@ -334,21 +343,21 @@ mod tests {
         };
         let plain = shown(&answer);
         for line in [
-            "    plants/moss · by meaning and word · links to fern",
-            "    similarity █████      0.50 × 0.50 = 0.250  meaning 0.30, words 0.00",
-            "    centrality █          0.10 × 0.50 = 0.050  1 neighbour",
-            "    activation ██▌        0.25 × 0.50 = 0.125  strength 0.60, rest 0.40",
-            "  words       moss (2 notes)",
-            "  times in ms question 1.50",
-            "  around      fern (0.00): 1 neighbour, 0 notes reached",
-            "  candidates  1: 0 by meaning, 0 by word, 1 by both, 0 by connection",
+            "    plants/moss · by meaning and keyword · links to fern",
+            "    similarity █████      0.50 × 0.50 = 0.250  vector 0.30, keyword 0.00",
+            "    centrality █          0.10 × 0.50 = 0.050  1 neighbor",
+            "    activation ██▌        0.25 × 0.50 = 0.125  connection 0.60, remainder 0.40",
+            "  terms       moss (2 notes)",
+            "  times in ms query 1.50",
+            "  seed        fern (0.00): 1 neighbor, 0 notes reached",
+            "  candidates  1: 0 by meaning, 0 by keyword, 1 by both, 0 by connection",
         ] {
             assert!(plain.lines().any(|shown| shown == line), "{line}\n{plain}");
         }
     }
 
     #[test]
-    fn no_hit_is_an_answer() {
-        assert!(shown(&SearchResponse::default()).contains("Nothing answers"));
+    fn empty_result_is_reported() {
+        assert!(shown(&SearchResponse::default()).contains("No hits for moss"));
     }
 }

@@ -1,8 +1,8 @@
-//! The notes near a note.
+//! Renders the notes near a note.
 
 use std::fmt::Write as _;
 
-use weft_proto::noteweft::v1::{Nearness, NoteRef, Sibling, TopicSiblingsResponse};
+use weft_proto::noteweft::v1::{NoteRef, Sibling, SiblingKind, TopicSiblingsResponse};
 
 use super::next;
 use super::text::{
@@ -10,10 +10,16 @@ use super::text::{
 };
 use crate::hint::Hint;
 
-/// Neighbours and notes that share a topic, best first.
+/// Formats neighbors and notes that share a topic, best first.
 pub(crate) fn siblings(answer: &TopicSiblingsResponse, hint: &Hint) -> String {
-    let TopicSiblingsResponse { note, siblings, truncated, capped, generation: _, degraded: _ } =
-        answer;
+    let TopicSiblingsResponse {
+        note,
+        siblings,
+        truncated,
+        fanout_limited,
+        generation: _,
+        warnings: _,
+    } = answer;
     let NoteRef { uri, title } = note.clone().unwrap_or_default();
     let mut out =
         format!("{}\n{}\n", paint(STRONG, &harmless(&title)), paint(DIM, &harmless(&uri)));
@@ -34,19 +40,19 @@ pub(crate) fn siblings(answer: &TopicSiblingsResponse, hint: &Hint) -> String {
         let _ = writeln!(
             out,
             "{}",
-            paint(DIM, &format!("There are more than {shown}; --limit shows them."))
+            paint(DIM, &format!("More than {shown} found; raise --limit to see more."))
         );
     }
-    if !capped.is_empty() {
-        let names: Vec<String> = capped.iter().map(|uri| harmless(uri)).collect();
+    if !fanout_limited.is_empty() {
+        let names: Vec<String> = fanout_limited.iter().map(|uri| harmless(uri)).collect();
         let _ = writeln!(
             out,
-            "{} of {} only some links were followed",
-            paint(NOTICE, "cut:"),
+            "{} only some links were followed from {}",
+            paint(NOTICE, "fan-out limit:"),
             names.join(", ")
         );
     }
-    let shares = |found: &&Sibling| found.kind() == Nearness::Sibling;
+    let shares = |found: &&Sibling| found.kind() == SiblingKind::Sibling;
     if let Some(first) = siblings.iter().find(shares).or(siblings.first()) {
         out.push_str(&next(&[&hint.command(&["path", &uri, &first.uri])]));
     }
@@ -58,8 +64,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn siblings_name_their_topic() {
-        let near = |uri: &str, score, kind: Nearness, via: Option<&str>| Sibling {
+    fn siblings_show_their_topic() {
+        let sibling = |uri: &str, score, kind: SiblingKind, via: Option<&str>| Sibling {
             uri: uri.into(),
             score,
             kind: kind.into(),
@@ -69,10 +75,10 @@ mod tests {
         let answer = TopicSiblingsResponse {
             note: Some(NoteRef { uri: "a".into(), title: "A".into() }),
             siblings: vec![
-                near("b", 1.0, Nearness::Direct, None),
-                near("c", 0.25, Nearness::Sibling, Some("t")),
+                sibling("b", 1.0, SiblingKind::Direct, None),
+                sibling("c", 0.25, SiblingKind::Sibling, Some("t")),
             ],
-            capped: vec!["t".into()],
+            fanout_limited: vec!["t".into()],
             ..TopicSiblingsResponse::default()
         };
         let text = siblings(&answer, &Hint::daemon(None));
@@ -81,7 +87,7 @@ mod tests {
         assert!(lines[2].starts_with("b ") && lines[2].ends_with("██████████ 1.00"), "{plain}");
         assert_eq!(
             lines[4..6],
-            ["  shares t", "cut: of t only some links were followed"],
+            ["  shares t", "fan-out limit: only some links were followed from t"],
             "{plain}"
         );
         assert!(lines[6].ends_with("path a c"), "{plain}");

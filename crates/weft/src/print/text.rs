@@ -1,4 +1,4 @@
-//! Styles, columns and line breaks.
+//! Styles, columns and line breaks of terminal output.
 
 use anstyle::{AnsiColor, Effects, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -11,37 +11,37 @@ pub(super) const GOOD: Style = AnsiColor::Green.on_default();
 pub(super) const NOTICE: Style = AnsiColor::Yellow.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 
-/// Columns of a line where the terminal does not say, and at most: longer lines are hard to read.
+/// Maximum columns of a line, and the default if the terminal width is unknown; longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;
 
-/// `text` in `style`.
+/// Applies `style` to `text`.
 pub(super) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// `text` with spaces up to `columns`.
+/// Pads `text` with spaces to `columns`.
 pub(super) fn padded(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(missing))
 }
 
-/// The columns to write in.
+/// Returns the number of columns to use.
 pub(super) fn columns() -> usize {
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     width.unwrap_or(MAX_COLUMNS).clamp(40, MAX_COLUMNS)
 }
 
-/// The columns of the terminal; nothing where the answer goes elsewhere, and lines need not end.
-pub(super) fn screen() -> Option<usize> {
+/// Returns the columns of the terminal; `None` if the output is not a terminal and lines need no wrapping.
+pub(super) fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size().map(|_| columns())
 }
 
-/// The columns that `text` takes.
+/// Returns the columns that `text` occupies.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text` cut to `columns`, with dots where something is missing.
+/// Cuts `text` to `columns`, with an ellipsis if something is missing.
 pub(super) fn fitted(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -56,9 +56,9 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// `text` of a note as one line, without what could steer a terminal.
+/// Converts text of a note to one line without control characters.
 pub(super) fn one_line(text: &str) -> String {
-    // Spaces within stay as they are: a path is pasted as it is shown.
+    // Inner spaces are kept, so that a printed path can be pasted.
     harmless(text)
         .split(['\n', '\r', '\t'])
         .map(str::trim)
@@ -68,7 +68,7 @@ pub(super) fn one_line(text: &str) -> String {
         .to_owned()
 }
 
-/// A bar of ten cells for a share of `0.0..=1.0`, to an eighth of a cell.
+/// Draws a bar of ten cells for a share in `0.0..=1.0`, with a resolution of an eighth of a cell.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -84,7 +84,7 @@ pub(super) fn bar(share: f64) -> String {
     padded(&bar, 10)
 }
 
-/// `text` with dots for what goes beyond `columns`.
+/// Cuts `text` to `columns`, with an ellipsis in the last column.
 pub(super) fn shortened(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -97,7 +97,7 @@ pub(super) fn shortened(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// `n` with a comma after each thousand.
+/// Formats `n` with thousands separators.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
@@ -110,14 +110,14 @@ pub(super) fn grouped(n: u64) -> String {
     grouped
 }
 
-/// `n` with the word for one or for several.
+/// Formats `n` with the singular or plural noun.
 pub(crate) fn counted(n: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { several })
 }
 
-/// Breaks characters into lines of at most `columns`, each behind `indent`, the marked ones styled.
+/// Wraps characters into lines of at most `columns`, each after `indent`, and styles the marked ones.
 ///
-/// White space is one space; lines break there, and within a word only where it is wider than a line, as text without spaces is.
+/// Runs of white space become one space. Lines break at white space, and inside a word only if it is wider than a line, as in scripts without spaces.
 pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> String {
     let room = columns.saturating_sub(indent.width()).max(10);
     let mut lines: Vec<Vec<(char, bool)>> = vec![Vec::new()];
@@ -136,7 +136,7 @@ pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> Str
         } else if used > 0
             && let Some(line) = lines.last_mut()
         {
-            // A space between two marked words is marked with them.
+            // A space between two marked words is marked too.
             let both = line.last().is_some_and(|(_, mark)| *mark) && word[0].1;
             line.push((' ', both));
             used += 1;
@@ -165,14 +165,14 @@ pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> Str
     out
 }
 
-/// `text` that stands behind `indent` columns, its further lines below its first; one line where there is no terminal.
-pub(super) fn hung(text: &str, indent: usize) -> String {
-    let Some(columns) = screen() else { return one_line(text) };
+/// Wraps `text` with a hanging indent of `indent` columns; a single line if the output is not a terminal.
+pub(super) fn hanging(text: &str, indent: usize) -> String {
+    let Some(columns) = terminal_columns() else { return one_line(text) };
     let plain: Vec<(char, bool)> = text.chars().map(|c| (c, false)).collect();
     wrap(&plain, columns, &" ".repeat(indent)).trim().to_owned()
 }
 
-/// Text of a note without what could steer a terminal; line breaks and tabs stay.
+/// Removes control characters from text of a note, except line breaks and tabs.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_words_and_inside_long_ones() {
+    fn lines_break_between_words_and_inside_long_words() {
         for (text, expected) in [
             ("one two three four", "  one two\n  three four\n"),
             ("  spaces \n fold ", "  spaces\n  fold\n"),
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_styled_and_controls_are_not_sent() {
+    fn marks_are_styled_and_control_characters_removed() {
         let marked = [('a', true), ('b', true), ('\u{1b}', false), ('c', false)];
         assert_eq!(wrap(&marked, 40, ""), format!("{MATCH}ab{MATCH:#}c\n"));
         assert_eq!(harmless("a\u{1b}[31mb\n"), "a[31mb\n");
     }
 
     #[test]
-    fn what_is_cut_shows_dots() {
+    fn cut_text_ends_in_ellipsis() {
         for (text, columns, expected) in [
             ("moss", 4, "moss"),
             ("mosses", 4, "mos…"),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_and_counts_read_well() {
+    fn bars_and_counts_are_formatted() {
         assert_eq!(bar(1.0), "██████████");
         assert_eq!(bar(0.55), "█████▌    ");
         assert_eq!(bar(0.0), "          ");

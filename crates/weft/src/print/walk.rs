@@ -1,4 +1,4 @@
-//! Trees, paths and lists of links.
+//! Renders trees, paths and lists of links.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -15,39 +15,40 @@ use weft_proto::noteweft::v1::{
 use super::next;
 use super::notes::page;
 use super::text::{
-    DIM, FAINT_TITLE, NOTICE, STRONG, counted, fitted, one_line, paint, screen, width, wrap,
+    DIM, FAINT_TITLE, NOTICE, STRONG, counted, fitted, one_line, paint, terminal_columns, width,
+    wrap,
 };
 use crate::hint::Hint;
 
-/// Names without a note that a tree shows before the rest is counted.
+/// Maximum number of unresolved targets that a tree lists before the rest is counted.
 const SHOWN_TARGETS: usize = 8;
 
-/// How notes are called in one answer.
+/// Labels of the notes of one answer.
 ///
-/// By title; where the uri does not end like it, or another note has it too, with the uri beside it.
-struct Names<'a>(HashMap<&'a str, Name>);
+/// A label is the title, followed by the uri if the uri does not end in the title or if several notes have the title.
+struct Labels<'a>(HashMap<&'a str, Label>);
 
-struct Name {
+struct Label {
     title: String,
     uri: String,
-    /// Whether the last part of the uri is the title, or nearly.
-    is_said: bool,
-    /// Whether no other note of the answer has the title.
+    /// True if the last segment of the uri equals the title, except for case, `-` and `_`.
+    is_title_in_uri: bool,
+    /// True if no other note of the answer has the title.
     is_unique: bool,
 }
 
-/// How much is told of a note in a line.
+/// Role of a note in a line, which decides its style and whether the uri is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Telling {
-    /// It stands at the head of something.
+enum LabelRole {
+    /// The first note of a tree, path or group.
     Head,
-    /// It is met.
-    Met,
-    /// It was told before.
-    Again,
+    /// A note shown for the first time.
+    First,
+    /// A note shown before.
+    Repeated,
 }
 
-impl<'a> Names<'a> {
+impl<'a> Labels<'a> {
     fn new(notes: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let notes: Vec<(&str, String)> = notes.map(|(id, title)| (id, one_line(title))).collect();
         let mut n_titled: HashMap<&str, usize> = HashMap::new();
@@ -56,35 +57,38 @@ impl<'a> Names<'a> {
         }
         let alike = |text: &str| fold(text).replace(['-', '_'], " ");
         let named = notes.iter().map(|(id, title)| {
-            let name = Name {
+            let label = Label {
                 title: title.clone(),
                 uri: one_line(id),
-                is_said: id.rsplit('/').next().is_some_and(|last| alike(last) == alike(title)),
+                is_title_in_uri: id
+                    .rsplit('/')
+                    .next()
+                    .is_some_and(|last| alike(last) == alike(title)),
                 is_unique: n_titled[title.as_str()] == 1,
             };
-            (*id, name)
+            (*id, label)
         });
         Self(named.collect())
     }
 
-    /// The title of `id`, cut to what is left of the line behind `before`, and its uri where it is needed and fits.
-    fn line(&self, id: &str, before: usize, telling: Telling) -> String {
+    /// Formats the label of `id` for a line with `before` columns in use: the title, cut to the line, and the uri if it is needed and fits.
+    fn line(&self, id: &str, before: usize, role: LabelRole) -> String {
         let (title, uri) = match self.0.get(id) {
             None => (one_line(id), None),
-            Some(Name { title, uri, is_said, is_unique }) => {
-                let is_clear = *is_unique && (*is_said || telling == Telling::Again);
+            Some(Label { title, uri, is_title_in_uri, is_unique }) => {
+                let is_clear = *is_unique && (*is_title_in_uri || role == LabelRole::Repeated);
                 (title.clone(), (!is_clear).then_some(uri))
             }
         };
-        let room = screen().map(|columns| columns.saturating_sub(before).max(MIN_TITLE));
+        let room = terminal_columns().map(|columns| columns.saturating_sub(before).max(MIN_TITLE));
         let title = room.map_or_else(|| title.clone(), |room| fitted(&title, room));
         let left = room.map(|room| room.saturating_sub(width(&title) + 2));
         let uri = uri.filter(|uri| left.is_none_or(|left| width(uri) <= left));
         let beside = uri.map(|uri| format!("  {}", paint(DIM, uri))).unwrap_or_default();
-        let title = match telling {
-            Telling::Head => paint(STRONG, &title),
-            Telling::Met => title,
-            Telling::Again => paint(DIM, &title),
+        let title = match role {
+            LabelRole::Head => paint(STRONG, &title),
+            LabelRole::First => title,
+            LabelRole::Repeated => paint(DIM, &title),
         };
         title + &beside
     }
@@ -94,11 +98,11 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Columns that a title has at least, however deep its line is indented.
+/// Minimum columns of a title, at any indentation.
 const MIN_TITLE: usize = 16;
 
-/// How an edge reads from the end it is met at: its type, unless it is a plain link, and an arrow.
-fn reading(edge: &WalkEdge, side: Side, inverse: &InverseNames) -> (String, &'static str) {
+/// Returns the type of an edge as seen from one end, empty for an inline link, and an arrow.
+fn edge_label(edge: &WalkEdge, side: Side, inverse: &InverseNames) -> (String, &'static str) {
     if let Some(back) = inverse.of(&edge.r#type, side) {
         return (one_line(back), "→");
     }
@@ -118,23 +122,23 @@ fn inverse(names: &BTreeMap<String, String>) -> InverseNames {
     InverseNames::new(names.clone())
 }
 
-/// `supports → `, and how many columns that takes.
+/// Formats an edge like `supports → ` and returns it with its width.
 fn arrow(edge: &WalkEdge, at: &str, names: &InverseNames) -> (String, usize) {
     let side = if edge.from == at { Side::Outgoing } else { Side::Incoming };
-    let (kind, arrow) = reading(edge, side, names);
+    let (kind, arrow) = edge_label(edge, side, names);
     let columns = width(&kind) + usize::from(!kind.is_empty()) + 2;
     let kind = if kind.is_empty() { kind } else { paint(FAINT_TITLE, &kind) + " " };
     (format!("{kind}{} ", paint(DIM, arrow)), columns)
 }
 
-/// A tree with lines, what is not followed again marked `(seen)`.
+/// Formats a tree with guide lines; notes that are not expanded again are marked `(seen)`.
 pub(crate) fn tree(answer: &TreeResponse, hint: &Hint) -> String {
     let at: HashMap<&str, usize> =
         answer.nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
     let position = |id: &str| at.get(id).copied().unwrap_or_default();
     let edges: Vec<_> =
         answer.edges.iter().map(|edge| (position(&edge.from), position(&edge.to))).collect();
-    let grown: Vec<_> = answer
+    let spanning: Vec<_> = answer
         .spanning_tree
         .iter()
         .map(|edge| (position(&edge.from), position(&edge.to)))
@@ -144,15 +148,15 @@ pub(crate) fn tree(answer: &TreeResponse, hint: &Hint) -> String {
         WireDirection::In => Direction::In,
         WireDirection::Both | WireDirection::Unspecified => Direction::Both,
     };
-    let names = Names::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
+    let labels = Labels::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
     let inverse = inverse(&answer.inverse_names);
-    let drawn = lines(answer.nodes.len(), &branches(direction, &edges, &grown));
+    let drawn = lines(answer.nodes.len(), &branches(direction, &edges, &spanning));
     let mut out = String::new();
     let mut guides = Guides::default();
     for (nth, line) in drawn.iter().enumerate() {
         let before = guides.before(line);
         out.push_str(&paint(DIM, &before));
-        out.push_str(&tree_line(answer, line, width(&before), &names, &inverse));
+        out.push_str(&tree_line(answer, line, width(&before), &labels, &inverse));
         let is_seen = line.branch.is_some_and(|branch| branch.seen);
         if let Some(summary) = answer.nodes[line.node].summary.as_ref().filter(|_| !is_seen) {
             let deeper = drawn.get(nth + 1).is_some_and(|next| next.depth > line.depth);
@@ -167,8 +171,8 @@ pub(crate) fn tree(answer: &TreeResponse, hint: &Hint) -> String {
         answer.max_hops.map(|hops| format!("up to {}", counted(u64::from(hops), "hop", "hops"))),
     );
     let _ = writeln!(out, "{}", paint(DIM, &counts.join(", ")));
-    out.push_str(&cut(answer.truncated_by()));
-    out.push_str(&dangling(&answer.unresolved, answer.more_unresolved, &names));
+    out.push_str(&truncation(answer.truncated_by()));
+    out.push_str(&dangling(&answer.unresolved, answer.unresolved_truncated, &labels));
     let farthest = answer.nodes.last().filter(|node| node.hop > Some(0));
     if let Some(farthest) = farthest {
         out.push_str(&next(&[&hint.command(&["path", &answer.root, &farthest.id])]));
@@ -180,32 +184,32 @@ fn tree_line(
     answer: &TreeResponse,
     line: &Line,
     before: usize,
-    names: &Names<'_>,
+    labels: &Labels<'_>,
     inverse: &InverseNames,
 ) -> String {
-    /// What follows the title of a note that is not followed again.
+    /// Mark of a note that is not expanded again.
     const SEEN: &str = " (seen)";
     let id = &answer.nodes[line.node].id;
     let Some(branch) = line.branch else {
-        return names.line(id, before, Telling::Head) + "\n";
+        return labels.line(id, before, LabelRole::Head) + "\n";
     };
     let (arrow, columns) = arrow(&answer.edges[branch.edge], &answer.nodes[branch.at].id, inverse);
     if branch.seen {
-        let title = names.line(id, before + columns + SEEN.len(), Telling::Again);
+        let title = labels.line(id, before + columns + SEEN.len(), LabelRole::Repeated);
         return format!("{arrow}{title}{}\n", paint(DIM, SEEN));
     }
-    format!("{arrow}{}\n", names.line(id, before + columns, Telling::Met))
+    format!("{arrow}{}\n", labels.line(id, before + columns, LabelRole::First))
 }
 
-/// A summary below its note.
+/// Formats a summary below its note.
 fn about(summary: &str, indent: &str) -> String {
     let plain: Vec<(char, bool)> = summary.chars().map(|c| (c, false)).collect();
     let text = wrap(&plain, super::text::columns(), indent);
     text.lines().map(|line| paint(DIM, line) + "\n").collect()
 }
 
-/// What a limit kept back, and the flags that let it in.
-fn cut(limits: impl Iterator<Item = Limit>) -> String {
+/// Formats a hint which flags to raise after truncation.
+fn truncation(limits: impl Iterator<Item = Limit>) -> String {
     let flags: Vec<&str> = limits
         .filter_map(|limit| match limit {
             Limit::MaxHops => Some("--max-hops"),
@@ -218,20 +222,19 @@ fn cut(limits: impl Iterator<Item = Limit>) -> String {
     if flags.is_empty() {
         return String::new();
     }
-    let verb = if flags.len() == 1 { "shows" } else { "show" };
-    let more = format!("There is more; {} {verb} it.", flags.join(" and "));
+    let more = format!("Truncated; raise {} to see more.", flags.join(" and "));
     paint(DIM, &more) + "\n"
 }
 
-/// The names that no note answers to, each with who asks.
-fn dangling(links: &[UnresolvedLink], more: bool, names: &Names<'_>) -> String {
+/// Formats unresolved targets, each with the notes that link to it.
+fn dangling(links: &[UnresolvedLink], more: bool, labels: &Labels<'_>) -> String {
     if links.is_empty() {
         return String::new();
     }
     let targets = by_target(links);
-    let mut out = format!("{}\n", paint(NOTICE, "No note answers to"));
+    let mut out = format!("{}\n", paint(NOTICE, "Unresolved links"));
     for (target, from) in targets.iter().take(SHOWN_TARGETS) {
-        out.push_str(&asked(target, from.iter().map(|id| names.title(id))));
+        out.push_str(&target_line(target, from.iter().map(|id| labels.title(id))));
     }
     let left = targets.len().saturating_sub(SHOWN_TARGETS);
     if left > 0 || more {
@@ -254,15 +257,15 @@ fn by_target(links: &[UnresolvedLink]) -> Vec<(&str, Vec<&str>)> {
     targets
 }
 
-fn asked(target: &str, from: impl Iterator<Item = String>) -> String {
+fn target_line(target: &str, from: impl Iterator<Item = String>) -> String {
     let line = format!("{} ← {}", one_line(target), from.collect::<Vec<_>>().join(", "));
     let plain: Vec<(char, bool)> = line.chars().map(|c| (c, false)).collect();
     wrap(&plain, super::text::columns(), "  ")
 }
 
-/// The steps of a path, one to a line.
+/// Formats the steps of a path, one per line.
 pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
-    let names = Names::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
+    let labels = Labels::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
     let mut out = String::new();
     if !answer.found {
         let (from, to) = (one_line(&answer.from), one_line(&answer.to));
@@ -271,13 +274,13 @@ pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
         let _ = match within {
             Some(hops) => writeln!(
                 out,
-                "No path of up to {} leads from {from} to {to}; a longer one does.",
+                "No path of up to {} leads from {from} to {to}; a longer path exists.",
                 counted(u64::from(hops), "hop", "hops")
             ),
             None => writeln!(out, "No path leads from {from} to {to}."),
         };
         if answer.truncated {
-            out.push_str(&cut([Limit::MaxHops].into_iter()));
+            out.push_str(&truncation([Limit::MaxHops].into_iter()));
         }
         out.push_str(&next(&[&hint.command(&["neighbors", &answer.from])]));
         return out;
@@ -288,10 +291,10 @@ pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
             .checked_sub(1)
             .and_then(|last| Some((answer.edges.get(last)?, answer.nodes.get(last)?)));
         let line = match step {
-            None => names.line(&node.id, 0, Telling::Head),
+            None => labels.line(&node.id, 0, LabelRole::Head),
             Some((edge, WalkNode { id: at, .. })) => {
                 let (arrow, columns) = arrow(edge, at, &inverse);
-                format!("  {arrow}{}", names.line(&node.id, columns + 2, Telling::Met))
+                format!("  {arrow}{}", labels.line(&node.id, columns + 2, LabelRole::First))
             }
         };
         let _ = writeln!(out, "{line}");
@@ -305,34 +308,38 @@ pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
     }
     let _ = writeln!(out, "{}", paint(DIM, &counts));
     if answer.truncated {
-        let _ = writeln!(out, "{}", paint(DIM, "A longer path is cheaper; --max-hops lets it in."));
+        let _ = writeln!(
+            out,
+            "{}",
+            paint(DIM, "A longer path is cheaper; raise --max-hops to find it.")
+        );
     }
     out
 }
 
-/// The notes one link away, the kinds of links and the degree of each beside it.
+/// Formats the notes one link away, with their link types and degrees.
 pub(crate) fn neighbors(answer: &NeighborsResponse, hint: &Hint) -> String {
     let Degrees { r#in, out: outgoing, both } = answer.degrees.unwrap_or_default();
     let mut out = format!("{}\n", paint(STRONG, &one_line(&answer.title)));
     let about = format!(
-        "{} · linked with {}: {outgoing} by its links, {in} by links to it",
+        "{} · linked with {}: {outgoing} outgoing, {in} incoming",
         one_line(&answer.root),
         counted(u64::from(both), "note", "notes"),
     );
     let _ = writeln!(out, "{}", paint(DIM, &about));
-    let names = Names::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
+    let labels = Labels::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
     let inverse = inverse(&answer.inverse_names);
     let arrows: Vec<(String, usize)> =
         answer.nodes.iter().map(|node| arrows(node, &answer.root, &inverse)).collect();
     let widest = arrows.iter().map(|(_, columns)| *columns).max().unwrap_or_default();
     for (node, (arrows, columns)) in answer.nodes.iter().zip(arrows) {
-        let degree = format!("linked with {}", node.degrees.unwrap_or_default().both);
+        let degree = format!("degree {}", node.degrees.unwrap_or_default().both);
         let arrows = " ".repeat(widest - columns) + &arrows;
-        let title = names.line(&node.id, widest + width(&degree) + 3, Telling::Met);
+        let title = labels.line(&node.id, widest + width(&degree) + 3, LabelRole::First);
         let _ = writeln!(out, "{arrows} {title}  {}", paint(DIM, &degree));
     }
     if answer.truncated {
-        out.push_str(&cut([Limit::MaxNodes].into_iter()));
+        out.push_str(&truncation([Limit::MaxNodes].into_iter()));
     }
     if let Some(first) = answer.nodes.first() {
         out.push_str(&next(&[&hint.command(&["neighbors", &first.id])]));
@@ -340,13 +347,13 @@ pub(crate) fn neighbors(answer: &NeighborsResponse, hint: &Hint) -> String {
     out
 }
 
-/// The kinds of links between the middle and a neighbour, and one arrow for all of them.
-fn arrows(node: &Neighbor, middle: &str, inverse: &InverseNames) -> (String, usize) {
+/// Formats the link types between the center and a neighbor, with one arrow for all of them.
+fn arrows(node: &Neighbor, center: &str, inverse: &InverseNames) -> (String, usize) {
     let mut kinds: Vec<String> = Vec::new();
     let mut ways: Vec<&str> = Vec::new();
     for edge in &node.edges {
-        let side = if edge.from == middle { Side::Outgoing } else { Side::Incoming };
-        let (kind, way) = reading(edge, side, inverse);
+        let side = if edge.from == center { Side::Outgoing } else { Side::Incoming };
+        let (kind, way) = edge_label(edge, side, inverse);
         ways.push(way);
         if !kind.is_empty() && !kinds.contains(&kind) {
             kinds.push(kind);
@@ -363,17 +370,17 @@ fn arrows(node: &Neighbor, middle: &str, inverse: &InverseNames) -> (String, usi
     (format!("{kinds}{}", paint(DIM, arrow)), columns)
 }
 
-/// Notes, each with its links to others of them.
+/// Formats notes, each with its links to other notes of the subgraph.
 pub(crate) fn subgraph(answer: &SubgraphResponse) -> String {
-    let names = Names::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
+    let labels = Labels::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
     let inverse = InverseNames::default();
     let mut edges = answer.edges.iter().peekable();
     let mut out = String::new();
     for WalkNode { id, .. } in &answer.nodes {
-        let _ = writeln!(out, "{}", names.line(id, 0, Telling::Head));
+        let _ = writeln!(out, "{}", labels.line(id, 0, LabelRole::Head));
         while let Some(edge) = edges.next_if(|edge| edge.from == *id) {
             let (arrow, columns) = arrow(edge, id, &inverse);
-            let to = names.line(&edge.to, columns + 2, Telling::Met);
+            let to = labels.line(&edge.to, columns + 2, LabelRole::First);
             let _ = writeln!(out, "  {arrow}{to}");
         }
     }
@@ -383,10 +390,10 @@ pub(crate) fn subgraph(answer: &SubgraphResponse) -> String {
         counted(answer.edges.len() as u64, "link", "links")
     );
     let _ = writeln!(out, "{}", paint(DIM, &counts));
-    out + &cut(answer.truncated_by())
+    out + &truncation(answer.truncated_by())
 }
 
-/// Circles, one to a paragraph.
+/// Formats cycles, one per paragraph.
 pub(crate) fn cycles(answer: &CyclesResponse) -> String {
     let mut out = String::new();
     for Cycle { nodes, edges } in &answer.cycles {
@@ -395,7 +402,7 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
         let first = titles.next().unwrap_or_default();
         line.push_str(&first);
         for (edge, title) in edges.iter().zip(titles.chain([first])) {
-            let (kind, arrow) = reading(edge, Side::Outgoing, &InverseNames::default());
+            let (kind, arrow) = edge_label(edge, Side::Outgoing, &InverseNames::default());
             let space = if kind.is_empty() { "" } else { " " };
             let _ = write!(line, " {kind}{space}{arrow} {title}");
         }
@@ -404,36 +411,36 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
     }
     let n = answer.cycles.len() as u64;
     let summary = if n == 0 && !answer.truncated {
-        "No links lead in a circle of that length.".to_owned()
+        "No cycles of that length.".to_owned()
     } else {
-        counted(n, "circle", "circles")
+        counted(n, "cycle", "cycles")
     };
     let _ = writeln!(out, "{}", paint(DIM, &summary));
     if answer.truncated {
-        let more = "There may be more; --max-cycles shows them, a filter or --max-length narrows the search.";
+        let more = "There may be more; raise --max-cycles, or narrow the search with a filter or --max-length.";
         let _ = writeln!(out, "{}", paint(DIM, more));
     }
     out
 }
 
-/// A page of notes without connection.
+/// Formats a page of notes without links.
 pub(crate) fn orphans(answer: &OrphansResponse, hint: &Hint) -> String {
-    let OrphansResponse { notes, next_page_token, total, generation: _, degraded: _ } = answer;
+    let OrphansResponse { notes, next_page_token, total, generation: _, warnings: _ } = answer;
     if *total == 0 {
-        return format!("{}\n", paint(DIM, "Every note is linked with another."));
+        return format!("{}\n", paint(DIM, "No orphans: every note is linked with another."));
     }
     page(notes, *total, next_page_token, hint)
 }
 
-/// A page of links that no note answers to.
+/// Formats a page of unresolved links.
 pub(crate) fn unresolved(answer: &UnresolvedResponse, hint: &Hint) -> String {
     let UnresolvedResponse {
         unresolved,
         next_page_token,
         total,
-        n_targets,
+        target_count,
         generation: _,
-        degraded: _,
+        warnings: _,
     } = answer;
     let mut out = String::new();
     for (target, from) in by_target(unresolved) {
@@ -445,9 +452,9 @@ pub(crate) fn unresolved(answer: &UnresolvedResponse, hint: &Hint) -> String {
     let shown = unresolved.len() as u64;
     let part = if shown == *total { String::new() } else { format!("{shown} of ") };
     let summary = format!(
-        "{part}{} to {} that no note answers to",
-        counted(*total, "link", "links"),
-        counted(*n_targets, "name", "names")
+        "{part}{} to {}",
+        counted(*total, "unresolved link", "unresolved links"),
+        counted(*target_count, "target", "targets")
     );
     let _ = writeln!(out, "{}", paint(DIM, &summary));
     if !next_page_token.is_empty() {

@@ -1,50 +1,50 @@
-//! Why a note is no hit.
+//! Renders why a note is missing from the hits.
 
 use std::fmt::Write as _;
 
-use weft_proto::noteweft::v1::{Loss, NoteRef, WhyNotResponse};
+use weft_proto::noteweft::v1::{MissReason, NoteRef, WhyNotResponse};
 
 use super::next;
 use super::search::parts;
 use super::text::{DIM, GOOD, NOTICE, STRONG, harmless, paint};
 use crate::hint::Hint;
 
-/// The stage at which a note was lost, the rank it would have had, and the parts of its score.
+/// Formats the stage that dropped a note, the rank it would have had, and the parts of its score.
 pub(crate) fn why_not(answer: &WhyNotResponse, hint: &Hint) -> String {
     let WhyNotResponse {
         note,
-        loss: _,
+        miss_reason: _,
         reason,
-        failed: _,
+        failed_filters: _,
         margin,
         rank,
         hit,
-        degraded,
+        warnings,
         generation: _,
     } = answer;
     let NoteRef { uri, title } = note.clone().unwrap_or_default();
     let mut out = format!("{} {}\n", paint(STRONG, &harmless(&title)), paint(DIM, &harmless(&uri)));
-    let style = if answer.loss() == Loss::None { GOOD } else { NOTICE };
+    let style = if answer.miss_reason() == MissReason::None { GOOD } else { NOTICE };
     let _ = writeln!(out, "{}", paint(style, &harmless(reason)));
     if let Some(margin) = margin {
-        let _ = writeln!(out, "It missed by {margin:.3}.");
+        let _ = writeln!(out, "It missed the threshold by {margin:.3}.");
     }
-    match (rank, answer.loss()) {
-        (Some(rank), Loss::None | Loss::Limit) => {
+    match (rank, answer.miss_reason()) {
+        (Some(rank), MissReason::None | MissReason::Limit) => {
             let _ = writeln!(out, "Its rank is {rank}.");
         }
         (Some(rank), _) => {
-            let _ = writeln!(out, "Let through, it would have had rank {rank}.");
+            let _ = writeln!(out, "Otherwise its rank would be {rank}.");
         }
         (None, _) => {}
     }
-    out.push_str(&super::degraded(degraded));
+    out.push_str(&super::warnings(warnings));
     if let Some(hit) = hit
         && let Some(explanation) = &hit.explanation
     {
         out.push_str(&parts(hit, explanation));
     }
-    if answer.loss() != Loss::NotIndexed {
+    if answer.miss_reason() != MissReason::NotIndexed {
         out.push_str(&next(&[&hint.command(&["get", &uri])]));
     }
     out
@@ -55,11 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_is_told_with_its_margin_and_rank() {
+    fn miss_reason_shows_margin_and_rank() {
         let answer = WhyNotResponse {
             note: Some(NoteRef { uri: "plants/moss".into(), title: "Moss".into() }),
-            loss: Loss::Limit.into(),
-            reason: "it comes after the last hit that was asked for".into(),
+            miss_reason: MissReason::Limit.into(),
+            reason: "it is ranked below the last requested hit".into(),
             margin: Some(0.0125),
             rank: Some(14),
             ..WhyNotResponse::default()
@@ -71,12 +71,12 @@ mod tests {
             lines[..4],
             [
                 "Moss plants/moss",
-                "it comes after the last hit that was asked for",
-                "It missed by 0.013.",
+                "it is ranked below the last requested hit",
+                "It missed the threshold by 0.013.",
                 "Its rank is 14."
             ]
         );
-        let filtered = WhyNotResponse { loss: Loss::Filter.into(), ..answer };
-        assert!(why_not(&filtered, &Hint::daemon(None)).contains("would have had rank 14"));
+        let filtered = WhyNotResponse { miss_reason: MissReason::Filter.into(), ..answer };
+        assert!(why_not(&filtered, &Hint::daemon(None)).contains("Otherwise its rank would be 14"));
     }
 }

@@ -1,4 +1,4 @@
-//! What was written.
+//! Renders the results of writes.
 
 use std::fmt::Write as _;
 
@@ -8,52 +8,57 @@ use weft_proto::noteweft::v1::{
 
 use super::text::{DIM, NOTICE, STRONG, counted, harmless, paint};
 
-/// What was put.
+/// Formats a created or replaced note.
 pub(crate) fn put(answer: &PutNoteResponse) -> String {
     let PutNoteResponse { vault: _, path, uri: _, hash, created, not_indexed, generation } = answer;
-    let mut out = done(if *created { "wrote" } else { "replaced" }, path, *generation);
+    let mut out = done(if *created { "created" } else { "replaced" }, path, *generation);
     if let Some(hash) = hash {
         let _ = writeln!(out, "{}", paint(DIM, &format!("hash {hash}")));
     }
     if let Some(reason) = not_indexed {
-        let _ =
-            writeln!(out, "{} it is not in the index: {}", paint(NOTICE, "!"), harmless(reason));
+        let _ = writeln!(out, "{} not indexed: {}", paint(NOTICE, "!"), harmless(reason));
     }
     out
 }
 
-/// What went.
+/// Formats a deleted note.
 pub(crate) fn deleted(answer: &DeleteNoteResponse) -> String {
     let DeleteNoteResponse { vault: _, path, generation } = answer;
     done("deleted", path, *generation)
 }
 
-/// What moved, and which links followed, where `rewrites` says that they were to; else how many lose their note.
+/// Formats a moved note: the rewritten links if `rewrites` is set, else the number of links that now break.
 pub(crate) fn moved(answer: &MoveNoteResponse, rewrites: bool) -> String {
     let MoveNoteResponse { vault: _, path, uri: _, hash: _, links, generation } = answer;
     let mut out = done("moved to", path, *generation);
-    for RewrittenLinks { path, n_links, n_left } in links.iter().filter(|_| rewrites) {
+    for RewrittenLinks { path, links_rewritten, links_not_rewritten } in
+        links.iter().filter(|_| rewrites)
+    {
         let _ = writeln!(
             out,
             "  {} {}",
             harmless(path),
-            paint(DIM, &format!("{} rewritten", counted(*n_links, "link", "links")))
+            paint(DIM, &format!("{} rewritten", counted(*links_rewritten, "link", "links")))
         );
-        if *n_left > 0 {
-            let left = counted(*n_left, "link", "links");
-            let _ =
-                writeln!(out, "  {} {left} left as before; see to it yourself", paint(NOTICE, "!"));
+        if *links_not_rewritten > 0 {
+            let left = counted(*links_not_rewritten, "link", "links");
+            let _ = writeln!(out, "  {} {left} not rewritten; check by hand", paint(NOTICE, "!"));
         }
     }
-    let n_lost: u64 = links.iter().filter(|_| !rewrites).map(|file| file.n_left).sum();
-    if n_lost > 0 {
+    let n_broken: u64 =
+        links.iter().filter(|_| !rewrites).map(|file| file.links_not_rewritten).sum();
+    if n_broken > 0 {
         let files: Vec<String> = links.iter().map(|file| harmless(&file.path)).collect();
-        let (lost, them) = if n_lost == 1 { ("leads", "it") } else { ("lead", "them") };
+        let verb = if n_broken == 1 {
+            "breaks or changes its target"
+        } else {
+            "break or change their target"
+        };
         let _ = writeln!(
             out,
-            "{} {} {lost} elsewhere now or nowhere, in {}; --rewrite-links would have changed {them}",
+            "{} {} now {verb}, in {}; --rewrite-links rewrites such links",
             paint(NOTICE, "!"),
-            counted(n_lost, "link", "links"),
+            counted(n_broken, "link", "links"),
             files.join(", ")
         );
     }

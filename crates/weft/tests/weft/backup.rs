@@ -1,4 +1,4 @@
-//! Copies of the index, at the prompt.
+//! Backup and restore on the command line.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{example, on_example, weft};
 
 #[test]
-fn an_index_that_was_copied_comes_back() {
+fn restored_backup_answers_like_the_original() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name).to_string_lossy().into_owned();
     let (copy, store) = (at("copy"), at("store"));
@@ -27,7 +27,7 @@ fn an_index_that_was_copied_comes_back() {
     assert_eq!(after["hits"], before["hits"]);
     assert_eq!(json(&["status", "--store", &store])["notices"], json(&["status"])["notices"]);
 
-    // What is there stays there, and what is no backup is none.
+    // Existing files are never overwritten, and a store is not accepted as a backup.
     let vault = example();
     let refused = |args: &[&str], says: &str| {
         let output = weft(home.path(), &[args, &["--vault", vault.to_str().unwrap()]].concat());
@@ -37,6 +37,6 @@ fn an_index_that_was_copied_comes_back() {
     };
     refused(&["backup", &copy], "is not empty");
     refused(&["restore", &copy, "--store", &store], "is not empty");
-    refused(&["restore", &store, "--store", &at("third")], "holds no backup");
+    refused(&["restore", &store, "--store", &at("third")], "is not a complete backup");
     assert!(!Path::new(&at("third")).exists());
 }

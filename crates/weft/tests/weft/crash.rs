@@ -1,8 +1,5 @@
-//! The daemon, killed at any moment while everything changes, and started again.
-#![expect(
-    clippy::unwrap_used,
-    reason = "what helpers of a test cannot have, the test cannot go on without"
-)]
+//! Kills the daemon at random moments during writes, and checks its state after each restart.
+#![expect(clippy::unwrap_used, reason = "a failed helper fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -25,42 +22,42 @@ use weft_proto::noteweft::v1::{
 };
 use weft_testkit::Random;
 
-/// How often the daemon is killed where the environment does not say.
+/// Default number of kills.
 const KILLS: u32 = 6;
 
-/// Notes that link to the note that is moved.
+/// Number of notes that link to the moved note.
 const N_LINKING: usize = 5;
 
-/// Files that each of the two writers has.
+/// Number of files of each of the two writers.
 const N_FILES: usize = 12;
 
-/// A daemon took longer than this to answer: it hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time after which a daemon that does not answer counts as hung.
+const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a test may be told: how often to kill, the seed, and the model.
-#[expect(clippy::disallowed_methods, reason = "a test may be told to take longer")]
-fn told<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+/// Returns a parameter from the environment: the number of kills, the seed or the model.
+#[expect(clippy::disallowed_methods, reason = "parameters of longer runs")]
+fn parameter<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// A vault, a store, and what must be so.
+/// A vault, a store, and the expected state.
 struct World {
     home: TempDir,
     model: String,
-    /// Files of the calls, by what was answered: the word each must hold, or nothing where it was deleted.
-    answered: BTreeMap<String, Option<String>>,
-    /// The last note that was put, its word, and the generation that was answered.
+    /// Files written by acknowledged calls: the word each must contain, or `None` if it was deleted.
+    acknowledged: BTreeMap<String, Option<String>>,
+    /// The last acknowledged put: path, word and generation.
     last_put: Option<(String, String, u64)>,
-    /// The file that a call was at when it ended without an answer.
+    /// File of a call that ended without an answer.
     in_doubt: Option<String>,
-    /// Every generation that was ever published, and its digest.
+    /// Digest of every published generation.
     published: BTreeMap<u64, String>,
     n_words: u64,
 }
 
-/// What a campaign saw.
+/// Statistics of a run.
 #[derive(Debug, Default)]
-struct Tally {
+struct Statistics {
     n_calls: u64,
     n_file_changes: u64,
     n_early: u32,
@@ -95,13 +92,13 @@ impl World {
         Daemon(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
-    /// A word that no other note holds.
+    /// Returns a word that no other note contains.
     fn word(&mut self) -> String {
         self.n_words += 1;
         format!("wq{}x", self.n_words)
     }
 
-    /// Takes in what the last run published, and asserts that it began with a state that was.
+    /// Records the generations published by the last process, and asserts that it opened a state that had been published.
     fn read_log(&mut self, name: &str) {
         let log = fs::read_to_string(self.path("log")).unwrap();
         for line in log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -112,18 +109,18 @@ impl World {
                 continue;
             };
             if line["message"] == "opened" && !self.published.is_empty() {
-                let was = self.published.values().any(|known| known == digest);
-                assert!(was, "{name}: it opened a state that never was: {line}");
+                let is_known = self.published.values().any(|known| known == digest);
+                assert!(is_known, "{name}: it opened a state that was never published: {line}");
             }
             let known = self.published.entry(generation).or_insert_with(|| digest.to_owned());
-            assert_eq!(known, digest, "{name}: generation {generation} is two states");
+            assert_eq!(known, digest, "{name}: generation {generation} has two digests");
         }
         assert!(!log.contains("panicked"), "{name}: {log}");
     }
 
-    /// What an index made anew of the files says of itself.
-    fn anew(&self) -> Value {
-        let store = self.path("anew");
+    /// Returns the status of an index rebuilt from the files.
+    fn rebuilt_status(&self) -> Value {
+        let store = self.path("rebuilt");
         let _ = fs::remove_dir_all(&store);
         let mut command = self.command();
         command.args(["status", "--format", "json", "--no-wait", "--vault"]).arg(self.vault());
@@ -138,13 +135,13 @@ struct Daemon(Child);
 
 impl Daemon {
     async fn channel(&mut self, world: &World, name: &str) -> Channel {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + HANG_TIMEOUT;
         let uri = format!("unix:{}", world.path("weft.sock").display());
         loop {
             let log = || fs::read_to_string(world.path("log")).unwrap();
             assert!(Instant::now() < end, "{name}: no answer\n{}", log());
             let ended = self.0.try_wait().unwrap();
-            assert!(ended.is_none(), "{name}: it does not start: {ended:?}\n{}", log());
+            assert!(ended.is_none(), "{name}: the daemon does not start: {ended:?}\n{}", log());
             if let Ok(channel) = Endpoint::from_shared(uri.clone()).unwrap().connect().await
                 && AdminServiceClient::new(channel.clone()).status(StatusRequest {}).await.is_ok()
             {
@@ -154,7 +151,7 @@ impl Daemon {
         }
     }
 
-    /// Ends it as a power cut would.
+    /// Ends the process as a power cut would.
     fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -168,9 +165,9 @@ impl Drop for Daemon {
     }
 }
 
-/// Asserts that nothing was lost, and that the index says what its files say.
+/// Asserts that nothing was lost, and that the index matches the files.
 async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
-    // Who waits for a generation of the run before sees what it held.
+    // A client that waits for a generation of the previous process sees its content.
     if let Some((path, word, generation)) = &world.last_put
         && world.in_doubt.as_ref() != Some(path)
     {
@@ -184,20 +181,20 @@ async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
     let mut admin = AdminServiceClient::new(channel.clone());
     admin.flush(FlushRequest {}).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     let status = admin.status(StatusRequest {}).await.unwrap().into_inner();
-    let anew = world.anew();
-    assert_eq!(anew["digest"], status.digest, "{name}");
+    let rebuilt = world.rebuilt_status();
+    assert_eq!(rebuilt["digest"], status.digest, "{name}");
     for (what, ours) in [
-        ("n_notes", status.n_notes),
-        ("n_links", status.n_links),
-        ("n_unresolved", status.n_unresolved),
-        ("n_placeholders", status.n_placeholders),
+        ("note_count", status.note_count),
+        ("link_count", status.link_count),
+        ("unresolved_count", status.unresolved_count),
+        ("placeholder_count", status.placeholder_count),
     ] {
-        assert_eq!(anew[what], ours, "{name}: {what}");
+        assert_eq!(rebuilt[what], ours, "{name}: {what}");
     }
     assert_eq!((status.last_error, status.notices), (None, vec![]), "{name}");
 
-    // What was answered is there, in the file and among the words.
-    for (path, word) in &world.answered {
+    // Acknowledged writes are in the files and in the keyword index.
+    for (path, word) in &world.acknowledged {
         let text = fs::read_to_string(world.vault().join(path));
         match word {
             _ if world.in_doubt.as_ref() == Some(path) => {}
@@ -208,12 +205,13 @@ async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
             None => assert!(text.is_err(), "{name}: {path} was deleted"),
         }
     }
-    let held = world.answered.iter().filter(|(path, _)| world.in_doubt.as_ref() != Some(path));
-    for (path, word) in held.filter_map(|(path, word)| Some((path, word.as_ref()?))).take(4) {
+    let certain =
+        world.acknowledged.iter().filter(|(path, _)| world.in_doubt.as_ref() != Some(path));
+    for (path, word) in certain.filter_map(|(path, word)| Some((path, word.as_ref()?))).take(4) {
         assert_eq!(found(channel, word, None).await.first(), Some(path), "{name}: {word}");
     }
 
-    // The note that moves is in one place, and every link to it leads there.
+    // The moved note exists once, and every link to it leads there.
     let hub: Vec<PathBuf> = notes(&world.vault().join("hub"));
     assert_eq!(hub.len(), 1, "{name}: {hub:?}");
     let target = format!("[[hub/{}]]", hub[0].file_stem().unwrap().to_string_lossy());
@@ -224,7 +222,7 @@ async fn check(world: &World, channel: &Channel, name: &str) -> StatusResponse {
     admin.status(StatusRequest {}).await.unwrap().into_inner()
 }
 
-/// The paths of the notes that hold `word`, in a state not before `min_generation`.
+/// Returns the paths of the notes that contain `word`, in generation `min_generation` or later.
 async fn found(channel: &Channel, word: &str, min_generation: Option<u64>) -> Vec<String> {
     let request = SearchRequest {
         query: word.to_owned(),
@@ -236,14 +234,14 @@ async fn found(channel: &Channel, word: &str, min_generation: Option<u64>) -> Ve
     answer.into_inner().hits.into_iter().map(|hit| hit.path).collect()
 }
 
-/// The notes of a folder.
+/// Returns the notes of a folder.
 fn notes(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 
-/// Calls that write, one after the other, until the daemon is gone.
-async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &mut Tally) {
+/// Makes writing calls one after the other until the daemon is killed.
+async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &mut Statistics) {
     let mut notes = NoteServiceClient::new(channel.clone());
     let mut admin = AdminServiceClient::new(channel);
     let text = |text: String| Some(text);
@@ -264,7 +262,7 @@ async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &
                 if let Ok(put) = &answer {
                     let generation = put.get_ref().generation;
                     world.last_put = Some((path.clone(), word.clone(), generation));
-                    world.answered.insert(path, Some(word));
+                    world.acknowledged.insert(path, Some(word));
                 }
                 answer.err()
             }
@@ -275,7 +273,7 @@ async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &
                 let answer = notes.delete_note(request).await;
                 if answer.is_ok() {
                     world.last_put.take_if(|(last, _, _)| *last == path);
-                    world.answered.insert(path, None);
+                    world.acknowledged.insert(path, None);
                 }
                 answer.err()
             }
@@ -300,7 +298,7 @@ async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &
             },
         };
         if let Some(error) = over {
-            // The connection broke, or the daemon had not read the last change of a file yet.
+            // The connection was lost, or the daemon had not yet indexed the last change of a file.
             if std::error::Error::source(&error).is_some()
                 || error.code() == tonic::Code::Unavailable
                 || error.code() == tonic::Code::Unknown
@@ -324,7 +322,7 @@ async fn drained<T>(mut stream: tonic::Streaming<T>) -> Option<tonic::Status> {
     }
 }
 
-/// Changes files as an editor, a sync program and a careless person would, until it is told to stop.
+/// Changes files like an editor, a sync program and a careless user, until `stop` is set.
 fn change_files(vault: &Path, seed: u64, stop: &AtomicBool) -> u64 {
     let mut random = Random::new(seed);
     let mut n = 0;
@@ -356,14 +354,14 @@ fn change_files(vault: &Path, seed: u64, stop: &AtomicBool) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_daemon_that_is_killed_at_any_moment_loses_nothing() {
-    let n_kills = told("WEFT_KILLS", KILLS);
-    let seed = told("WEFT_SEED", 1_u64);
+async fn killed_daemon_loses_nothing() {
+    let n_kills = parameter("WEFT_KILLS", KILLS);
+    let seed = parameter("WEFT_SEED", 1_u64);
     let mut random = Random::new(seed);
     let mut world = World {
         home: tempfile::tempdir().unwrap(),
-        model: told("WEFT_MODEL", "none".to_owned()),
-        answered: BTreeMap::new(),
+        model: parameter("WEFT_MODEL", "none".to_owned()),
+        acknowledged: BTreeMap::new(),
         last_put: None,
         in_doubt: None,
         published: BTreeMap::new(),
@@ -377,13 +375,13 @@ async fn a_daemon_that_is_killed_at_any_moment_loses_nothing() {
         let text = format!("# Link {at}\nsee [[hub/first]]\n");
         fs::write(world.vault().join(format!("links/{at}.md")), text).unwrap();
     }
-    let mut tally = Tally::default();
+    let mut tally = Statistics::default();
     for kill in 0..n_kills {
         let name = format!("seed {seed}, kill {kill}");
         let started = Instant::now();
         let mut daemon = world.start();
         if kill > 0 && random.below(8) == 0 {
-            // While it opens.
+            // Kill while opening.
             tokio::time::sleep(Duration::from_millis(random.below(120) as u64)).await;
             daemon.kill();
             tally.n_early += 1;
@@ -394,15 +392,15 @@ async fn a_daemon_that_is_killed_at_any_moment_loses_nothing() {
         tally.opened_ms.push(started.elapsed().as_millis());
         check(&world, &channel, &name).await;
         world.in_doubt = None;
-        // What a call left undone is as it is now.
-        let paths: Vec<String> = world.answered.keys().cloned().collect();
+        // The file of an unacknowledged call may be in either state; its current one is expected from now on.
+        let paths: Vec<String> = world.acknowledged.keys().cloned().collect();
         for path in paths {
             let is_there = world.vault().join(&path).exists();
             let word = is_there.then(|| {
                 let text = fs::read_to_string(world.vault().join(&path)).unwrap();
                 text.split_whitespace().find(|word| word.starts_with("wq")).unwrap().to_owned()
             });
-            world.answered.insert(path, word);
+            world.acknowledged.insert(path, word);
         }
 
         let stop = Arc::new(AtomicBool::new(false));
@@ -419,7 +417,7 @@ async fn a_daemon_that_is_killed_at_any_moment_loses_nothing() {
         });
         call(&mut world, channel, &mut random, &mut tally).await;
         killer.await.unwrap();
-        // Files change on while nobody looks.
+        // Files keep changing while no daemon runs.
         tokio::time::sleep(Duration::from_millis(random.below(30) as u64)).await;
         stop.store(true, Ordering::SeqCst);
         files.join().unwrap();
@@ -441,7 +439,7 @@ async fn a_daemon_that_is_killed_at_any_moment_loses_nothing() {
     tally.opened_ms.sort_unstable();
     let n = tally.opened_ms.len();
     eprintln!(
-        "{n_kills} kills, {} of them while it opened; {} calls, {} changes of files, {} generations; open in {} ms (median), {} ms (longest); {} temporary files left",
+        "{n_kills} kills, {} of them while opening; {} calls, {} file changes, {} generations; opened in {} ms (median), {} ms (maximum); {} temporary files left",
         tally.n_early,
         tally.n_calls,
         tally.n_file_changes,

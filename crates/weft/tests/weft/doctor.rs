@@ -1,4 +1,4 @@
-//! What `weft doctor` says of faults that were planted.
+//! `weft doctor` on injected faults.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::{example, weft};
 
-/// The flags that go with a fault, and what must stay for it to last.
-type Planted = (Vec<String>, Box<dyn Send>);
+/// Flags of an injected fault, and a value that keeps it in place.
+type InjectedFault = (Vec<String>, Box<dyn Send>);
 
-fn flags(flags: &[&str]) -> Planted {
+fn flags(flags: &[&str]) -> InjectedFault {
     (flags.iter().map(|flag| (*flag).to_owned()).collect(), Box::new(()))
 }
 
-fn set(key: &str, value: &str) -> Planted {
+fn set(key: &str, value: &str) -> InjectedFault {
     flags(&["--set", &format!("{key}={value}")])
 }
 
@@ -23,8 +23,8 @@ fn at(home: &Path, name: &str) -> String {
     home.join(name).display().to_string()
 }
 
-/// An index of a small vault in `home`; gives the flags that name it, and the folder of its generation.
-fn indexed(home: &Path) -> (Planted, std::path::PathBuf) {
+/// Indexes a small vault in `home`; returns the flags that name it, and the folder of its generation.
+fn indexed(home: &Path) -> (InjectedFault, std::path::PathBuf) {
     let vault = home.join("vault");
     std::fs::create_dir(&vault).expect("a folder");
     std::fs::write(vault.join("moss.md"), "# Moss\n").expect("a file");
@@ -39,9 +39,9 @@ fn indexed(home: &Path) -> (Planted, std::path::PathBuf) {
     (flags(&names), entries.find(is_generation).expect("a generation"))
 }
 
-/// A vault whose index says of itself that it has another format.
-fn of_format(home: &Path, other: fn(u8) -> u8) -> Planted {
-    let (planted, generation) = indexed(home);
+/// Returns a vault whose index has another format version.
+fn of_format(home: &Path, other: fn(u8) -> u8) -> InjectedFault {
+    let (fault, generation) = indexed(home);
     let path = generation.join("manifest.rmp");
     let mut bytes = std::fs::read(&path).expect("a generation");
     bytes[0] = other(bytes[0]);
@@ -49,17 +49,17 @@ fn of_format(home: &Path, other: fn(u8) -> u8) -> Planted {
     let sum = crc32(&bytes[..end]).to_le_bytes();
     bytes[end..].copy_from_slice(&sum);
     std::fs::write(&path, bytes).expect("a generation");
-    planted
+    fault
 }
 
-/// CRC-32 as in IEEE 802.3, bit by bit.
+/// Computes CRC-32 as in IEEE 802.3, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |sum: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum)))
 }
 
-/// Somebody who listens and is no daemon: says `words` to whoever comes, or nothing.
-fn stranger(words: &'static [u8]) -> Planted {
+/// Starts a server that is not a daemon and sends `response` to each client, or never answers.
+fn other_server(response: &'static [u8]) -> InjectedFault {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address").to_string();
     std::thread::spawn(move || {
@@ -67,23 +67,23 @@ fn stranger(words: &'static [u8]) -> Planted {
         for stream in listener.incoming().flatten() {
             let mut stream = stream;
             let _ = stream.read(&mut [0; 64]);
-            let _ = stream.write_all(words);
-            // One that says nothing goes on saying nothing.
-            held.extend(words.is_empty().then_some(stream));
+            let _ = stream.write_all(response);
+            // Without a response, the connection stays open.
+            held.extend(response.is_empty().then_some(stream));
         }
     });
     flags(&["--addr", &address])
 }
 
 #[test]
-fn faults_are_named_with_what_to_do() {
-    type Plant = fn(&Path) -> Planted;
-    let cases: &[(&str, Plant, &str, &str, &str, &str)] = &[
-        ("nothing", |_| flags(&[]), "settings", "good", "can be used", ""),
-        ("no vault", |_| flags(&[]), "vault", "notice", "none is named", "--vault DIR"),
+fn faults_are_reported_with_advice() {
+    type Inject = fn(&Path) -> InjectedFault;
+    let cases: &[(&str, Inject, &str, &str, &str, &str)] = &[
+        ("nothing", |_| flags(&[]), "settings", "good", "settings are valid", ""),
+        ("no vault", |_| flags(&[]), "vault", "notice", "no vault is configured", "--vault DIR"),
         ("no daemon", |_| flags(&[]), "daemon", "notice", "no daemon answers", "weft serve DIR"),
         (
-            "a key that is none",
+            "an unknown key",
             |_| set("serach.limit", "3"),
             "settings",
             "bad",
@@ -91,7 +91,7 @@ fn faults_are_named_with_what_to_do() {
             "weft config default",
         ),
         (
-            "two values that cannot be",
+            "two invalid values",
             |_| flags(&["--set", "search.snippets=-1", "--set", "server.address=nowhere"]),
             "settings",
             "bad",
@@ -99,26 +99,26 @@ fn faults_are_named_with_what_to_do() {
             "weft config default",
         ),
         (
-            "a file of settings that is no TOML",
+            "a file of settings that is not valid TOML",
             |home| {
                 std::fs::write(home.join("x.toml"), "[server\n").unwrap();
                 flags(&["--config", &at(home, "x.toml")])
             },
             "settings",
             "bad",
-            "is no TOML",
+            "is not valid TOML",
             "",
         ),
         (
-            "a model that is not there",
+            "a missing model",
             |home| set("embedding.model", &at(home, "nowhere")),
             "model",
             "bad",
             "nowhere",
-            "\"bundled\" always runs",
+            "\"bundled\" always works",
         ),
         (
-            "an endpoint that is not there",
+            "an unreachable endpoint",
             |_| {
                 flags(&[
                     "--set",
@@ -135,15 +135,15 @@ fn faults_are_named_with_what_to_do() {
             "start the endpoint",
         ),
         (
-            "a vault that is not there",
+            "a missing vault",
             |home| flags(&["--vault", &at(home, "nowhere")]),
             "vault",
             "bad",
             "nowhere",
-            "real path",
+            "check the path",
         ),
         (
-            "a store where none can be",
+            "a store that cannot be created",
             |home| {
                 std::fs::write(home.join("file"), "").unwrap();
                 let vault = example().display().to_string();
@@ -155,24 +155,24 @@ fn faults_are_named_with_what_to_do() {
             "--store DIR",
         ),
         (
-            "a store in order",
+            "an intact store",
             |home| indexed(home).0,
             "store",
             "good",
-            "holds 1 note in generation",
+            "contains 1 note in generation",
             "",
         ),
         (
-            "a store that was damaged",
+            "a damaged store",
             |home| {
-                let (planted, generation) = indexed(home);
+                let (fault, generation) = indexed(home);
                 std::fs::write(generation.join("notes.col"), "?").unwrap();
-                planted
+                fault
             },
             "store",
             "notice",
             "is damaged: its length differs",
-            "builds the index anew",
+            "rebuilds the index",
         ),
         (
             "a store of an earlier release",
@@ -180,7 +180,7 @@ fn faults_are_named_with_what_to_do() {
             "store",
             "notice",
             "of an earlier release",
-            "builds the index anew",
+            "rebuilds the index",
         ),
         (
             "a store of a later release",
@@ -191,7 +191,7 @@ fn faults_are_named_with_what_to_do() {
             "",
         ),
         (
-            "a certificate that is not there",
+            "a missing certificate",
             |home| {
                 let (certificate, key) = (at(home, "cert.pem"), at(home, "key.pem"));
                 let (certificate, key) =
@@ -208,7 +208,7 @@ fn faults_are_named_with_what_to_do() {
             |home| {
                 std::fs::write(home.join("token"), "short").unwrap();
                 let token = at(home, "token");
-                set("access.tokens", &format!("[{{name='x', right='read', file='{token}'}}]"))
+                set("access.tokens", &format!("[{{name='x', permission='read', file='{token}'}}]"))
             },
             "access",
             "bad",
@@ -216,7 +216,7 @@ fn faults_are_named_with_what_to_do() {
             "",
         ),
         (
-            "an address open to all",
+            "an address without access control",
             |_| set("server.address", "0.0.0.0:1"),
             "settings",
             "bad",
@@ -225,22 +225,22 @@ fn faults_are_named_with_what_to_do() {
         ),
         (
             "another program at the port",
-            |_| stranger(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
+            |_| other_server(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
             "daemon",
             "bad",
             "does not answer as a daemon",
             "server.address",
         ),
         (
-            "somebody who says nothing",
-            |_| stranger(b""),
+            "a server that does not respond",
+            |_| other_server(b""),
             "daemon",
             "bad",
             "does not answer as a daemon",
             "server.address",
         ),
         (
-            "a socket that was left behind",
+            "a stale socket",
             |home| {
                 let socket = at(home, "weft.sock");
                 drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
@@ -249,27 +249,27 @@ fn faults_are_named_with_what_to_do() {
             "daemon",
             "notice",
             "no daemon answers at unix:",
-            "left its socket",
+            "left over from a killed daemon",
         ),
     ];
-    for (name, plant, check, outcome, said, advice) in cases {
+    for (name, inject, check, outcome, message, advice) in cases {
         let home = tempfile::tempdir().unwrap();
-        let (flags, _held) = plant(home.path());
+        let (flags, _held) = inject(home.path());
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let output = weft(home.path(), &[&["doctor", "--format", "json"], &flags[..]].concat());
-        let told: Value = serde_json::from_slice(&output.stdout)
+        let report: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
-        let checks = told["checks"].as_array().unwrap();
-        let holds = |found: &&Value| {
+        let checks = report["checks"].as_array().unwrap();
+        let matches_case = |found: &&Value| {
             let text = |key: &str| found[key].as_str().unwrap_or_default();
             text("name") == *check
                 && text("outcome") == *outcome
-                && text("message").contains(said)
+                && text("message").contains(message)
                 && text("advice").contains(advice)
         };
-        assert!(checks.iter().any(|found| holds(&found)), "{name}: {told:#}");
+        assert!(checks.iter().any(|found| matches_case(&found)), "{name}: {report:#}");
         let fails = checks.iter().any(|found| found["outcome"] == "bad");
         assert_eq!(output.status.code(), Some(i32::from(fails)), "{name}");
-        assert_eq!(fails, *outcome == "bad", "{name}: nothing else is wrong: {told:#}");
+        assert_eq!(fails, *outcome == "bad", "{name}: nothing else is wrong: {report:#}");
     }
 }

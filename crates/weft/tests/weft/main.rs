@@ -1,4 +1,4 @@
-//! The binary as scripts see it: exit codes, streams, and JSON.
+//! The binary as used by scripts: exit codes, streams and JSON.
 
 mod backup;
 #[cfg(unix)]
@@ -21,7 +21,7 @@ fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/timekeeping")
 }
 
-/// Runs `weft` with nothing of the user's, without a model, on a port where nobody listens.
+/// Runs `weft` without the user's environment and without a model, with a daemon address where nothing listens.
 fn weft(home: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_weft"))
         .args(args)
@@ -41,7 +41,7 @@ fn on_example(home: &TempDir, args: &[&str]) -> Output {
 }
 
 #[test]
-fn exit_codes_tell_scripts_what_happened() {
+fn exit_codes_and_streams_distinguish_failures() {
     let home = tempfile::tempdir().unwrap();
     let example = example();
     let vault = example.to_str().unwrap();
@@ -53,13 +53,25 @@ fn exit_codes_tell_scripts_what_happened() {
         (vec!["related", "Leap second", "--budget", "0", "--vault", vault], 0),
         (vec!["related", "Leap second", "--budget", "-1", "--vault", vault], 2),
         (vec!["related", "Leap second", "--resume", "x", "--vault", vault], 2),
-        (vec!["related", "Leap second", "--budget", "9", "--window", "9", "--vault", vault], 2),
+        (
+            vec![
+                "related",
+                "Leap second",
+                "--budget",
+                "9",
+                "--total-budget",
+                "9",
+                "--vault",
+                vault,
+            ],
+            2,
+        ),
         (vec!["related", "Leap second", "--resume", "0.ab.9", "--vault", vault], 4),
         (vec!["related", "Leap secnd", "--vault", vault], 3),
-        (vec!["confirm", "--vault", vault], 0),
+        (vec!["confirm-deletions", "--vault", vault], 0),
         (vec!["diff", "--vault", vault], 4),
         (vec!["diff", "7000000", "--vault", vault], 2),
-        (vec!["confirm", "nowhere", "--vault", vault], 3),
+        (vec!["confirm-deletions", "nowhere", "--vault", vault], 3),
         (vec!["context", "leap second", "--budget", "0", "--vault", vault], 0),
         (vec!["context", "--vault", vault], 2),
         (vec!["context", "--focus", "Leap secnd", "--vault", vault], 3),
@@ -97,18 +109,18 @@ fn exit_codes_tell_scripts_what_happened() {
         assert_eq!(err.contains("error:"), code != 0, "{args:?}\n{err}");
         assert!(
             !out.contains('\u{1b}') && !err.contains('\u{1b}'),
-            "{args:?}: colour only on a terminal"
+            "{args:?}: color only on a terminal"
         );
     }
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_told_with_what_to_do() {
+fn invalid_settings_are_reported_with_a_hint() {
     let home = tempfile::tempdir().unwrap();
     for (args, hint) in [
-        (&["serve", "/no/such/folder"][..], "name a folder that is there"),
+        (&["serve", "/no/such/folder"][..], "name an existing folder"),
         (&["status", "--config", "/no/such/file"], "`weft config default > FILE`"),
-        (&["status", "--set", "server.timeout_ms=0"], "`weft config default` shows"),
+        (&["status", "--set", "server.timeout_ms=0"], "`weft config default` lists"),
     ] {
         let output = weft(home.path(), args);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -117,7 +129,7 @@ fn settings_that_cannot_be_used_are_told_with_what_to_do() {
 }
 
 #[test]
-fn without_a_home_the_index_wants_a_place() {
+fn without_home_folder_a_store_must_be_named() {
     let place = tempfile::tempdir().unwrap();
     let vault = example();
     let run = |args: &[&str]| {
@@ -137,23 +149,24 @@ fn without_a_home_the_index_wants_a_place() {
 }
 
 #[test]
-fn a_missing_model_leaves_words_and_links() {
+fn missing_model_leaves_keywords_and_links() {
     let home = tempfile::tempdir().unwrap();
     let asked = ["--set", "embedding.model=no/such/model"];
     let search = on_example(&home, &[&["search", "leap second"], &asked[..]].concat());
     assert!(search.status.success(), "{}", String::from_utf8_lossy(&search.stderr));
     let answer: Value = serde_json::from_slice(&search.stdout).unwrap();
     assert!(!answer["hits"].as_array().unwrap().is_empty());
-    let degraded = answer["degraded"][0].as_str().unwrap();
-    assert!(degraded.starts_with("vector: ") && degraded.contains("no/such/model"), "{degraded}");
+    let warning = &answer["warnings"][0];
+    assert_eq!(warning["code"], "model_unavailable", "{warning}");
+    assert!(warning["message"].as_str().unwrap().contains("no/such/model"), "{warning}");
     let status = on_example(&home, &[&["status"], &asked[..]].concat());
     let status: Value = serde_json::from_slice(&status.stdout).unwrap();
     let notice = status["notices"][0].as_str().unwrap();
-    assert!(notice.contains("no/such/model") && notice.contains("words and links"), "{notice}");
+    assert!(notice.contains("no/such/model") && notice.contains("keywords and links"), "{notice}");
 }
 
 #[test]
-fn a_filter_compares_names_and_dates_by_what_they_mean() {
+fn filter_normalizes_names_and_dates() {
     let home = tempfile::tempdir().unwrap();
     let vault = tempfile::tempdir().unwrap();
     for (name, text) in [
@@ -191,7 +204,7 @@ fn a_filter_compares_names_and_dates_by_what_they_mean() {
 }
 
 #[test]
-fn an_unknown_note_brings_its_neighbour() {
+fn unknown_note_suggests_similar_name() {
     let home = tempfile::tempdir().unwrap();
     let output = on_example(&home, &["get", "Leap secnd"]);
     let error = String::from_utf8(output.stderr).unwrap();
@@ -199,7 +212,7 @@ fn an_unknown_note_brings_its_neighbour() {
 }
 
 #[test]
-fn json_is_one_object_with_every_field() {
+fn json_output_is_one_object_with_every_field() {
     let home = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
         let output = on_example(&home, args);
@@ -215,15 +228,16 @@ fn json_is_one_object_with_every_field() {
     let (text, answer) = run(&["search", "leap second", "--limit", "2"]);
     assert_eq!(
         keys(&answer),
-        ["capped", "degraded", "explanation", "generation", "hits", "truncated"]
+        ["explanation", "fanout_limited", "generation", "hits", "truncated", "warnings"]
     );
     let hit = &answer["hits"][0];
     assert_eq!(
         keys(hit),
         [
+            "connection",
             "contributions",
+            "embedding_current",
             "explanation",
-            "fresh",
             "keyword_score",
             "name_score",
             "origin",
@@ -235,8 +249,7 @@ fn json_is_one_object_with_every_field() {
             "uri",
             "vault",
             "vector_score",
-            "via",
-            "via_kind"
+            "via"
         ]
     );
     assert_eq!((hit["origin"].as_str(), &hit["via"]), (Some("keyword"), &Value::Null));
@@ -245,14 +258,10 @@ fn json_is_one_object_with_every_field() {
         .map(|part| hit["contributions"][part].as_f64().unwrap())
         .sum();
     assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-12);
-    assert_eq!(
-        run(&["search", "leap second", "--limit", "2"]).0,
-        text,
-        "same question, same bytes"
-    );
+    assert_eq!(run(&["search", "leap second", "--limit", "2"]).0, text, "same request, same bytes");
 
     let (_, graph) = run(&["export"]);
-    assert_eq!(keys(&graph), ["degraded", "edges", "generation", "nodes"]);
+    assert_eq!(keys(&graph), ["edges", "generation", "nodes", "warnings"]);
     assert_eq!(keys(&graph["nodes"][0]), ["id", "path", "placeholder", "tags", "title", "type"]);
     assert_eq!(keys(&graph["edges"][0]), ["from", "source", "to", "type"]);
     assert!(["typed", "inline"].contains(&graph["edges"][0]["source"].as_str().unwrap()));
@@ -268,7 +277,7 @@ fn json_is_one_object_with_every_field() {
 }
 
 #[test]
-fn what_surrounds_a_note_has_the_shape_of_its_design() {
+fn related_response_has_the_documented_shape() {
     let home = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| -> Value {
         let output = on_example(&home, args);
@@ -280,7 +289,7 @@ fn what_surrounds_a_note_has_the_shape_of_its_design() {
     let fields = [
         (
             &answer,
-            "budget,degraded,focus_note,focus_tokens,generation,related_notes,remaining,resume_token,skipped,skipped_more,used",
+            "budget,focus_note,focus_tokens,generation,related_notes,remaining,resume_token,skipped,skipped_truncated,used,warnings",
         ),
         (
             &answer["focus_note"],
@@ -305,19 +314,19 @@ fn what_surrounds_a_note_has_the_shape_of_its_design() {
     let next = run(&["related", statement, "--budget", "2000", "--resume", token]);
     assert_ne!(next["related_notes"][0]["uri"], answer["related_notes"][0]["uri"]);
 
-    // The text alone goes where it can be piped, the account to the person.
+    // Only the text goes to standard output, so that it can be piped; the ledger goes to standard error.
     let example = example();
     let vault = example.to_str().unwrap();
     let args = ["related", statement, "--rendering", "xml", "--vault", vault];
     let output = weft(home.path(), &args);
-    let (text, account) =
+    let (text, ledger) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(text.starts_with("<context>") && text.ends_with("</context>\n"), "{text}");
-    assert!(account.contains("of 2,000 tokens"), "{account}");
+    assert!(ledger.contains("of 2,000 tokens"), "{ledger}");
 }
 
 #[test]
-fn a_context_is_read_by_people_pipes_and_programs() {
+fn context_output_serves_terminals_pipes_and_programs() {
     let home = tempfile::tempdir().unwrap();
     let example = example();
     let vault = example.to_str().unwrap();
@@ -354,21 +363,21 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     let fields = [
         (
             &answer,
-            "budget,degraded,estimator,generation,items,ledger_unit,left_out,remaining,rendered,truncated_by,unit,used",
+            "budget,estimator,generation,items,ledger_unit,omitted,remaining,rendered,truncated_by,unit,used,warnings",
         ),
         (
             &answer["items"][0],
             "allowance,blocks,carry_in,carry_out,chars,cost,heading_path,mode,properties,relation,score,text,title,tokens,truncated,uri,via",
         ),
         (&answer["items"][0]["blocks"][0], "end,start"),
-        (&answer["left_out"][0], "reason,score,tokens,uri"),
+        (&answer["omitted"][0], "reason,score,tokens,uri"),
     ];
     for (value, expected) in fields {
         let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys.join(","), expected);
     }
 
-    // Another process gives the same bytes, of the same index and of one that it makes for itself.
+    // Another process prints the same bytes, from the same index and from a newly built one.
     let ask_json = [&ask[..], &["--format", "json"]].concat();
     assert_eq!(run(&ask_json).0, json);
     let elsewhere = tempfile::tempdir().unwrap();
@@ -376,7 +385,7 @@ fn a_context_is_read_by_people_pipes_and_programs() {
         weft(elsewhere.path(), &[&["context"], &ask_json[..], &["--vault", vault]].concat());
     assert_eq!(String::from_utf8(output.stdout).unwrap(), json);
 
-    // A walk and the answer of `tree` are the same source.
+    // `--walk` and the saved answer of `tree` are the same source.
     let whole = ["--rendering", "none", "--budget-chars", "9000", "--format", "json"];
     let tree = on_example(&home, &["tree", "Sundial", "--max-hops", "2", "--typed-only"]).stdout;
     let from = home.path().join("tree.json");
@@ -387,7 +396,7 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     walked = walked.replace(r#""truncated_by":["walk"]"#, r#""truncated_by":[]"#);
     assert_eq!(run(&[&["--from", from.to_str().unwrap()], &whole[..]].concat()).0, walked);
 
-    // What another command found becomes the sources.
+    // The answer of another command supplies the notes.
     let found = on_example(&home, &["search", "leap second", "--limit", "2"]).stdout;
     let from = home.path().join("found.json");
     std::fs::write(&from, &found).unwrap();
@@ -400,17 +409,17 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     assert_eq!((&item["uri"], &item["score"]), (&best["uri"], &best["score"]));
     assert_eq!(answer["rendered"], Value::Null);
 
-    // That nothing was found is an answer, for which the query does not look.
+    // An empty answer is a valid source; the query does not search in its place.
     let found = on_example(&home, &["search", "qqqqq", "--mode", "keyword"]).stdout;
     std::fs::write(&from, &found).unwrap();
     let from = from.to_str().unwrap();
     for asked in [&["--from", from][..], &["leap second", "--from", from]] {
         let (json, _) = run(&[asked, &["--format", "json"]].concat());
         let answer: Value = serde_json::from_str(&json).unwrap();
-        assert_eq!((&answer["items"], &answer["left_out"]), (&json!([]), &json!([])), "{json}");
+        assert_eq!((&answer["items"], &answer["omitted"]), (&json!([]), &json!([])), "{json}");
     }
     let (text, ledger) = run(&["--from", from, "--rendering", "markdown"]);
-    assert!(text.is_empty() && ledger.contains("No note was given"), "{text}{ledger}");
+    assert!(text.is_empty() && ledger.contains("No notes given"), "{text}{ledger}");
     let (beside, _) =
         run(&["leap second", "--from", from, "--note", "Sundial", "--format", "json"]);
     let beside: Value = serde_json::from_str(&beside).unwrap();
@@ -420,16 +429,16 @@ fn a_context_is_read_by_people_pipes_and_programs() {
     let output = on_example(&home, &["context", "--from", from]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains(&format!("{from} is no JSON")) && error.contains("--format json"));
-    // Nobody writes to it: it is empty.
+    assert!(error.contains(&format!("{from} is not JSON")) && error.contains("--format json"));
+    // Standard input is empty.
     let output = on_example(&home, &["context", "--from", "-"]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(error.contains("standard input is no JSON"), "{error}");
+    assert!(error.contains("standard input is not JSON"), "{error}");
 
-    // One of the notes named is enough; none is not there, as a focus that is none.
+    // One existing note is enough; without any, the command fails as for a missing focus note.
     let (some, _) = run(&["--note", "nope", "--note", "Sundial", "--format", "json"]);
     let some: Value = serde_json::from_str(&some).unwrap();
-    assert_eq!(some["left_out"][0]["reason"], "missing");
+    assert_eq!(some["omitted"][0]["reason"], "missing");
     for asked in [&["--note", "Sundail"][..], &["noon", "--note", "Sundail", "--note", "nope"]] {
         let output = on_example(&home, &[&["context"], asked].concat());
         let error = String::from_utf8_lossy(&output.stderr);
@@ -439,7 +448,7 @@ fn a_context_is_read_by_people_pipes_and_programs() {
 }
 
 #[test]
-fn a_context_ranks_by_the_flags_of_a_search() {
+fn context_uses_ranking_flags_of_search() {
     let home = tempfile::tempdir().unwrap();
     let ask = |args: &[&str]| -> Value {
         let output = on_example(&home, args);
@@ -453,27 +462,24 @@ fn a_context_ranks_by_the_flags_of_a_search() {
         &["--profile", "classic"],
         &["--weights", "1,1,1"],
         &["--no-graph"],
-        &["--without", "names"],
-        &["--typos"],
+        &["--disable", "names"],
+        &["--typo-tolerance"],
     ] {
         let found = ask(&[&["search", query, "--limit", "1"], flags].concat());
         let packed = ask(&[&["context", query, "--rendering", "none"], flags].concat());
         let (best, item) = (&found["hits"][0], &packed["items"][0]);
         assert_eq!((&item["uri"], &item["score"]), (&best["uri"], &best["score"]), "{flags:?}");
         let score = item["score"].to_string();
-        assert!(!seen.contains(&score), "{flags:?} would not be missed");
+        assert!(!seen.contains(&score), "{flags:?} has no effect");
         seen.push(score);
     }
     for (args, reason) in [
         (
-            &["--focus", "Sundial", "--typos"][..],
-            "--typos is about what a query finds: add a QUERY",
+            &["--focus", "Sundial", "--typo-tolerance"][..],
+            "--typo-tolerance ranks what a query finds: add a QUERY",
         ),
-        (
-            &["noon", "--note", "Sundial", "--no-graph"],
-            "--no-graph is about what a query finds, and",
-        ),
-        (&["noon", "--from", "/no/such/file", "--without", "names"], "names the notes"),
+        (&["noon", "--note", "Sundial", "--no-graph"], "--no-graph ranks what a query finds, but"),
+        (&["noon", "--from", "/no/such/file", "--disable", "names"], "names the notes"),
     ] {
         let output = on_example(&home, &[&["context"], args].concat());
         let error = String::from_utf8_lossy(&output.stderr);
@@ -482,7 +488,7 @@ fn a_context_ranks_by_the_flags_of_a_search() {
 }
 
 #[test]
-fn settings_name_their_origin() {
+fn config_show_names_origin_of_settings() {
     let home = tempfile::tempdir().unwrap();
     let output = weft(home.path(), &["config", "show", "--origin", "--set", "search.snippets=1"]);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -494,11 +500,11 @@ fn settings_name_their_origin() {
         assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
     }
     let output = weft(home.path(), &["config", "default"]);
-    assert!(String::from_utf8(output.stdout).unwrap().starts_with("# Every setting"));
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("# All settings of weft"));
 }
 
 #[test]
-fn a_ranking_is_measured_and_guarded() {
+fn eval_measures_rankings_and_enforces_minimum() {
     let home = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = home.path().join(name);
@@ -522,23 +528,24 @@ fn a_ranking_is_measured_and_guarded() {
     let lines = std::fs::read_to_string(&run).unwrap();
     assert!(lines.starts_with("q Q0 Agreed%20Time/Leap%20second 1 0."), "{lines}");
 
-    let contexts = ["--context", "--budget", "300", "--with", "soft_ratio=1,bands.snippet=0.35"];
+    let contexts =
+        ["--context", "--budget", "300", "--limits", "per_note_share=1,bands.snippet=0.35"];
     let output = on_example(&home, &[&args[..5], &contexts[..]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&answer["budget"], &answer["estimator"]), (&300.into(), &"chars".into()));
     let variants = answer["variants"].as_array().unwrap();
     let names: Vec<_> = variants.iter().map(|variant| &variant["name"]).collect();
-    assert_eq!(names, ["plain", "configured", "soft_ratio=1,bands.snippet=0.35"]);
+    assert_eq!(names, ["plain", "configured", "per_note_share=1,bands.snippet=0.35"]);
     assert!(variants.iter().all(|variant| variant["shown"]["mean"] == 1.0), "{answer}");
     assert!(variants.iter().all(|variant| variant["used"].as_f64() <= Some(300.0)), "{answer}");
-    // A tenth of the budget does not hold the note, all of it does.
+    // The note does not fit into a tenth of the budget, but fits into all of it.
     let uncut: Vec<_> = variants.iter().map(|variant| &variant["uncut"]["mean"]).collect();
     assert_eq!(uncut, [1.0, 0.0, 1.0]);
     assert_eq!(variants[0]["comparison"], Value::Null);
     assert_eq!(variants[1]["comparison"]["measure"], "shown");
 
-    // Names as columns, a question that nobody asks, and documents that are no notes.
+    // Names encoded in columns, a judged query that does not exist, and documents that are not notes.
     let written = "q\tAgreed%20Time/Leap%20second\t1\nq\tno 1\t1\nq\tno 2\t1\nq\tno 3\t1\nq\tno 4\t1\ngone\tno 1\t1\n";
     let qrels = file("written.tsv", written);
     let args = ["eval", "--queries", &queries, "--qrels", &qrels, "--variant", "keyword"];
@@ -549,8 +556,8 @@ fn a_ranking_is_measured_and_guarded() {
     let warnings: Vec<_> =
         answer["warnings"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
     let expected = [
-        "judged but never asked, so they count 0: 1 (gone)",
-        "judged, but no notes, so they are never found: 4 (no 1, no 2, no 3, …)",
+        "judged but without a query, so they count 0: 1 (gone)",
+        "judged, but not notes, so they are never found: 4 (no 1, no 2, no 3, …)",
     ];
     assert_eq!(warnings, expected);
     assert!(expected.iter().all(|warning| told.contains(warning)), "{told}");
@@ -563,7 +570,7 @@ fn a_ranking_is_measured_and_guarded() {
 }
 
 #[test]
-fn a_vault_judges_itself_by_its_links() {
+fn hidden_links_provide_judgments() {
     let home = tempfile::tempdir().unwrap();
     let saved = home.path().join("judged");
     let asked = ["--hide-links", "20", "--save", saved.to_str().unwrap()];
@@ -576,7 +583,7 @@ fn a_vault_judges_itself_by_its_links() {
     let n_queries = answer["n_queries"].as_u64().unwrap();
     assert!((5..=20).contains(&n_queries), "{answer}");
 
-    // What was saved asks the same again.
+    // The saved questions give the same result.
     let file = |name: &str| saved.join(name).to_string_lossy().into_owned();
     let (queries, qrels) = (file("queries.jsonl"), file("qrels.tsv"));
     let files = ["--queries", &queries, "--qrels", &qrels];
@@ -607,7 +614,7 @@ fn a_vault_judges_itself_by_its_links() {
 }
 
 #[test]
-fn a_load_is_measured_with_and_without_the_wire() {
+fn bench_measures_load_with_and_without_wire() {
     let home = tempfile::tempdir().unwrap();
     let args = ["bench", "--seconds", "1", "--clients", "2", "--mix", "get=2,tree", "--wire"];
     let output = on_example(&home, &args);
@@ -629,7 +636,7 @@ fn a_load_is_measured_with_and_without_the_wire() {
 }
 
 #[test]
-fn readers_beside_edits_see_whole_generations() {
+fn readers_see_consistent_generations_during_edits() {
     let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft and green\n").unwrap();
     let folder = vault.path().to_string_lossy();
@@ -642,15 +649,15 @@ fn readers_beside_edits_see_whole_generations() {
         answer["loads"].as_array().unwrap().iter().map(|load| &load["phase"]).collect();
     assert_eq!(phases, ["quiet", "edits"]);
     let edits = &answer["edits"];
-    assert_eq!(edits["breaches"], serde_json::json!([]), "{edits}");
+    assert_eq!(edits["inconsistencies"], serde_json::json!([]), "{edits}");
     assert!(edits["n"].as_u64().unwrap() > 0, "{edits}");
     assert!(edits["n_answers_of_edited"].as_u64().unwrap() > 0, "{edits}");
     let left: Vec<_> = std::fs::read_dir(vault.path()).unwrap().flatten().collect();
-    assert_eq!(left.len(), 1, "what was written is removed: {left:?}");
+    assert_eq!(left.len(), 1, "the benchmark's notes are removed: {left:?}");
 }
 
 #[test]
-fn data_is_printed_to_the_byte() {
+fn data_is_printed_byte_for_byte() {
     let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let body = "bell \u{7} delete \u{7f} escape \u{1b}[31m next line \u{85} end";
     std::fs::write(vault.path().join("odd.md"), body).unwrap();
@@ -670,25 +677,25 @@ fn data_is_printed_to_the_byte() {
         serde_json::from_str(&on(&[&ask[..], &["--format", "json"]].concat())).unwrap();
     assert_eq!(answer["rendered"].as_str().unwrap(), on(&ask));
     assert!(answer["items"][0]["text"].as_str().unwrap().contains(body), "{answer}");
-    let twice = on_example(&home, &["context", "x", "--with", "soft_ratio=0.2,soft_ratio=0.3"]);
+    let twice =
+        on_example(&home, &["context", "x", "--limits", "per_note_share=0.2,per_note_share=0.3"]);
     assert_eq!(twice.status.code(), Some(2));
 }
 
 #[test]
-fn several_words_are_one_name_where_one_is_meant() {
+fn consecutive_words_form_one_name_if_one_is_expected() {
     let home = tempfile::tempdir().unwrap();
-    let said = |args: &[&str]| {
+    let run = |args: &[&str]| {
         let output = on_example(&home, args);
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).unwrap())
     };
     for command in ["get", "related", "resolve", "neighbors", "siblings", "context"] {
-        let (apart, together) =
-            (said(&[command, "Leap", "second"]), said(&[command, "Leap second"]));
+        let (apart, together) = (run(&[command, "Leap", "second"]), run(&[command, "Leap second"]));
         assert_eq!(apart.0, Some(0), "{command}: {}", apart.1);
         assert_eq!(apart, together, "{command}");
     }
-    let quotes = "a name of several words stands in quotes";
+    let quotes = "put a name of several words in quotes";
     for (args, code) in [
         (&["path", "Leap", "second", "Sundial"][..], 2),
         (&["path", "Leap", "second"], 3),
@@ -696,10 +703,10 @@ fn several_words_are_one_name_where_one_is_meant() {
         (&["why-not", "Leap", "second", "clock"], 3),
         (&["delete", "Leap", "second"], 2),
     ] {
-        let (exit, text) = said(args);
+        let (exit, text) = run(args);
         assert_eq!(exit, Some(code), "{args:?}: {text}");
         assert!(text.contains(quotes), "{args:?}: {text}");
     }
-    let (_, text) = said(&["tree", "secnd"]);
+    let (_, text) = run(&["tree", "secnd"]);
     assert!(!text.contains(quotes), "{text}");
 }

@@ -1,4 +1,4 @@
-//! `weft mcp` as an agent starts it: a client of the official SDK on its standard streams.
+//! `weft mcp` as started by an agent: a client of the official SDK on its standard streams.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -29,14 +29,14 @@ fn start(home: &Path, args: &[&str]) -> Child {
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Starts `weft mcp`, searches until `enough`, and ends it by closing its input.
+/// Starts `weft mcp`, searches until `enough` returns true, and ends it by closing its input.
 async fn search(
     args: &[&str],
     enough: impl Fn(&CallToolResult) -> bool,
 ) -> Result<CallToolResult, Failure> {
     let home = TempDir::new()?;
     let mut weft = start(home.path(), args);
-    let streams = weft.stdout.take().zip(weft.stdin.take()).ok_or("it has no streams")?;
+    let streams = weft.stdout.take().zip(weft.stdin.take()).ok_or("the process has no streams")?;
     let client = ClientConfig::default().serve(streams).await?;
     let about = client.peer_info().and_then(|peer| peer.server_info.clone());
     assert_eq!(about.map(|about| about.name).as_deref(), Some("weft"));
@@ -50,12 +50,12 @@ async fn search(
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
     client.cancel().await?;
-    assert!(weft.wait().await?.success(), "it ends when its input does");
+    assert!(weft.wait().await?.success(), "the process ends when its input is closed");
     Ok(result)
 }
 
 #[tokio::test]
-async fn a_folder_is_searched_without_a_daemon() {
+async fn vault_is_searched_without_a_daemon() {
     let example = example();
     let result = search(&["--vault", example.to_str().unwrap()], |_| true).await.unwrap();
     let answer = result.structured_content.unwrap();
@@ -63,7 +63,7 @@ async fn a_folder_is_searched_without_a_daemon() {
 }
 
 #[tokio::test]
-async fn a_folder_is_watched_while_the_agent_goes_on() {
+async fn vault_is_watched_during_the_session() {
     let vault = TempDir::new().unwrap();
     let path = vault.path().to_owned();
     let args = ["--vault", path.to_str().unwrap()];
@@ -78,9 +78,9 @@ async fn a_folder_is_watched_while_the_agent_goes_on() {
     assert_eq!(result.await.unwrap().structured_content.unwrap()["notes"][0]["note"], "late");
 }
 
-/// It asked the daemon that was there when it began for ever after.
+/// Regression test: the session kept using the daemon that ran at its start.
 #[tokio::test]
-async fn a_folder_is_opened_when_the_daemon_that_served_it_has_ended() {
+async fn vault_is_opened_when_its_daemon_has_stopped() {
     let home = TempDir::new().unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -92,7 +92,7 @@ async fn a_folder_is_opened_when_the_daemon_that_served_it_has_ended() {
         command.args(args).args(["--addr", &address]).env_clear().env("HOME", home.path());
         command.env("WEFT__EMBEDDING__MODEL", "none").output().unwrap()
     };
-    for way_it_ends in ["it is stopped", "it comes again and is stopped again"] {
+    for ending in ["the daemon is stopped", "the daemon is restarted and stopped again"] {
         let started = run(&["serve", vault, "--detach"]);
         assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
         let mut weft = start(home.path(), &["--vault", vault]);
@@ -106,7 +106,7 @@ async fn a_folder_is_opened_when_the_daemon_that_served_it_has_ended() {
             asked.arguments = json!({"query": "leap second"}).as_object().cloned();
             let result = client.call_tool(asked).await.unwrap();
             let text = &result.content[0].as_text().unwrap().text;
-            assert!(text.contains("Leap second"), "{way_it_ends}, {stopped}: {text}");
+            assert!(text.contains("Leap second"), "{ending}, {stopped}: {text}");
         }
         client.cancel().await.unwrap();
         assert!(weft.wait().await.unwrap().success());
@@ -114,7 +114,7 @@ async fn a_folder_is_opened_when_the_daemon_that_served_it_has_ended() {
 }
 
 #[tokio::test]
-async fn without_a_daemon_the_agent_learns_what_to_tell() {
+async fn missing_daemon_is_reported_to_the_agent() {
     let result = search(&[], |_| true).await.unwrap();
     let text = result.content[0].as_text().unwrap().text.clone();
     assert_eq!(result.is_error, Some(true));

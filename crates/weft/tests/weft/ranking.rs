@@ -1,4 +1,4 @@
-//! What the ranking is worth on the example vault: a gate, whose bounds leave room for other good rankings.
+//! Quality gate for the ranking on the example vault; its bounds leave room for other good rankings.
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::on_example;
 
-/// The measures of each variant, in the order asked for, over the questions of `examples/questions`.
+/// Returns the measures of each variant, in the given order, over the questions of `examples/questions`.
 fn measured(model: &str, variants: &str, require: &[&str]) -> Vec<Value> {
     let home = tempfile::tempdir().unwrap();
     let questions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/questions");
@@ -26,7 +26,7 @@ fn measured(model: &str, variants: &str, require: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn connections_help_on_questions_about_the_example() {
+fn connections_improve_ranking_on_the_example() {
     let require = ["recall@5=0.70", "nDCG@10=0.70"];
     let measures = measured("none", "configured,no-graph", &require);
     let [all, lone] = [0, 1].map(|at| measures[at]["nDCG@10"].as_f64().unwrap());
@@ -34,6 +34,6 @@ fn connections_help_on_questions_about_the_example() {
 }
 
 #[test]
-fn the_bundled_model_helps_on_questions_about_the_example() {
+fn bundled_model_meets_minimum_on_the_example() {
     measured("bundled", "configured", &["recall@5=0.80", "nDCG@10=0.80"]);
 }

@@ -1,4 +1,4 @@
-//! Walks at the prompt: shapes, records, and what is refused.
+//! Graph commands on the command line: response shapes, records and rejected arguments.
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use std::process::Output;
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 use super::{example, weft};
 
-/// What the example vault answers, indexed once.
-struct Prompt(TempDir);
+/// Runs commands on the example vault, which is indexed once.
+struct CommandLine(TempDir);
 
-impl Prompt {
+impl CommandLine {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -21,14 +21,14 @@ impl Prompt {
         weft(self.0.path(), &[args, &["--vault", vault.to_str().unwrap()]].concat())
     }
 
-    /// The answer in a form other than JSON.
+    /// Returns the answer in the given format.
     fn text(&self, format: &str, args: &[&str]) -> String {
         let output = self.run(&[args, &["--format", format]].concat());
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The one JSON object of an answer, and the names of its fields in their order.
+    /// Returns the JSON object of an answer, and the names of its fields in order.
     fn object(&self, args: &[&str]) -> (Value, String) {
         let text = self.text("json", args);
         let answer: Value = serde_json::from_str(&text).unwrap();
@@ -40,13 +40,13 @@ impl Prompt {
 }
 
 #[test]
-fn answers_have_the_shapes_of_the_design() {
-    let prompt = Prompt::new();
-    let (tree, keys) = prompt.object(&["tree", "Leap second", "--max-hops", "1"]);
+fn responses_have_the_documented_shapes() {
+    let cli = CommandLine::new();
+    let (tree, keys) = cli.object(&["tree", "Leap second", "--max-hops", "1"]);
     assert_eq!(
         keys,
         "root roots direction max_hops truncated truncated_by nodes edges spanning_tree \
-         unresolved more_unresolved inverse_names generation degraded"
+         unresolved unresolved_truncated inverse_names generation warnings"
     );
     assert_eq!(tree["root"], "Agreed Time/Leap second");
     assert_eq!((&tree["direction"], &tree["max_hops"]), (&"both".into(), &1.into()));
@@ -64,20 +64,20 @@ fn answers_have_the_shapes_of_the_design() {
     }
     assert_eq!(tree["nodes"][0]["hop"], 0);
 
-    let (path, keys) = prompt.object(&["path", "Leap second", "Pendulum", "--direction", "out"]);
+    let (path, keys) = cli.object(&["path", "Leap second", "Pendulum", "--direction", "out"]);
     assert_eq!(
         keys,
-        "from to direction max_hops found length cost nodes edges truncated inverse_names generation degraded"
+        "from to direction max_hops found length cost nodes edges truncated inverse_names generation warnings"
     );
     let length = path["length"].as_u64().unwrap();
     assert_eq!(path["found"], true);
     assert_eq!(path["nodes"].as_array().unwrap().len() as u64, length + 1);
     assert_eq!((&path["nodes"][0]["hop"], &path["cost"]), (&0.into(), &Value::Null));
 
-    let (around, keys) = prompt.object(&["neighbors", "Leap second", "--typed-only"]);
+    let (around, keys) = cli.object(&["neighbors", "Leap second", "--typed-only"]);
     assert_eq!(
         keys,
-        "root title direction degrees nodes truncated inverse_names generation degraded"
+        "root title direction degrees nodes truncated inverse_names generation warnings"
     );
     let edges = around["nodes"]
         .as_array()
@@ -86,72 +86,73 @@ fn answers_have_the_shapes_of_the_design() {
         .flat_map(|node| node["edges"].as_array().unwrap());
     assert!(edges.into_iter().all(|edge| edge["source"] == "typed"));
 
-    let (among, keys) = prompt.object(&["subgraph", "Leap second", "Second", "--tag", "units"]);
-    assert_eq!(keys, "nodes edges truncated truncated_by generation degraded");
+    let (among, keys) = cli.object(&["subgraph", "Leap second", "Second", "--tag", "units"]);
+    assert_eq!(keys, "nodes edges truncated truncated_by generation warnings");
     assert_eq!(among["nodes"][0]["hop"], Value::Null);
-    let (circles, keys) = prompt.object(&["cycles", "--max-length", "2", "--max-cycles", "3"]);
-    assert_eq!(keys, "cycles truncated generation degraded");
+    let (cycles, keys) = cli.object(&["cycles", "--max-length", "2", "--max-cycles", "3"]);
+    assert_eq!(keys, "cycles truncated generation warnings");
     assert!(
-        circles["cycles"].as_array().unwrap().iter().all(|circle| circle["nodes"]
+        cycles["cycles"].as_array().unwrap().iter().all(|cycle| cycle["nodes"]
             .as_array()
             .unwrap()
             .len()
             <= 2)
     );
-    let (_, keys) = prompt.object(&["orphans", "--direction", "in"]);
-    assert_eq!(keys, "notes next_page_token total generation degraded");
-    let (_, keys) = prompt.object(&["unresolved"]);
-    assert_eq!(keys, "unresolved next_page_token total n_targets generation degraded");
+    let (_, keys) = cli.object(&["orphans", "--direction", "in"]);
+    assert_eq!(keys, "notes next_page_token total generation warnings");
+    let (_, keys) = cli.object(&["unresolved"]);
+    assert_eq!(keys, "unresolved next_page_token total target_count generation warnings");
 }
 
 #[test]
-fn zero_is_a_limit() {
-    let (tree, _) = Prompt::new().object(&["tree", "Leap second", "Second", "--max-hops", "0"]);
+fn zero_hops_returns_the_roots() {
+    let (tree, _) =
+        CommandLine::new().object(&["tree", "Leap second", "Second", "--max-hops", "0"]);
     assert_eq!((tree["nodes"].as_array().unwrap().len(), &tree["max_hops"]), (2, &0.into()));
     assert_eq!((&tree["edges"], &tree["truncated"]), (&Value::Array(Vec::new()), &true.into()));
 }
 
 #[test]
-fn a_tree_is_drawn() {
-    let drawn =
-        Prompt::new().text("human", &["tree", "Leap second", "--max-hops", "1", "--inverse-names"]);
+fn tree_is_drawn_with_guide_lines() {
+    let drawn = CommandLine::new()
+        .text("human", &["tree", "Leap second", "--max-hops", "1", "--inverse-names"]);
     let lines: Vec<&str> = drawn.lines().collect();
     assert_eq!(lines[0], "Leap second");
     assert!(lines[1].starts_with("├── "), "{drawn}");
     assert!(lines.iter().any(|line| line.starts_with("├── contradicted-by → ")), "{drawn}");
     assert!(lines.iter().any(|line| line.starts_with("└── ")), "{drawn}");
     assert!(lines.iter().any(|line| line.ends_with(" (seen)")), "{drawn}");
-    assert!(drawn.contains("--max-hops shows it"), "{drawn}");
+    assert!(drawn.contains("raise --max-hops"), "{drawn}");
 }
 
 #[test]
-fn records_keep_within_their_characters() {
+fn records_respect_max_chars() {
     let ask = ["tree", "Leap second", "Second", "--max-hops", "1", "--summaries"];
-    let prompt = Prompt::new();
-    let whole = prompt.text("records", &ask);
+    let cli = CommandLine::new();
+    let whole = cli.text("records", &ask);
     let head = "H weft=1 records=1 mode=tree root=\"Agreed Time/Leap second\" root=\"second\" direction=both max_hops=1 truncated=true\n";
     assert!(whole.starts_with(head), "{whole}");
     for (kind, least) in [("N ", 2), ("S ", 2), ("E ", 2)] {
         assert!(whole.lines().filter(|line| line.starts_with(kind)).count() >= least, "{whole}");
     }
-    let cut = prompt.text("records", &[&ask[..], &["--max-chars", "300"]].concat());
+    let cut = cli.text("records", &[&ask[..], &["--max-chars", "300"]].concat());
     assert!(cut.chars().count() <= 300 && cut.ends_with('\n'), "{cut}");
-    assert!(whole.starts_with(&cut), "the header said already that there is more");
-    let none = prompt.text("records", &[&ask[..], &["--max-chars", "0"]].concat());
+    assert!(whole.starts_with(&cut), "the header already reports the truncation");
+    let none = cli.text("records", &[&ask[..], &["--max-chars", "0"]].concat());
     assert_eq!(none, "");
 
-    let path = prompt.text("records", &["path", "Leap second", "Second"]);
+    let path = cli.text("records", &["path", "Leap second", "Second"]);
     let head = "H weft=1 records=1 mode=path from=\"Agreed Time/Leap second\" to=\"second\" direction=both max_hops=10 found=true length=1 truncated=false\n";
     assert!(path.starts_with(head), "{path}");
     assert_eq!(path.lines().count(), 4, "{path}");
 
     let asked = "--max-nodes 2 --types related,Follows --hierarchy --tag time --where order>=0";
     let asked: Vec<&str> = asked.split(' ').collect();
-    let tree = prompt.text("records", &[&["tree", "Second"], &asked[..]].concat());
+    let tree = cli.text("records", &[&["tree", "Second"], &asked[..]].concat());
     let head = "H weft=1 records=1 mode=tree root=\"second\" direction=both max_hops=3 max_nodes=2 type=\"related\" type=\"Follows\" hierarchy=true tag=\"time\" where=\"order>=0\" truncated=";
     assert!(tree.starts_with(head), "{tree}");
     let asked = ["--cheapest", "--inline-cost", "5", "--within", "Second:2"];
-    let path = prompt.text("records", &[&["path", "Leap second", "Second"], &asked[..]].concat());
+    let path = cli.text("records", &[&["path", "Leap second", "Second"], &asked[..]].concat());
     assert!(
         path.contains(" max_hops=10 cheapest=true inline_cost=5 within=\"Second:2\" found="),
         "{path}"
@@ -159,8 +160,8 @@ fn records_keep_within_their_characters() {
 }
 
 #[test]
-fn what_cannot_be_walked_is_refused() {
-    let prompt = Prompt::new();
+fn invalid_walks_are_rejected() {
+    let cli = CommandLine::new();
     for (args, code, reason) in [
         (&["tree"][..], 2, "NOTE"),
         (&["tree", "Leap second", "--typed-only", "--inline-only"], 2, "--inline-only"),
@@ -169,7 +170,11 @@ fn what_cannot_be_walked_is_refused() {
         (&["tree", "Leap second", "--direction", "up"], 2, "out"),
         (&["tree", "Leap second", "--max-chars", "9"], 2, "--format records"),
         (&["tree", "Leap second", "--types", ""], 2, "--types"),
-        (&["tree", "Leap second", "--exclude-types", "related, "], 2, "no type of links"),
+        (
+            &["tree", "Leap second", "--exclude-types", "related, "],
+            2,
+            "a link type must not be empty",
+        ),
         (&["tree", "Leap secnd"], 3, "did you mean"),
         (&["path", "Leap second", "Leap secnd"], 3, "did you mean"),
         (&["path", "Leap second", "Second", "--inline-cost", "1"], 2, "--cheapest"),
@@ -180,11 +185,11 @@ fn what_cannot_be_walked_is_refused() {
         (&["cycles", "--max-length", "0"], 2, "`--max-length`: "),
         (&["unresolved", "--page-token", "x"], 2, "`--page-token`: "),
         (&["orphans", "--limit", "0"], 2, "`--limit`: "),
-        (&["list", "--after", "yesterday"], 2, "`--after`: `yesterday` is no date"),
+        (&["list", "--after", "yesterday"], 2, "`--after`: `yesterday` is not a date"),
         (&["context", "--walk", "Second", "--max-nodes", "0"], 2, "`--max-nodes`: "),
         (&["why-not", "Second", "time", "--limit", "0"], 2, "`--limit`: "),
     ] {
-        let output = prompt.run(args);
+        let output = cli.run(args);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
         assert!(error.contains(reason), "{args:?}: {error}");
@@ -193,9 +198,9 @@ fn what_cannot_be_walked_is_refused() {
 }
 
 #[test]
-fn what_no_note_has_of_a_filter_is_said_by_every_command() {
-    let prompt = Prompt::new();
-    let slip = "degraded: filter: no note has the tag `instrumnt`";
+fn filter_value_without_matches_is_reported_by_every_command() {
+    let cli = CommandLine::new();
+    let slip = "warning: no note has the tag `instrumnt`";
     for args in [
         &["search", "clock"][..],
         &["context", "clock"],
@@ -211,7 +216,7 @@ fn what_no_note_has_of_a_filter_is_said_by_every_command() {
         &["cycles"],
         &["export"],
     ] {
-        let output = prompt.run(&[args, &["--tag", "instrumnt"]].concat());
+        let output = cli.run(&[args, &["--tag", "instrumnt"]].concat());
         let told = [output.stdout, output.stderr].concat();
         let told = String::from_utf8(told).unwrap();
         assert_eq!(told.matches(slip).count(), 1, "{args:?}: {told}");
@@ -226,12 +231,12 @@ fn what_no_note_has_of_a_filter_is_said_by_every_command() {
         &["subgraph", "Pendulum"],
         &["cycles"],
     ] {
-        let output = prompt.run(&[args, &["--types", "related, suports"]].concat());
+        let output = cli.run(&[args, &["--types", "related, suports"]].concat());
         let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        let slip = "degraded: links: no link is of type `suports`";
+        let slip = "warning: no link has the type `suports`";
         assert_eq!(told.matches(slip).count(), 1, "{args:?}: {told}");
         assert!(!told.contains("` related`") && !told.contains("`related`"), "{args:?}: {told}");
     }
-    let output = prompt.run(&["tree", "Pendulum", "--path", "Instruments"]);
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("degraded"));
+    let output = cli.run(&["tree", "Pendulum", "--path", "Instruments"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("warning:"));
 }

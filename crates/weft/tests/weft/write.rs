@@ -1,4 +1,4 @@
-//! Notes written at the prompt.
+//! Commands that write notes.
 
 use std::process::Command;
 
@@ -23,13 +23,13 @@ fn notes_are_written_moved_and_deleted() {
     assert_eq!((&put["created"], &put["uri"]), (&Value::from(true), &Value::from("moss")));
     run(&["put", "moss.md", source, "--new"], 4);
     run(&["put", "moss.txt", source], 2);
-    // Nothing comes from standard input, which here is none.
+    // Standard input is empty.
     run(&["put", "moss.md"], 2);
     assert_eq!(std::fs::read_to_string(vault.path().join("moss.md")).unwrap(), "soft\n");
     let hash = run(&["get", "moss"], 0)["hash"].as_str().unwrap().to_owned();
     run(&["put", "moss.md", source, "--expect", &hash], 0);
     let moved = run(&["move", "moss", "bog/peat.md", "--rewrite-links"], 0);
-    assert_eq!(moved["links"][0]["n_links"], 1);
+    assert_eq!(moved["links"][0]["links_rewritten"], 1);
     assert_eq!(std::fs::read_to_string(vault.path().join("fern.md")).unwrap(), "[[peat]]\n");
     run(&["delete", "peat"], 0);
     run(&["delete", "peat"], 3);
@@ -37,7 +37,7 @@ fn notes_are_written_moved_and_deleted() {
 }
 
 #[test]
-fn a_file_is_named_as_the_shell_completes_it() {
+fn notes_are_named_by_file_paths_of_the_shell() {
     let home = tempfile::tempdir().unwrap();
     let notes = home.path().join("notes");
     std::fs::create_dir_all(notes.join("bog")).unwrap();
@@ -67,7 +67,7 @@ fn a_file_is_named_as_the_shell_completes_it() {
         (above, whole.to_str().unwrap(), "bog/peat"),
         (&within, "peat.md", "bog/peat"),
         (&within, "../fern.md", "fern"),
-        // It is a path in the vault, too.
+        // It is also a path in the vault.
         (&within, "fern.md", "fern"),
         (&within, "./fern.md", "bog/fern"),
     ] {
@@ -90,8 +90,8 @@ fn a_file_is_named_as_the_shell_completes_it() {
     let moved = run(&within, &["move", "../moor.md", "./moor.md"], 0);
     assert_eq!(moved["path"], "bog/moor.md");
     let put = run(above, &["put", "new/moss.md", text.to_str().unwrap()], 0);
-    assert_eq!(put["path"], "new/moss.md", "no folder here is named so");
-    // With a second vault, what is named so is of that vault alone.
+    assert_eq!(put["path"], "new/moss.md", "no such folder in the working directory");
+    // With a second vault, the path selects that vault only.
     let other = home.path().join("other");
     std::fs::create_dir_all(other.join("bog")).unwrap();
     std::fs::write(other.join("bog/fern.md"), "fern\n").unwrap();

@@ -1,11 +1,11 @@
-// A note's text, drawn.
+// The rendered text of a note.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { noteAddress, read } from "../address";
 import type { GetNoteResponse, LinkView } from "../contract/noteweft/v1/note_pb";
-import { asWritten, rendered, TooLong } from "../markdown";
+import { plainText, rendered, TooLong } from "../markdown";
 
-/** What is drawn of a link. */
+/** The parts of a link that affect its rendering. */
 const drawnOf = ({ uri, resolved, target, fragment, display, span }: LinkView) => [uri, resolved, target, fragment, display, span?.start, span?.end];
 
 const sameLinks = (some: readonly LinkView[], others: readonly LinkView[]): boolean =>
@@ -15,37 +15,37 @@ const sameLinks = (some: readonly LinkView[], others: readonly LinkView[]): bool
     return a.every((part, at) => part === b[at]);
   });
 
-/** The text of a note, or its first lines, up to `most` characters; `to` is the address of a note that it links to. */
+/** Renders the text of a note, or its first lines up to `most` characters; `to` returns the address of a linked note. */
 export function Body({ note, to = noteAddress, most = Infinity }: { note: GetNoteResponse; to?: (uri: string) => string; most?: number }) {
   const home = useRef<HTMLDivElement>(null);
-  const [unread, setUnread] = useState("");
+  const [problem, setProblem] = useState("");
   const whole = note.body.length <= most;
   const text = whole ? note.body : note.body.slice(0, note.body.lastIndexOf("\n", most) + 1 || most);
-  // Each state of the index brings the note anew. What is drawn stays as long as it would be drawn the same, and with it what the reader opened, selected or scrolled to.
-  const drawn = useRef({ text, links: note.links, title: note.title });
-  if (drawn.current.text !== text || drawn.current.title !== note.title || !sameLinks(drawn.current.links, note.links)) drawn.current = { text, links: note.links, title: note.title };
+  // Each generation of the index reloads the note. The rendered text is kept if it would not change, and with it what the user opened, selected or scrolled to.
+  const shown = useRef({ text, links: note.links, title: note.title });
+  if (shown.current.text !== text || shown.current.title !== note.title || !sameLinks(shown.current.links, note.links)) shown.current = { text, links: note.links, title: note.title };
   useLayoutEffect(() => {
-    // Whatever becomes of this text, none of another note stays.
+    // Removes the text of the previous note even if this one cannot be rendered.
     home.current?.replaceChildren();
     try {
       home.current?.replaceChildren(rendered(text, note.links, note.title));
-      setUnread("");
+      setProblem("");
     } catch (why) {
-      home.current?.replaceChildren(asWritten(text));
-      setUnread(why instanceof TooLong ? "to draw it would take too long" : "its marks are nested too deeply to be drawn");
+      home.current?.replaceChildren(plainText(text));
+      setProblem(why instanceof TooLong ? "rendering takes too long" : "its markup is nested too deeply");
     }
-  }, [drawn.current]);
+  }, [shown.current]);
   useLayoutEffect(() => {
-    for (const anchor of home.current?.querySelectorAll<HTMLAnchorElement>("a[href^='#/note?']") ?? []) anchor.href = to(read(anchor.hash).asked.get("uri") ?? "");
-  }, [drawn.current, to("")]);
+    for (const anchor of home.current?.querySelectorAll<HTMLAnchorElement>("a[href^='#/note?']") ?? []) anchor.href = to(read(anchor.hash).params.get("uri") ?? "");
+  }, [shown.current, to("")]);
   return (
     <>
-      {unread !== "" && <p class="notice">This is the text as it is written: {unread}.</p>}
+      {problem !== "" && <p class="notice">Shown as plain text: {problem}.</p>}
       <div class="body" ref={home} />
       {note.body.trim() === "" && <p class="faint">This note has no text.</p>}
       {!whole && (
         <p class="faint">
-          <a href={to(note.uri)}>Read on</a>
+          <a href={to(note.uri)}>Read more</a>
         </p>
       )}
     </>

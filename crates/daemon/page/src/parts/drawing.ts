@@ -1,17 +1,17 @@
-// Notes and links drawn by the graphics card. This file and what it needs are loaded when the first graph is shown.
+// Draws notes and links with WebGL. This module and its dependencies are loaded with the first graph.
 
 import Graph from "graphology";
 import layout, { inferSettings } from "graphology-layout-forceatlas2";
 import Sigma from "sigma";
 import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
-import { colour } from "../theme";
-import { EDGES, NODES } from "./programs";
+import { color } from "../theme";
+import { EDGES, NODES } from "./shaders";
 
 /** A note, or a placeholder for one. */
 export interface Dot {
   readonly id: string;
   readonly title: string;
-  /** Links from the focus. */
+  /** Hops from the focus note. */
   readonly hop: number;
   readonly placeholder: boolean;
 }
@@ -22,77 +22,77 @@ export interface Line {
   readonly to: string;
   readonly type: string;
   readonly typed: boolean;
-  /** Whether it leads to a note that was reached before. */
+  /** True if it leads to a note already reached by another link. */
   readonly seen: boolean;
 }
 
-/** What is drawn. */
+/** Content of the drawing. */
 export interface Picture {
   readonly focus: string;
   readonly dots: readonly Dot[];
   readonly lines: readonly Line[];
-  /** The notes of a path, in order, drawn before all others. */
+  /** The notes of a path in order, highlighted. */
   readonly path: readonly string[];
-  /** A note chosen as the start of a path. */
+  /** The note selected as the start of a path. */
   readonly start?: string;
 }
 
-/** What happens on the drawing. */
+/** Events of the drawing. */
 export interface Events {
   /** A note was clicked. */
   walk(id: string): void;
   /** A note was clicked with the shift key held. */
   choose(id: string): void;
-  /** A picture is drawn, and its notes stay where they are. */
+  /** The layout of a picture has finished. */
   rest(picture: Picture): void;
 }
 
-/** Steps of the layout, the milliseconds of one frame they may take, and how many times longer they run than pictures of them take to draw. */
+/** Steps of the layout, their time per frame in milliseconds, and the ratio of layout time to drawing time. */
 const STEPS = 240;
 const FRAME = 7;
 const SHARE = 3;
 
-/** Milliseconds that a picture of the layout stands at most. */
-const LONGEST = 400;
+/** Maximum time between two pictures of the layout, in milliseconds. */
+const MAX_PAUSE = 400;
 
-/** Milliseconds from one frame to the next where nothing holds it up. */
-const ON_TIME = 17;
+/** Time between two undelayed frames, in milliseconds. */
+const FRAME_INTERVAL = 17;
 
-/** Notes from which on far ones are taken together while the graph is laid out: each step then takes n log n. */
-const MANY = 250;
+/** Number of notes above which the layout groups distant notes (Barnes-Hut), so that a step costs n log n. */
+const BARNES_HUT_ABOVE = 250;
 
-/** Notes up to which edges say their types. */
-const FEW = 24;
+/** Maximum number of notes for which edge types are shown. */
+const MAX_WITH_EDGE_LABELS = 24;
 
-/** Notes up to which they are drawn in full size, and all are named that have room for it. */
-const ROOMY = 100;
+/** Maximum number of notes drawn in full size, with all titles that have room. */
+const MAX_FULL_SIZE = 100;
 
-/** The least size of a note, and the least width of a line, in pixels: of a crowd the notes are seen, not the lines alone. */
-const LEAST = 2.4;
-const THIN = 0.8;
+/** Minimum size of a note and minimum width of a line, in pixels, so that many notes stay visible among their lines. */
+const MIN_NODE_SIZE = 2.4;
+const MIN_LINE_WIDTH = 0.8;
 
-/** Titles: their letters, and their height in pixels. */
+/** Font of titles, and its height in pixels. */
 const FONT = "system-ui, sans-serif";
-const LETTERS = 13;
+const FONT_SIZE = 13;
 
-/** Pixels between a title and the edge of the picture. */
+/** Distance between a title and the border of the picture, in pixels. */
 const MARGIN = 6;
 
-/** Characters of a title that are drawn of a note that is not pointed at. */
-const TITLE = 26;
+/** Maximum characters of a title, except for the note under the pointer. */
+const MAX_TITLE = 26;
 
-/** A title that waits to be written, with what is known of its note. */
+/** A title to draw, with the position and size of its note. */
 interface Title {
   readonly canvas: CanvasRenderingContext2D;
   readonly label: string;
   readonly x: number;
   readonly y: number;
   readonly size: number;
-  /** Whether it is written even over others. */
-  readonly stands: boolean;
+  /** True if it is drawn even over other titles. */
+  readonly forced: boolean;
 }
 
-/** Where a title may stand, from its note: away from the middle of the picture, below, above, towards the middle; the first that is free. */
+/** Candidate positions of a title relative to its note: away from the center of the picture, below, above, towards the center. The first free one is used. */
 const SIDES = [
   [1, 0],
   [0, 1],
@@ -100,7 +100,7 @@ const SIDES = [
   [-1, 0],
 ] as const;
 
-/** A part of the picture, in pixels. */
+/** A rectangle of the picture, in pixels. */
 interface Box {
   readonly left: number;
   readonly right: number;
@@ -108,11 +108,11 @@ interface Box {
   readonly bottom: number;
 }
 
-/** Writes titles beside their notes, where they hide neither each other nor a note and do not leave the picture, set off from the lines below them. */
-function writeTitles(titles: readonly Title[], notes: readonly Box[], { font, height }: { font: string; height: number }): void {
-  const taken = [...notes];
-  const order = [...titles].sort((a, b) => Number(b.stands) - Number(a.stands) || b.size - a.size);
-  for (const { canvas, label, x, y, size, stands } of order) {
+/** Draws titles beside their notes, with an outline, so that they overlap neither each other nor a note and stay inside the picture. */
+function drawTitles(titles: readonly Title[], notes: readonly Box[], { font, height }: { font: string; height: number }): void {
+  const occupied = [...notes];
+  const order = [...titles].sort((a, b) => Number(b.forced) - Number(a.forced) || b.size - a.size);
+  for (const { canvas, label, x, y, size, forced } of order) {
     canvas.font = `${height}px ${font}`;
     const half = canvas.measureText(label).width / 2;
     const outward = x < canvas.canvas.clientWidth / 2 ? -1 : 1;
@@ -121,24 +121,24 @@ function writeTitles(titles: readonly Title[], notes: readonly Box[], { font, he
       return { left: middle - half, right: middle + half, top: line - height / 2, bottom: line + height / 2 };
     });
     const inside = boxes.filter((box) => box.left >= MARGIN && box.right <= canvas.canvas.clientWidth - MARGIN);
-    const free = inside.find((box) => taken.every((other) => box.right < other.left || other.right < box.left || box.bottom < other.top || other.bottom < box.top));
-    const box = free ?? (stands ? (inside[0] ?? boxes[0]) : undefined);
+    const free = inside.find((box) => occupied.every((other) => box.right < other.left || other.right < box.left || box.bottom < other.top || other.bottom < box.top));
+    const box = free ?? (forced ? (inside[0] ?? boxes[0]) : undefined);
     if (box === undefined) continue;
-    taken.push(box);
+    occupied.push(box);
     const [left, line] = [box.left, (box.top + box.bottom) / 2 + height / 3];
     canvas.lineWidth = 4;
     canvas.lineJoin = "round";
-    canvas.strokeStyle = colours.raised;
+    canvas.strokeStyle = colors.raised;
     canvas.strokeText(label, left, line);
-    canvas.fillStyle = colours.ink;
+    canvas.fillStyle = colors.ink;
     canvas.fillText(label, left, line);
   }
 }
 
-/** The colours of the page, as the canvas understands them. */
-const colours = { raised: "", ink: "" };
+/** Colors of the page, as values for the canvas. */
+const colors = { raised: "", ink: "" };
 
-/** A graph on the page. */
+/** Interactive drawing of a graph. */
 export class Drawing {
   readonly #graph = new Graph({ multi: true, type: "directed" });
   readonly #sigma: Sigma;
@@ -147,7 +147,7 @@ export class Drawing {
   #titles: Title[] = [];
   #hovered: string | undefined;
   #frame = 0;
-  /** Whether the graph is being laid out. */
+  /** True while the layout runs. */
   #settling = false;
 
   constructor(home: HTMLElement, events: Events) {
@@ -159,20 +159,20 @@ export class Drawing {
       edgeProgramClasses: EDGES,
       labelFont: FONT,
       edgeLabelFont: FONT,
-      labelSize: LETTERS,
+      labelSize: FONT_SIZE,
       edgeLabelSize: 11,
       renderEdgeLabels: true,
       labelRenderedSizeThreshold: 3,
       labelDensity: 0.7,
       stagePadding: 40,
       zIndex: true,
-      minEdgeThickness: THIN,
+      minEdgeThickness: MIN_LINE_WIDTH,
       allowInvalidContainer: true,
       minCameraRatio: 0.1,
       maxCameraRatio: 4,
-      // All titles of a picture are placed together, once it is known which there are.
+      // The titles of a picture are collected first and placed together.
       defaultDrawNodeLabel: (canvas, { label, x, y, size, zIndex }) => {
-        if (label) this.#titles.push({ canvas, label, x, y, size, stands: zIndex === 1 });
+        if (label) this.#titles.push({ canvas, label, x, y, size, forced: zIndex === 1 });
       },
       defaultDrawNodeHover: () => undefined,
       nodeReducer: (id, data) => this.#node(id, data),
@@ -184,43 +184,43 @@ export class Drawing {
       else events.walk(node);
     });
     this.#sigma.on("beforeRender", () => (this.#titles = []));
-    this.#sigma.on("afterRender", () => writeTitles(this.#titles, this.#boxes(), { font: FONT, height: LETTERS }));
+    this.#sigma.on("afterRender", () => drawTitles(this.#titles, this.#boxes(), { font: FONT, height: FONT_SIZE }));
     this.#sigma.on("enterNode", ({ node }) => this.#hover(node));
     this.#sigma.on("leaveNode", () => this.#hover(undefined));
-    this.recolour();
+    this.recolor();
   }
 
-  /** Takes the colours of the page as they are now. */
-  recolour(): void {
-    Object.assign(colours, { raised: colour("raised"), ink: colour("ink") });
-    this.#sigma.setSetting("edgeLabelColor", { color: colour("faint") });
+  /** Applies the current colors of the page. */
+  recolor(): void {
+    Object.assign(colors, { raised: color("raised"), ink: color("ink") });
+    this.#sigma.setSetting("edgeLabelColor", { color: color("faint") });
     if (this.#picture !== undefined) this.show(this.#picture);
   }
 
-  /** Draws `picture`; what was there before keeps its place as far as it can. */
+  /** Draws `picture`; notes that were already shown keep their positions if possible. */
   show(picture: Picture): void {
     const graph = this.#graph;
     const kept = new Set(picture.dots.map((dot) => dot.id));
-    // While the notes are the same, they stay where they are: somebody may be pointing at one.
+    // If the notes are unchanged, they keep their positions, because the user may be pointing at one.
     const fresh = this.#picture?.focus !== picture.focus || graph.order !== kept.size || picture.dots.some((dot) => !graph.hasNode(dot.id));
     this.#picture = picture;
     for (const id of graph.nodes()) if (!kept.has(id)) graph.dropNode(id);
     graph.clearEdges();
-    const shades = [colour("accent"), colour("near"), colour("mid"), colour("far")];
+    const shades = [color("accent"), color("near"), color("mid"), color("far")];
     const placed = picture.dots.length;
     picture.dots.forEach((dot, nth) => {
       const tint = shades[Math.min(dot.hop, shades.length - 1)];
-      // A sunflower's spiral: whatever the number, no two dots begin at one place, and the same picture begins the same.
+      // Initial positions on a sunflower spiral: distinct for any number of dots, and deterministic.
       const [angle, far] = [nth * 2.399963, Math.sqrt(nth / Math.max(1, placed))];
-      const attributes = { label: dot.title, color: dot.placeholder ? colours.raised : tint, edge: tint, ring: dot.placeholder ? 0.35 : 0, hop: dot.hop };
+      const attributes = { label: dot.title, color: dot.placeholder ? colors.raised : tint, edge: tint, ring: dot.placeholder ? 0.35 : 0, hop: dot.hop };
       if (graph.hasNode(dot.id)) graph.mergeNodeAttributes(dot.id, attributes);
       else graph.addNode(dot.id, { ...attributes, x: far * Math.cos(angle), y: far * Math.sin(angle) });
     });
-    const plain = colour("line");
-    const typed = colour("typed");
-    const strong = colour("accent");
-    // Crowds are drawn smaller, so that what lies behind them is seen.
-    const scale = Math.min(1, Math.sqrt(ROOMY / Math.max(1, placed)));
+    const plain = color("line");
+    const typed = color("typed");
+    const strong = color("accent");
+    // Many notes are drawn smaller, so that they do not cover each other.
+    const scale = Math.min(1, Math.sqrt(MAX_FULL_SIZE / Math.max(1, placed)));
     const onPath = new Map(picture.path.map((id, nth) => [id, nth]));
     for (const line of picture.lines) {
       if (!graph.hasNode(line.from) || !graph.hasNode(line.to)) continue;
@@ -230,11 +230,11 @@ export class Drawing {
         type: line.seen ? "dashed" : "arrow",
         color: walked ? strong : line.typed ? typed : plain,
         size: walked ? 4 : scale * (line.typed ? 2 : 1.7),
-        label: line.typed && placed <= FEW ? line.type : "",
+        label: line.typed && placed <= MAX_WITH_EDGE_LABELS ? line.type : "",
       });
     }
     graph.forEachNode((id) => {
-      const size = Math.max(LEAST, scale * Math.min(12, 4.5 + 1.6 * Math.sqrt(graph.degree(id))));
+      const size = Math.max(MIN_NODE_SIZE, scale * Math.min(12, 4.5 + 1.6 * Math.sqrt(graph.degree(id))));
       graph.setNodeAttribute(id, "size", id === picture.focus ? 12 : size);
     });
     if (fresh) {
@@ -245,27 +245,27 @@ export class Drawing {
     }
   }
 
-  /** Takes the drawing off the page. */
+  /** Removes the drawing from the page. */
   end(): void {
     cancelAnimationFrame(this.#frame);
     this.#sigma.kill();
   }
 
-  /** Lays the graph out, a few milliseconds in each frame, so that typing is never held up. */
+  /** Lays the graph out, a few milliseconds per frame, so that typing is never delayed. */
   #settle(): void {
     cancelAnimationFrame(this.#frame);
     this.#settling = true;
-    const settings = { ...inferSettings(this.#graph), barnesHutOptimize: this.#graph.order > MANY, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
+    const settings = { ...inferSettings(this.#graph), barnesHutOptimize: this.#graph.order > BARNES_HUT_ABOVE, gravity: 1.2, scalingRatio: 8, slowDown: 4 };
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let left = this.#graph.order > 1 ? STEPS : 0;
-    // A copy, as each change of the graph itself draws a picture.
+    // A copy, because each change of the displayed graph triggers drawing.
     const plan = this.#graph.copy();
-    // When the last picture was begun, and how long the next one waits. What a picture costs beyond this thread shows in a late frame.
+    // Start and cost of the last picture, and the earliest time of the next one. Cost outside this thread shows as a late frame.
     let [begun, cost, pause] = [0, 0, 0];
     const step = () => {
       const now = performance.now();
       if (cost > 0) {
-        pause = now + Math.min(LONGEST, SHARE * (cost + Math.max(0, now - begun - cost - ON_TIME)));
+        pause = now + Math.min(MAX_PAUSE, SHARE * (cost + Math.max(0, now - begun - cost - FRAME_INTERVAL)));
         cost = 0;
       }
       while (left > 0 && performance.now() < now + FRAME) {
@@ -289,9 +289,9 @@ export class Drawing {
     step();
   }
 
-  /** Where the notes stand, as long as they are few enough for titles to go round them. */
+  /** Returns the rectangles of the notes, if they are few enough for titles to avoid them. */
   #boxes(): Box[] {
-    if (this.#graph.order > ROOMY) return [];
+    if (this.#graph.order > MAX_FULL_SIZE) return [];
     return this.#graph.mapNodes((_, { x, y, size }) => {
       const at = this.#sigma.graphToViewport({ x: Number(x), y: Number(y) });
       const half = this.#sigma.scaleSize(Number(size));
@@ -307,11 +307,11 @@ export class Drawing {
 
   #node(id: string, data: Record<string, unknown>): Partial<NodeDisplayData> {
     const picture = this.#picture;
-    const stands = id === picture?.focus || id === picture?.start || picture?.path.includes(id) || id === this.#hovered;
+    const isForced = id === picture?.focus || id === picture?.start || picture?.path.includes(id) || id === this.#hovered;
     const dimmed = this.#hovered !== undefined && id !== this.#hovered && !this.#graph.areNeighbors(id, this.#hovered);
     const title = String(data["label"]);
-    const label = id === this.#hovered || title.length <= TITLE ? title : `${title.slice(0, TITLE)}…`;
-    return { ...data, forceLabel: stands || (this.#graph.order <= ROOMY && !dimmed), label: dimmed && !stands ? "" : label, zIndex: stands ? 1 : 0 };
+    const label = id === this.#hovered || title.length <= MAX_TITLE ? title : `${title.slice(0, MAX_TITLE)}…`;
+    return { ...data, forceLabel: isForced || (this.#graph.order <= MAX_FULL_SIZE && !dimmed), label: dimmed && !isForced ? "" : label, zIndex: isForced ? 1 : 0 };
   }
 
   #edge(id: string, data: Record<string, unknown>): Partial<EdgeDisplayData> {

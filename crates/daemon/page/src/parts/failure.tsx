@@ -1,25 +1,26 @@
-// What stands where an answer would, when there is none.
+// Placeholders for missing answers: errors, warnings and loading.
 
+import type { Warning } from "../contract/noteweft/v1/common_pb";
 import type { Ref } from "preact";
 import { noteAddress } from "../address";
 import { openLogin, type Failure } from "../daemon";
 
 const TITLES: Record<Failure["kind"], string> = {
-  unreachable: "No answer",
+  unreachable: "Cannot reach the daemon",
   opening: "Opening the index",
-  token: "A token is needed",
-  forbidden: "This token does not allow it",
+  token: "A token is required",
+  forbidden: "Permission denied",
   unknown: "Not found",
-  invalid: "That cannot be asked",
-  unable: "Not as this daemon is set up",
-  late: "That took too long",
-  unimplemented: "Not known here",
+  invalid: "Invalid request",
+  unable: "Not available with the daemon's settings",
+  late: "Request timed out",
+  unimplemented: "Not supported",
   other: "Something went wrong",
 };
 
-/** Says what went wrong and what can be done; `offer` is the address behind each near name, its note unless told otherwise. Where it stands for a whole view, `heading` takes what names it. */
+/** Shows an error and possible actions. `offer` returns the address of each suggestion, by default that of the note. If the error replaces a whole view, `heading` is the ref of its heading. */
 export function Failed({ failure, again, offer = noteAddress, heading }: { failure: Failure; again: () => void; offer?: (uri: string) => string; heading?: Ref<HTMLHeadingElement> }) {
-  const { kind, text, near } = failure;
+  const { kind, text, suggestions } = failure;
   return (
     <div class="failed" role="alert">
       {heading === undefined ? (
@@ -29,11 +30,11 @@ export function Failed({ failure, again, offer = noteAddress, heading }: { failu
           {TITLES[kind]}
         </h1>
       )}
-      <p>{text.split("`").map((piece, nth) => (nth % 2 === 0 ? piece : <code key={nth}>{piece}</code>))}</p>
-      {near.length > 0 && (
+      <p>{text.split("`").map((part, nth) => (nth % 2 === 0 ? part : <code key={nth}>{part}</code>))}</p>
+      {suggestions.length > 0 && (
         <p>
-          Near:{" "}
-          {near.map((uri, at) => (
+          Similar names:{" "}
+          {suggestions.map((uri, at) => (
             <>
               {at > 0 && ", "}
               <a href={offer(uri)}>{uri}</a>
@@ -43,43 +44,32 @@ export function Failed({ failure, again, offer = noteAddress, heading }: { failu
       )}
       {(kind === "forbidden" || kind === "token") && (
         <button type="button" onClick={openLogin}>
-          {kind === "token" ? "Give a token" : "Use another token"}
+          {kind === "token" ? "Enter a token" : "Use another token"}
         </button>
       )}
       {(kind === "late" || kind === "other") && (
         <button type="button" onClick={again}>
-          Ask again
+          Retry
         </button>
       )}
     </div>
   );
 }
 
-/** How an answer begins to say which way of finding notes it lacks, and how people say it. */
-const WAYS = [
-  ["vector: ", " by meaning: "],
-  ["words: ", " by words: "],
-  ["names: ", " by name: "],
-  ["expansion: ", " by links: "],
-] as const;
-
-/** Says what an answer lacks and why. While vectors are made that changes every second, so it stands beside what is spoken of an answer. */
-export function Incomplete({ degraded }: { degraded: readonly string[] }) {
+/** Shows the warnings of a response. Pending vectors change every second while they are computed, so warnings are kept out of live regions. */
+export function Warnings({ warnings }: { warnings: readonly Warning[] }) {
   return (
     <>
-      {degraded.map((what) => {
-        const [begins, said] = WAYS.find(([begins]) => what.startsWith(begins)) ?? ["", ": "];
-        return (
-          <span key={what} class="degraded">
-            {`incomplete${said}${what.slice(begins.length)}`}
-          </span>
-        );
-      })}
+      {warnings.map(({ code, message }) => (
+        <span key={message} class="warn" data-code={code}>
+          {message}
+        </span>
+      ))}
     </>
   );
 }
 
-/** A place where an answer will stand. */
+/** Placeholder for a pending answer. */
 export function Waiting({ lines = 3 }: { lines?: number }) {
   return (
     <div class="waiting" role="status" aria-label="Loading">

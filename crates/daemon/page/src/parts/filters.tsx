@@ -1,13 +1,13 @@
-// Which notes may be found: the common filter of the contract as fields, kept in the address.
+// The filter of the API as form fields, kept in the address.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { amend, listed, Unreadable, unquoted } from "../address";
+import { updateParams, listed, InvalidAddress, unquoted } from "../address";
 import { Comparison, type FilterSchema, type PropertyMatchSchema } from "../contract/noteweft/v1/common_pb";
 import { count } from "../text";
 
 type FilterInit = MessageInitShape<typeof FilterSchema>;
 
-/** One row per field: its name in the address, its label, an example. Lists are written with commas; what holds one stands in quotes. */
+/** One row per field: its name in the address, its label, an example. Lists are comma-separated; values that contain a comma are quoted. */
 const FIELDS = [
   ["path", "Folder or glob", "Calendars/**"],
   ["tag", "Tags", "physics, clocks"],
@@ -20,57 +20,57 @@ const FIELDS = [
   ["within", "Near", "a note:2"],
 ] as const;
 
-/** The names of the fields in the address. */
+/** Names of the fields in the address. */
 export const FILTER: readonly string[] = FIELDS.map(([name]) => name);
 
-/** Links that a neighbourhood may span: the contract's most. */
-const MOST_HOPS = 0xffff_ffff;
+/** Maximum number of hops of a neighborhood in the API. */
+const MAX_HOPS = 0xffff_ffff;
 
 const list = (text: string | null): string[] => listed(text).map(unquoted);
 
-/** How a property may compare, as it is written. */
-const SIGNS: Record<string, Comparison> = {
+/** Comparison operators as typed. */
+const OPERATORS: Record<string, Comparison> = {
   "=": Comparison.EQUAL,
   "!=": Comparison.NOT_EQUAL,
   "<": Comparison.LESS,
-  "<=": Comparison.AT_MOST,
+  "<=": Comparison.LESS_OR_EQUAL,
   ">": Comparison.GREATER,
-  ">=": Comparison.AT_LEAST,
+  ">=": Comparison.GREATER_OR_EQUAL,
 };
 
-/** A comparison such as `year >= 1700`. */
-function comparison(written: string): MessageInitShape<typeof PropertyMatchSchema> {
-  const [, key = "", sign = "", value = ""] = /^([^!<>=]+)([!<>=]+)(.*)$/.exec(written) ?? [];
-  const meant = SIGNS[sign];
-  if (meant === undefined) throw new Unreadable(`\`Properties\` compares, such as \`status = draft\` or \`year >= 1700\`; \`${written}\` does not. The signs are \`${Object.keys(SIGNS).join(" ")}\`.`);
-  return { key: key.trim(), value: unquoted(value.trim()), comparison: meant };
+/** Parses a comparison such as `year >= 1700`. */
+function comparison(text: string): MessageInitShape<typeof PropertyMatchSchema> {
+  const [, key = "", sign = "", value = ""] = /^([^!<>=]+)([!<>=]+)(.*)$/.exec(text) ?? [];
+  const operator = OPERATORS[sign];
+  if (operator === undefined) throw new InvalidAddress(`\`Properties\` expects comparisons such as \`status = draft\` or \`year >= 1700\`, not \`${text}\`. The operators are \`${Object.keys(OPERATORS).join(" ")}\`.`);
+  return { key: key.trim(), value: unquoted(value.trim()), comparison: operator };
 }
 
-/** The filter that an address holds. */
-export function filterOf(asked: URLSearchParams): FilterInit {
-  const text = (name: string) => asked.get(name)?.trim() || undefined;
+/** Parses the filter in an address. */
+export function filterOf(params: URLSearchParams): FilterInit {
+  const text = (name: string) => params.get(name)?.trim() || undefined;
   return {
-    paths: list(asked.get("path")),
-    tags: list(asked.get("tag")).map((tag) => tag.replace(/^#/, "")),
-    types: list(asked.get("type")),
-    properties: listed(asked.get("where")).map(comparison),
+    paths: list(params.get("path")),
+    tags: list(params.get("tag")).map((tag) => tag.replace(/^#/, "")),
+    types: list(params.get("type")),
+    properties: listed(params.get("where")).map(comparison),
     after: text("after"),
     before: text("before"),
-    linkedTo: list(asked.get("to")),
-    linkedFrom: list(asked.get("from")),
-    within: listed(asked.get("within")).map((near) => {
+    linkedTo: list(params.get("to")),
+    linkedFrom: list(params.get("from")),
+    within: listed(params.get("within")).map((near) => {
       const [, note = near, hops = "1"] = /^(.*):(\d+)$/.exec(near) ?? [];
-      if (Number(hops) > MOST_HOPS) throw new Unreadable(`\`Near\` counts up to ${count(MOST_HOPS)} links, not \`${hops}\`.`);
+      if (Number(hops) > MAX_HOPS) throw new InvalidAddress(`\`Near\` accepts at most ${count(MAX_HOPS)} links, not \`${hops}\`.`);
       return { note: unquoted(note), hops: Number(hops) };
     }),
   };
 }
 
-/** Whether an address holds a filter. */
-export const isFiltered = (asked: URLSearchParams): boolean => FILTER.some((name) => asked.has(name));
+/** Returns whether an address contains a filter. */
+export const isFiltered = (params: URLSearchParams): boolean => FILTER.some((name) => params.has(name));
 
-export function Filters({ asked, open = false }: { asked: URLSearchParams; open?: boolean }) {
-  const n = FILTER.filter((name) => asked.has(name)).length;
+export function Filters({ params, open = false }: { params: URLSearchParams; open?: boolean }) {
+  const n = FILTER.filter((name) => params.has(name)).length;
   return (
     <details class="filters" open={open}>
       <summary>Filter{n > 0 && <b> {n}</b>}</summary>
@@ -78,12 +78,12 @@ export function Filters({ asked, open = false }: { asked: URLSearchParams; open?
         {FIELDS.map(([name, label, example]) => (
           <label key={name}>
             <span>{label}</span>
-            <input value={asked.get(name) ?? ""} placeholder={example} autocomplete="off" spellcheck={false} onInput={(event) => amend({ [name]: event.currentTarget.value })} />
+            <input value={params.get(name) ?? ""} placeholder={example} autocomplete="off" spellcheck={false} onInput={(event) => updateParams({ [name]: event.currentTarget.value })} />
           </label>
         ))}
-        <p class="faint">A name with a comma stands in quotes: "Smith, John".</p>
+        <p class="faint">Put a value that contains a comma in quotes: "Smith, John".</p>
         {n > 0 && (
-          <button type="button" onClick={() => amend(Object.fromEntries(FILTER.map((name) => [name, null])))}>
+          <button type="button" onClick={() => updateParams(Object.fromEntries(FILTER.map((name) => [name, null])))}>
             Clear the filter
           </button>
         )}

@@ -1,11 +1,11 @@
-// The graph around a note: click to walk, shift-click to mark.
+// The graph around a note: click to open a note, shift-click to select the ends of a path.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../theme";
 import type { Drawing, Picture } from "./drawing";
 
-/** `said` tells what the picture shows. */
-export function GraphPicture({ picture, said, walk, choose }: { picture: Picture; said: string; walk: (id: string) => void; choose: (id: string) => void }) {
+/** `summary` describes the picture. */
+export function GraphPicture({ picture, summary, walk, choose }: { picture: Picture; summary: string; walk: (id: string) => void; choose: (id: string) => void }) {
   const home = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing | undefined>(undefined);
   const latest = useRef({ picture, walk, choose });
@@ -27,12 +27,12 @@ export function GraphPicture({ picture, said, walk, choose }: { picture: Picture
       })
       .catch(() => setBroken(true));
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    const recolour = () => drawing.current?.recolour();
-    dark.addEventListener("change", recolour);
-    const unsubscribe = theme.subscribe(() => queueMicrotask(recolour));
+    const recolor = () => drawing.current?.recolor();
+    dark.addEventListener("change", recolor);
+    const unsubscribe = theme.subscribe(() => queueMicrotask(recolor));
     return () => {
       gone = true;
-      dark.removeEventListener("change", recolour);
+      dark.removeEventListener("change", recolor);
       unsubscribe();
       drawing.current?.end();
       drawing.current = undefined;
@@ -40,6 +40,6 @@ export function GraphPicture({ picture, said, walk, choose }: { picture: Picture
   }, []);
   useEffect(() => drawing.current?.show(picture), [picture]);
 
-  if (broken) return <p class="faint">This browser cannot draw the graph (WebGL is off); the links below say the same.</p>;
-  return <div class="graph" ref={home} role="img" aria-busy={resting !== picture} aria-label={`Around this note: ${said}; the list of links below names them`} />;
+  if (broken) return <p class="faint">This browser cannot draw the graph (WebGL is disabled); the links below list the neighbors.</p>;
+  return <div class="graph" ref={home} role="img" aria-busy={resting !== picture} aria-label={`Graph around this note: ${summary}; the links below list the neighbors`} />;
 }

@@ -1,19 +1,19 @@
-// The notes most worth reading around one, as many as a budget of tokens allows.
+// The notes most worth reading around a note, within a token budget.
 
-import { needed, neighbourAddress, saidBy, type Whole } from "../address";
-import { useAnswer } from "../asking";
+import { requiredInteger, neighborAddress, paramsKey, type IntegerParam } from "../address";
+import { useAnswer } from "../use-answer";
 import { Relation, type RelatedNote } from "../contract/noteweft/v1/graph_pb";
 import { graph } from "../daemon";
 import { count, counted } from "../text";
 import { Failed, Waiting } from "./failure";
 import { Slider } from "./slider";
 
-/** What the notes may cost together, in tokens; where the slider ends, and its step. */
-const BUDGET: Whole = { name: "budget", usual: 2000, least: 0, most: 1_000_000 };
+/** Budget for all related notes in tokens; end and step of the slider. */
+const BUDGET: IntegerParam = { name: "budget", fallback: 2000, min: 0, max: 1_000_000 };
 const END = 8000;
 const STEP = 100;
 
-/** A relation to the focus note, as people say it. */
+/** Returns a relation to the focus note in words. */
 function relationName(relation: Relation): string {
   switch (relation) {
     case Relation.UNSPECIFIED:
@@ -26,50 +26,50 @@ function relationName(relation: Relation): string {
     case Relation.CHILD:
       return "child";
     case Relation.PRIOR_SIBLING:
-      return "prior sibling";
+      return "sibling before";
     case Relation.YOUNGER_SIBLING:
-      return "younger sibling";
+      return "sibling after";
     case Relation.REFERRING_NOTE:
       return "refers to it";
     case Relation.NOTE_IN_CONTEXTUAL_PATH:
-      return "above it";
+      return "ancestor";
     case Relation.NOTE_IN_OBJECT_CONTEXTUAL_PATH:
-      return "above its object";
+      return "ancestor of its object";
     case Relation.REIFIED_CHILD_OBJECT:
       return "object of a child";
     case Relation.PARENT_SIBLING:
-      return "sibling of the parent";
+      return "sibling of its parent";
     case Relation.OBJECT_PARENT_SIBLING:
-      return "sibling of the object’s parent";
+      return "sibling of its object’s parent";
     case Relation.REFERRING_SUBJECT:
-      return "parent of what refers to it";
+      return "parent of a referring note";
     case Relation.SIBLING_OF_TARGET:
       return "has the same object";
     case Relation.PARENT_SIBLING_CHILD:
-      return "child of the parent’s sibling";
+      return "cousin";
     case Relation.OBJECT_PARENT_SIBLING_CHILD:
-      return "child of the object’s parent’s sibling";
+      return "cousin of its object";
     case Relation.NOTE_IN_REFERRING_CONTEXTUAL_PATH:
-      return "above what refers to it";
+      return "ancestor of a referring note";
     case Relation.REFERRING_COUSIN:
-      return "beside what refers to it";
+      return "sibling of a referring note";
   }
 }
 
-/** Links in the text alone relate no notes. */
-const NONE = "Nothing is above, below or beside it, and no property links it with another note.";
+/** Inline links alone do not make notes related. */
+const NONE = "It has no parent, child, sibling or referring note.";
 
-export function Related({ uri, asked }: { uri: string; asked: URLSearchParams }) {
-  const ask = async (signal: AbortSignal) => graph.related({ focus: uri, budget: BigInt(needed(asked, BUDGET)) }, { signal });
-  const { answer, failure, stale, again } = useAnswer(`${uri} ${saidBy(asked, ["budget"])}`, ask, 40);
+export function Related({ uri, params }: { uri: string; params: URLSearchParams }) {
+  const ask = async (signal: AbortSignal) => graph.related({ focus: uri, budget: BigInt(requiredInteger(params, BUDGET)) }, { signal });
+  const { answer, failure, stale, again } = useAnswer(`${uri} ${paramsKey(params, ["budget"])}`, ask, 40);
   return (
     <section class="related">
-      <h2>Worth reading with it</h2>
+      <h2>Related notes</h2>
       <div class="row">
-        <Slider asked={asked} of={BUDGET} label="Tokens" end={END} step={STEP} said={count} />
+        <Slider params={params} of={BUDGET} label="Tokens" end={END} step={STEP} format={count} />
         {answer !== undefined && (
           <small>
-            {counted(answer.relatedNotes.length, "note")}, {count(answer.used)} used
+            {counted(answer.relatedNotes.length, "note")}, {counted(answer.used, "token")} used
           </small>
         )}
       </div>
@@ -83,10 +83,10 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
               <li key={note.uri}>
                 <small>{note.relation === answer.relatedNotes[nth - 1]?.relation ? "" : relationName(note.relation)}</small>
                 <span>
-                  <a href={neighbourAddress(note.uri, asked)} dir="auto">{note.title}</a>
+                  <a href={neighborAddress(note.uri, params)} dir="auto">{note.title}</a>
                   {note.alsoRelations.length > 0 && <small> also {note.alsoRelations.map(relationName).join(", ")}</small>}
                 </span>
-                <small title={note.truncated ? "Its text was cut" : undefined}>
+                <small title={note.truncated ? "Its text is cut" : undefined}>
                   {count(note.tokens)}
                   {note.truncated && " ✂"}
                 </small>
@@ -95,24 +95,24 @@ export function Related({ uri, asked }: { uri: string; asked: URLSearchParams })
           </ol>
           {answer.skipped.length > 0 && (
             <p class="faint">
-              {counted(answer.skipped.length, "note")} {answer.skipped.length === 1 ? "costs" : "cost"} more than was left:{" "}
+              {counted(answer.skipped.length, "note")} did not fit into the remaining budget:{" "}
               {answer.skipped.slice(0, 5).map((note, at) => (
                 <>
                   {at > 0 && ", "}
-                  <a href={neighbourAddress(note.uri, asked)}>{note.uri}</a> ({count(note.tokens)})
+                  <a href={neighborAddress(note.uri, params)}>{note.uri}</a> ({count(note.tokens)})
                 </>
               ))}
               {answer.skipped.length > 5 && " …"}
             </p>
           )}
-          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">{answer.relatedNotes.length === 0 ? NONE : "That is all that is related to it."}</p>}
+          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">{answer.relatedNotes.length === 0 ? NONE : "There are no more related notes."}</p>}
         </>
       )}
     </section>
   );
 }
 
-/** The budget as a bar, one piece per note. */
+/** The budget as a bar, with one segment per note. */
 function Shares({ notes, budget }: { notes: readonly RelatedNote[]; budget: number }) {
   return (
     <>
@@ -121,7 +121,7 @@ function Shares({ notes, budget }: { notes: readonly RelatedNote[]; budget: numb
           <span key={note.uri} title={`${note.title}, ${note.tokens} tokens`} style={{ width: `${(100 * Number(note.tokens)) / budget}%` }} />
         ))}
       </div>
-      <p class="faint">The closest relations first, as many as the tokens allow; the bar shows what each costs.</p>
+      <p class="faint">The closest relations come first, within the token budget; the bar shows the cost of each note.</p>
     </>
   );
 }

@@ -1,42 +1,42 @@
-// A score drawn as the sum of its parts.
+// A score shown as the sum of its parts.
 
-import { Connection, Origin, type Hit, type Part, type Signals } from "../contract/noteweft/v1/search_pb";
+import { Connection, Origin, type Hit, type ScorePart, type Signals } from "../contract/noteweft/v1/search_pb";
 import { part } from "../text";
 
-/** The signals in the order in which they are added up. */
+/** The signals, in the order of the sum. */
 export const SIGNALS = ["similarity", "centrality", "activation"] as const;
 export type SignalName = (typeof SIGNALS)[number];
 
-/** What each signal says, for people. */
+/** Meaning of each signal. */
 export const MEANS: Record<SignalName, string> = {
-  similarity: "its text answers",
-  centrality: "it is much linked",
-  activation: "other hits lead to it",
+  similarity: "match with the query",
+  centrality: "number of links",
+  activation: "connection with better hits",
 };
 
 const of = (signals: Signals | undefined, name: SignalName): number => signals?.[name] ?? 0;
 
-/** How a hit came into the list, in words. */
+/** Returns how a hit was found, in words. */
 export function originName(origin: Origin): string {
   switch (origin) {
     case Origin.BOTH:
-      return "meaning and words";
+      return "meaning and keyword";
     case Origin.VECTOR:
       return "meaning";
     case Origin.KEYWORD:
-      return "words";
+      return "keyword";
     case Origin.EXPANDED:
-      return "a link";
+      return "connection";
     case Origin.UNSPECIFIED:
       return "";
   }
 }
 
-/** A bar as long as the score, cut into what each signal brings. */
+/** A bar as long as the score, divided by the contributions of the signals. */
 export function ScoreBar({ hit }: { hit: Hit }) {
-  const said = `${SIGNALS.map((name) => `${name} ${part(of(hit.contributions, name))}`).join(", ")}; by meaning ${part(hit.vectorScore)}, by word ${part(hit.keywordScore)}`;
+  const summary = `${SIGNALS.map((name) => `${name} ${part(of(hit.contributions, name))}`).join(", ")}; vector ${part(hit.vectorScore)}, keyword ${part(hit.keywordScore)}`;
   return (
-    <span class="score" role="img" aria-label={`Score ${part(hit.score)}: ${said}`} title={said}>
+    <span class="score" role="img" aria-label={`Score ${part(hit.score)}: ${summary}`} title={summary}>
       <span class="track">
         {SIGNALS.map((name) => (
           <span key={name} class={name} style={{ width: `${100 * of(hit.contributions, name)}%` }} />
@@ -47,35 +47,35 @@ export function ScoreBar({ hit }: { hit: Hit }) {
   );
 }
 
-/** How a note is connected with the hit that lifts it, as the end of a sentence. */
+/** Returns the connection of a note with the hit that raises it, as the end of a sentence. */
 export function connectionName(kind: Connection): string {
   switch (kind) {
     case Connection.LINK:
       return ", which links to it";
     case Connection.BACKLINK:
-      return ", to which it links";
+      return ", which it links to";
     case Connection.SHARED_WORDS:
-      return " by rare words both hold";
+      return " through shared rare words";
     case Connection.TOPIC:
-      return " by a topic they share";
+      return " through a shared topic";
     case Connection.UNSPECIFIED:
       return "";
   }
 }
 
-/** The same as a table: what was seen, the signal made of it, its weight, and what it brings. */
+/** The parts of a score as a table: raw value, normalized signal, weight and contribution. */
 export function ScoreTable({ hit }: { hit: Hit }) {
-  const parts = new Map<string, Part>(hit.explanation?.parts.map((each) => [each.signal, each]));
+  const parts = new Map<string, ScorePart>(hit.explanation?.parts.map((each) => [each.signal, each]));
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label="The parts of the score">
+    <div class="scrolls" tabIndex={0} role="region" aria-label="Parts of the score">
       <table class="parts">
         <thead>
           <tr>
-            <th scope="col">Part</th>
-            <th scope="col">Seen</th>
             <th scope="col">Signal</th>
+            <th scope="col">Raw</th>
+            <th scope="col">Normalized</th>
             <th scope="col">× weight</th>
-            <th scope="col">Brings</th>
+            <th scope="col">Contribution</th>
           </tr>
         </thead>
         <tbody>
@@ -85,9 +85,9 @@ export function ScoreTable({ hit }: { hit: Hit }) {
                 <span class={`swatch ${name}`} aria-hidden="true" /> {name}
                 <small> {MEANS[name]}</small>
               </th>
-              <td>{seen(parts.get(name)?.raw)}</td>
+              <td>{figure(parts.get(name)?.raw)}</td>
               <td>{part(of(hit.signals, name))}</td>
-              <td>{seen(parts.get(name)?.weight)}</td>
+              <td>{figure(parts.get(name)?.weight)}</td>
               <td>{part(of(hit.contributions, name))}</td>
             </tr>
           ))}
@@ -97,8 +97,8 @@ export function ScoreTable({ hit }: { hit: Hit }) {
             <th scope="row">
               score{" "}
               <small>
-                by meaning {part(hit.vectorScore)}, by word {part(hit.keywordScore)}
-                {hit.nameScore > 0 && `, by name ${part(hit.nameScore)}`}
+                vector {part(hit.vectorScore)}, keyword {part(hit.keywordScore)}
+                {hit.nameScore > 0 && `, name ${part(hit.nameScore)}`}
               </small>
             </th>
             <td colSpan={3} />
@@ -110,4 +110,4 @@ export function ScoreTable({ hit }: { hit: Hit }) {
   );
 }
 
-const seen = (value: number | undefined): string => (value === undefined ? "" : Number.isInteger(value) ? String(value) : part(value));
+const figure = (value: number | undefined): string => (value === undefined ? "" : Number.isInteger(value) ? String(value) : part(value));

@@ -1,7 +1,7 @@
-// What each signal counts, as sliders that rank anew as they move.
+// Weights of the signals, as sliders that update the ranking as they move.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { amend, Unreadable } from "../address";
+import { updateParams, InvalidAddress } from "../address";
 import { Profile, type WeightsSchema } from "../contract/noteweft/v1/search_pb";
 import { part } from "../text";
 import { MEANS, SIGNALS, type SignalName } from "./score";
@@ -12,26 +12,26 @@ const PROFILES = [
   ["classic", "Classic", Profile.CLASSIC],
 ] as const;
 
-/** The weights that an address holds, `w=similarity,centrality,activation`; nothing where it holds none, or no such. */
-function written(asked: URLSearchParams): Record<SignalName, number> | undefined {
-  const [similarity = NaN, centrality = NaN, activation = NaN, ...more] = (asked.get("w") ?? "").split(",").map(Number);
+/** Parses the weights in an address, `w=similarity,centrality,activation`; `undefined` if they are absent or invalid. */
+function parsedWeights(params: URLSearchParams): Record<SignalName, number> | undefined {
+  const [similarity = NaN, centrality = NaN, activation = NaN, ...more] = (params.get("w") ?? "").split(",").map(Number);
   return [similarity, centrality, activation].every(Number.isFinite) && more.length === 0 ? { similarity, centrality, activation } : undefined;
 }
 
-/** The same for a question; none where the profile's own hold. */
-export function weightsOf(asked: URLSearchParams): MessageInitShape<typeof WeightsSchema> | undefined {
-  const weights = written(asked);
-  if (weights === undefined && asked.has("w")) throw new Unreadable(`\`w\` must be three numbers, for ${SIGNALS.join(", ")}; the address says \`${asked.get("w")}\`.`);
+/** Returns the weights of a request; `undefined` for those of the profile. */
+export function weightsOf(params: URLSearchParams): MessageInitShape<typeof WeightsSchema> | undefined {
+  const weights = parsedWeights(params);
+  if (weights === undefined && params.has("w")) throw new InvalidAddress(`\`w\` must be three numbers, for ${SIGNALS.join(", ")}; the address contains \`${params.get("w")}\`.`);
   return weights;
 }
 
-/** The profile that an address holds. */
-export const profileOf = (asked: URLSearchParams): Profile => (PROFILES.find(([name]) => name === asked.get("profile")) ?? PROFILES[0])[2];
+/** Returns the profile in an address. */
+export const profileOf = (params: URLSearchParams): Profile => (PROFILES.find(([name]) => name === params.get("profile")) ?? PROFILES[0])[2];
 
-/** Sliders for the weights; `used` are those of the last answer. */
-export function Weights({ asked, used }: { asked: URLSearchParams; used: Record<SignalName, number> | undefined }) {
-  const shown = written(asked) ?? used ?? { similarity: 0, centrality: 0, activation: 0 };
-  const isSet = asked.has("w") || asked.has("profile");
+/** Sliders for the weights; `used` are the weights of the last response. */
+export function Weights({ params, used }: { params: URLSearchParams; used: Record<SignalName, number> | undefined }) {
+  const shown = parsedWeights(params) ?? used ?? { similarity: 0, centrality: 0, activation: 0 };
+  const isSet = params.has("w") || params.has("profile");
   return (
     <details class="filters">
       <summary>Weights{isSet && <b> set</b>}</summary>
@@ -50,14 +50,14 @@ export function Weights({ asked, used }: { asked: URLSearchParams; used: Record<
               value={shown[name]}
               onInput={(event) => {
                 const next = { ...shown, [name]: Number(event.currentTarget.value) };
-                amend({ w: SIGNALS.map((each) => String(Math.round(next[each] * 1000) / 1000)).join(",") });
+                updateParams({ w: SIGNALS.map((each) => String(Math.round(next[each] * 1000) / 1000)).join(",") });
               }}
             />
           </label>
         ))}
         <label>
           <span>Profile</span>
-          <select value={asked.get("profile") ?? ""} onChange={(event) => amend({ profile: event.currentTarget.value, w: null })}>
+          <select value={params.get("profile") ?? ""} onChange={(event) => updateParams({ profile: event.currentTarget.value, w: null })}>
             {PROFILES.map(([name, label]) => (
               <option key={name} value={name}>
                 {label}
@@ -66,8 +66,8 @@ export function Weights({ asked, used }: { asked: URLSearchParams; used: Record<
           </select>
         </label>
         {isSet && (
-          <button type="button" onClick={() => amend({ w: null, profile: null })}>
-            Back to the usual
+          <button type="button" onClick={() => updateParams({ w: null, profile: null })}>
+            Reset
           </button>
         )}
       </div>

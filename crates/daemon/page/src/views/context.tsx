@@ -1,26 +1,26 @@
-// What a model would be given: the accordion drawn to scale, its ledger, and the text.
+// A context for a model: the budget drawn to scale, the ledger, and the text.
 
 import { useRef, useState } from "preact/hooks";
-import { amend, needed, noteAddress, place, saidBy, type Whole } from "../address";
-import { useAnswer } from "../asking";
+import { updateParams, requiredInteger, noteAddress, place, paramsKey, type IntegerParam } from "../address";
+import { useAnswer } from "../use-answer";
 import { context } from "../daemon";
-import { BudgetUnit, ContextMode, LeftOutReason, type AssembleResponse, type ContextItem, type LeftOut } from "../contract/noteweft/v1/context_pb";
+import { BudgetUnit, ContextMode, OmissionReason, type AssembleResponse, type ContextItem, type OmittedNote } from "../contract/noteweft/v1/context_pb";
 import { Rendering } from "../contract/noteweft/v1/common_pb";
-import { Failed, Incomplete, Waiting } from "../parts/failure";
+import { Failed, Warnings, Waiting } from "../parts/failure";
 import { FILTER, Filters, filterOf } from "../parts/filters";
 import { Slider } from "../parts/slider";
-import { vaultOf } from "../pulse";
+import { vaultOf } from "../index-status";
 import { count, counted, part } from "../text";
-import { useArrival, useTitle } from "../travel";
+import { useArrival, useTitle } from "../scroll-position";
 
-/** What the context may take, in tokens; where the slider ends, and its step. */
-const BUDGET: Whole = { name: "budget", usual: 2000, least: 0, most: 1_000_000 };
+/** Budget of the context in tokens; end and step of the slider. */
+const BUDGET: IntegerParam = { name: "budget", fallback: 2000, min: 0, max: 1_000_000 };
 const END = 16_000;
 const STEP = 100;
 const PAUSE = 150;
 
-/** Notes left out that are listed without being asked for. */
-const FEW = 8;
+/** Maximum number of omitted notes whose list is open by default. */
+const MAX_OPEN = 8;
 
 const RENDERINGS = [
   ["markdown", "Markdown", Rendering.MARKDOWN],
@@ -29,12 +29,12 @@ const RENDERINGS = [
 ] as const;
 
 export function ContextView() {
-  const { asked } = place.value;
-  const query = asked.get("q") ?? "";
-  const [, , rendering] = RENDERINGS.find(([name]) => name === asked.get("as")) ?? RENDERINGS[0];
+  const { params } = place.value;
+  const query = params.get("q") ?? "";
+  const [, , rendering] = RENDERINGS.find(([name]) => name === params.get("as")) ?? RENDERINGS[0];
   const blank = query.trim() === "";
-  const ask = async (signal: AbortSignal) => context.assemble({ query, budget: BigInt(needed(asked, BUDGET)), rendering, filter: filterOf(asked) }, { signal });
-  const { answer, failure, stale, again } = useAnswer(blank ? null : saidBy(asked, ["q", "budget", "as", ...FILTER]), ask, PAUSE);
+  const ask = async (signal: AbortSignal) => context.assemble({ query, budget: BigInt(requiredInteger(params, BUDGET)), rendering, filter: filterOf(params) }, { signal });
+  const { answer, failure, stale, again } = useAnswer(blank ? null : paramsKey(params, ["q", "budget", "as", ...FILTER]), ask, PAUSE);
   const field = useArrival<HTMLInputElement>("context");
   useTitle(blank ? "Context" : query);
   return (
@@ -47,29 +47,29 @@ export function ContextView() {
           type="search"
           dir="auto"
           value={query}
-          placeholder="The question a model will answer"
+          placeholder="Question for the model"
           aria-label="Question"
           autocomplete="off"
           spellcheck={false}
-          onInput={(event) => amend({ q: event.currentTarget.value })}
+          onInput={(event) => updateParams({ q: event.currentTarget.value })}
         />
         <div class="options">
-          <Slider asked={asked} of={BUDGET} label="Budget" end={END} step={STEP} said={(budget) => `${count(budget)} tokens`} />
+          <Slider params={params} of={BUDGET} label="Budget" end={END} step={STEP} format={(budget) => `${count(budget)} tokens`} />
           <fieldset class="choice">
-            <legend class="unseen">Written as</legend>
+            <legend class="unseen">Format</legend>
             {RENDERINGS.map(([name, label, value]) => (
               <label key={name}>
-                <input type="radio" name="as" checked={rendering === value} onChange={() => amend({ as: name === "markdown" ? null : name })} />
+                <input type="radio" name="as" checked={rendering === value} onChange={() => updateParams({ as: name === "markdown" ? null : name })} />
                 <span>{label}</span>
               </label>
             ))}
           </fieldset>
-          <Filters asked={asked} />
+          <Filters params={params} />
         </div>
       </form>
       {blank && (
         <div class="welcome">
-          <p>Write a question and set a budget. You see what a language model would be given: which notes, how much of each, and what was left out.</p>
+          <p>Enter a question and set a budget to see the context for a language model: which notes, how much of each, and what was omitted.</p>
         </div>
       )}
       {!blank && failure !== undefined && <Failed failure={failure} again={again} />}
@@ -81,7 +81,7 @@ export function ContextView() {
           <Legend />
           <div class="halves">
             <Ledger answer={answer} />
-            <Text answer={answer} />
+            <RenderedText answer={answer} />
           </div>
         </div>
       )}
@@ -104,21 +104,21 @@ function modeName(mode: ContextMode): string {
   }
 }
 
-function reasonName(reason: LeftOutReason): string {
+function reasonName(reason: OmissionReason): string {
   switch (reason) {
-    case LeftOutReason.MISSING:
+    case OmissionReason.MISSING:
       return "no such note";
-    case LeftOutReason.BELOW_THRESHOLD:
-      return "scores too little beside the best";
-    case LeftOutReason.BUDGET:
-      return "not even its beginning fitted";
-    case LeftOutReason.STRUCTURAL_CAP:
-      return "enough notes by their headings";
-    case LeftOutReason.FILTER:
-      return "does not pass the filter";
-    case LeftOutReason.DUPLICATE:
-      return "stands higher up already";
-    case LeftOutReason.UNSPECIFIED:
+    case OmissionReason.BELOW_THRESHOLD:
+      return "score too low";
+    case OmissionReason.BUDGET:
+      return "does not fit";
+    case OmissionReason.STRUCTURAL_CAP:
+      return "structural cap reached";
+    case OmissionReason.FILTER:
+      return "excluded by the filter";
+    case OmissionReason.DUPLICATE:
+      return "duplicate";
+    case OmissionReason.UNSPECIFIED:
       return "";
   }
 }
@@ -128,22 +128,22 @@ function Summary({ answer }: { answer: AssembleResponse }) {
     <p class="summary">
       <span role="status">
         {answer.items.length === 0
-          ? answer.leftOut.length === 0
-            ? "No note was found."
-            : "Nothing fits the budget."
+          ? answer.omitted.length === 0
+            ? "No notes found."
+            : "No note fits the budget."
           : `${counted(answer.items.length, "note")} in ${count(answer.used)} of ${count(answer.budget)} ${unitName(answer.unit)}, ${count(answer.remaining)} left`}
       </span>
-      <Incomplete degraded={answer.degraded} />
+      <Warnings warnings={answer.warnings} />
     </p>
   );
 }
 
-/** What the colours of the bar say, in the order of how much of a note is taken. */
+/** Meaning of the colors of the bar, from most to least of a note. */
 const LEGEND = [
-  [modeName(ContextMode.FULL), "its text from the start"],
-  [modeName(ContextMode.SNIPPET), "the passages that answer"],
-  [modeName(ContextMode.STRUCTURAL), "its headings alone"],
-  ["none", "not spent"],
+  [modeName(ContextMode.FULL), "the text from its start"],
+  [modeName(ContextMode.SNIPPET), "matching passages"],
+  [modeName(ContextMode.STRUCTURAL), "headings only"],
+  ["none", "remaining budget"],
 ] as const;
 
 function Legend() {
@@ -152,20 +152,20 @@ function Legend() {
       {LEGEND.map(([mode, meaning]) => (
         <span key={mode}>
           <span class={`swatch mode-${mode}`} aria-hidden="true" />
-          {mode === "none" ? "left" : mode} <small>{meaning}</small>
+          {mode === "none" ? "unused" : mode} <small>{meaning}</small>
         </span>
       ))}
     </p>
   );
 }
 
-/** The budget as one bar, each note as wide as what it takes. */
+/** The budget as a bar, each note as wide as its cost. */
 function Accordion({ answer }: { answer: AssembleResponse }) {
   const spent = answer.items.reduce((sum, item) => sum + Number(item.cost), 0);
-  // Costs may be counted in another unit than the budget; together they are what was used.
+  // Costs may be in another unit than the budget; their sum corresponds to the amount used.
   const scale = spent === 0 ? 0 : Number(answer.used) / spent / Math.max(1, Number(answer.budget));
   return (
-    <div class="accordion" role="group" aria-label="The budget to scale">
+    <div class="accordion" role="group" aria-label="Budget to scale">
       {answer.items.map((item) => (
         <a
           key={item.uri}
@@ -196,11 +196,11 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
             <tr>
               <th scope="col">Note</th>
               <th scope="col">Score</th>
-              <th scope="col">Taken</th>
+              <th scope="col">Mode</th>
               <th scope="col">Tokens</th>
               <th scope="col">Share</th>
               <th scope="col">Cost</th>
-              <th scope="col">Passed on</th>
+              <th scope="col">Carry</th>
             </tr>
           </thead>
           <tbody>
@@ -208,7 +208,7 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
               <tr key={item.uri}>
                 <th scope="row">
                   <a href={noteAddress(item.uri)} dir="auto">{item.title}</a>
-                  <From item={item} />
+                  <ItemOrigin item={item} />
                 </th>
                 <td>{part(item.score)}</td>
                 <td>
@@ -225,34 +225,34 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
           </tbody>
         </table>
       </div>
-      <Rule items={answer.items} unit={unit} />
-      {answer.leftOut.length > 0 && <LeftOuts rows={answer.leftOut} />}
+      <CarryRule items={answer.items} unit={unit} />
+      {answer.omitted.length > 0 && <OmittedNotes rows={answer.omitted} />}
     </section>
   );
 }
 
-/** How the numbers of the ledger hang together. */
-function Rule({ items, unit }: { items: readonly ContextItem[]; unit: string }) {
+/** Explains the arithmetic of the ledger. */
+function CarryRule({ items, unit }: { items: readonly ContextItem[]; unit: string }) {
   const last = items.at(-1);
   if (last === undefined) return null;
-  // What a note has of its own is what its share holds beside what it was passed; the same for each.
+  // The share of a note without the carry of the previous one; equal for all notes.
   const own = last.cost + last.carryOut - last.carryIn;
   return (
     <p class="faint rule">
-      In {unit}: each note has {count(own)} of its own, and the one before passes on what it did not need; share − cost = passed on. No note takes more than is left of the budget.
+      In {unit}: each share is {count(own)} plus the carry of the previous note, and carry = share − cost. No note uses more than the remaining budget.
     </p>
   );
 }
 
-function LeftOuts({ rows }: { rows: readonly LeftOut[] }) {
+function OmittedNotes({ rows }: { rows: readonly OmittedNote[] }) {
   return (
-    <details open={rows.length <= FEW}>
-      <summary>{counted(rows.length, "note")} left out</summary>
+    <details open={rows.length <= MAX_OPEN}>
+      <summary>{counted(rows.length, "note")} omitted</summary>
       <table class="ledger out">
         <tbody>
           {rows.map((out, nth) => (
             <tr key={nth}>
-              <th scope="row">{out.reason === LeftOutReason.MISSING ? out.uri : <a href={noteAddress(out.uri)}>{out.uri}</a>}</th>
+              <th scope="row">{out.reason === OmissionReason.MISSING ? out.uri : <a href={noteAddress(out.uri)}>{out.uri}</a>}</th>
               <td>{part(out.score)}</td>
               <td>{reasonName(out.reason)}</td>
             </tr>
@@ -263,14 +263,14 @@ function LeftOuts({ rows }: { rows: readonly LeftOut[] }) {
   );
 }
 
-function From({ item }: { item: ContextItem }) {
+function ItemOrigin({ item }: { item: ContextItem }) {
   const below = item.headingPath[0] === item.title ? item.headingPath.slice(1) : item.headingPath;
   const words = [vaultOf(item.uri) ?? "", item.relation ?? "", item.via === undefined ? "" : `via ${item.via}`, below.join(" › ")].filter((word) => word !== "");
   return words.length === 0 ? null : <small> {words.join(", ")}</small>;
 }
 
-/** Puts a text on the clipboard, and tells whether that worked. A page that came over plain http from another machine has only the old way. */
-async function taken(text: string): Promise<boolean> {
+/** Copies a text to the clipboard, and returns whether that succeeded. A page loaded over plain HTTP from another machine can only use the deprecated API. */
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -288,33 +288,33 @@ async function taken(text: string): Promise<boolean> {
   }
 }
 
-function Text({ answer }: { answer: AssembleResponse }) {
-  const [said, setSaid] = useState("");
+function RenderedText({ answer }: { answer: AssembleResponse }) {
+  const [message, setMessage] = useState("");
   const shown = useRef<HTMLPreElement>(null);
   const text = answer.rendered ?? "";
   const copy = async () => {
-    const copied = await taken(text);
-    // What cannot be copied is marked, so that the keys can.
+    const copied = await copyText(text);
+    // If copying fails, the text is selected, so that the user can copy it with the keyboard.
     if (!copied && shown.current !== null) getSelection()?.selectAllChildren(shown.current);
-    setSaid(copied ? "Copied" : `Marked: press ${/Mac|iP/.test(navigator.platform) ? "⌘" : "Ctrl"} C`);
-    setTimeout(() => setSaid(""), copied ? 1500 : 6000);
+    setMessage(copied ? "Copied" : `Selected: press ${/Mac|iP/.test(navigator.platform) ? "⌘" : "Ctrl"} C`);
+    setTimeout(() => setMessage(""), copied ? 1500 : 6000);
   };
   return (
     <section>
       <h2 class="row">
-        The text{" "}
+        Rendered text{" "}
         <small>
-          {count(answer.used)} {unitName(answer.unit)}, counted by {answer.estimator}
+          {count(answer.used)} {unitName(answer.unit)}, estimated by {answer.estimator}
         </small>
         <button type="button" onClick={copy} disabled={text === ""}>
-          {said || "Copy"}
+          {message || "Copy"}
         </button>
         <span class="unseen" role="status">
-          {said}
+          {message}
         </span>
       </h2>
       <pre class="rendered" tabIndex={0} ref={shown}>
-        {text || "Nothing."}
+        {text || "Empty."}
       </pre>
     </section>
   );

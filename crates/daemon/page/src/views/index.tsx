@@ -1,19 +1,19 @@
-// How the index is: what is in, what waits, what was left out and why, which links lead nowhere.
+// Status of the index: indexed, pending, skipped and failed files, and unresolved links.
 
 import { useMemo } from "preact/hooks";
-import { amend, noteAddress, place } from "../address";
-import { gather, useAnswer } from "../asking";
+import { updateParams, noteAddress, place } from "../address";
+import { collect, useAnswer } from "../use-answer";
 import { admin } from "../daemon";
 import { FileState, Phase, Severity, type FileCoverage, type Setting, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
 import { Failed, Waiting } from "../parts/failure";
-import { away, phaseName, published, status } from "../pulse";
+import { away, phaseName, publications, status } from "../index-status";
 import { bytes, count, counted, duration, percent } from "../text";
-import { useArrival, useTitle } from "../travel";
+import { useArrival, useTitle } from "../scroll-position";
 
 export function IndexView() {
   const known = status.value;
   const { answer, failure, again } = useAnswer(known === undefined ? null : "files", async (signal) =>
-    (await gather(admin.coverage({}, { signal }))).flatMap((piece) => piece.files),
+    (await collect(admin.coverage({}, { signal }))).flatMap((message) => message.files),
   );
   const refused = away.value?.kind === "forbidden" || away.value?.kind === "token" ? away.value : undefined;
   const heading = useArrival<HTMLHeadingElement>(known === undefined && refused === undefined ? "" : "index");
@@ -49,13 +49,13 @@ export function IndexView() {
 }
 
 function Numbers({ known }: { known: StatusResponse }) {
-  const links = known.vaults.reduce((sum, vault) => sum + Number(vault.nLinks), 0);
-  const resolved = known.vaults.reduce((sum, vault) => sum + Number(vault.nResolved), 0);
-  const vectors = Number(known.nChunks - known.nVectorsPending);
+  const links = known.vaults.reduce((sum, vault) => sum + Number(vault.linkCount), 0);
+  const resolved = known.vaults.reduce((sum, vault) => sum + Number(vault.resolvedCount), 0);
+  const vectors = Number(known.chunkCount - known.pendingVectorCount);
   const cells: [string, string, string][] = [
-    ["Notes", count(known.nNotes), phaseName(known.phase)],
-    ["Links", count(links), links === 0 ? "no note links yet" : `${percent(resolved / links)} lead somewhere`],
-    ["Vectors", known.model === undefined ? "none" : count(vectors), known.model === undefined ? "words and links alone" : `of ${counted(known.nChunks, "piece")} of text`],
+    ["Notes", count(known.noteCount), phaseName(known.phase)],
+    ["Links", count(links), links === 0 ? "no links yet" : `${percent(resolved / links)} resolved`],
+    ["Vectors", known.model === undefined ? "none" : count(vectors), known.model === undefined ? "keywords and links only" : `of ${counted(known.chunkCount, "chunk")}`],
     ["Generation", count(known.generation), `${bytes(Number(known.storeBytes))} on disk`],
   ];
   return (
@@ -73,58 +73,58 @@ function Numbers({ known }: { known: StatusResponse }) {
   );
 }
 
-/** What is still to be done, with rate and time left. */
+/** Remaining work, with rate and time left. */
 function Backlog({ known }: { known: StatusResponse }) {
-  if (known.phase === Phase.READY && known.nVectorsPending === 0n) return null;
-  const embedding = known.nVectorsPending > 0n && known.nChunks > 0n;
-  const [done, total] = embedding ? [Number(known.nChunks - known.nVectorsPending), Number(known.nChunks)] : [Number(known.nFilesDone), Number(known.nFilesTotal)];
+  if (known.phase === Phase.READY && known.pendingVectorCount === 0n) return null;
+  const embedding = known.pendingVectorCount > 0n && known.chunkCount > 0n;
+  const [done, total] = embedding ? [Number(known.chunkCount - known.pendingVectorCount), Number(known.chunkCount)] : [Number(known.processedFileCount), Number(known.totalFileCount)];
   return (
     <div class="backlog">
       <label>
         <span>
-          {phaseName(known.phase)}: {count(done)} of {count(total)} {embedding ? "pieces of text" : "files"}
+          {phaseName(known.phase)}: {count(done)} of {count(total)} {embedding ? "chunks" : "files"}
         </span>
         <progress max={Math.max(1, total)} value={done} />
       </label>
       <p class="faint">
-        {known.vectorsPerSecond > 0 && `${known.vectorsPerSecond.toFixed(0)} a second`}
-        {known.secondsLeft !== undefined && `, ${duration(known.secondsLeft)} left`}
-        {embedding && " · words and links can be searched already"}
+        {known.vectorsPerSecond > 0 && `${known.vectorsPerSecond.toFixed(0)} per second`}
+        {known.estimatedSecondsLeft !== undefined && `, ${duration(known.estimatedSecondsLeft)} left`}
+        {embedding && " · keywords and links are already searchable"}
       </p>
     </div>
   );
 }
 
-/** Each generation as it is published. */
+/** The generations published while the page is open. */
 function Generations() {
-  const rows = published.value;
+  const rows = publications.value;
   return (
     <section>
       <h2>
-        Generations <small>states of the index, as they are published; where the codes are equal, all notes are</small>
+        Generations <small>published states of the index; equal digests mean equal notes</small>
       </h2>
-      <ol class="plain generations" tabIndex={0} aria-label="Generations, the newest first">
-        {rows.map(({ at, told }) => (
-          <li key={told.generation}>
-            <b>{count(told.generation)}</b> {at === undefined ? <small>was there before</small> : <time dateTime={at.toISOString()}>{at.toLocaleTimeString()}</time>}
+      <ol class="plain generations" tabIndex={0} aria-label="Generations, newest first">
+        {rows.map(({ at, published }) => (
+          <li key={published.generation}>
+            <b>{count(published.generation)}</b> {at === undefined ? <small>before this page was opened</small> : <time dateTime={at.toISOString()}>{at.toLocaleTimeString()}</time>}
             <span>
-              {counted(told.nNotes, "note")}
-              {told.nVectorsPending > 0n && `, ${count(told.nVectorsPending)} pieces wait for vectors`}
-              {told.nMissed > 0n && `, ${count(told.nMissed)} passed unseen`}
+              {counted(published.noteCount, "note")}
+              {published.pendingVectorCount > 0n && `, ${counted(published.pendingVectorCount, "pending vector")}`}
+              {published.missedCount > 0n && `, ${count(published.missedCount)} skipped`}
             </span>
-            <code aria-label={`code ${told.digest.slice(0, SHOWN_DIGITS)}`}>{told.digest.slice(0, SHOWN_DIGITS)}</code>
+            <code aria-label={`digest ${published.digest.slice(0, SHOWN_DIGITS)}`}>{published.digest.slice(0, SHOWN_DIGITS)}</code>
           </li>
         ))}
       </ol>
-      {rows.every(({ at }) => at === undefined) && <p class="faint">None was published while this page looked; a saved note brings the next.</p>}
+      {rows.every(({ at }) => at === undefined) && <p class="faint">None published since this page was opened; saving a note publishes the next one.</p>}
     </section>
   );
 }
 
-/** A file's path, with its vault where several are served. */
+/** Returns the path of a file, with its vault if several are served. */
 const pathOf = (file: FileCoverage): string => ((status.value?.vaults.length ?? 0) > 1 ? `${file.vault}/${file.path}` : file.path);
 
-/** Digits of a digest that tell two states apart at a glance. */
+/** Number of digits shown of a digest, enough to distinguish two states. */
 const SHOWN_DIGITS = 8;
 
 function Unresolved({ files }: { files: readonly FileCoverage[] }) {
@@ -136,12 +136,12 @@ function Unresolved({ files }: { files: readonly FileCoverage[] }) {
   return (
     <section>
       <h2>
-        Links that lead nowhere <small>{count(targets.length)}</small>
+        Unresolved links <small>{count(targets.length)}</small>
       </h2>
       {targets.length === 0 ? (
-        <p class="faint">{files.some((file) => file.nLinks > 0) ? "Every link finds its note." : "No note links to another yet."}</p>
+        <p class="faint">{files.some((file) => file.linkCount > 0) ? "All links are resolved." : "There are no links yet."}</p>
       ) : (
-        <div class="unresolveds" tabIndex={0} role="region" aria-label="Links that lead nowhere">
+        <div class="unresolveds" tabIndex={0} role="region" aria-label="Unresolved links">
           <ul class="plain">
             {targets.slice(0, SHOWN).map(([target, origins]) => (
               <li key={target}>
@@ -169,19 +169,19 @@ function Unresolved({ files }: { files: readonly FileCoverage[] }) {
 const STATES = [
   ["all", "All", undefined],
   ["indexed", "Indexed", FileState.INDEXED],
-  ["pending", "Waiting", FileState.PENDING],
-  ["skipped", "Left out", FileState.SKIPPED],
-  ["failed", "Unreadable", FileState.FAILED],
-  ["odd", "With remarks", undefined],
+  ["pending", "Pending", FileState.PENDING],
+  ["skipped", "Skipped", FileState.SKIPPED],
+  ["failed", "Failed", FileState.FAILED],
+  ["odd", "With diagnostics", undefined],
 ] as const;
 
-/** Rows drawn at once: more would hold up typing. */
+/** Maximum number of rows shown: more would block typing. */
 const SHOWN = 300;
 
 function Files({ files }: { files: readonly FileCoverage[] }) {
-  const { asked } = place.value;
-  const chosen = STATES.find(([name]) => name === asked.get("state")) ?? STATES[0];
-  const words = (asked.get("file") ?? "").toLowerCase();
+  const { params } = place.value;
+  const chosen = STATES.find(([name]) => name === params.get("state")) ?? STATES[0];
+  const words = (params.get("file") ?? "").toLowerCase();
   const fits = ([name, , state]: (typeof STATES)[number], file: FileCoverage) =>
     name === "odd" ? file.diagnostics.length > 0 : state === undefined || file.state === state;
   const rows = files.filter((file) => fits(chosen, file) && pathOf(file).toLowerCase().includes(words));
@@ -190,12 +190,12 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
       <h2>Files</h2>
       <div class="row">
         <fieldset class="choice">
-          <legend class="unseen">Which files</legend>
+          <legend class="unseen">State of files</legend>
           {STATES.map((row) => {
             const n = files.filter((file) => fits(row, file)).length;
             return (
               <label key={row[0]}>
-                <input type="radio" name="state" checked={row === chosen} onChange={() => amend({ state: row[0] === "all" ? null : row[0] })} />
+                <input type="radio" name="state" checked={row === chosen} onChange={() => updateParams({ state: row[0] === "all" ? null : row[0] })} />
                 <span>
                   {row[1]} <small>{count(n)}</small>
                 </span>
@@ -203,7 +203,7 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
             );
           })}
         </fieldset>
-        <input type="search" class="narrow" value={asked.get("file") ?? ""} placeholder="Part of a path" aria-label="Part of a path" onInput={(event) => amend({ file: event.currentTarget.value })} />
+        <input type="search" class="narrow" value={params.get("file") ?? ""} placeholder="Filter by path" aria-label="Filter by path" onInput={(event) => updateParams({ file: event.currentTarget.value })} />
       </div>
       <div class="scrolls" tabIndex={0} role="region" aria-label="Files">
         <table class="files">
@@ -211,9 +211,9 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
             <tr>
               <th scope="col">File</th>
               <th scope="col">State</th>
-              <th scope="col">Pieces</th>
+              <th scope="col">Chunks</th>
               <th scope="col">Links</th>
-              <th scope="col">Remarks</th>
+              <th scope="col">Diagnostics</th>
             </tr>
           </thead>
           <tbody>
@@ -221,14 +221,14 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
               <tr key={`${file.vault}/${file.path}`}>
                 <th scope="row">{file.uri === undefined ? pathOf(file) : <a href={noteAddress(file.uri)}>{pathOf(file)}</a>}</th>
                 <td>{stateName(file.state)}</td>
-                <td>{count(file.nChunks)}</td>
-                <td>{count(file.nLinks)}</td>
+                <td>{count(file.chunkCount)}</td>
+                <td>{count(file.linkCount)}</td>
                 <td>
                   {file.reason}
-                  {file.diagnostics.map((said) => (
-                    <span key={`${said.code} ${said.line} ${said.message}`} class={said.severity === Severity.WARNING ? "warning" : ""}>
-                      {said.line !== undefined && `line ${said.line}: `}
-                      {said.message}{" "}
+                  {file.diagnostics.map((diagnostic) => (
+                    <span key={`${diagnostic.code} ${diagnostic.line} ${diagnostic.message}`} class={diagnostic.severity === Severity.WARNING ? "warning" : ""}>
+                      {diagnostic.line !== undefined && `line ${diagnostic.line}: `}
+                      {diagnostic.message}{" "}
                     </span>
                   ))}
                 </td>
@@ -237,8 +237,8 @@ function Files({ files }: { files: readonly FileCoverage[] }) {
           </tbody>
         </table>
       </div>
-      {rows.length > SHOWN && <p class="faint">and {count(rows.length - SHOWN)} more; write part of a path to narrow the list</p>}
-      {rows.length === 0 && <p class="faint">{files.length === 0 ? "The vault holds no file that could be a note." : "No such file."}</p>}
+      {rows.length > SHOWN && <p class="faint">and {count(rows.length - SHOWN)} more; filter by path to narrow the list</p>}
+      {rows.length === 0 && <p class="faint">{files.length === 0 ? "The vault contains no Markdown files." : "No matching files."}</p>}
     </section>
   );
 }
@@ -248,11 +248,11 @@ function stateName(state: FileState): string {
     case FileState.INDEXED:
       return "indexed";
     case FileState.PENDING:
-      return "waits for vectors";
+      return "vectors pending";
     case FileState.SKIPPED:
-      return "left out";
+      return "skipped";
     case FileState.FAILED:
-      return "unreadable";
+      return "failed";
     case FileState.UNSPECIFIED:
       return "unknown";
   }
@@ -261,16 +261,16 @@ function stateName(state: FileState): string {
 function Vaults({ known }: { known: StatusResponse }) {
   return (
     <section>
-      <h2>Where</h2>
+      <h2>Locations</h2>
       <dl class="where-list">
         {known.vaults.map((vault) => (
           <div key={vault.name}>
             <dt>{vault.name}</dt>
             <dd>
-              <code>{vault.root}</code> {counted(vault.nNotes, "note")}
-              {vault.nAmbiguous > 0n && `, ${counted(vault.nAmbiguous, "ambiguous link")}`}
-              {vault.nSkipped > 0n && `, ${counted(vault.nSkipped, "file")} left out`}
-              {vault.nFailed > 0n && `, ${counted(vault.nFailed, "file")} unreadable`}
+              <code>{vault.root}</code> {counted(vault.noteCount, "note")}
+              {vault.ambiguousCount > 0n && `, ${counted(vault.ambiguousCount, "ambiguous link")}`}
+              {vault.skippedCount > 0n && `, ${counted(vault.skippedCount, "skipped file")}`}
+              {vault.failedCount > 0n && `, ${counted(vault.failedCount, "failed file")}`}
             </dd>
           </div>
         ))}
@@ -284,12 +284,12 @@ function Vaults({ known }: { known: StatusResponse }) {
           <div>
             <dt>Model</dt>
             <dd>
-              {known.model.name}, {known.model.dimension} dimensions, {known.model.pooling}, in {known.model.runner}
+              {known.model.name}, {known.model.dimension} dimensions, {known.model.pooling}, run by {known.model.runner}
             </dd>
           </div>
         )}
         <div>
-          <dt>Program</dt>
+          <dt>Version</dt>
           <dd>weft {known.version}</dd>
         </div>
       </dl>
@@ -297,19 +297,19 @@ function Vaults({ known }: { known: StatusResponse }) {
   );
 }
 
-/** The settings in force, those that somebody set first. */
+/** The settings in force, changed ones first. */
 function Settings() {
   const { answer, failure, again } = useAnswer("settings", (signal) => admin.settings({}, { signal }));
   if (failure !== undefined) return <Failed failure={failure} again={again} />;
   if (answer === undefined) return null;
-  const [set, usual] = [true, false].map((own) => answer.settings.filter((setting) => (setting.origin !== "default") === own));
+  const [changed, defaults] = [true, false].map((own) => answer.settings.filter((setting) => (setting.origin !== "default") === own));
   return (
     <section>
       <h2>Settings</h2>
-      <SettingTable rows={set ?? []} />
+      <SettingTable rows={changed ?? []} />
       <details>
-        <summary>{counted(usual?.length ?? 0, "default")}</summary>
-        <SettingTable rows={usual ?? []} />
+        <summary>{counted(defaults?.length ?? 0, "default")}</summary>
+        <SettingTable rows={defaults ?? []} />
       </details>
     </section>
   );
@@ -324,7 +324,7 @@ function SettingTable({ rows }: { rows: readonly Setting[] }) {
           <tr>
             <th scope="col">Key</th>
             <th scope="col">Value</th>
-            <th scope="col">From</th>
+            <th scope="col">Origin</th>
           </tr>
         </thead>
         <tbody>

@@ -1,104 +1,104 @@
-// A query and what was found, each hit with the parts of its score.
+// A query and its hits, each with the parts of its score.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { address, amend, needed, noteAddress, place, saidBy, visit, wholeOf, type Whole } from "../address";
-import { useAnswer } from "../asking";
+import { address, updateParams, requiredInteger, noteAddress, place, paramsKey, navigate, integerParam, type IntegerParam } from "../address";
+import { useAnswer } from "../use-answer";
 import { notes, search } from "../daemon";
 import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
 import { composing } from "../keys";
 import { Body } from "../parts/body";
-import { Failed, Incomplete, Waiting } from "../parts/failure";
-import { Explained } from "../parts/explain";
-import { Missing } from "../parts/missing";
+import { Failed, Warnings, Waiting } from "../parts/failure";
+import { RankingExplanation } from "../parts/explain";
+import { WhyNot } from "../parts/why-not";
 import { FILTER, Filters, filterOf, isFiltered } from "../parts/filters";
 import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { passage } from "../passage";
-import { status } from "../pulse";
-import { counted, lies } from "../text";
-import { useArrival, useTitle } from "../travel";
+import { status } from "../index-status";
+import { counted, folderPath } from "../text";
+import { useArrival, useTitle } from "../scroll-position";
 
 const MODES = [
-  ["hybrid", "Meaning and words", SearchMode.HYBRID],
+  ["hybrid", "Meaning and keywords", SearchMode.HYBRID],
   ["vector", "Meaning", SearchMode.VECTOR],
-  ["keyword", "Words", SearchMode.KEYWORD],
+  ["keyword", "Keywords", SearchMode.KEYWORD],
 ] as const;
 
-/** Hits asked for, the contract's most; and how many more each time. */
-const LIMIT: Whole = { name: "limit", usual: 10, least: 1, most: 1000 };
+/** Number of hits, up to the limit of the API; step of "More". */
+const LIMIT: IntegerParam = { name: "limit", fallback: 10, min: 1, max: 1000 };
 const STEP = 10;
 
-/** What of the address makes the question; the rest is how its answer is looked at. */
-const QUESTION = ["q", "mode", LIMIT.name, "w", "profile", ...FILTER];
+/** Parameters that make up the request; the others concern its display. */
+const REQUEST_PARAMS = ["q", "mode", LIMIT.name, "w", "profile", ...FILTER];
 
-/** Characters of a note that are shown beside the hits: a longer one would hold up typing. */
-const PREVIEWED = 8000;
+/** Maximum length of a preview in characters; a longer one would block typing. */
+const MAX_PREVIEW = 8000;
 
-/** How long typing must rest before a question goes out, in milliseconds. */
+/** Debounce of requests while typing, in milliseconds. */
 const PAUSE = 120;
 
 export function SearchView() {
-  const { asked } = place.value;
-  const query = asked.get("q") ?? "";
-  const [, , mode] = MODES.find(([name]) => name === asked.get("mode")) ?? MODES[0];
+  const { params } = place.value;
+  const query = params.get("q") ?? "";
+  const [, , mode] = MODES.find(([name]) => name === params.get("mode")) ?? MODES[0];
   const blank = query.trim() === "";
-  const filtered = isFiltered(asked);
-  const request = () => ({ query, mode, limit: needed(asked, LIMIT), filter: filterOf(asked), weights: weightsOf(asked), profile: profileOf(asked), explain: true });
-  const requested = saidBy(asked, QUESTION);
-  const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : requested, async (signal) => search.search(request(), { signal }), PAUSE);
-  const explaining = asked.get("explain") === "1";
+  const filtered = isFiltered(params);
+  const request = () => ({ query, mode, limit: requiredInteger(params, LIMIT), filter: filterOf(params), weights: weightsOf(params), profile: profileOf(params), explain: true });
+  const requestKey = paramsKey(params, REQUEST_PARAMS);
+  const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : requestKey, async (signal) => search.search(request(), { signal }), PAUSE);
+  const explaining = params.get("explain") === "1";
   const [opened, setOpened] = useState(false);
-  /** The hit that the arrows led to, in words: the focus stays in the box, so nothing else speaks of it. */
-  const [walked, setWalked] = useState("");
-  const missing = opened || asked.has("not");
+  /** Announcement of the hit selected by the arrow keys: the focus stays in the search box, so a screen reader needs it. */
+  const [announcement, setAnnouncement] = useState("");
+  const missing = opened || params.has("not");
   useArrival(waiting ? "" : "search");
   useTitle(query.trim());
 
   const hits = answer?.hits ?? [];
-  const nth = Math.max(0, hits.findIndex((found) => found.uri === asked.get("hit")));
+  const nth = Math.max(0, hits.findIndex((found) => found.uri === params.get("hit")));
   const hit = hits[nth];
-  const choose = (at: number) => amend({ hit: at === 0 ? null : (hits[at]?.uri ?? null) });
+  const choose = (at: number) => updateParams({ hit: at === 0 ? null : (hits[at]?.uri ?? null) });
 
-  /** The question whose best hit is to be opened as soon as it is there. */
-  const eager = useRef<string | undefined>(undefined);
+  /** The request whose best hit must be opened as soon as it arrives. */
+  const openBest = useRef<string | undefined>(undefined);
   useEffect(() => {
-    if (waiting || eager.current !== requested) return;
-    eager.current = undefined;
-    if (failure === undefined && hit !== undefined) visit(noteAddress(hit.uri));
+    if (waiting || openBest.current !== requestKey) return;
+    openBest.current = undefined;
+    if (failure === undefined && hit !== undefined) navigate(noteAddress(hit.uri));
   });
 
-  const miss = () => {
+  const toggleWhyNot = () => {
     setOpened(!missing);
-    if (missing) amend({ not: null });
+    if (missing) updateParams({ not: null });
     else requestAnimationFrame(() => document.getElementById("missing")?.focus());
   };
 
   const onKey = (event: KeyboardEvent) => {
     if (composing(event)) return;
-    eager.current = undefined;
+    openBest.current = undefined;
     if (event.target instanceof Element && event.target.closest("details, fieldset, table, .explained") !== null) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && hits.length > 0) {
       const next = Math.min(hits.length - 1, Math.max(0, nth + step));
       choose(next);
-      setWalked(`${next + 1} of ${hits.length}: ${hits[next]?.title}`);
+      setAnnouncement(`${next + 1} of ${hits.length}: ${hits[next]?.title}`);
       document.querySelectorAll(".hit")[next]?.scrollIntoView({ block: "nearest" });
       event.preventDefault();
     } else if (event.key === "Enter" && event.target instanceof HTMLInputElement) {
-      // What was typed last may not be drawn yet.
-      const wanted = saidBy(place.value.asked, QUESTION);
-      if (wanted === requested && hit !== undefined && !stale) visit(noteAddress(hit.uri));
-      else eager.current = wanted;
+      // The last input may not be rendered yet.
+      const latest = paramsKey(place.value.params, REQUEST_PARAMS);
+      if (latest === requestKey && hit !== undefined && !stale) navigate(noteAddress(hit.uri));
+      else openBest.current = latest;
     }
   };
-  // At once, so that the next key finds what the last one changed.
+  // A layout effect, so that the next key finds the effect of the last one.
   useLayoutEffect(() => {
-    // The arrows walk the hits wherever the focus is.
+    // The arrow keys select hits wherever the focus is.
     const onAnyKey = (event: KeyboardEvent) => {
-      const free = event.target === document.body || (event.target instanceof Element && event.target.closest(".search") === null);
-      if (free && !document.querySelector("dialog[open]")) {
+      const isOutside = event.target === document.body || (event.target instanceof Element && event.target.closest(".search") === null);
+      if (isOutside && !document.querySelector("dialog[open]")) {
         onKey(event);
-        if (event.key === "Enter" && !composing(event) && event.target === document.body && hit !== undefined) visit(noteAddress(hit.uri));
+        if (event.key === "Enter" && !composing(event) && event.target === document.body && hit !== undefined) navigate(noteAddress(hit.uri));
       }
     };
     addEventListener("keydown", onAnyKey);
@@ -113,7 +113,7 @@ export function SearchView() {
       <section class="results" aria-label="Search">
         <h1 class="unseen">Search</h1>
         <p class="unseen" role="status">
-          {walked}
+          {announcement}
         </p>
         <form role="search" class="ask" onSubmit={(event) => event.preventDefault()}>
           <input
@@ -121,31 +121,31 @@ export function SearchView() {
             ref={field}
             type="search"
             value={query}
-            placeholder="Ask your notes"
+            placeholder="Search your notes"
             aria-label="Query"
             autocomplete="off"
             spellcheck={false}
             dir="auto"
             onInput={(event) => {
-              setWalked("");
-              amend({ q: event.currentTarget.value, limit: null, hit: null, why: null });
+              setAnnouncement("");
+              updateParams({ q: event.currentTarget.value, limit: null, hit: null, why: null });
             }}
           />
           <div class="options">
             <fieldset class="choice">
-              <legend class="unseen">Look by</legend>
+              <legend class="unseen">Search by</legend>
               {MODES.map(([name, label, value]) => (
                 <label key={name}>
-                  <input type="radio" name="mode" checked={mode === value} onChange={() => amend({ mode: name === "hybrid" ? null : name, hit: null })} />
+                  <input type="radio" name="mode" checked={mode === value} onChange={() => updateParams({ mode: name === "hybrid" ? null : name, hit: null })} />
                   <span>{label}</span>
                 </label>
               ))}
             </fieldset>
-            <Filters asked={asked} open={blank && filtered} />
-            <Weights asked={asked} used={answer?.explanation?.weights} />
+            <Filters params={params} open={blank && filtered} />
+            <Weights params={params} used={answer?.explanation?.weights} />
           </div>
         </form>
-        {blank && (filtered ? <Passing asked={asked} /> : <Welcome />)}
+        {blank && (filtered ? <Passing params={params} /> : <Welcome />)}
         {failure !== undefined && <Failed failure={failure} again={again} />}
         {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
         {answer !== undefined && (
@@ -153,27 +153,27 @@ export function SearchView() {
             <p class="summary">
               <span role="status">
                 {hits.length === 0
-                  ? `Nothing found${filtered ? " that passes the filter" : ""}.`
-                  : `${counted(hits.length, "note")}${answer.truncated ? ", and there are more" : ""}`}
+                  ? `No hits${filtered ? " that pass the filter" : ""}.`
+                  : `${counted(hits.length, "note")}${answer.truncated ? ", more available" : ""}`}
               </span>
-              <Incomplete degraded={answer.degraded} />
-              {mode === SearchMode.HYBRID && status.value !== undefined && status.value.model === undefined && <span class="degraded">without a model: by words and links alone</span>}
-              <button type="button" class="link" aria-expanded={explaining} onClick={() => amend({ explain: explaining ? null : "1" })}>
+              <Warnings warnings={answer.warnings} />
+              {mode === SearchMode.HYBRID && status.value !== undefined && status.value.model === undefined && <span class="warn">no model: keywords and links only</span>}
+              <button type="button" class="link" aria-expanded={explaining} onClick={() => updateParams({ explain: explaining ? null : "1" })}>
                 explain the ranking
               </button>
-              <button type="button" class="link" aria-expanded={missing} onClick={miss}>
+              <button type="button" class="link" aria-expanded={missing} onClick={toggleWhyNot}>
                 why not …?
               </button>
             </p>
             {hits.length > 0 && <Legend />}
-            {missing && <Missing request={request} requested={requested} asked={asked} />}
-            {explaining && answer.explanation !== undefined && <Explained explanation={answer.explanation} />}
+            {missing && <WhyNot request={request} requestKey={requestKey} params={params} />}
+            {explaining && answer.explanation !== undefined && <RankingExplanation explanation={answer.explanation} />}
             <ol class={`hits ${stale ? "stale" : ""}`}>
               {hits.map((found, at) => (
-                <Found key={found.uri} hit={found} asked={asked} chosen={at === nth} choose={() => choose(at)} />
+                <Found key={found.uri} hit={found} params={params} chosen={at === nth} choose={() => choose(at)} />
               ))}
             </ol>
-            {answer.truncated && <More asked={asked} />}
+            {answer.truncated && <More params={params} />}
           </>
         )}
       </section>
@@ -182,21 +182,21 @@ export function SearchView() {
   );
 }
 
-/** Asks for more of a list, as far as one answer goes. */
-function More({ asked }: { asked: URLSearchParams }) {
-  const limit = wholeOf(asked, LIMIT) ?? LIMIT.usual;
-  if (limit >= LIMIT.most) return null;
+/** Requests more of a list, up to the limit of a response. */
+function More({ params }: { params: URLSearchParams }) {
+  const limit = integerParam(params, LIMIT) ?? LIMIT.fallback;
+  if (limit >= LIMIT.max) return null;
   return (
-    <button type="button" class="more" onClick={() => amend({ limit: String(Math.min(LIMIT.most, limit + STEP)) })}>
+    <button type="button" class="more" onClick={() => updateParams({ limit: String(Math.min(LIMIT.max, limit + STEP)) })}>
       More
     </button>
   );
 }
 
-/** The notes that pass the filter, where nothing else is asked. */
-function Passing({ asked }: { asked: URLSearchParams }) {
-  const ask = async (signal: AbortSignal) => notes.listNotes({ filter: filterOf(asked), pageSize: needed(asked, LIMIT) }, { signal });
-  const { answer, failure, stale, again } = useAnswer(saidBy(asked, [LIMIT.name, ...FILTER]), ask, PAUSE);
+/** The notes that pass the filter, without a query. */
+function Passing({ params }: { params: URLSearchParams }) {
+  const ask = async (signal: AbortSignal) => notes.listNotes({ filter: filterOf(params), pageSize: requiredInteger(params, LIMIT) }, { signal });
+  const { answer, failure, stale, again } = useAnswer(paramsKey(params, [LIMIT.name, ...FILTER]), ask, PAUSE);
   return (
     <>
       {failure !== undefined && <Failed failure={failure} again={again} />}
@@ -204,7 +204,7 @@ function Passing({ asked }: { asked: URLSearchParams }) {
       {answer !== undefined && (
         <div class={stale ? "stale" : ""}>
           <p class="summary" role="status" aria-live="polite">
-            {answer.total === 0n ? "No note passes the filter." : `${counted(answer.total, "note passes", "notes pass")} the filter; write a question to rank them`}
+            {answer.total === 0n ? "No note passes the filter." : `${counted(answer.total, "note passes", "notes pass")} the filter; enter a query to rank them`}
           </p>
           <ul class="plain passing">
             {answer.notes.map((note) => (
@@ -212,11 +212,11 @@ function Passing({ asked }: { asked: URLSearchParams }) {
                 <a href={noteAddress(note.uri)} dir="auto">
                   {note.title}
                 </a>
-                <small>{lies(note).join(" › ")}</small>
+                <small>{folderPath(note).join(" › ")}</small>
               </li>
             ))}
           </ul>
-          {answer.nextPageToken !== "" && <More asked={asked} />}
+          {answer.nextPageToken !== "" && <More params={params} />}
         </div>
       )}
     </>
@@ -226,9 +226,9 @@ function Passing({ asked }: { asked: URLSearchParams }) {
 function Welcome() {
   return (
     <div class="welcome">
-      <p>Write a question in your own words. Notes are found by what they mean, by the words in them, and by their links.</p>
+      <p>Ask a question in your own words. Notes are found by meaning, by keywords and by links.</p>
       <p class="faint">
-        <kbd>+must</kbd> <kbd>+"a phrase"</kbd> <kbd>-not</kbd> narrow what is found; <kbd>?</kbd> shows the keys.
+        <kbd>+must</kbd> <kbd>+"a phrase"</kbd> <kbd>-not</kbd> narrow the search; <kbd>?</kbd> shows the keyboard shortcuts.
       </p>
       <p>
         <a href={address("note", {})}>All notes by folder</a>
@@ -237,7 +237,7 @@ function Welcome() {
   );
 }
 
-/** What the bars are made of. */
+/** Legend of the score bars. */
 function Legend() {
   return (
     <p class="legend">
@@ -251,10 +251,10 @@ function Legend() {
   );
 }
 
-function Found({ hit, asked, chosen, choose }: { hit: Hit; asked: URLSearchParams; chosen: boolean; choose: () => void }) {
-  const opened = asked.getAll("why");
+function Found({ hit, params, chosen, choose }: { hit: Hit; params: URLSearchParams; chosen: boolean; choose: () => void }) {
+  const opened = params.getAll("why");
   const why = opened.includes(hit.uri);
-  const turn = () => amend({ why: why ? opened.filter((uri) => uri !== hit.uri) : [...opened, hit.uri] });
+  const toggle = () => updateParams({ why: why ? opened.filter((uri) => uri !== hit.uri) : [...opened, hit.uri] });
   return (
     <li class="hit" aria-current={chosen ? "true" : undefined} onClick={choose} onFocusIn={choose}>
       <div class="head">
@@ -264,16 +264,16 @@ function Found({ hit, asked, chosen, choose }: { hit: Hit; asked: URLSearchParam
         <ScoreBar hit={hit} />
       </div>
       <p class="where">
-        <span>{lies(hit).join(" › ") || hit.vault}</span>
+        <span>{folderPath(hit).join(" › ") || hit.vault}</span>
         <span>by {originName(hit.origin)}</span>
         {hit.via !== undefined && (
           <span>
-            lifted by <a href={noteAddress(hit.via)}>{hit.via}</a>
-            {connectionName(hit.viaKind)}
+            raised by <a href={noteAddress(hit.via)}>{hit.via}</a>
+            {connectionName(hit.connection)}
           </span>
         )}
-        {!hit.fresh && <span class="degraded">waits for vectors</span>}
-        <button type="button" class="link" aria-expanded={why} onClick={turn}>
+        {!hit.embeddingCurrent && <span class="warn">vectors pending</span>}
+        <button type="button" class="link" aria-expanded={why} onClick={toggle}>
           why<span class="unseen"> {hit.title} was found</span>
         </button>
       </p>
@@ -288,13 +288,13 @@ function Found({ hit, asked, chosen, choose }: { hit: Hit; asked: URLSearchParam
   );
 }
 
-/** The headings above a passage, but for one that repeats the title. */
+/** The headings above a passage, except one that repeats the title. */
 function Headings({ path, title }: { path: readonly string[]; title: string }) {
   const rest = path[0] === title ? path.slice(1) : path;
   return rest.length === 0 ? null : <small>{rest.join(" › ")}</small>;
 }
 
-/** The chosen hit's note, beside the list where there is room. */
+/** The note of the selected hit, beside the list if there is room. */
 function Preview({ uri }: { uri: string }) {
   const { answer, failure, stale, again } = useAnswer(uri, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
   if (answer === undefined) {
@@ -310,7 +310,7 @@ function Preview({ uri }: { uri: string }) {
       <h2 dir="auto">
         <a href={noteAddress(answer.uri)}>{answer.title}</a>
       </h2>
-      <Body note={answer} most={PREVIEWED} />
+      <Body note={answer} most={MAX_PREVIEW} />
     </aside>
   );
 }

@@ -1,19 +1,19 @@
-//! Words in the languages and spellings of notes and of those who ask.
+//! Tests of languages and spellings, in notes and in queries.
 
 use unicode_normalization::UnicodeNormalization as _;
 use weft_model::NoteId;
 
 use super::*;
 
-/// A query is read in the endings of the languages that are there, and of no others.
+/// A query is stemmed in the languages of the live notes only.
 #[test]
-fn a_language_goes_with_its_last_note() {
+fn language_disappears_with_its_last_note() {
     let settings =
         KeywordSettings { merge_factor: 9, max_deleted_share: 1.0, ..KeywordSettings::default() };
     let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
     let english = "The ferns were growing in the shade of the old houses for a long time";
     let russian = "Папоротники росли в тени старых домов, и они давно не были политы водой";
-    take_in(&mut writer, [english, russian, russian].map(|body| document("", body)));
+    add_notes(&mut writer, [english, russian, russian].map(|body| document("", body)));
     let languages = writer.commit(1).unwrap().languages().to_vec();
     assert_eq!(languages, [Language::Russian, Language::English]);
     for (generation, note, expected) in
@@ -32,7 +32,7 @@ fn a_language_goes_with_its_last_note() {
 }
 
 #[test]
-fn two_languages_live_in_one_index() {
+fn one_index_holds_several_languages() {
     let reader = reader(&[
         (
             "Farne",
@@ -58,12 +58,12 @@ fn two_languages_live_in_one_index() {
         language: LanguageChoice::Fixed(Language::OtherLatin),
         ..KeywordSettings::default()
     };
-    assert!(found(&indexed(fixed, &[("", "houses")]), "house").is_empty(), "no stems");
+    assert!(found(&indexed(fixed, &[("", "houses")]), "house").is_empty(), "no stemming");
 }
 
-/// What is a function word in one language tells in another.
+/// A stop word of one language can be a content word in another.
 #[test]
-fn a_note_in_a_rare_language_is_found_by_its_own_words() {
+fn note_in_a_rare_language_is_found() {
     let english = "The keepers of the lighthouse were writing long letters about storms, and nobody was answering them.";
     let german = "Die alten Häuser an der Straße wurden im letzten Jahr von den Bürgern renoviert, weil die Leute es wollten.";
     let mut notes = vec![("letters", english); 150];
@@ -75,9 +75,9 @@ fn a_note_in_a_rare_language_is_found_by_its_own_words() {
     assert_eq!(found(&reader, "renoviert Jahr -Häuser"), [0; 0]);
 }
 
-/// What a keyboard without diacritics types finds what was written with them, and the other way round.
+/// A query without diacritics finds words with them, and vice versa.
 #[test]
-fn diacritics_make_no_difference() {
+fn diacritics_are_ignored() {
     let pairs = [
         (
             Language::English,
@@ -108,21 +108,21 @@ fn diacritics_make_no_difference() {
                     _ => vec![c],
                 })
                 .collect();
-            for (written, asked) in [(word, &*plain), (&plain, word)] {
+            for (written, typed) in [(word, &*plain), (&plain, word)] {
                 let title = "zz";
                 let (mut writer, _) = KeywordWriter::in_memory(settings).unwrap();
-                take_in(&mut writer, [document(title, written), document(written, "qq")]);
+                add_notes(&mut writer, [document(title, written), document(written, "qq")]);
                 let reader = writer.commit(1).unwrap();
-                for asked in [asked.to_owned(), asked.to_uppercase(), format!("+{asked}")] {
+                for typed in [typed.to_owned(), typed.to_uppercase(), format!("+{typed}")] {
                     assert_eq!(
-                        found_set(&reader, &asked),
+                        found_set(&reader, &typed),
                         [0, 1],
-                        "{asked} in {written}, {language:?}"
+                        "{typed} in {written}, {language:?}"
                     );
                 }
-                let query = reader.parse(asked, &QueryOptions::default()).unwrap();
+                let query = reader.parse(typed, &QueryOptions::default()).unwrap();
                 let named = reader.mentions(&query).unwrap();
-                assert_eq!(named.len(), 1, "{asked} names {written}, {language:?}");
+                assert_eq!(named.len(), 1, "{typed} names {written}, {language:?}");
             }
         }
     }
@@ -140,7 +140,7 @@ fn diacritics_make_no_difference() {
 }
 
 #[test]
-fn function_words_are_those_of_the_querys_language() {
+fn stop_words_depend_on_the_language_of_the_query() {
     let english = "The house was insured in the spring, and they have not paid for a long time";
     let french = "Les chats dorment dans la maison, car ils sont fatigués et il ne fait pas beau";
     let notes = [english, english, english, french].map(|body| ("", body));

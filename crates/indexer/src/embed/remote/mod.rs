@@ -1,8 +1,8 @@
-//! Vectors from an endpoint elsewhere: whatever speaks OpenAI's way of asking, and Ollama.
+//! Embeds texts at a remote endpoint: any OpenAI-compatible one, or Ollama.
 
-mod api;
-mod pace;
-mod settings;
+mod rate_limiter;
+mod remote_api;
+mod remote_settings;
 #[cfg(test)]
 mod tests;
 
@@ -12,40 +12,40 @@ use std::time::{Duration, Instant};
 use ureq::Agent;
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 
-use self::api::{Api, Outcome, Reply, authorization};
-use self::pace::{Pace, pause};
-pub use self::settings::{RemoteSettings, Secret};
-use super::families::{self, Prefixes};
+use self::rate_limiter::{RequestLimiter, retry_delay};
+use self::remote_api::{Api, ApiOutcome, HttpReply, authorization};
+pub use self::remote_settings::{RemoteSettings, Secret};
+use super::model_families::{self, Prefixes};
 use super::pooling::unit;
-use super::tokens::TextTokenizer;
-use super::{BUNDLED, EmbeddingSettings, OpenError, Runner, bundled};
+use super::text_tokenizer::TextTokenizer;
+use super::{BUNDLED, EmbeddingSettings, ModelError, Runner, bundled_model};
 
-/// How long queries leave an endpoint alone that did not answer one: they are answered by words and links at once.
-const REST: Duration = Duration::from_secs(5);
+/// How long queries skip an endpoint after it failed; meanwhile they use keywords and links only.
+const QUERY_COOLDOWN: Duration = Duration::from_secs(5);
 
-/// Bytes of an answer per number of a vector at most, and for everything around them.
+/// Maximum bytes of a response per number of a vector, and for everything else.
 const BYTES_PER_NUMBER: u64 = 32;
-const BYTES_AROUND: u64 = 1 << 20;
+const RESPONSE_OVERHEAD_BYTES: u64 = 1 << 20;
 
-/// The most numbers of a vector that is believed where none are agreed on.
+/// Maximum dimension accepted from an endpoint if none is configured.
 const MAX_DIMENSION: usize = 1 << 16;
 
-/// Asks an endpoint for vectors.
+/// Embeds texts at a remote endpoint.
 ///
-/// Vectors come back as unit vectors; otherwise they are as deterministic as the endpoint.
-/// Documents are asked for again after growing pauses; a query is asked for once, within its time.
+/// Returns unit vectors; otherwise they are as deterministic as the endpoint.
+/// Requests for documents are retried with exponential backoff; a query is sent once, within its time limit.
 pub struct RemoteEmbedder {
     identity: ModelIdentity,
     endpoint: Endpoint,
     prefixes: Prefixes,
     window: usize,
     tokenizer: Arc<TextTokenizer>,
-    pace: Mutex<Pace>,
-    /// Until when queries do not ask, and why.
-    resting: Mutex<Option<(Instant, String)>>,
+    rate_limiter: Mutex<RequestLimiter>,
+    /// Until when queries skip the endpoint, and why.
+    cooldown: Mutex<Option<(Instant, String)>>,
 }
 
-/// Where vectors are asked for.
+/// Address and settings of the endpoint.
 struct Endpoint {
     api: Api,
     agent: Agent,
@@ -55,34 +55,34 @@ struct Endpoint {
     key: Option<Secret>,
 }
 
-/// Why no vector came.
-enum Trouble {
-    /// Not now.
-    Now(String),
-    /// Not for these texts.
-    Texts(String),
+/// Why a request returned no vector.
+enum RequestFailure {
+    /// The endpoint is unavailable at present.
+    Unavailable(String),
+    /// The endpoint rejects these texts.
+    InvalidTexts(String),
 }
 
 impl RemoteEmbedder {
-    /// The embedder that `settings` name; the dimension is `known`, or that of the settings, or what the endpoint answers.
+    /// Opens the embedder that `settings` name. The dimension is taken from the settings, else from `known`, else from a response of the endpoint.
     ///
-    /// Asks the endpoint only where the dimension is not known.
-    /// Fails on an address or a key that cannot be used; with [`OpenError::Unreachable`] where the endpoint does not answer.
-    pub fn open(settings: &EmbeddingSettings, known: Option<usize>) -> Result<Self, OpenError> {
+    /// Contacts the endpoint only if the dimension is not known.
+    /// Fails on an invalid address or key, and with [`ModelError::Unreachable`] if the endpoint does not respond.
+    pub fn open(settings: &EmbeddingSettings, known: Option<usize>) -> Result<Self, ModelError> {
         let endpoint = Endpoint::new(settings)?;
-        let (by_family, _) = families::known(&endpoint.model);
+        let (by_family, _) = model_families::lookup(&endpoint.model);
         let prefixes = settings.prefixes.clone().unwrap_or(by_family);
         let stated = settings.remote.dimension.map(usize::from);
         let dimension = match stated.or(known) {
             Some(dimension) => dimension,
             None => endpoint.dimension()?,
         };
-        let tokenizer = bundled::tokenizer();
+        let tokenizer = bundled_model::tokenizer();
         let longer = [&prefixes.query, &prefixes.document].map(|prefix| tokenizer.n_tokens(prefix));
         let taken = longer.into_iter().max().unwrap_or_default();
         let RemoteSettings { requests_per_minute, tokens_per_minute, .. } = settings.remote;
         let per_minute = |limit: Option<std::num::NonZeroU32>| limit.map(u32::from);
-        let pace = Pace::new(
+        let rate_limiter = RequestLimiter::new(
             per_minute(requests_per_minute),
             per_minute(tokens_per_minute),
             Instant::now(),
@@ -93,12 +93,12 @@ impl RemoteEmbedder {
             window: settings.max_tokens.get().saturating_sub(taken).max(1),
             prefixes,
             tokenizer,
-            pace: Mutex::new(pace),
-            resting: Mutex::new(None),
+            rate_limiter: Mutex::new(rate_limiter),
+            cooldown: Mutex::new(None),
         })
     }
 
-    /// A line for a person where others can read what travels.
+    /// Returns a warning for the user if note texts are sent unencrypted.
     pub(super) fn note(&self) -> Option<String> {
         let address: http::Uri = self.endpoint.address.parse().ok()?;
         let is_local = |host: &str| {
@@ -107,81 +107,87 @@ impl RemoteEmbedder {
         };
         let open = address.scheme_str() == Some("http") && !address.host().is_some_and(is_local);
         open.then(|| {
-            format!("Texts of notes travel unencrypted to {}; use https.", self.endpoint.address)
+            format!("Note texts are sent unencrypted to {}; use https.", self.endpoint.address)
         })
     }
 
-    /// Asks for texts until they come or there is no sense in it.
-    fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Trouble> {
+    /// Embeds documents, retrying until it succeeds or a retry is pointless.
+    fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RequestFailure> {
         let RemoteSettings { timeout_ms, attempts, .. } = self.endpoint.settings;
         let n_tokens = texts.iter().map(|text| self.tokenizer.n_tokens(text)).sum();
         let mut n_failed = 0;
         loop {
-            std::thread::sleep(lock(&self.pace).take(n_tokens, Instant::now()));
+            std::thread::sleep(lock(&self.rate_limiter).take(n_tokens, Instant::now()));
             match self.ask(texts, Duration::from_millis(timeout_ms)) {
-                Outcome::Vectors(vectors) => {
-                    *lock(&self.resting) = None;
+                ApiOutcome::Vectors(vectors) => {
+                    *lock(&self.cooldown) = None;
                     return units(&vectors);
                 }
-                Outcome::Texts { reason } => return Err(Trouble::Texts(reason)),
-                Outcome::Refused { reason } => return Err(Trouble::Now(reason)),
-                Outcome::Later { reason, after } => {
+                ApiOutcome::InvalidTexts { reason } => {
+                    return Err(RequestFailure::InvalidTexts(reason));
+                }
+                ApiOutcome::Rejected { reason } => return Err(RequestFailure::Unavailable(reason)),
+                ApiOutcome::RetryLater { reason, after } => {
                     n_failed += 1;
                     if n_failed >= attempts.get() {
-                        return Err(Trouble::Now(reason));
+                        return Err(RequestFailure::Unavailable(reason));
                     }
-                    std::thread::sleep(pause(n_failed, after));
+                    std::thread::sleep(retry_delay(n_failed, after));
                 }
             }
         }
     }
 
-    /// Asks once, within `patience`; an endpoint that did not answer is left alone for a while.
-    fn query(&self, text: String, patience: Duration) -> Result<Vec<Vec<f32>>, Trouble> {
-        if let Some((until, reason)) = lock(&self.resting).as_ref()
+    /// Embeds a query once, within `timeout`; skips an endpoint that failed recently.
+    fn query(&self, text: String, timeout: Duration) -> Result<Vec<Vec<f32>>, RequestFailure> {
+        if let Some((until, reason)) = lock(&self.cooldown).as_ref()
             && Instant::now() < *until
         {
-            return Err(Trouble::Now(reason.clone()));
+            return Err(RequestFailure::Unavailable(reason.clone()));
         }
-        lock(&self.pace).take(self.tokenizer.n_tokens(&text), Instant::now());
-        let outcome = self.ask(&[text], patience);
-        let (reason, rest) = match outcome {
-            Outcome::Vectors(vectors) => return units(&vectors),
-            Outcome::Texts { reason } => return Err(Trouble::Texts(reason)),
-            Outcome::Refused { reason } => (reason, REST),
-            Outcome::Later { reason, after } => {
-                (reason, after.map_or(REST, |after| pause(1, Some(after))))
+        lock(&self.rate_limiter).take(self.tokenizer.n_tokens(&text), Instant::now());
+        let outcome = self.ask(&[text], timeout);
+        let (reason, cooldown) = match outcome {
+            ApiOutcome::Vectors(vectors) => return units(&vectors),
+            ApiOutcome::InvalidTexts { reason } => {
+                return Err(RequestFailure::InvalidTexts(reason));
+            }
+            ApiOutcome::Rejected { reason } => (reason, QUERY_COOLDOWN),
+            ApiOutcome::RetryLater { reason, after } => {
+                (reason, after.map_or(QUERY_COOLDOWN, |after| retry_delay(1, Some(after))))
             }
         };
-        *lock(&self.resting) = Some((Instant::now() + rest, reason.clone()));
-        Err(Trouble::Now(reason))
+        *lock(&self.cooldown) = Some((Instant::now() + cooldown, reason.clone()));
+        Err(RequestFailure::Unavailable(reason))
     }
 
-    fn ask(&self, texts: &[String], patience: Duration) -> Outcome {
+    fn ask(&self, texts: &[String], timeout: Duration) -> ApiOutcome {
         let dimension = self.identity.dimension;
-        let vectors = match self.endpoint.ask(texts, dimension, patience) {
-            Outcome::Vectors(vectors) => vectors,
-            other @ (Outcome::Later { .. } | Outcome::Refused { .. } | Outcome::Texts { .. }) => {
+        let vectors = match self.endpoint.ask(texts, dimension, timeout) {
+            ApiOutcome::Vectors(vectors) => vectors,
+            other @ (ApiOutcome::RetryLater { .. }
+            | ApiOutcome::Rejected { .. }
+            | ApiOutcome::InvalidTexts { .. }) => {
                 return other;
             }
         };
         if let Some(other) = vectors.iter().map(Vec::len).find(|length| *length != dimension) {
             let reason = format!(
-                "the endpoint gives vectors of {other} numbers where {dimension} are agreed on; set embedding.remote.dimension to {other}, or name the model that was meant"
+                "the endpoint returned vectors with {other} dimensions instead of {dimension}; set embedding.remote.dimension to {other}, or correct embedding.model"
             );
-            return Outcome::Refused { reason };
+            return ApiOutcome::Rejected { reason };
         }
-        Outcome::Vectors(vectors)
+        ApiOutcome::Vectors(vectors)
     }
 
-    fn error(&self, trouble: Trouble) -> EmbedError {
+    fn error(&self, failure: RequestFailure) -> EmbedError {
         let model = self.endpoint.model.clone();
-        match trouble {
-            Trouble::Now(reason) => EmbedError::Unavailable {
+        match failure {
+            RequestFailure::Unavailable(reason) => EmbedError::Unavailable {
                 model,
                 reason: format!("{reason} ({})", self.endpoint.address),
             },
-            Trouble::Texts(reason) => EmbedError::Failed { model, reason },
+            RequestFailure::InvalidTexts(reason) => EmbedError::Failed { model, reason },
         }
     }
 }
@@ -195,7 +201,7 @@ impl Embedder for RemoteEmbedder {
         self.window
     }
 
-    /// An estimate: the tokens of the bundled model.
+    /// Estimates with the tokens of the bundled model.
     fn n_tokens(&self, text: &str) -> usize {
         self.tokenizer.n_tokens(text)
     }
@@ -212,7 +218,7 @@ impl Embedder for RemoteEmbedder {
         for part in texts.chunks(self.batch()) {
             let texts: Vec<String> =
                 part.iter().map(|text| self.prefixes.apply(text, role)).collect();
-            vectors.extend(self.documents(&texts).map_err(|trouble| self.error(trouble))?);
+            vectors.extend(self.documents(&texts).map_err(|failure| self.error(failure))?);
         }
         Ok(vectors)
     }
@@ -225,38 +231,41 @@ impl Embedder for RemoteEmbedder {
             self.prefixes.apply(text, Role::Query),
             left.map_or(most, |left| left.min(most)),
         );
-        let vectors = asked.map_err(|trouble| self.error(trouble))?;
-        vectors
-            .into_iter()
-            .next()
-            .ok_or_else(|| self.error(Trouble::Now("the endpoint gave no vector".to_owned())))
+        let vectors = asked.map_err(|failure| self.error(failure))?;
+        vectors.into_iter().next().ok_or_else(|| {
+            self.error(RequestFailure::Unavailable("the endpoint returned no vector".to_owned()))
+        })
     }
 }
 
 impl Endpoint {
-    fn new(settings: &EmbeddingSettings) -> Result<Self, OpenError> {
+    fn new(settings: &EmbeddingSettings) -> Result<Self, ModelError> {
         let EmbeddingSettings { model, runner, remote, .. } = settings;
-        let unusable = |reason: String| OpenError::Endpoint { model: model.clone(), reason };
+        let unusable = |reason: String| ModelError::Endpoint { model: model.clone(), reason };
         let api = match runner {
             Runner::Ollama => Api::Ollama,
             Runner::Auto | Runner::Rten | Runner::Onnx | Runner::OpenAi => Api::OpenAi,
         };
-        let url = remote.url.as_deref().unwrap_or(api.usual_url());
+        let url = remote.url.as_deref().unwrap_or(api.default_url());
         let parsed: http::Uri =
             url.parse().map_err(|error| unusable(format!("embedding.remote.url: {error}")))?;
         if !matches!(parsed.scheme_str(), Some("http" | "https")) || parsed.host().is_none() {
-            let reason =
-                format!("embedding.remote.url: `{url}` is no address such as {}", api.usual_url());
+            let reason = format!(
+                "embedding.remote.url: `{url}` is not an http or https address such as {}",
+                api.default_url()
+            );
             return Err(unusable(reason));
         }
         if model == BUNDLED {
-            return Err(unusable("embedding.model: name a model of the endpoint".to_owned()));
+            return Err(unusable("embedding.model: set it to a model of the endpoint".to_owned()));
         }
         if let (Some(variable), None) = (&remote.key_env, &remote.key) {
-            let reason = format!("embedding.remote.key_env names {variable}, which is not set");
+            let reason = format!(
+                "embedding.remote.key_env names the environment variable {variable}, which is not set"
+            );
             return Err(unusable(reason));
         }
-        // Proxies of the environment are left out: what is asked, and where, stands in the settings alone.
+        // Proxies from the environment are ignored: only the settings determine where requests go.
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -274,7 +283,7 @@ impl Endpoint {
         })
     }
 
-    /// What its vectors depend on. The address is left out: the same model may move.
+    /// Returns the identity that vectors depend on. The address is left out: the same model may move.
     fn identity(&self, prefixes: &Prefixes, dimension: usize) -> ModelIdentity {
         let Prefixes { query: _, document } = prefixes;
         let mut recipe = blake3::Hasher::new();
@@ -289,35 +298,37 @@ impl Endpoint {
         }
     }
 
-    /// The length of its vectors, asked with one text.
-    fn dimension(&self) -> Result<usize, OpenError> {
-        let patience = Duration::from_millis(self.settings.query_timeout_ms);
-        let reason = match self.ask(&["dimension".to_owned()], MAX_DIMENSION, patience) {
-            Outcome::Vectors(vectors) => match vectors.first().map(Vec::len) {
+    /// Determines the dimension by embedding one text.
+    fn dimension(&self) -> Result<usize, ModelError> {
+        let timeout = Duration::from_millis(self.settings.query_timeout_ms);
+        let reason = match self.ask(&["dimension".to_owned()], MAX_DIMENSION, timeout) {
+            ApiOutcome::Vectors(vectors) => match vectors.first().map(Vec::len) {
                 Some(length) if (1..=MAX_DIMENSION).contains(&length) => return Ok(length),
-                Some(_) | None => "its vectors are empty".to_owned(),
+                Some(_) | None => "it returned an empty vector".to_owned(),
             },
-            Outcome::Later { reason, .. }
-            | Outcome::Refused { reason }
-            | Outcome::Texts { reason } => reason,
+            ApiOutcome::RetryLater { reason, .. }
+            | ApiOutcome::Rejected { reason }
+            | ApiOutcome::InvalidTexts { reason } => reason,
         };
         let address = self.address.clone();
-        Err(OpenError::Unreachable { model: self.model.clone(), address, reason })
+        Err(ModelError::Unreachable { model: self.model.clone(), address, reason })
     }
 
-    /// Asks once; an answer that is longer than so many vectors of `dimension` numbers can be is none.
-    fn ask(&self, texts: &[String], dimension: usize, patience: Duration) -> Outcome {
-        let shorter = self.settings.dimension.filter(|_| self.settings.shorten).map(usize::from);
+    /// Sends one request; limits the response to the size that vectors of `dimension` numbers can take.
+    fn ask(&self, texts: &[String], dimension: usize, timeout: Duration) -> ApiOutcome {
+        let shorter =
+            self.settings.dimension.filter(|_| self.settings.truncate_dimensions).map(usize::from);
         let body = self.api.body(&self.model, texts, shorter);
         let n_numbers = texts.len().saturating_mul(dimension) as u64;
-        let most = BYTES_AROUND.saturating_add(n_numbers.saturating_mul(BYTES_PER_NUMBER));
+        let most =
+            RESPONSE_OVERHEAD_BYTES.saturating_add(n_numbers.saturating_mul(BYTES_PER_NUMBER));
         let key = match self.settings.key_file.as_deref().map(Secret::read).transpose() {
             Ok(key) => key.or_else(|| self.key.clone()),
-            Err(reason) => return Outcome::Refused { reason },
+            Err(reason) => return ApiOutcome::Rejected { reason },
         };
-        match self.send(&body, key.as_ref(), most, patience) {
+        match self.send(&body, key.as_ref(), most, timeout) {
             Ok(reply) => self.api.read(&reply, texts.len()),
-            Err(error) => Outcome::Later { reason: told(&error), after: None },
+            Err(error) => ApiOutcome::RetryLater { reason: describe(&error), after: None },
         }
     }
 
@@ -326,29 +337,29 @@ impl Endpoint {
         body: &[u8],
         key: Option<&Secret>,
         most: u64,
-        patience: Duration,
-    ) -> Result<Reply, ureq::Error> {
+        timeout: Duration,
+    ) -> Result<HttpReply, ureq::Error> {
         let request = self.agent.post(&self.address).content_type("application/json");
         let request = match key {
             Some(key) => request.header("authorization", authorization(key)),
             None => request,
         };
-        let request = request.config().timeout_global(Some(patience)).build();
+        let request = request.config().timeout_global(Some(timeout)).build();
         let mut answer = request.send(body)?;
         let retry_after = answer.headers().get("retry-after");
         let seconds = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let status = answer.status().as_u16();
         let body = answer.body_mut().with_config().limit(most).read_to_vec()?;
-        Ok(Reply { status, retry_after: seconds.map(Duration::from_secs), body })
+        Ok(HttpReply { status, retry_after: seconds.map(Duration::from_secs), body })
     }
 }
 
-/// What went wrong on the way, without anything that was sent.
-fn told(error: &ureq::Error) -> String {
+/// Describes a transport error without anything that was sent.
+fn describe(error: &ureq::Error) -> String {
     if matches!(error, ureq::Error::Timeout(_)) {
-        "the endpoint takes too long".to_owned()
+        "the endpoint did not respond in time".to_owned()
     } else if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
-        "the endpoint's answer is far too long".to_owned()
+        "the endpoint's response is too large".to_owned()
     } else if let ureq::Error::Io(source) = error {
         source.to_string()
     } else {
@@ -356,12 +367,16 @@ fn told(error: &ureq::Error) -> String {
     }
 }
 
-fn units(vectors: &[Vec<f64>]) -> Result<Vec<Vec<f32>>, Trouble> {
+fn units(vectors: &[Vec<f64>]) -> Result<Vec<Vec<f32>>, RequestFailure> {
     let units: Option<Vec<Vec<f32>>> = vectors.iter().map(|vector| unit(vector)).collect();
-    units.ok_or_else(|| Trouble::Texts("a vector has no direction".to_owned()))
+    units.ok_or_else(|| {
+        RequestFailure::InvalidTexts(
+            "the endpoint returned a vector that is zero or not finite".to_owned(),
+        )
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks can panic halfway.
+    // Nothing panics while these locks are held.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

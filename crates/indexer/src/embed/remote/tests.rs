@@ -1,11 +1,11 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use serde_json::{Value, json};
-use weft_testkit::endpoint::{Answer, Asked, Endpoint};
+use weft_testkit::http_stub::{HttpStub, RecordedRequest, StubResponse};
 
 use super::*;
 
-fn settings(endpoint: &Endpoint, runner: Runner) -> EmbeddingSettings {
+fn settings(endpoint: &HttpStub, runner: Runner) -> EmbeddingSettings {
     EmbeddingSettings {
         model: "fake".into(),
         runner,
@@ -22,13 +22,13 @@ fn settings(endpoint: &Endpoint, runner: Runner) -> EmbeddingSettings {
     }
 }
 
-fn inputs(asked: &Asked) -> Vec<String> {
+fn inputs(asked: &RecordedRequest) -> Vec<String> {
     let body: Value = serde_json::from_str(&asked.body).unwrap();
     body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// Vectors that point where the length of a text says.
-fn well(asked: &Asked) -> Answer {
+/// Responds with vectors that point in the direction given by the length of each text.
+fn respond(asked: &RecordedRequest) -> StubResponse {
     let vectors: Vec<Value> =
         inputs(asked).iter().map(|text| json!([text.len(), 2.0, 0.0])).collect();
     let body = if asked.path.ends_with("/api/embed") {
@@ -36,17 +36,17 @@ fn well(asked: &Asked) -> Answer {
     } else {
         json!({ "data": vectors.iter().map(|v| json!({ "embedding": v })).collect::<Vec<_>>() })
     };
-    Answer::new(200, body.to_string())
+    StubResponse::new(200, body.to_string())
 }
 
-fn open(endpoint: &Endpoint, runner: Runner) -> RemoteEmbedder {
+fn open(endpoint: &HttpStub, runner: Runner) -> RemoteEmbedder {
     RemoteEmbedder::open(&settings(endpoint, runner), None).unwrap()
 }
 
 #[test]
-fn texts_are_asked_for_in_batches_and_come_back_as_unit_vectors() {
+fn texts_are_sent_in_batches_and_returned_as_unit_vectors() {
     for (runner, path) in [(Runner::OpenAi, "/embeddings"), (Runner::Ollama, "/api/embed")] {
-        let endpoint = Endpoint::start(well);
+        let endpoint = HttpStub::start(respond);
         let embedder = open(&endpoint, runner);
         assert_eq!(embedder.identity().dimension, 3);
         let vectors = embedder.embed(&["a", "bb", "ccc"], Role::Document).unwrap();
@@ -55,7 +55,7 @@ fn texts_are_asked_for_in_batches_and_come_back_as_unit_vectors() {
             let expected = [f32::from(n) / length, 2.0 / length, 0.0];
             assert!(vector.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{vector:?}");
         }
-        let asked = endpoint.asked();
+        let asked = endpoint.requests();
         let batches: Vec<usize> = asked[1..].iter().map(|asked| inputs(asked).len()).collect();
         assert_eq!((asked[1].path.as_str(), batches), (path, vec![2, 1]));
         let has_key = |line: &String| line.eq_ignore_ascii_case("authorization: Bearer top-secret");
@@ -64,14 +64,14 @@ fn texts_are_asked_for_in_batches_and_come_back_as_unit_vectors() {
 }
 
 #[test]
-fn what_a_model_wants_to_read_first_is_put_before() {
-    let endpoint = Endpoint::start(well);
+fn prefixes_are_prepended() {
+    let endpoint = HttpStub::start(respond);
     let prefixes = Prefixes { query: "q: ".into(), document: "d: ".into() };
     let with = |prefixes| EmbeddingSettings { prefixes, ..settings(&endpoint, Runner::OpenAi) };
     let embedder = RemoteEmbedder::open(&with(Some(prefixes.clone())), Some(3)).unwrap();
     embedder.embed(&["x"], Role::Document).unwrap();
     embedder.embed_query("x", None).unwrap();
-    let texts: Vec<String> = endpoint.asked().iter().flat_map(inputs).collect();
+    let texts: Vec<String> = endpoint.requests().iter().flat_map(inputs).collect();
     assert_eq!(texts, ["d: x", "q: x"]);
     let identity =
         |prefixes| RemoteEmbedder::open(&with(prefixes), Some(3)).unwrap().identity().clone();
@@ -81,52 +81,67 @@ fn what_a_model_wants_to_read_first_is_put_before() {
 }
 
 #[test]
-fn trouble_is_told_apart_and_tells_no_secret() {
+fn failures_are_classified_and_reveal_no_secret() {
     #[derive(Debug, PartialEq)]
     enum Kind {
         Later,
         Never,
     }
-    let slow = |_: &Asked| Answer { delay: Duration::from_secs(2), ..Answer::new(200, "{}") };
-    let wrong =
-        |_: &Asked| Answer::new(200, json!({ "data": [{ "embedding": [1.0, 2.0] }] }).to_string());
-    let says = |status: u16| {
-        move |_: &Asked| Answer::new(status, r#"{"error": {"message": "top-secret text"}}"#)
+    let slow = |_: &RecordedRequest| StubResponse {
+        delay: Duration::from_secs(2),
+        ..StubResponse::new(200, "{}")
     };
-    type Behaviour = Box<dyn Fn(&Asked) -> Answer + Send + Sync>;
-    let cases: Vec<(&str, Behaviour, Kind, usize, &str)> = vec![
-        ("broken", Box::new(|_| Answer::new(500, "")), Kind::Later, 2, "500"),
-        ("garbage", Box::new(|_| Answer::new(200, "<html>")), Kind::Later, 2, "agreed on"),
-        ("slow", Box::new(slow), Kind::Later, 2, "too long"),
-        ("another dimension", Box::new(wrong), Kind::Later, 1, "2 numbers where 3"),
-        ("the key", Box::new(says(401)), Kind::Later, 1, "the key"),
+    let wrong = |_: &RecordedRequest| {
+        StubResponse::new(200, json!({ "data": [{ "embedding": [1.0, 2.0] }] }).to_string())
+    };
+    let says = |status: u16| {
+        move |_: &RecordedRequest| {
+            StubResponse::new(status, r#"{"error": {"message": "top-secret text"}}"#)
+        }
+    };
+    type Handler = Box<dyn Fn(&RecordedRequest) -> StubResponse + Send + Sync>;
+    let cases: Vec<(&str, Handler, Kind, usize, &str)> = vec![
+        ("broken", Box::new(|_| StubResponse::new(500, "")), Kind::Later, 2, "500"),
+        (
+            "garbage",
+            Box::new(|_| StubResponse::new(200, "<html>")),
+            Kind::Later,
+            2,
+            "not a list of embeddings",
+        ),
+        ("slow", Box::new(slow), Kind::Later, 2, "in time"),
+        ("another dimension", Box::new(wrong), Kind::Later, 1, "2 dimensions instead of 3"),
+        ("the key", Box::new(says(401)), Kind::Later, 1, "the API key"),
         ("the text", Box::new(says(400)), Kind::Never, 1, "the texts"),
     ];
-    for (name, behaviour, kind, n_asked, part) in cases {
-        let endpoint = Endpoint::start(well);
+    for (name, handler, kind, n_asked, part) in cases {
+        let endpoint = HttpStub::start(respond);
         let embedder = open(&endpoint, Runner::OpenAi);
-        endpoint.behave(behaviour);
+        endpoint.set_handler(handler);
         let error = embedder.embed(&["text"], Role::Document).unwrap_err();
         let is = match &error {
             EmbedError::Unavailable { .. } => Kind::Later,
             EmbedError::Failed { .. } => Kind::Never,
         };
-        let told = error.to_string();
-        assert!(told.contains(part) && !told.contains("secret"), "{name}: {told}");
-        assert_eq!((is, endpoint.asked().len() - 1), (kind, n_asked), "{name}");
+        let message = error.to_string();
+        assert!(message.contains(part) && !message.contains("secret"), "{name}: {message}");
+        assert_eq!((is, endpoint.requests().len() - 1), (kind, n_asked), "{name}");
     }
-    assert!(!format!("{:?}", settings(&Endpoint::start(well), Runner::OpenAi)).contains("secret"));
+    assert!(
+        !format!("{:?}", settings(&HttpStub::start(respond), Runner::OpenAi)).contains("secret")
+    );
 }
 
 #[test]
-fn a_crowded_endpoint_is_asked_again_when_it_says() {
-    let endpoint = Endpoint::start(well);
+fn retry_after_header_delays_retry() {
+    let endpoint = HttpStub::start(respond);
     let embedder = open(&endpoint, Runner::Ollama);
     let n = Mutex::new(0);
-    endpoint.behave(move |asked| {
+    endpoint.set_handler(move |asked| {
         *lock(&n) += 1;
-        let wait = Answer { headers: vec!["Retry-After: 1".into()], ..Answer::new(429, "") };
-        if *lock(&n) == 1 { wait } else { well(asked) }
+        let wait =
+            StubResponse { headers: vec!["Retry-After: 1".into()], ..StubResponse::new(429, "") };
+        if *lock(&n) == 1 { wait } else { respond(asked) }
     });
     let before = Instant::now();
     assert_eq!(embedder.embed(&["a", "b"], Role::Document).unwrap().len(), 2);
@@ -134,10 +149,13 @@ fn a_crowded_endpoint_is_asked_again_when_it_says() {
 }
 
 #[test]
-fn a_query_keeps_its_time_and_leaves_a_dead_endpoint_alone() {
-    let endpoint = Endpoint::start(well);
+fn query_honors_timeout_and_skips_failed_endpoint() {
+    let endpoint = HttpStub::start(respond);
     let embedder = open(&endpoint, Runner::OpenAi);
-    endpoint.behave(|_| Answer { delay: Duration::from_secs(5), ..Answer::new(200, "{}") });
+    endpoint.set_handler(|_| StubResponse {
+        delay: Duration::from_secs(5),
+        ..StubResponse::new(200, "{}")
+    });
     let before = Instant::now();
     let until = Some(before + Duration::from_millis(100));
     for _ in 0..3 {
@@ -145,22 +163,22 @@ fn a_query_keeps_its_time_and_leaves_a_dead_endpoint_alone() {
         assert!(matches!(error, EmbedError::Unavailable { .. }), "{error}");
     }
     assert!(before.elapsed() < Duration::from_secs(1));
-    assert_eq!(endpoint.asked().len(), 2, "asked for the dimension and for one query");
-    // Documents find out when it is back.
-    endpoint.behave(well);
+    assert_eq!(endpoint.requests().len(), 2, "asked for the dimension and for one query");
+    // Requests for documents detect that the endpoint is back.
+    endpoint.set_handler(respond);
     embedder.embed(&["x"], Role::Document).unwrap();
     embedder.embed_query("x", None).unwrap();
 }
 
 #[test]
-fn settings_that_cannot_be_used_name_their_keys() {
-    let endpoint = Endpoint::start(well);
+fn invalid_settings_are_named() {
+    let endpoint = HttpStub::start(respond);
     let with = |change: fn(&mut EmbeddingSettings)| {
         let mut settings = settings(&endpoint, Runner::OpenAi);
         change(&mut settings);
         RemoteEmbedder::open(&settings, None).err().unwrap().to_string()
     };
-    for (name, told, part) in [
+    for (name, message, part) in [
         (
             "no address",
             with(|s| s.remote.url = Some("localhost:8080".into())),
@@ -179,6 +197,6 @@ fn settings_that_cannot_be_used_name_their_keys() {
             "cannot be reached",
         ),
     ] {
-        assert!(told.contains(part), "{name}: {told}");
+        assert!(message.contains(part), "{name}: {message}");
     }
 }

@@ -1,4 +1,4 @@
-//! What stands in a log, and what never does.
+//! Content of logs: no text of notes or queries at any level.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::{Running, command, free_port, run, text};
 
-/// A word of a note, and one of a question.
+/// A word of a note, and one of a query.
 const NOTE: &str = "galenatext";
 const QUESTION: &str = "feldsparquery";
 
-/// The calls of tools that carry either.
+/// Tool calls that carry either word.
 fn tool_calls() -> [Value; 3] {
     let call = |id: u32, tool: &str, arguments: Value| {
         let asked = json!({"name": tool, "arguments": arguments});
@@ -44,7 +44,7 @@ fn over_http(address: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Calls tools over standard streams; gives what stands on standard error at the end.
+/// Calls tools over standard streams and returns the content of standard error.
 fn over_stdio(home: &Path, args: &[&str]) -> std::io::Result<String> {
     let mut command = command(home, &[&["mcp"], args].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -68,7 +68,7 @@ fn over_stdio(home: &Path, args: &[&str]) -> std::io::Result<String> {
 }
 
 #[test]
-fn no_text_of_a_note_or_a_question_is_in_a_log_that_says_everything() {
+fn trace_logs_contain_no_text_of_notes_or_queries() {
     let home = tempfile::tempdir().unwrap();
     let vault = home.path().join("vault");
     std::fs::create_dir(&vault).unwrap();
@@ -89,15 +89,15 @@ fn no_text_of_a_note_or_a_question_is_in_a_log_that_says_everything() {
         while !ask(&["flush"]).status.success() {
             std::thread::sleep(Duration::from_millis(50));
         }
-        for asked in [
+        for request in [
             &["search", QUESTION][..],
             &["context", QUESTION],
             &["get", "stone"],
             &["why-not", "stone", QUESTION],
             &["put", "moss.md", source],
         ] {
-            let output = ask(asked);
-            assert!(output.status.success(), "{asked:?}: {}", text(&output.stderr));
+            let output = ask(request);
+            assert!(output.status.success(), "{request:?}: {}", text(&output.stderr));
         }
         over_http(&address).unwrap();
         let own =
@@ -105,10 +105,14 @@ fn no_text_of_a_note_or_a_question_is_in_a_log_that_says_everything() {
         drop(daemon);
 
         let log = std::fs::read_to_string(&log).unwrap();
-        assert!(log.contains("weft_indexer") && log.contains("/mcp"), "it says much: {log}");
+        assert!(log.contains("weft_indexer") && log.contains("/mcp"), "the log is detailed: {log}");
         if format.ends_with("json") {
             let is_object = |line: &&str| serde_json::from_str::<Map<String, Value>>(line).is_ok();
-            assert_eq!(log.lines().find(|line| !is_object(line)), None, "a line for people");
+            assert_eq!(
+                log.lines().find(|line| !is_object(line)),
+                None,
+                "every line is a JSON object"
+            );
         }
         for (name, log) in [("the daemon's", &log), ("that of `weft mcp`", &own)] {
             for word in [NOTE, QUESTION] {

@@ -1,4 +1,4 @@
-//! The daemon as operators run it: in the background, under systemd, with settings read again.
+//! The daemon in operation: in the background, under systemd, with reloaded settings.
 
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+mod connection;
 mod logs;
-mod reach;
 mod traces;
 
 use super::example;
 
-/// A port that was free a moment ago.
+/// Returns a port that was just free.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     listener.local_addr().expect("a bound socket has an address").port()
 }
 
-/// A command with nothing of the user's, without a model.
+/// Returns a command without the user's environment and without a model.
 fn command(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
     command.args(args).env_clear().env("HOME", home).env("WEFT__EMBEDDING__MODEL", "none");
@@ -35,7 +35,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_detached_daemon_answers_and_stops() {
+fn detached_daemon_answers_and_stops() {
     let home = tempfile::tempdir().unwrap();
     let (example, address) = (example(), format!("127.0.0.1:{}", free_port()));
     let vault = example.to_str().unwrap();
@@ -46,24 +46,24 @@ fn a_detached_daemon_answers_and_stops() {
     let answer = run(home.path(), &["search", "leap second", "--addr", &address]);
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
 
-    // It answers for its folder, too, unless other settings were asked for.
-    let beside = ["search", "leap second", "--vault", vault];
-    let answer = run(home.path(), &beside);
+    // The daemon also answers for its vault, unless other settings are requested.
+    let on_vault = ["search", "leap second", "--vault", vault];
+    let answer = run(home.path(), &on_vault);
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
-    let there = ["search", "leap second", "--addr", &address];
-    let (set, way) = ("search.snippets=0", format!("server.address='{address}'"));
-    for asked in [&beside[..], &there] {
-        let overruled = run(home.path(), &[asked, &["--set", set]].concat());
-        let said = text(&overruled.stderr);
-        assert_eq!(overruled.status.code(), Some(4), "{said}");
-        assert!(said.contains("not by search.snippets") && said.contains(&address), "{said}");
-        let answer = run(home.path(), &[asked, &["--set", &way]].concat());
+    let on_daemon = ["search", "leap second", "--addr", &address];
+    let (set, address_setting) = ("search.snippets=0", format!("server.address='{address}'"));
+    for request in [&on_vault[..], &on_daemon] {
+        let refused = run(home.path(), &[request, &["--set", set]].concat());
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(4), "{said}");
+        assert!(said.contains("would ignore search.snippets") && said.contains(&address), "{said}");
+        let answer = run(home.path(), &[request, &["--set", &address_setting]].concat());
         assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
     }
-    let answer = run(home.path(), &["search", "leap second", "--set", &way]);
+    let answer = run(home.path(), &["search", "leap second", "--set", &address_setting]);
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
 
-    // A second one says why it does not start, with its own exit code.
+    // A second daemon reports why it does not start, with its own exit code.
     let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
     assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
     let said = text(&second.stderr);
@@ -74,18 +74,18 @@ fn a_detached_daemon_answers_and_stops() {
 
     let stopped = run(home.path(), &["stop", "--addr", &address, "--format", "json"]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
-    let told: Value = serde_json::from_slice(&stopped.stdout).unwrap();
-    assert!(told["process"].is_number() && told["socket"].is_string(), "{told}");
+    let report: Value = serde_json::from_slice(&stopped.stdout).unwrap();
+    assert!(report["process"].is_number() && report["socket"].is_string(), "{report}");
     let again = run(home.path(), &["stop", "--addr", &address]);
     assert_eq!(again.status.code(), Some(5), "nothing is left to stop: {}", text(&again.stderr));
-    // What it held is written down: the store can be opened again at once.
+    // The index is persisted: the store can be opened again at once.
     let after = run(home.path(), &["search", "leap second", "--vault", vault, "--no-wait"]);
     assert!(after.status.success(), "{}", text(&after.stderr));
 }
 
-/// As the container file has it: whoever asks goes to the socket, and the port stays what the settings say.
+/// As in the container file: clients use the socket, and the port stays that of the settings.
 #[test]
-fn the_variable_says_whom_to_ask_and_not_where_to_serve() {
+fn address_variable_applies_to_clients_only() {
     let home = tempfile::tempdir().unwrap();
     let (example, socket) = (example(), home.path().join("weft.sock"));
     let asked = format!("unix:{}", socket.display());
@@ -105,7 +105,7 @@ fn the_variable_says_whom_to_ask_and_not_where_to_serve() {
     assert!(in_container(&["stop"]).status.success());
 }
 
-/// A daemon of this test; killed when the test fails.
+/// A daemon of this test, killed if the test fails.
 struct Running(Child);
 
 impl Running {
@@ -118,26 +118,27 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already where the test went well.
+        // It has already exited if the test passed.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 #[test]
-fn the_service_manager_is_told_and_settings_are_read_again() {
+fn service_manager_is_notified_and_settings_are_reloaded() {
     let home = tempfile::tempdir().unwrap();
     let settings = home.path().join("weft.toml");
     let first = "[log]\nfilter = 'warn'\nformat = 'json'\naudit = 'audit'\n";
     std::fs::write(&settings, first).unwrap();
     let audit = home.path().join("audit");
     let manager = home.path().join("manager");
-    let told = UnixDatagram::bind(&manager).unwrap();
-    told.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    // The next notice that holds `wanted`.
+    let notifications = UnixDatagram::bind(&manager).unwrap();
+    notifications.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // Returns the next notification that contains `wanted`.
     let until = |wanted: &str| loop {
         let mut buffer = [0; 4096];
-        let n = told.recv(&mut buffer).unwrap_or_else(|error| panic!("no {wanted}: {error}"));
+        let n =
+            notifications.recv(&mut buffer).unwrap_or_else(|error| panic!("no {wanted}: {error}"));
         let notice = text(&buffer[..n]);
         if notice.contains(wanted) {
             return notice;
@@ -182,15 +183,15 @@ fn the_service_manager_is_told_and_settings_are_read_again() {
             log.lines().find(|line| line.contains(wanted)).unwrap_or_else(|| panic!("{log}"));
         serde_json::from_str(line).unwrap()
     };
-    let reread = line("read again");
+    let reread = line("reloaded the settings");
     assert_eq!(
-        (&reread["taken"], &reread["needs_restart"]),
+        (&reread["applied"], &reread["needs_restart"]),
         (&"log.filter".into(), &"log.format".into())
     );
-    assert!(line("stay as they were")["error"].as_str().unwrap().contains("log.filter"));
+    assert!(line("stay in force")["error"].as_str().unwrap().contains("log.filter"));
 }
 
-/// Whether `program` can be started here.
+/// True if `program` can be started here.
 fn is_there(program: &str) -> bool {
     Command::new(program)
         .arg("--version")
@@ -201,14 +202,14 @@ fn is_there(program: &str) -> bool {
 }
 
 #[test]
-fn systemd_understands_the_units() {
+fn systemd_accepts_the_units() {
     if !is_there("systemd-analyze") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/systemd");
     for unit in ["weft.service", "weft-user.service"] {
-        // The program and its page are not installed where tests run.
+        // The program and its manual page are not installed on test machines.
         let text = std::fs::read_to_string(units.join(unit)).unwrap();
         let text = text
             .replace("/usr/bin/weft", env!("CARGO_BIN_EXE_weft"))

@@ -1,4 +1,4 @@
-//! Traces as a collector receives them.
+//! Traces as received by a collector.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status};
 
 use super::{Running, command, example, free_port, run};
 
-/// Passes on every span that it is sent.
+/// Forwards every received span.
 struct Collector(mpsc::Sender<Span>);
 
 #[tonic::async_trait]
@@ -26,7 +26,7 @@ impl TraceService for Collector {
         let resources = request.into_inner().resource_spans.into_iter();
         let scopes = resources.flat_map(|resource| resource.scope_spans);
         for span in scopes.flat_map(|scope| scope.spans) {
-            // The test may have seen enough.
+            // The test may have stopped reading.
             let _ = self.0.send(span);
         }
         Ok(Response::new(ExportTraceServiceResponse::default()))
@@ -34,7 +34,7 @@ impl TraceService for Collector {
 }
 
 #[test]
-fn a_request_is_a_span_with_its_parts() {
+fn request_is_traced_with_its_stages() {
     let home = tempfile::tempdir().unwrap();
     let (collector, address) = (free_port(), format!("127.0.0.1:{}", free_port()));
     let (sender, spans) = mpsc::channel();
@@ -50,7 +50,7 @@ fn a_request_is_a_span_with_its_parts() {
     while !run(home.path(), &["search", "leap second", "--addr", &address]).status.success() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    // What is not sent yet goes out at the end.
+    // Pending spans are exported at shutdown.
     daemon.signal("-TERM");
     let found: Vec<Span> = std::iter::from_fn(|| spans.recv_timeout(Duration::from_secs(20)).ok())
         .take_while(|span| span.name != "noteweft.v1.SearchService/Search")

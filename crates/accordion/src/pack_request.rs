@@ -1,0 +1,140 @@
+//! The request to pack a context: candidates, their texts, and the limits.
+
+use std::borrow::Cow;
+
+use weft_model::{Chars, Heading, Note, Span, Stop, Uri};
+
+use crate::{ContextBudget, ContextLimits, Meter, Order, Rendering};
+
+/// The text of a note, read only if it is included.
+///
+/// Length and headings must agree with the body. They are read for every candidate, the body only for those that fit.
+pub trait Document {
+    /// Returns the length of the body.
+    fn length(&self) -> Chars;
+
+    /// Returns the whole body.
+    fn body(&self) -> Cow<'_, str>;
+
+    /// Returns the headings, in text order.
+    fn headings(&self) -> Cow<'_, [Heading]>;
+
+    /// Returns the part of the body that matches the query best, if known.
+    fn best_chunk(&self) -> Option<Span> {
+        None
+    }
+
+    /// True if the text equals that of `other`, so that including both is useless.
+    fn copies(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
+}
+
+/// A parsed note. Its length is counted on each call.
+impl Document for Note {
+    fn length(&self) -> Chars {
+        Chars::of(&self.body)
+    }
+
+    fn body(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.body)
+    }
+
+    fn headings(&self) -> Cow<'_, [Heading]> {
+        Cow::Borrowed(&self.headings)
+    }
+}
+
+impl<D: Document + ?Sized> Document for &D {
+    fn length(&self) -> Chars {
+        (**self).length()
+    }
+
+    fn body(&self) -> Cow<'_, str> {
+        (**self).body()
+    }
+
+    fn headings(&self) -> Cow<'_, [Heading]> {
+        (**self).headings()
+    }
+
+    fn best_chunk(&self) -> Option<Span> {
+        (**self).best_chunk()
+    }
+
+    fn copies(&self, other: &Self) -> bool {
+        (**self).copies(*other)
+    }
+}
+
+/// True if a candidate can be included, and its note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CandidateState<D> {
+    /// The note can be included.
+    Found(D),
+    /// No note has the name.
+    Missing,
+    /// The filter excludes the note.
+    Filtered(D),
+}
+
+impl<D> CandidateState<D> {
+    /// Marks the note as excluded by the filter; a missing note stays missing.
+    #[must_use]
+    pub fn filtered(self) -> Self {
+        match self {
+            Self::Found(document) | Self::Filtered(document) => Self::Filtered(document),
+            Self::Missing => Self::Missing,
+        }
+    }
+
+    /// Returns the note, if there is one.
+    #[must_use]
+    pub const fn document(&self) -> Option<&D> {
+        match self {
+            Self::Found(document) | Self::Filtered(document) => Some(document),
+            Self::Missing => None,
+        }
+    }
+}
+
+/// A note that may be included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate<D> {
+    /// Uri of the note.
+    pub uri: Uri,
+    /// Title of the note.
+    pub title: String,
+    /// Score of the note, which must be finite.
+    pub score: f64,
+    /// Relation through which the note was found.
+    pub relation: Option<String>,
+    /// Note or path through which the note was found.
+    pub via: Option<String>,
+    /// True if the note can be included.
+    pub state: CandidateState<D>,
+}
+
+/// Request to pack a context.
+#[derive(Clone)]
+pub struct PackRequest<'a, D> {
+    /// A note that comes first, in full, with the whole budget as its allowance. Its score counts for the top score only.
+    pub focus: Option<Candidate<D>>,
+    /// Candidates in any order.
+    pub candidates: Vec<Candidate<D>>,
+    /// Query words without operators, which select the snippets.
+    pub query: Option<&'a str>,
+    /// Budget of the context, wrapper text included.
+    pub budget: ContextBudget,
+    /// Method of counting tokens.
+    pub meter: Meter<'a>,
+    /// Limits of the context.
+    pub limits: &'a ContextLimits,
+    /// Format of the rendered text.
+    pub rendering: Rendering,
+    /// Order of the notes in the rendered text.
+    pub order: Order,
+    /// Checked before each candidate that is decided in advance. Callers that iterate check it themselves.
+    pub stop: &'a Stop,
+}

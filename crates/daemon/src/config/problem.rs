@@ -1,0 +1,74 @@
+//! Problems of settings, and the origin of each value.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Origin of the value of a setting; a later one overrides an earlier one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingOrigin {
+    /// The embedded default.
+    Default,
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// A command-line flag.
+    Flag(String),
+}
+
+impl fmt::Display for SettingOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// An invalid setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Key of the setting.
+    pub key: String,
+    /// Description of the problem and of valid values.
+    pub reason: String,
+}
+
+/// Reason why the configuration cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Read {
+        /// Path of the file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file is not valid TOML.
+    #[error("the configuration {} is not valid TOML: {source}", path.display())]
+    Parse {
+        /// Path of the file.
+        path: PathBuf,
+        /// Position and cause.
+        source: Box<toml::de::Error>,
+    },
+    /// Invalid settings, each with its origin.
+    #[error("{}", list(problems))]
+    Invalid {
+        /// Problems in the order of the layers, then of the keys.
+        problems: Vec<(Problem, SettingOrigin)>,
+    },
+}
+
+fn list(problems: &[(Problem, SettingOrigin)]) -> String {
+    let lines = problems.iter().map(|(Problem { key, reason }, origin)| match origin {
+        SettingOrigin::Default => format!("`{key}`: {reason}"),
+        SettingOrigin::File(_) | SettingOrigin::Environment(_) | SettingOrigin::Flag(_) => {
+            format!("`{key}` ({origin}): {reason}")
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,157 @@
+//! Acceptance of connections.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::connection::{CloseSignal, ServerConnection};
+use super::socket::SocketListener;
+use crate::access::Credentials;
+
+/// Timeout of a TLS handshake.
+const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Pause after the system failed to accept a connection, for example without free file descriptors.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// Bound sockets.
+pub(crate) struct Listeners {
+    pub(crate) tcp: TcpListener,
+    pub(crate) unix: Option<SocketListener>,
+}
+
+impl Listeners {
+    /// Accepts connections until the stream is dropped.
+    ///
+    /// The first of `places` limits open connections over TCP, the second those over the Unix socket; more wait in the system's queue.
+    ///
+    /// Each TCP connection uses the credentials in force when it is accepted, so renewed certificates apply to the next connection.
+    /// A connection is closed when the credentials in force no longer trust its client's certificate.
+    /// Handshakes run concurrently, so one that hangs does not block others.
+    pub(crate) fn accept(
+        self,
+        [tcp, unix]: [Arc<Semaphore>; 2],
+        credentials: watch::Receiver<Credentials>,
+    ) -> ReceiverStream<std::io::Result<ServerConnection>> {
+        let (sender, connections) = mpsc::channel(1);
+        let listener = BoundListener::Tcp(self.tcp, credentials);
+        tokio::spawn(listener.accept_all(tcp, sender.clone()));
+        if let Some(socket) = self.unix {
+            tokio::spawn(BoundListener::Unix(socket).accept_all(unix, sender));
+        }
+        ReceiverStream::new(connections)
+    }
+}
+
+enum BoundListener {
+    Tcp(TcpListener, watch::Receiver<Credentials>),
+    Unix(SocketListener),
+}
+
+/// Channel of accepted connections.
+type Sender = mpsc::Sender<std::io::Result<ServerConnection>>;
+
+impl BoundListener {
+    async fn accept_all(self, permits: Arc<Semaphore>, sender: Sender) {
+        loop {
+            let permit = tokio::select! {
+                () = sender.closed() => break,
+                permit = Arc::clone(&permits).acquire_owned() => permit,
+            };
+            // The semaphore is never closed.
+            let Ok(permit) = permit else { break };
+            let accepted = tokio::select! {
+                () = sender.closed() => break,
+                accepted = self.next(permit, &sender) => accepted,
+            };
+            if let Err(error) = accepted {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
+        }
+    }
+
+    /// Accepts a connection, and sends it on after its handshake.
+    async fn next(&self, permit: OwnedSemaphorePermit, sender: &Sender) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(listener, credentials) => {
+                let (stream, address) = listener.accept().await?;
+                let (sender, credentials) = (sender.clone(), credentials.clone());
+                tokio::spawn(async move {
+                    let connection =
+                        handshake_connection(stream, address, permit, credentials).await;
+                    if let Some(connection) = connection {
+                        // The receiver is gone when the daemon stops.
+                        drop(sender.send(Ok(connection)).await);
+                    }
+                });
+            }
+            #[cfg(unix)]
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                drop(sender.send(Ok(ServerConnection::unix(stream, permit))).await);
+            }
+            #[cfg(not(unix))]
+            Self::Unix(listener) => match *listener {},
+        }
+        Ok(())
+    }
+}
+
+/// Performs the TLS handshake if TLS is configured; returns `None` if it fails.
+async fn handshake_connection(
+    stream: TcpStream,
+    address: SocketAddr,
+    permit: OwnedSemaphorePermit,
+    mut credentials: watch::Receiver<Credentials>,
+) -> Option<ServerConnection> {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot disable Nagle's algorithm; responses may be delayed");
+    }
+    let tls = credentials.borrow_and_update().tls.clone();
+    let Some(tls) = tls else { return Some(ServerConnection::tcp(stream, address, permit)) };
+    let handshake = TlsAcceptor::from(tls.server).accept(stream);
+    match tokio::time::timeout(MAX_HANDSHAKE, handshake).await {
+        Ok(Ok(stream)) => {
+            let chain = stream.get_ref().1.peer_certificates();
+            let chain = chain.map(|chain| chain.iter().cloned().map(CertificateDer::into_owned));
+            let close = chain.map(|chain| distrusted(address, chain.collect(), credentials));
+            Some(ServerConnection::tls(
+                stream,
+                address,
+                permit,
+                close.map(|close| Box::pin(close) as CloseSignal),
+            ))
+        }
+        Ok(Err(error)) => {
+            tracing::info!(%address, %error, "TLS handshake failed");
+            None
+        }
+        Err(_) => {
+            tracing::info!(%address, "TLS handshake timed out");
+            None
+        }
+    }
+}
+
+/// Completes when the credentials in force no longer trust `chain`; never if they are not replaced.
+async fn distrusted(
+    address: SocketAddr,
+    chain: Vec<CertificateDer<'static>>,
+    mut credentials: watch::Receiver<Credentials>,
+) {
+    while credentials.changed().await.is_ok() {
+        let tls = credentials.borrow_and_update().tls.clone();
+        if tls.is_some_and(|tls| !tls.trusts(&chain)) {
+            tracing::info!(%address, "closing connection: the client's certificate is no longer trusted");
+            return;
+        }
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,281 @@
+//! The candidate notes of a context, from all its sources.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use weft_accordion::{Candidate, CandidateState, Document};
+use weft_graph::doughnut::{self, Options, Relation, doughnut};
+use weft_graph::walk::{TreeEdge, Visit, breadcrumb};
+use weft_index::Snapshot;
+use weft_index::notes::NoteEntry;
+use weft_model::tokens::Unit;
+use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
+
+use super::{ContextRequest, ContextSource, FocusSource, NamedNote};
+use crate::related::refused;
+use crate::walk::TreeWalkRequest;
+use crate::{Engine, EngineError, SearchRequest, Warning, ambiguity, resolve_note};
+
+/// Minimum score at which a best hit scores as a named note: a lower score hardly relates to the query.
+///
+/// Source: Shadow graph guide, "Precision controls", where a hit below it adds no other notes.
+const MIN_NAMED_SCORE: f64 = weft_gars::classic::EXPANSION_FLOOR;
+
+/// Maximum number of named notes.
+const MAX_NOTES: usize = 10_000;
+
+/// The candidate notes of a context, and how they were found.
+#[derive(Default)]
+pub(super) struct CandidateSet<'s> {
+    pub(super) focus: Option<Candidate<NoteText<'s>>>,
+    pub(super) candidates: Vec<Candidate<NoteText<'s>>>,
+    pub(super) truncated_by: Vec<ContextSource>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl CandidateSet<'_> {
+    /// Adds warnings without repeating any: the filter of a walk may equal the filter of the context.
+    fn warn(&mut self, warnings: &[Warning]) {
+        for warning in warnings {
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
+            }
+        }
+    }
+}
+
+/// The text of a note in a snapshot.
+#[derive(Clone, Copy)]
+pub(super) struct NoteText<'s> {
+    entry: &'s NoteEntry,
+    length: Chars,
+    best_chunk: Option<Span>,
+}
+
+impl Document for NoteText<'_> {
+    fn length(&self) -> Chars {
+        self.length
+    }
+
+    fn body(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.entry.body)
+    }
+
+    fn headings(&self) -> Cow<'_, [Heading]> {
+        Cow::Borrowed(&self.entry.note.headings)
+    }
+
+    fn best_chunk(&self) -> Option<Span> {
+        self.best_chunk
+    }
+
+    /// An empty note duplicates no other note.
+    fn copies(&self, other: &Self) -> bool {
+        // Comparing the lengths first avoids nearly all comparisons of texts.
+        self.length == other.length
+            && !self.entry.body.trim().is_empty()
+            && self.entry.body == other.entry.body
+    }
+}
+
+impl Engine {
+    /// Collects the notes of all sources of `request`, in the order of [`ContextSource`].
+    pub(super) fn candidate_set<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        request: &ContextRequest,
+    ) -> Result<CandidateSet<'s>, EngineError> {
+        let ContextRequest { focus, walk, notes, notes_only, limit, .. } = request;
+        let limit = limit.unwrap_or(self.contexts.candidates);
+        let search = request.search(limit);
+        // Validated even if nothing is searched.
+        self.ranking_of(&search)?;
+        let searches = request.searches();
+        if notes.is_empty() && focus.is_none() && walk.is_none() && !searches && !notes_only {
+            let reason = "give a query, a focus note, a walk or notes";
+            return Err(EngineError::InvalidArgument { field: "query", reason: reason.to_owned() });
+        }
+        let passing = self.filter_matches(snapshot, &request.filter)?;
+        let mut set = CandidateSet::default();
+        self.add_named(snapshot, notes, &passing.notes, &mut set)?;
+        if let Some(focus) = focus {
+            self.add_related(snapshot, focus, &passing.notes, limit, &mut set)?;
+        }
+        if let Some(walk) = walk {
+            self.add_walked(snapshot, walk, &passing.notes, &mut set)?;
+        }
+        if searches {
+            self.add_hits(snapshot, &search, &mut set)?;
+        } else {
+            set.warn(passing.warnings(snapshot, &self.stop)?);
+        }
+        Ok(set)
+    }
+
+    /// Adds the named notes.
+    fn add_named<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        notes: &[NamedNote],
+        passing: &NoteSet,
+        set: &mut CandidateSet<'s>,
+    ) -> Result<(), EngineError> {
+        if notes.len() > MAX_NOTES {
+            let reason = format!("{} notes exceed the maximum of {MAX_NOTES}", notes.len());
+            return Err(EngineError::InvalidArgument { field: "notes", reason });
+        }
+        let scores = &self.contexts.scores;
+        for note in notes {
+            let NamedNote { name, score, distance, relation, via } = note;
+            let by_distance = || distance.map_or(scores.named, |distance| scores.at_hop(distance));
+            let score = score.unwrap_or_else(by_distance);
+            let found = snapshot.notes.find(name);
+            set.warnings.extend(ambiguity(snapshot, name, &found));
+            let id = found.note;
+            let mut named = match id {
+                Some(id) => candidate(snapshot, id, score),
+                None => missing(Uri::new(name.as_str()), score),
+            };
+            if id.is_some_and(|id| !passing.contains(id)) {
+                named.state = named.state.filtered();
+            }
+            let (relation, via) = (relation.clone(), via.clone());
+            set.candidates.push(Candidate { relation, via, ..named });
+        }
+        Ok(())
+    }
+
+    /// Adds the focus note and its related notes, scored by the level of their relation.
+    fn add_related<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        focus: &FocusSource,
+        passing: &NoteSet,
+        limit: usize,
+        set: &mut CandidateSet<'s>,
+    ) -> Result<(), EngineError> {
+        let FocusSource { name, body_links, sibling_of_target } = focus;
+        let scores = &self.contexts.scores;
+        let id = resolve_note(snapshot, name, &mut set.warnings)?;
+        let options = Options {
+            body_links: *body_links,
+            sibling_of_target: *sibling_of_target,
+            ..Options::default()
+        };
+        let stop = || self.stop.check().is_err();
+        // Each note costs one token here: the accordion divides the real budget.
+        let run = doughnut::Request {
+            focus: id,
+            budget: doughnut::Budget::Related(Tokens::new(limit as u64)),
+            filter: passing,
+            options,
+            resume: None,
+            stop: &stop,
+        };
+        let (graph, notes) = (snapshot.notes.graph(), &snapshot.notes);
+        let found = doughnut(graph, notes, &Unit, &run)
+            .map_err(|error| refused(&error, name, &self.stop))?;
+        let with = |relation: Relation, candidate| Candidate {
+            relation: Some(relation.name().to_owned()),
+            ..candidate
+        };
+        let focus = candidate(snapshot, id, scores.named);
+        set.focus = Some(with(Relation::Focus, focus));
+        set.candidates.extend(found.related_notes.iter().map(|related| {
+            let level = related.relation.priority().map_or(1, |level| level as usize + 1);
+            let score = scores.at_level(level);
+            with(related.relation, candidate(snapshot, related.note, score))
+        }));
+        set.truncated_by.extend(found.resume.map(|_| ContextSource::Focus));
+        Ok(())
+    }
+
+    /// Adds the notes of a walk, each with its distance and the path to it.
+    fn add_walked<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        walk: &TreeWalkRequest,
+        passing: &NoteSet,
+        set: &mut CandidateSet<'s>,
+    ) -> Result<(), EngineError> {
+        let graph = snapshot.notes.graph();
+        let tree = self.tree_on(snapshot, walk, &mut set.warnings).map_err(of_walk)?;
+        let steps: NoteMap<&TreeEdge> =
+            tree.spanning_tree.iter().map(|step| (step.to, step)).collect();
+        let above = |note| steps.get(&note).map(|step| step.from);
+        for Visit { note, hop } in &tree.nodes {
+            let score = self.contexts.scores.at_hop(usize::try_from(*hop).unwrap_or(usize::MAX));
+            let mut walked = candidate(snapshot, *note, score);
+            if let Some(step) = steps.get(note) {
+                walked.relation = Some(tree.edges[step.edge].label.kind(graph).to_owned());
+                walked.via = breadcrumb(*note, above, |note| graph.uri(note).as_str());
+                if !passing.contains(*note) {
+                    walked.state = walked.state.filtered();
+                }
+            }
+            set.candidates.push(walked);
+        }
+        set.truncated_by.extend(tree.truncated().then_some(ContextSource::Walk));
+        Ok(())
+    }
+
+    /// Adds the hits of the query. Their best chunks also apply to notes of other sources.
+    fn add_hits<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        search: &SearchRequest,
+        set: &mut CandidateSet<'s>,
+    ) -> Result<(), EngineError> {
+        let found = self.search_in(snapshot, search)?;
+        let is_alone = set.focus.is_none() && set.candidates.is_empty();
+        // Default scores express distance, search scores express similarity: unscaled, a good hit would rank below every other note.
+        let best =
+            found.hits.first().map(|best| best.score.max(MIN_NAMED_SCORE)).filter(|_| !is_alone);
+        let beside =
+            |score: f64| best.map_or(score, |best| self.contexts.scores.named * (score / best));
+        let mut best_chunks: HashMap<&Uri, Span> = HashMap::new();
+        let mut hits = vec![];
+        for hit in &found.hits {
+            best_chunks.extend(hit.best_chunk.map(|chunk| (&hit.uri, chunk)));
+            if let Some(id) = snapshot.notes.find(hit.uri.as_str()).note {
+                let via = hit.via.as_ref().map(|via| via.uri.to_string());
+                hits.push(Candidate { via, ..candidate(snapshot, id, beside(hit.score)) });
+            }
+        }
+        set.candidates.extend(hits);
+        for candidate in &mut set.candidates {
+            if let CandidateState::Found(text) = &mut candidate.state {
+                text.best_chunk = best_chunks.get(&candidate.uri).copied();
+            }
+        }
+        set.truncated_by.extend(found.truncated.then_some(ContextSource::Query));
+        set.warn(&found.warnings);
+        Ok(())
+    }
+}
+
+/// Renames the field of an error to the field of the context that contains the walk.
+fn of_walk(error: EngineError) -> EngineError {
+    let EngineError::InvalidArgument { field, reason } = error else { return error };
+    let field = match field {
+        "roots" => "walk.roots",
+        "max_nodes" => "walk.max_nodes",
+        "edges.typed_only" => "walk.edges.typed_only",
+        field => field,
+    };
+    EngineError::InvalidArgument { field, reason }
+}
+
+/// Returns the note as a candidate; missing if it is a placeholder.
+fn candidate(snapshot: &Snapshot, id: NoteId, score: f64) -> Candidate<NoteText<'_>> {
+    let uri = snapshot.notes.graph().uri(id).clone();
+    let Some(entry) = snapshot.notes.entry(id) else { return missing(uri, score) };
+    let text = NoteText { entry, length: Chars::of(&entry.body), best_chunk: None };
+    let title = entry.note.title.clone();
+    Candidate { uri, title, score, relation: None, via: None, state: CandidateState::Found(text) }
+}
+
+fn missing<'s>(uri: Uri, score: f64) -> Candidate<NoteText<'s>> {
+    let title = uri.to_string();
+    Candidate { uri, title, score, relation: None, via: None, state: CandidateState::Missing }
+}

@@ -1,0 +1,201 @@
+//! Requests and answers of a search.
+
+use weft_gars::{Signals, Weights};
+use weft_model::{Span, Uri};
+
+use super::Explanation;
+use crate::settings::Profile;
+use crate::{Filter, Snippet, Warning, WarningCode};
+
+/// Retrievers of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Keyword and vector retriever.
+    #[default]
+    Hybrid,
+    /// Vector retriever only.
+    Vector,
+    /// Keyword retriever only.
+    Keyword,
+}
+
+/// A search request.
+#[derive(Clone, Debug, Default)]
+pub struct SearchRequest {
+    /// Query words, with `"phrases"`, required `+words` and excluded `-words`. No hit violates the last two, however it is found.
+    pub query: String,
+    /// Maximum number of hits, 1 to 1,000.
+    pub limit: usize,
+    /// Retrievers to use.
+    pub mode: SearchMode,
+    /// Restricts the hits.
+    pub filter: Filter,
+    /// Ranking profile; `None` for the configured one.
+    pub profile: Option<Profile>,
+    /// Weight of each signal; `None` for those of the profile.
+    pub weights: Option<Weights>,
+    /// Signals to disable.
+    pub disabled_signals: DisabledSignals,
+    /// True if a word that no note contains also matches words one edit away; `None` for the configured value.
+    pub typo_tolerance: Option<bool>,
+    /// True if the answer includes an [`Explanation`].
+    pub explain: bool,
+    /// Maximum number of snippets per hit, 0 to [`MAX_SNIPPETS`](crate::MAX_SNIPPETS); `None` for the configured value.
+    pub snippets: Option<usize>,
+}
+
+impl SearchRequest {
+    /// True if the vector retriever is used, unless the query turns out to have no term to search for.
+    #[must_use]
+    pub fn searches_by_meaning(&self) -> bool {
+        self.mode != SearchMode::Keyword && !self.query.trim().is_empty()
+    }
+}
+
+/// Signals that a search ignores, to measure their effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DisabledSignals {
+    /// Ignores the graph: the score is the similarity.
+    pub graph: bool,
+    /// Ignores names: a note named in the query gains nothing.
+    pub names: bool,
+    /// Ignores links.
+    pub links: bool,
+    /// Ignores shared words.
+    pub shared_words: bool,
+    /// Gives the similarity no weight.
+    pub similarity: bool,
+    /// Gives the centrality no weight.
+    pub centrality: bool,
+    /// Gives the activation no weight.
+    pub activation: bool,
+}
+
+/// How a hit was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// By the vector retriever only.
+    Vector,
+    /// By the keyword retriever only, or by its name.
+    Keyword,
+    /// By both retrievers.
+    Both,
+    /// Through a connection with another hit.
+    Expanded,
+}
+
+impl Origin {
+    /// Returns the name used in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vector => "vector",
+            Self::Keyword => "keyword",
+            Self::Both => "both",
+            Self::Expanded => "expanded",
+        }
+    }
+}
+
+/// How a note is connected with the hit that lifts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// The hit links to the note.
+    Link,
+    /// The note links to the hit.
+    Backlink,
+    /// Both contain words that few notes contain.
+    SharedWords,
+    /// Both link to a topic.
+    Topic,
+}
+
+/// The hit that lifts a note.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Via {
+    /// The hit that contributes most.
+    pub uri: Uri,
+    /// How the two are connected.
+    pub connection: Connection,
+    /// Strength of the connection, in `0.0..=1.0`.
+    pub strength: f64,
+    /// Share of the query words unanswered by the hit that the note answers, in `0.0..=1.0`; 0 in profile `classic`, which does not compute it.
+    pub remainder: f64,
+}
+
+/// Raw values of the signals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RawSignals {
+    /// Similarity without names, in `0.0..=1.0`.
+    pub base: f64,
+    /// Number of distinct neighbors.
+    pub degree: u32,
+    /// Strength of the connection that lifts the note most, in `0.0..=1.0`; 0 if none does.
+    pub connection_strength: f64,
+}
+
+/// A found note.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Uri of the note.
+    pub uri: Uri,
+    /// Path of the note.
+    pub path: String,
+    /// Vault of the note.
+    pub vault: String,
+    /// Title of the note.
+    pub title: String,
+    /// Sum of the contributions, in `0.0..=1.0`.
+    pub score: f64,
+    /// Greatest cosine of its chunks with the query, at least 0; 0 while the note has no vector.
+    pub vector_score: f64,
+    /// Keyword score as a share of the maximum for the query, in `0.0..=1.0`.
+    pub keyword_score: f64,
+    /// Share of the query that is the note's name, in `0.0..=1.0`.
+    pub name_score: f64,
+    /// How the note was found.
+    pub origin: Origin,
+    /// The hit that lifts the note most.
+    pub via: Option<Via>,
+    /// True if all vectors of the note are current.
+    pub embedding_current: bool,
+    /// Raw values of the signals.
+    pub raw: RawSignals,
+    /// Signals before weighting.
+    pub signals: Signals,
+    /// Signals after weighting.
+    pub contributions: Signals,
+    /// Matching parts of the body.
+    pub snippets: Vec<Snippet>,
+    /// The chunk most similar to the query; `None` without vectors.
+    pub best_chunk: Option<Span>,
+}
+
+/// Hits of a search, best first, ties by the lower uri.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchAnswer {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// Generation of the snapshot.
+    pub generation: u64,
+    /// True if there were more hits than requested.
+    pub truncated: bool,
+    /// Conditions that make the answer incomplete.
+    pub warnings: Vec<Warning>,
+    /// Hits and topics whose links were followed only up to the fan-out limit, by uri.
+    pub fanout_limited: Vec<Uri>,
+    /// Details of the ranking, if requested.
+    pub explanation: Option<Explanation>,
+}
+
+impl SearchAnswer {
+    /// Returns the warnings except those about pending vectors, and whether vectors were pending.
+    ///
+    /// Pending vectors are separate because every saved note has some for a moment.
+    #[must_use]
+    pub fn lasting_warnings(&self) -> (Vec<&Warning>, bool) {
+        let (pending, lasting): (Vec<&Warning>, Vec<&Warning>) =
+            self.warnings.iter().partition(|it| it.code == WarningCode::VectorsPending);
+        (lasting, !pending.is_empty())
+    }
+}

@@ -1,0 +1,332 @@
+//! A search request resolved against one snapshot, and its candidates with exact keyword and vector scores.
+
+use weft_gars::bridge;
+use weft_index::keyword::{KeywordQuery, Mention};
+use weft_index::notes::VaultStats;
+use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
+use weft_index::{Snapshot, Vectors};
+use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
+
+use super::{Origin, best_first};
+use crate::EngineError;
+
+/// Factor of the chunks requested beyond one per note, for the mean number of additional chunks per note: the chunks of a note are close together.
+const MORE_CHUNKS: usize = 4;
+
+/// A search request resolved against one snapshot.
+pub(super) struct PreparedQuery<'s> {
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) words: KeywordQuery,
+    /// The vectors to search; `None` in a keyword search.
+    pub(super) vectors: Option<&'s Vectors>,
+    /// The embedded query.
+    pub(super) vector: Option<Vec<f32>>,
+    /// Share of the vector score in a similarity; the keyword score has the rest.
+    pub(super) share: f64,
+    /// Share of the query that the model's vocabulary covers.
+    pub(super) vocabulary_coverage: f64,
+    /// Notes that match the filter, contain every required term and no excluded one.
+    pub(super) passing: NoteSet,
+    /// Notes named in the query, by id.
+    pub(super) mentions: Vec<Mention>,
+}
+
+/// Scores of a candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct CandidateScores {
+    /// Cosine of its best chunk, at least 0; `None` without a vector.
+    pub(super) vector: Option<f64>,
+    /// Keyword score as a share of the maximum for the query.
+    pub(super) keyword: f64,
+    /// Share of the query that is the note's name.
+    pub(super) mention: f64,
+    pub(super) similarity: f64,
+    pub(super) by_vector: bool,
+    pub(super) by_keyword: bool,
+}
+
+impl CandidateScores {
+    /// Returns the similarity without names.
+    pub(super) fn base(&self, share: f64) -> f64 {
+        share * self.vector.unwrap_or(0.0) + (1.0 - share) * self.keyword
+    }
+
+    pub(super) const fn origin(&self) -> Origin {
+        match (self.by_vector, self.by_keyword) {
+            (true, true) => Origin::Both,
+            (true, false) => Origin::Vector,
+            (false, true) => Origin::Keyword,
+            (false, false) => Origin::Expanded,
+        }
+    }
+}
+
+impl PreparedQuery<'_> {
+    /// True if a note may be a hit.
+    pub(super) fn passes(&self, id: NoteId) -> bool {
+        self.passing.contains(id) && !self.snapshot.notes.graph().is_placeholder(id)
+    }
+
+    /// Returns the number of notes named in the query that may be hits.
+    pub(super) fn n_named(&self) -> usize {
+        self.named().count()
+    }
+
+    fn named(&self) -> impl Iterator<Item = &Mention> {
+        self.mentions.iter().filter(|mention| self.passes(mention.note))
+    }
+
+    /// Returns the share of the query that is a note's name.
+    fn mention(&self, id: NoteId) -> f64 {
+        let at = self.mentions.binary_search_by_key(&id, |mention| mention.note);
+        at.map_or(0.0, |at| self.mentions[at].share)
+    }
+
+    /// Returns at most `k` of the notes named in the query: those with the largest share of the query, then the best keyword score, ties by uri.
+    fn best_named(&self, k: usize) -> Result<Vec<NoteId>, EngineError> {
+        let mut named: Vec<(f64, NoteId)> =
+            self.named().map(|mention| (mention.share, mention.note)).collect();
+        if named.len() > k {
+            let graph = self.snapshot.notes.graph();
+            let ids: Vec<NoteId> = named.iter().map(|(_, id)| *id).collect();
+            let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
+            let mut scored: Vec<_> = named.into_iter().zip(scores).collect();
+            scored.select_nth_unstable_by(k, |(left, by_word), (right, other)| {
+                let by_share = right.0.total_cmp(&left.0).then(other.total_cmp(by_word));
+                by_share.then_with(|| graph.uri(left.1).cmp(graph.uri(right.1)))
+            });
+            scored.truncate(k);
+            named = scored.into_iter().map(|(named, _)| named).collect();
+        }
+        Ok(named.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// Returns the notes that each retriever finds and the notes named in the query, at most `k` of each.
+    pub(super) fn pool(
+        &self,
+        k: usize,
+        use_keywords: bool,
+        stop: &Stop,
+    ) -> Result<CandidatePool, EngineError> {
+        stop.check()?;
+        let mut found: NoteMap<CandidateScores> = NoteMap::default();
+        if use_keywords {
+            let graph = self.snapshot.notes.graph();
+            // Ids depend on the history of the index, so ties must not be decided by id.
+            let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
+            let hits = self.snapshot.keyword.search_by(&self.words, k, &self.passing, &by_uri)?;
+            // Leaves room for the vector hits.
+            found.reserve(2 * hits.len());
+            let attainable = self.words.max_score();
+            for hit in hits {
+                let keyword = word_share(hit.score, attainable);
+                found.insert(
+                    hit.note,
+                    CandidateScores { keyword, by_keyword: true, ..CandidateScores::default() },
+                );
+            }
+        }
+        stop.check()?;
+        if let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) {
+            for (note, score) in self.nearest(vector, vectors, k, stop)? {
+                let candidate = found.entry(note).or_default();
+                candidate.by_vector = true;
+                candidate.vector = score.map(cosine);
+            }
+        }
+        for id in self.best_named(k)? {
+            found.entry(id).or_default().by_keyword = true;
+        }
+        stop.check()?;
+        let mut pool = CandidatePool { members: NoteMap::default() };
+        self.admit(&mut pool, found)?;
+        Ok(pool)
+    }
+
+    /// Returns the `k` notes whose best chunks are most similar to `vector`, each with the score of its best chunk if that is certain.
+    ///
+    /// If a few long notes own the nearest chunks, these notes are excluded and the search is repeated with twice as many chunks.
+    fn nearest(
+        &self,
+        vector: &[f32],
+        vectors: &Vectors,
+        k: usize,
+        stop: &Stop,
+    ) -> Result<NoteMap<Option<f32>>, EngineError> {
+        let mut found = NoteMap::default();
+        let mut passing = self.passing.clone();
+        let mut n_chunks = self.n_chunks_for(k);
+        let is_exact = vectors.index.is_exact();
+        loop {
+            stop.check()?;
+            let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
+            let is_all = chunks.len() < n_chunks;
+            found.reserve(chunks.len().min(k));
+            for ChunkHit { row, note, score } in chunks {
+                if found.len() < k {
+                    // With several chunks, an approximate search may have missed the best one.
+                    let is_best = || {
+                        let rows = vectors.rows.of(note);
+                        rows.contains(&Some(row)) && (is_exact || rows.len() == 1)
+                    };
+                    found.entry(note).or_insert_with(|| is_best().then_some(score));
+                }
+            }
+            if is_all || found.len() >= k {
+                return Ok(found);
+            }
+            let graph = self.snapshot.notes.graph();
+            let is_left = |id: &NoteId| self.passing.contains(*id) && !found.contains_key(id);
+            passing = NoteSet::Only(graph.ids().filter(is_left).collect::<NoteBits>());
+            n_chunks *= 2;
+        }
+    }
+
+    /// Returns the number of chunks to request first for `k` notes: `k` if notes have one chunk each, up to `2·k` if they have more.
+    fn n_chunks_for(&self, k: usize) -> usize {
+        let VaultStats { n_notes, n_chunks, .. } = self.snapshot.notes.total();
+        let n_more = n_chunks.saturating_sub(n_notes);
+        k + (k.saturating_mul(MORE_CHUNKS * n_more) / n_notes.max(1)).min(k)
+    }
+
+    /// Adds notes that no retriever found to the pool; existing members stay as they are.
+    pub(super) fn expand(
+        &self,
+        pool: &mut CandidatePool,
+        ids: impl Iterator<Item = NoteId>,
+    ) -> Result<(), EngineError> {
+        let new = ids.filter(|id| !pool.members.contains_key(id));
+        let new = new.map(|id| (id, CandidateScores::default())).collect();
+        self.admit(pool, new)
+    }
+
+    /// Computes the exact scores of the candidates in `found` and adds them to the pool.
+    fn admit(
+        &self,
+        pool: &mut CandidatePool,
+        mut found: NoteMap<CandidateScores>,
+    ) -> Result<(), EngineError> {
+        let mut ids: Vec<NoteId> = found.keys().copied().collect();
+        ids.sort_unstable();
+        self.score_vectors(&ids, &mut found)?;
+        // Keyword hits already have their scores.
+        ids.retain(|id| found.get(id).is_some_and(|known| known.keyword <= 0.0));
+        let attainable = self.words.max_score();
+        if attainable > 0.0 {
+            let scores = self.snapshot.keyword.scores(&self.words, &ids)?;
+            for (id, score) in ids.iter().zip(scores) {
+                if let Some(candidate) = found.get_mut(id) {
+                    candidate.keyword = word_share(score, attainable);
+                }
+            }
+        }
+        for (id, candidate) in &mut found {
+            candidate.mention = self.mention(*id);
+            candidate.similarity =
+                bridge::similarity(candidate.base(self.share), candidate.mention).clamp(0.0, 1.0);
+        }
+        if pool.members.is_empty() {
+            pool.members = found;
+        } else {
+            pool.members.extend(found);
+        }
+        Ok(())
+    }
+
+    /// Computes the vector score of the notes in `ids` that have none.
+    fn score_vectors(
+        &self,
+        ids: &[NoteId],
+        found: &mut NoteMap<CandidateScores>,
+    ) -> Result<(), EngineError> {
+        let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
+            return Ok(());
+        };
+        let is_scored = |id: &NoteId| found.get(id).is_some_and(|known| known.vector.is_some());
+        let (mut owners, mut rows) = (Vec::new(), Vec::new());
+        for id in ids.iter().filter(|id| !is_scored(id)) {
+            for row in vectors.rows.of(*id).iter().flatten() {
+                owners.push(*id);
+                rows.push(*row);
+            }
+        }
+        for (id, score) in owners.into_iter().zip(vectors.index.similarities(vector, &rows)?) {
+            if let Some(candidate) = found.get_mut(&id) {
+                candidate.vector = Some(candidate.vector.unwrap_or(0.0).max(cosine(score)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the position of the note's chunk most similar to the query, the first of equal ones; `None` without vectors.
+    pub(super) fn best_chunk(&self, id: NoteId) -> Result<Option<usize>, EngineError> {
+        let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
+            return Ok(None);
+        };
+        let chunks = vectors.rows.of(id).iter().enumerate();
+        let (places, rows): (Vec<usize>, Vec<RowId>) =
+            chunks.filter_map(|(at, row)| Some((at, (*row)?))).unzip();
+        if places.len() < 2 {
+            return Ok(places.first().copied());
+        }
+        let scores = vectors.index.similarities(vector, &rows)?.into_iter().map(cosine);
+        let best = places.into_iter().zip(scores).rev().max_by(|a, b| a.1.total_cmp(&b.1));
+        Ok(best.map(|(at, _)| at))
+    }
+}
+
+/// Returns a keyword score as a share of the maximum for the query, which is above 0.
+fn word_share(score: f64, attainable: f64) -> f64 {
+    (score / attainable).clamp(0.0, 1.0)
+}
+
+/// Returns a vector score as a share.
+fn cosine(score: f32) -> f64 {
+    f64::from(score).clamp(0.0, 1.0)
+}
+
+/// The candidates of a search.
+#[derive(Clone, Debug)]
+pub(super) struct CandidatePool {
+    members: NoteMap<CandidateScores>,
+}
+
+impl CandidatePool {
+    pub(super) fn get(&self, id: NoteId) -> Option<&CandidateScores> {
+        self.members.get(&id)
+    }
+
+    /// Returns the similarity of a member; 0 for any other note.
+    pub(super) fn similarity(&self, id: NoteId) -> f64 {
+        self.get(id).map_or(0.0, |candidate| candidate.similarity)
+    }
+
+    /// Returns the number of members.
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Returns all members, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (NoteId, &CandidateScores)> {
+        self.members.iter().map(|(id, candidate)| (*id, candidate))
+    }
+
+    /// Returns the first `n` members that a retriever found and that pass `predicate`, most similar first, ties by uri.
+    pub(super) fn hits(
+        &self,
+        snapshot: &Snapshot,
+        predicate: impl Fn(&CandidateScores) -> bool,
+        n: usize,
+    ) -> Vec<NoteId> {
+        let graph = snapshot.notes.graph();
+        let found = self.iter().filter(|(_, candidate)| candidate.origin() != Origin::Expanded);
+        let hits: Vec<(NoteId, f64)> = found
+            .filter(|(_, candidate)| predicate(candidate))
+            .map(|(id, candidate)| (id, candidate.similarity))
+            .collect();
+        let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
+            b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
+        };
+        best_first(hits, n, order).into_iter().map(|(id, _)| id).collect()
+    }
+}

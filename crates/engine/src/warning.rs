@@ -1,0 +1,92 @@
+//! Warnings: conditions that make an answer incomplete, or possibly not what the client meant.
+
+use std::fmt;
+
+/// A condition that makes an answer incomplete, or possibly not what the client meant. The answer itself is valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Machine-readable kind of the condition.
+    pub code: WarningCode,
+    /// Description of the condition for people, without a final period. Its wording may change.
+    pub message: String,
+}
+
+impl Warning {
+    /// Creates a warning.
+    #[must_use]
+    pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Kind of a [`Warning`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WarningCode {
+    /// The deadline left too little time for a stage, such as embedding the query or following links.
+    StageSkipped,
+    /// The query could not be embedded, so the vector retriever was skipped.
+    ModelUnavailable,
+    /// Some chunks have no vector yet.
+    VectorsPending,
+    /// No note matches one condition of the filter, such as a tag or a path.
+    FilterMatchesNothing,
+    /// No link has a requested type.
+    UnknownLinkType,
+    /// A name matches several notes, of which one was used.
+    AmbiguousName,
+    /// Part of the query exceeds a limit and was ignored.
+    QueryTruncated,
+    /// The query has no term to search for.
+    QueryEmpty,
+    /// More notes qualify as candidates than were ranked.
+    CandidatesLimited,
+    /// Notes are served although their files are missing.
+    FilesMissing,
+    /// The first scan of a vault is still running.
+    ScanIncomplete,
+    /// The index was restored from an older state, and its files are being scanned again.
+    IndexRecovering,
+}
+
+impl WarningCode {
+    /// Every code.
+    pub const ALL: [Self; 12] = [
+        Self::StageSkipped,
+        Self::ModelUnavailable,
+        Self::VectorsPending,
+        Self::FilterMatchesNothing,
+        Self::UnknownLinkType,
+        Self::AmbiguousName,
+        Self::QueryTruncated,
+        Self::QueryEmpty,
+        Self::CandidatesLimited,
+        Self::FilesMissing,
+        Self::ScanIncomplete,
+        Self::IndexRecovering,
+    ];
+
+    /// Returns the stable snake_case name used in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StageSkipped => "stage_skipped",
+            Self::ModelUnavailable => "model_unavailable",
+            Self::VectorsPending => "vectors_pending",
+            Self::FilterMatchesNothing => "filter_matches_nothing",
+            Self::UnknownLinkType => "unknown_link_type",
+            Self::AmbiguousName => "ambiguous_name",
+            Self::QueryTruncated => "query_truncated",
+            Self::QueryEmpty => "query_empty",
+            Self::CandidatesLimited => "candidates_limited",
+            Self::FilesMissing => "files_missing",
+            Self::ScanIncomplete => "scan_incomplete",
+            Self::IndexRecovering => "index_recovering",
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Encoder: converts a note into the fields and terms the index stores.
+
+use std::collections::HashSet;
+
+use super::analyzer::{Analyzer, TokenKind};
+use super::encoded_note::{EncodedNote, EncodedTerms};
+use super::index_schema::{SchemaFields, schema};
+use super::language_detection::LanguageChoice;
+use super::name_terms::name_terms;
+use super::term_buffer::TermBuffer;
+use super::term_list::term_list;
+
+/// Input of the keyword index for one note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeywordDocument<'n> {
+    /// Version of the note's text, chosen by the caller and returned by [`versions`](super::keyword_reader::KeywordReader::versions).
+    pub version: u64,
+    /// Title.
+    pub title: &'n str,
+    /// Other names of the note.
+    pub aliases: Vec<&'n str>,
+    /// Headings of the body. They are part of the body too and add to its weight.
+    pub headings: Vec<&'n str>,
+    /// Tags, including those written in the body.
+    pub tags: Vec<&'n str>,
+    /// Body.
+    pub body: &'n str,
+}
+
+/// Converts notes into the form the index stores.
+///
+/// The output depends only on the note and the language choice. The encoder keeps caches, so use one per thread.
+#[derive(Debug)]
+pub struct KeywordEncoder {
+    fields: SchemaFields,
+    choice: LanguageChoice,
+    analyzer: Analyzer,
+    buffer: TermBuffer,
+    terms: EncodedTerms,
+}
+
+impl KeywordEncoder {
+    /// Creates an encoder with empty caches for indexes with this language choice.
+    pub(super) fn new(choice: LanguageChoice) -> Self {
+        let (_, fields) = schema();
+        let (analyzer, buffer, terms) = Default::default();
+        Self { fields, choice, analyzer, buffer, terms }
+    }
+
+    /// Encodes a note. `O(its text)`: nearly all of the work of indexing it.
+    pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
+        let Self { fields, choice, analyzer, buffer, terms } = self;
+        let language = choice.of(note.title, note.body);
+        let mut length = 0_u64;
+        // A panic during the previous note may have left data behind.
+        buffer.clear();
+        analyzer.shrink_caches();
+        terms.clear();
+        for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
+        {
+            analyzer.analyze(part, language, |token| {
+                length += u64::from(token.kind == TokenKind::Word);
+                buffer.push(&token);
+            });
+            buffer.end_part();
+        }
+        // A tag is indexed like any other word of the note, but is not counted again if the body contains it.
+        let in_text = if note.tags.is_empty() { HashSet::new() } else { inline_tags(note.body) };
+        for tag in note.tags.iter().filter(|tag| !in_text.contains(&tag.to_lowercase())) {
+            analyzer.analyze(tag, language, |token| buffer.push(&token));
+            buffer.end_part();
+        }
+        let list = term_list(buffer.terms(), analyzer);
+        buffer.end_field(analyzer, terms);
+        terms.end_field(fields.text);
+        let boosted = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
+        for (field, parts) in fields.boosted.into_iter().zip(boosted) {
+            for part in parts {
+                analyzer.analyze(part, language, |token| buffer.push(&token));
+                buffer.end_part();
+            }
+            buffer.end_field(analyzer, terms);
+            terms.end_field(field);
+        }
+        for name in name_terms(analyzer, note.title, &note.aliases, language) {
+            terms.push(&name, &[0]);
+        }
+        terms.end_field(fields.names);
+        let numbers = [
+            (fields.version, note.version),
+            (fields.length, length),
+            (fields.language, language.code()),
+        ];
+        EncodedNote::new(terms, numbers, (fields.terms, list))
+    }
+}
+
+/// Returns the tags written as `#tag` in `body`, in lower case; their words are already part of the text.
+fn inline_tags(body: &str) -> HashSet<String> {
+    let is_of_tag = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    let behind = body.match_indices('#').map(|(at, _)| &body[at + 1..]);
+    let tags = behind.map(|rest| &rest[..rest.find(|c| !is_of_tag(c)).unwrap_or(rest.len())]);
+    tags.map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::language::Language;
+    use super::super::term_list::read_term_list;
+    use super::*;
+
+    #[test]
+    fn encoding_does_not_depend_on_earlier_notes() {
+        // More terms than the caches keep.
+        let words: Vec<String> = (0..70_000).map(|n| format!("w{n}")).collect();
+        let long = words.join(" ");
+        let encoder = || KeywordEncoder::new(LanguageChoice::default());
+        let note = |body| KeywordDocument {
+            version: 1,
+            title: "fern",
+            aliases: vec!["bracken"],
+            headings: vec!["shade"],
+            tags: vec!["green"],
+            body,
+        };
+        let small = |encoder: &mut KeywordEncoder| {
+            format!("{:?}", encoder.encode(&note("a fern and a mossCap, a moss")))
+        };
+        let (expected, mut encoder) = (small(&mut encoder()), encoder());
+        encoder.encode(&note(&long));
+        assert_eq!(small(&mut encoder), expected);
+        // Half a note, as a panic leaves it.
+        let KeywordEncoder { analyzer, buffer, terms, .. } = &mut encoder;
+        analyzer.analyze("lichen mossCap", Language::English, |token| buffer.push(&token));
+        terms.push("lichen", &[3]);
+        assert_eq!(small(&mut encoder), expected);
+    }
+
+    #[test]
+    fn term_list_round_trips_in_order() {
+        let note = KeywordDocument {
+            title: "fern fernery",
+            body: "the fern of fooBar #Shade #shades",
+            tags: vec!["fern", "shade"],
+            version: 1,
+            aliases: Vec::new(),
+            headings: Vec::new(),
+        };
+        let note = KeywordEncoder::new(LanguageChoice::default()).encode(&note);
+        let bytes = note.terms();
+        let mut read = Vec::new();
+        assert!(read_term_list(bytes, |entry| read.push((
+            entry.term.to_owned(),
+            entry.frequency,
+            entry.is_word
+        ))));
+        let expected = [
+            ("bar", 1, false),
+            // Its tag counts like any other word of the note.
+            ("fern", 3, true),
+            ("ferneri", 1, true),
+            ("foo", 1, false),
+            ("foobar", 1, true),
+            ("of", 1, false),
+            // One of the two is the tag.
+            ("shade", 2, true),
+            ("the", 1, false),
+        ];
+        assert_eq!(
+            read,
+            expected.map(|(term, frequency, is_word)| (term.to_owned(), frequency, is_word))
+        );
+        for n_bytes in 1..bytes.len() {
+            // A truncated list is refused, or ends at an entry's boundary; reading it never panics.
+            let _is_whole = read_term_list(&bytes[..n_bytes], |_| {});
+        }
+        assert!(!read_term_list(&[5, 1, b'a', 2], |_| {}), "longer prefix than the previous term");
+        assert!(!read_term_list(&[0xff; 12], |_| {}), "unterminated number");
+    }
+}

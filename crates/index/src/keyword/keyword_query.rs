@@ -1,0 +1,579 @@
+//! Queries: query text parsed and looked up in one commit of the index.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tantivy::DocId;
+use tantivy::postings::TermInfo;
+use weft_model::{NoteId, NoteSet};
+
+use super::analyzer::{Analyzer, TokenKind};
+use super::boolean_filter::admitted_notes;
+use super::document_matcher::{DocumentMatcher, WeightedMatcher, total_weight};
+use super::keyword_error::KeywordError;
+use super::keyword_reader::{CommitView, KeywordReader};
+use super::language::Language;
+use super::phrase_match::phrase_hits;
+use super::query_syntax::{Clause, Occurrence, clauses};
+use super::query_word::QueryWord;
+use super::segment_reader::PostingList;
+use super::term_matcher::TermMatcher;
+use super::typo_expansion::typo_expansions;
+
+/// Maximum length of a query in bytes; the rest is ignored. People and programs paste whole pages.
+pub const MAX_QUERY_BYTES: usize = 1 << 16;
+
+/// Maximum number of distinct words of a query that are looked up.
+const MAX_LOOKED_UP: usize = 1024;
+
+/// Maximum number of phrases of a query matched as phrases; the words of further ones are searched separately.
+pub const MAX_PHRASES: usize = 16;
+
+/// Maximum number of words of a query expanded to terms one edit away. Each takes thousands of lookups.
+pub const MAX_TYPO_WORDS: usize = 16;
+
+/// Minimum number of stop words of a language that identify the query as being in it if most notes are in another language. A single one may be a content word there.
+const MIN_STOP_WORDS: usize = 2;
+
+/// Options for parsing a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryOptions {
+    /// Maximum number of distinct words searched, at least 1. Longer queries keep the words of highest weight.
+    pub max_terms: usize,
+    /// True if a word that no note contains is expanded to terms one edit away.
+    pub typo_tolerance: bool,
+    /// Maximum number of such terms per word, those of most notes first.
+    pub max_expansions: usize,
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        Self { max_terms: 64, typo_tolerance: false, max_expansions: 16 }
+    }
+}
+
+/// Parts of a query that were ignored because of a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueryTruncation {
+    /// Text beyond [`MAX_QUERY_BYTES`].
+    pub text: bool,
+    /// Words of lower weight than the ones searched.
+    pub words: bool,
+    /// Excluded words and phrases beyond [`max_terms`](QueryOptions::max_terms).
+    pub exclusions: bool,
+    /// Phrases beyond the first [`MAX_PHRASES`]; their words were searched separately.
+    pub phrases: bool,
+    /// Words that no note contains, beyond the first [`MAX_TYPO_WORDS`]; they were not expanded.
+    pub mistyped: bool,
+}
+
+/// Word of a query.
+#[derive(Clone, Debug)]
+pub struct QueryTerm {
+    /// Word as typed at its first occurrence.
+    pub surface: String,
+    /// Terms it is searched as: its stem in each language of the notes, with and without diacritics. Occurrences of all of them count as occurrences of one term.
+    pub alternatives: Vec<String>,
+    /// Number of occurrences in the query.
+    pub count: u32,
+    /// Number of notes that contain it: the sum over its alternatives, at most all notes.
+    pub n_notes: u32,
+    /// Inverse document frequency; the maximum if no note contains the word.
+    pub idf: f64,
+    postings: Vec<Vec<PostingList>>,
+}
+
+impl QueryTerm {
+    /// Returns the maximum it adds to a score: `count · idf`, or 0 if no note contains it.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        if self.n_notes == 0 { 0.0 } else { f64::from(self.count) * self.idf }
+    }
+}
+
+/// Query parsed against one commit of the index.
+#[derive(Clone)]
+pub struct KeywordQuery {
+    view: Arc<CommitView>,
+    terms: Vec<QueryTerm>,
+    /// Sorted by descending weight; among equals words before phrases, each in query order. Sums are taken in this order.
+    pub(super) matchers: Vec<WeightedMatcher>,
+    pub(super) admitted: NoteSet,
+    /// Its words in order without the excluded ones, once for each language that yields different terms.
+    pub(super) name_words: Vec<Vec<String>>,
+    truncation: QueryTruncation,
+}
+
+impl std::fmt::Debug for KeywordQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeywordQuery")
+            .field("terms", &self.terms)
+            .field("truncation", &self.truncation)
+            .finish()
+    }
+}
+
+impl KeywordQuery {
+    /// Returns its distinct words in order of first occurrence, including those of phrases and without excluded ones.
+    ///
+    /// Stop words are left out unless the query has no other words.
+    #[must_use]
+    pub fn terms(&self) -> &[QueryTerm] {
+        &self.terms
+    }
+
+    /// Returns the upper bound of a note's score; 0 for a query that matches nothing.
+    ///
+    /// A note's score divided by this is in `0.0..1.0` and does not depend on the other hits.
+    #[must_use]
+    pub fn max_score(&self) -> f64 {
+        total_weight(&self.matchers)
+    }
+
+    /// Returns a matcher that finds its [terms](Self::terms) in texts. It reports a word by its index among them.
+    #[must_use]
+    pub fn term_matcher(&self) -> TermMatcher<'_> {
+        let forms = self.terms.iter().zip(0..);
+        TermMatcher::new(forms.flat_map(|(term, term_idx)| {
+            term.alternatives.iter().map(move |alternative| (&**alternative, term_idx))
+        }))
+    }
+
+    /// Reports the parts that were ignored because of a limit.
+    #[must_use]
+    pub const fn truncation(&self) -> QueryTruncation {
+        self.truncation
+    }
+
+    /// Returns the notes that contain all required parts and no excluded one; all notes if the query has neither.
+    #[must_use]
+    pub const fn admitted(&self) -> &NoteSet {
+        &self.admitted
+    }
+
+    /// Admits `note` as a hit even if it lacks required parts or contains excluded ones.
+    pub fn admit(&mut self, note: NoteId) {
+        self.admitted.insert(note);
+    }
+
+    pub(super) const fn view(&self) -> &Arc<CommitView> {
+        &self.view
+    }
+
+    /// Returns the posting lists of each term in one segment.
+    pub(super) fn postings(&self, segment_idx: usize) -> impl Iterator<Item = &[PostingList]> {
+        self.terms.iter().map(move |term| &*term.postings[segment_idx])
+    }
+}
+
+impl KeywordReader {
+    /// Parses a query. Every text is a valid query.
+    ///
+    /// - Words are alternatives: a note needs one of them. Stop words of the query's language are left out if there are other words.
+    /// - A `"phrase"` matches its words in sequence. A phrase that no note contains is searched as separate words.
+    /// - `+` before a word or phrase makes it required, `-` excludes it; a word of several tokens (`-e-mail`) counts as a phrase there. A query with only exclusions matches nothing.
+    ///
+    /// Fails only if the index cannot be read.
+    pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<KeywordQuery, KeywordError> {
+        self.read(|| {
+            self.check_loaded()?;
+            let cut = text.floor_char_boundary(MAX_QUERY_BYTES);
+            let mut builder = QueryBuilder {
+                reader: self,
+                options,
+                analyzer: Analyzer::new(),
+                languages: self.query_languages(),
+                terms: Vec::new(),
+                by_alternatives: HashMap::new(),
+                phrases: Vec::new(),
+                n_phrases: 0,
+                n_typo_words: 0,
+                required: Vec::new(),
+                excluded: Vec::new(),
+                truncation: QueryTruncation {
+                    text: cut < text.len(),
+                    ..QueryTruncation::default()
+                },
+            };
+            let clauses = clauses(&text[..cut]);
+            let mut analyzed: Vec<(Clause<'_>, Vec<QueryWord>)> =
+                clauses.into_iter().map(|clause| (clause, builder.words(clause.text))).collect();
+            let language_idx = builder.language_of(analyzed.iter().flat_map(|(_, words)| words));
+            for word in analyzed.iter_mut().flat_map(|(_, words)| words) {
+                word.read_in(language_idx);
+            }
+            let has_content = analyzed
+                .iter()
+                .filter(|(clause, _)| clause.occurrence != Occurrence::MustNot)
+                .any(|(_, words)| words.iter().any(|word| word.kind != TokenKind::Stop));
+            for (clause, words) in &analyzed {
+                builder.add_clause(clause, words, has_content)?;
+            }
+            let name_words = builder.name_words(analyzed.iter().map(|(clause, _)| clause));
+            builder.finish(name_words)
+        })
+    }
+
+    /// Fails if `query` was parsed by another commit's reader.
+    pub(super) fn check(&self, query: &KeywordQuery) -> Result<(), KeywordError> {
+        if Arc::ptr_eq(&self.0, query.view()) {
+            return Ok(());
+        }
+        Err(KeywordError::ForeignQuery { query: query.view().generation, index: self.0.generation })
+    }
+
+    /// Returns the languages a query is analyzed in: those of the notes, or the fallback for an index without notes.
+    fn query_languages(&self) -> Vec<Language> {
+        let mut languages = self.languages().to_vec();
+        if languages.is_empty() {
+            languages.push(self.0.fallback);
+        }
+        languages
+    }
+}
+
+struct QueryBuilder<'r> {
+    reader: &'r KeywordReader,
+    options: &'r QueryOptions,
+    analyzer: Analyzer,
+    languages: Vec<Language>,
+    terms: Vec<TermDraft>,
+    by_alternatives: HashMap<Vec<String>, usize>,
+    phrases: Vec<PhraseDraft>,
+    /// Number of phrases looked up.
+    n_phrases: usize,
+    /// Number of words expanded to terms one edit away.
+    n_typo_words: usize,
+    required: Vec<DocumentMatcher>,
+    excluded: Vec<DocumentMatcher>,
+    truncation: QueryTruncation,
+}
+
+/// Term of the query under construction.
+struct TermDraft {
+    term: QueryTerm,
+    /// Postings of each alternative in the text, by segment.
+    infos: Vec<Vec<Option<TermInfo>>>,
+    /// Number of occurrences outside phrases, which are counted separately.
+    n_outside_phrases: u32,
+    is_required: bool,
+}
+
+/// Phrase of the query under construction.
+struct PhraseDraft {
+    hits: Vec<Vec<(DocId, u32)>>,
+    term_idxs: Vec<usize>,
+}
+
+impl QueryBuilder<'_> {
+    /// Analyzes `text` in all languages at once.
+    fn words(&mut self, text: &str) -> Vec<QueryWord> {
+        let mut words: Vec<QueryWord> = Vec::new();
+        for (language_idx, language) in self.languages.iter().enumerate() {
+            let mut at = 0;
+            let stop_in = |kind| u32::from(kind == TokenKind::Stop) << language_idx;
+            self.analyzer.analyze(text, *language, |token| {
+                if language_idx == 0 {
+                    words.push(QueryWord {
+                        surface: text[token.start..token.end].to_owned(),
+                        alternatives: Vec::new(),
+                        position: token.position,
+                        kind: token.kind,
+                        stop_in: 0,
+                    });
+                }
+                if let Some(word) = words.get_mut(at) {
+                    word.stop_in |= stop_in(token.kind);
+                    for form in
+                        [token.term].into_iter().chain(token.folded.map(|folded| folded.term))
+                    {
+                        if !word.alternatives.iter().any(|known| known == form) {
+                            word.alternatives.push(form.to_owned());
+                        }
+                    }
+                }
+                at += 1;
+            });
+        }
+        words
+    }
+
+    /// Returns the index of the query's language, by its stop words: the most frequent language of the notes, unless the query has more stop words of another.
+    ///
+    /// A stop word of one language can be a content word in another: `car`, `war`, `die`, `son`.
+    fn language_of<'w>(&self, words: impl Iterator<Item = &'w QueryWord>) -> usize {
+        let mut counts = vec![0; self.languages.len()];
+        let mut seen = HashSet::new();
+        for word in words.filter(|word| word.stop_in != 0) {
+            if seen.insert(&word.alternatives) {
+                for (language_idx, count) in counts.iter_mut().enumerate() {
+                    *count += usize::from(word.stop_in & 1 << language_idx != 0);
+                }
+            }
+        }
+        let most = counts.iter().copied().max().unwrap_or_default();
+        let shown = counts.iter().position(|count| *count == most);
+        shown.filter(|_| most >= MIN_STOP_WORDS).unwrap_or_default()
+    }
+
+    /// Returns the words of the clauses in order, in each language, in the form in which names are compared.
+    fn name_words<'q>(
+        &mut self,
+        clauses: impl Iterator<Item = &'q Clause<'q>>,
+    ) -> Vec<Vec<String>> {
+        let texts: Vec<&str> = clauses
+            .filter(|clause| clause.occurrence != Occurrence::MustNot)
+            .map(|clause| clause.text)
+            .collect();
+        let mut name_words = Vec::new();
+        for language in &self.languages {
+            let words = self.analyzer.name_words(&texts, *language);
+            if !name_words.contains(&words) {
+                name_words.push(words);
+            }
+        }
+        name_words
+    }
+
+    fn add_clause(
+        &mut self,
+        clause: &Clause<'_>,
+        words: &[QueryWord],
+        has_content: bool,
+    ) -> Result<(), KeywordError> {
+        let mut whole: Vec<&QueryWord> = words
+            .iter()
+            .filter(|word| matches!(word.kind, TokenKind::Word | TokenKind::Stop))
+            .collect();
+        let is_phrase = clause.is_phrase || clause.occurrence != Occurrence::May;
+        if is_phrase && whole.len() > 1 {
+            self.truncation.words |= whole.len() > MAX_LOOKED_UP;
+            whole.truncate(MAX_LOOKED_UP);
+            if clause.occurrence == Occurrence::MustNot {
+                return self.exclude(|builder| {
+                    Ok(DocumentMatcher::Hits(phrase_hits(builder.reader, &whole)?))
+                });
+            }
+            if self.n_phrases < MAX_PHRASES {
+                self.n_phrases += 1;
+                let is_required = clause.occurrence == Occurrence::Must;
+                return self.add_phrase(is_required, &whole, has_content);
+            }
+            self.truncation.phrases = true;
+        }
+        for (word_idx, word) in words.iter().enumerate() {
+            match (word.kind, clause.occurrence) {
+                (TokenKind::Character | TokenKind::Part, _) => {}
+                // Stop words count if the query has no other words, or if they are required.
+                (TokenKind::Stop, Occurrence::May) if has_content => {}
+                (TokenKind::Word | TokenKind::Stop, Occurrence::MustNot) => {
+                    // Exclude the word itself: no typo expansion, no compound parts.
+                    self.exclude(|builder| {
+                        let draft = builder.look_up(word, false)?;
+                        Ok(DocumentMatcher::Postings(builder.text_postings(&draft)))
+                    })?;
+                }
+                (TokenKind::Word | TokenKind::Stop, occurrence) => {
+                    for word in self.indexed_or_parts(word, &words[word_idx + 1..])? {
+                        self.add_word(word, occurrence == Occurrence::Must)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_phrase(
+        &mut self,
+        is_required: bool,
+        whole: &[&QueryWord],
+        has_content: bool,
+    ) -> Result<(), KeywordError> {
+        let hits = phrase_hits(self.reader, whole)?;
+        if is_required {
+            self.required.push(DocumentMatcher::Hits(hits.clone()));
+        }
+        let is_found = hits.iter().any(|hits| !hits.is_empty());
+        let mut term_idxs = Vec::new();
+        for word in whole.iter().filter(|word| word.kind == TokenKind::Word || !has_content) {
+            let Some(term_idx) = self.term(word)? else { continue };
+            self.terms[term_idx].term.count += 1;
+            term_idxs.push(term_idx);
+        }
+        if is_found {
+            self.phrases.push(PhraseDraft { hits, term_idxs });
+        } else {
+            for term_idx in term_idxs {
+                self.terms[term_idx].n_outside_phrases += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the word, or its parts if it is a compound that no note contains.
+    fn indexed_or_parts<'w>(
+        &self,
+        word: &'w QueryWord,
+        following: &'w [QueryWord],
+    ) -> Result<Vec<&'w QueryWord>, KeywordError> {
+        let parts: Vec<&QueryWord> =
+            following.iter().take_while(|next| next.kind == TokenKind::Part).collect();
+        let mut is_indexed = parts.is_empty();
+        for alternative in &word.alternatives {
+            is_indexed = is_indexed || self.reader.lookup(alternative)?.1 > 0;
+        }
+        Ok(if is_indexed { vec![word] } else { parts })
+    }
+
+    fn add_word(&mut self, word: &QueryWord, is_required: bool) -> Result<(), KeywordError> {
+        let Some(term_idx) = self.term(word)? else { return Ok(()) };
+        let draft = &mut self.terms[term_idx];
+        draft.term.count += 1;
+        draft.n_outside_phrases += 1;
+        draft.is_required |= is_required;
+        Ok(())
+    }
+
+    /// Adds an exclusion, unless the limit is reached.
+    fn exclude(
+        &mut self,
+        matcher: impl FnOnce(&mut Self) -> Result<DocumentMatcher, KeywordError>,
+    ) -> Result<(), KeywordError> {
+        if self.excluded.len() < self.options.max_terms {
+            let matcher = matcher(self)?;
+            self.excluded.push(matcher);
+        } else {
+            self.truncation.exclusions = true;
+        }
+        Ok(())
+    }
+
+    /// Returns the index of the word's term, which is looked up at its first occurrence; `None` if the limit is reached.
+    fn term(&mut self, word: &QueryWord) -> Result<Option<usize>, KeywordError> {
+        if let Some(term_idx) = self.by_alternatives.get(&word.alternatives) {
+            return Ok(Some(*term_idx));
+        }
+        if self.terms.len() == MAX_LOOKED_UP {
+            self.truncation.words = true;
+            return Ok(None);
+        }
+        let draft = self.look_up(word, self.options.typo_tolerance)?;
+        self.by_alternatives.insert(word.alternatives.clone(), self.terms.len());
+        self.terms.push(draft);
+        Ok(Some(self.terms.len() - 1))
+    }
+
+    fn look_up(&mut self, word: &QueryWord, with_typos: bool) -> Result<TermDraft, KeywordError> {
+        let mut alternatives = word.alternatives.clone();
+        let (mut infos, mut n_notes) = (Vec::new(), 0);
+        for alternative in &alternatives {
+            let (info, n) = self.reader.lookup(alternative)?;
+            infos.push(info);
+            n_notes += n;
+        }
+        if n_notes == 0 && with_typos && self.n_typo_words == MAX_TYPO_WORDS {
+            self.truncation.mistyped = true;
+        } else if n_notes == 0 && with_typos {
+            self.n_typo_words += 1;
+            let limit = self.options.max_expansions;
+            for expansion in
+                typo_expansions(self.reader, word, &self.languages, &mut self.analyzer, limit)?
+            {
+                let (info, n) = self.reader.lookup(&expansion)?;
+                infos.push(info);
+                n_notes += n;
+                alternatives.push(expansion);
+            }
+        }
+        let n_notes = n_notes.min(u32::try_from(self.reader.n_notes()).unwrap_or(u32::MAX));
+        let idf = self.reader.idf(n_notes);
+        let term = QueryTerm {
+            surface: word.surface.clone(),
+            alternatives,
+            count: 0,
+            n_notes,
+            idf,
+            postings: Vec::new(),
+        };
+        Ok(TermDraft { term, infos, n_outside_phrases: 0, is_required: false })
+    }
+
+    /// Returns the posting lists of a term in the text, by segment.
+    fn text_postings(&self, draft: &TermDraft) -> Vec<Vec<PostingList>> {
+        let of_segment = |segment_idx: usize| {
+            let infos = draft.infos.iter().filter_map(|infos| infos[segment_idx].clone());
+            infos.map(|info| PostingList { boosted_idx: None, weight: 1.0, info }).collect()
+        };
+        (0..self.reader.0.segments.len()).map(of_segment).collect()
+    }
+
+    /// Returns all posting lists of a term, by segment: first those of the text, then those of boosted fields with a nonzero extra weight.
+    fn postings(&self, draft: &TermDraft) -> Result<Vec<Vec<PostingList>>, KeywordError> {
+        let mut postings = self.text_postings(draft);
+        for (segment, lists) in self.reader.0.segments.iter().zip(&mut postings) {
+            for alternative in
+                draft.term.alternatives.iter().filter(|_| !lists.is_empty()).collect::<Vec<_>>()
+            {
+                for (boosted_idx, weight) in
+                    self.reader.0.scoring.field_boosts().into_iter().enumerate()
+                {
+                    if weight != 0.0
+                        && let Some(info) = segment.lookup_boosted(boosted_idx, alternative)?
+                    {
+                        lists.push(PostingList { boosted_idx: Some(boosted_idx), weight, info });
+                    }
+                }
+            }
+        }
+        Ok(postings)
+    }
+
+    fn finish(mut self, name_words: Vec<Vec<String>>) -> Result<KeywordQuery, KeywordError> {
+        let max_terms = self.options.max_terms.max(1);
+        let mut by_weight: Vec<usize> = (0..self.terms.len()).collect();
+        by_weight.sort_by(|left, right| {
+            let (left, right) = (&self.terms[*left], &self.terms[*right]);
+            let required = right.is_required.cmp(&left.is_required);
+            required.then(right.term.weight().total_cmp(&left.term.weight()))
+        });
+        let mut is_kept = vec![false; self.terms.len()];
+        for term_idx in by_weight.iter().take(max_terms) {
+            is_kept[*term_idx] = true;
+        }
+        self.truncation.words |= self.terms.len() > max_terms;
+
+        let (mut terms, mut matchers) = (Vec::new(), Vec::new());
+        for draft in
+            self.terms.iter().zip(&is_kept).filter_map(|(draft, is_kept)| is_kept.then_some(draft))
+        {
+            let postings = self.postings(draft)?;
+            if draft.n_outside_phrases > 0 && draft.term.n_notes > 0 {
+                let weight = f64::from(draft.n_outside_phrases) * draft.term.idf;
+                matchers.push(WeightedMatcher {
+                    matcher: DocumentMatcher::Postings(postings.clone()),
+                    weight,
+                });
+            }
+            terms.push(QueryTerm { postings, ..draft.term.clone() });
+        }
+        for phrase in std::mem::take(&mut self.phrases) {
+            let weight =
+                phrase.term_idxs.iter().map(|term_idx| self.terms[*term_idx].term.idf).sum();
+            matchers.push(WeightedMatcher { matcher: DocumentMatcher::Hits(phrase.hits), weight });
+        }
+        matchers.sort_by(|left, right| right.weight.total_cmp(&left.weight));
+        let words = self.terms.iter().filter(|draft| draft.is_required);
+        let words: Vec<DocumentMatcher> =
+            words.map(|draft| DocumentMatcher::Postings(self.text_postings(draft))).collect();
+        self.required.extend(words);
+        let admitted = admitted_notes(self.reader, &self.required, &self.excluded)?;
+        Ok(KeywordQuery {
+            view: Arc::clone(&self.reader.0),
+            terms,
+            matchers,
+            admitted,
+            name_words,
+            truncation: self.truncation,
+        })
+    }
+}

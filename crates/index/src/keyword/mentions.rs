@@ -1,0 +1,178 @@
+//! Mentions: notes whose title or alias occurs in a query.
+//!
+//! A name is indexed as one term, so that a run of words is looked up at once.
+
+use std::collections::HashMap;
+
+use weft_model::NoteId;
+
+use super::keyword_error::KeywordError;
+use super::keyword_query::KeywordQuery;
+use super::keyword_reader::KeywordReader;
+
+/// Maximum number of words of a query searched for names; further words are ignored.
+const MAX_QUERY_WORDS: usize = 128;
+
+/// Maximum number of words of a name found inside a longer query.
+const MAX_NAME_WORDS: usize = 16;
+
+/// Note whose name occurs in a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mention {
+    /// Note.
+    pub note: NoteId,
+    /// Summed IDF of the words of the name, as a share of the summed IDF of all words of the query; above 0, at most 1.
+    pub share: f64,
+}
+
+/// Run of words that is a name.
+struct NameMatch<'w> {
+    words: &'w [String],
+    notes: Vec<NoteId>,
+}
+
+impl KeywordReader {
+    /// Returns the notes whose title or alias occurs in the query as a run of whole words, by ascending id.
+    ///
+    /// Longer names are matched first, and a word belongs to one name only; all notes of that name are returned.
+    /// Stop words are ignored unless a name has no other words; word endings and a parenthesis at the end of a title are always ignored.
+    /// Cost: a lookup for each run of words, and some nanoseconds for each note of the names found.
+    pub fn mentions(&self, query: &KeywordQuery) -> Result<Vec<Mention>, KeywordError> {
+        self.read(|| {
+            self.check(query)?;
+            let mut idfs: HashMap<&str, (usize, f64)> = HashMap::new();
+            for (term_idx, term) in query.terms().iter().enumerate() {
+                for alternative in &term.alternatives {
+                    idfs.insert(alternative, (term_idx, term.idf));
+                }
+            }
+            let total: f64 = query.terms().iter().map(|term| term.idf).sum();
+            let mut mentions: Vec<Mention> = Vec::new();
+            for words in &query.name_words {
+                for NameMatch { words, notes } in
+                    self.name_matches(&words[..words.len().min(MAX_QUERY_WORDS)])?
+                {
+                    let mut named: Vec<(usize, f64)> =
+                        words.iter().filter_map(|word| idfs.get(&**word).copied()).collect();
+                    named.sort_unstable_by_key(|(term_idx, _)| *term_idx);
+                    named.dedup_by_key(|(term_idx, _)| *term_idx);
+                    let share = named.iter().map(|(_, idf)| idf).sum::<f64>() / total;
+                    if share > 0.0 {
+                        let share = share.min(1.0);
+                        mentions.extend(notes.into_iter().map(|note| Mention { note, share }));
+                    }
+                }
+            }
+            // A note with several names keeps the one with the highest share.
+            mentions.sort_unstable_by(|left, right| {
+                left.note.cmp(&right.note).then(right.share.total_cmp(&left.share))
+            });
+            mentions.dedup_by_key(|mention| mention.note);
+            Ok(mentions)
+        })
+    }
+
+    /// Returns the runs of words that are names, longest first, each with the notes of that name. No two runs overlap.
+    fn name_matches<'w>(&self, words: &'w [String]) -> Result<Vec<NameMatch<'w>>, KeywordError> {
+        let mut found = Vec::new();
+        let mut is_used = vec![false; words.len()];
+        let within = (1..=words.len().min(MAX_NAME_WORDS)).rev();
+        let longest = (words.len() > MAX_NAME_WORDS).then_some(words.len());
+        for n_words in longest.into_iter().chain(within) {
+            for start in 0..=words.len() - n_words {
+                let run = start..start + n_words;
+                if is_used[run.clone()].contains(&true) {
+                    continue;
+                }
+                let name = words[run.clone()].join(" ");
+                let mut notes = Vec::new();
+                for segment in &self.0.segments {
+                    segment.each_named(&name, |note| notes.push(note))?;
+                }
+                if !notes.is_empty() {
+                    is_used[run.clone()].fill(true);
+                    found.push(NameMatch { words: &words[run], notes });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keyword_encoder::KeywordDocument;
+    use super::super::keyword_query::QueryOptions;
+    use super::super::keyword_settings::KeywordSettings;
+    use super::super::keyword_writer::KeywordWriter;
+    use super::*;
+
+    /// Titles and aliases. All notes share a body that makes the vault English.
+    const NOTES: &[(&str, &[&str])] = &[
+        ("Mercury (planet)", &[]),
+        ("Mercury (element)", &["Quicksilver"]),
+        ("The planets", &[]),
+        ("Orbits of the planets", &[]),
+        ("The of and", &[]),
+        ("水星", &[]),
+        (
+            "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen",
+            &[],
+        ),
+    ];
+
+    fn reader() -> KeywordReader {
+        let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
+        for (note, (title, aliases)) in (0..).map(NoteId::new).zip(NOTES) {
+            let document = KeywordDocument {
+                version: 1,
+                title,
+                aliases: aliases.to_vec(),
+                headings: Vec::new(),
+                tags: Vec::new(),
+                body: "This note tells of bodies that go around the sun and of what they are.",
+            };
+            writer.upsert(note, writer.encoder().encode(&document)).unwrap();
+        }
+        writer.commit(1).unwrap()
+    }
+
+    #[test]
+    fn query_mentions_notes_by_name() {
+        let reader = reader();
+        let cases: [(&str, &[u32]); 12] = [
+            ("how far is mercury", &[0, 1]),
+            ("is quicksilver heavy", &[1]),
+            ("planet", &[2]),
+            ("the orbit of planets", &[3]),
+            ("planets have an orbit", &[2]),
+            ("\"orbits of planets\" mercury", &[0, 1, 3]),
+            ("orbits -mercury planets", &[3]),
+            ("the of", &[]),
+            ("The of and", &[4]),
+            ("到水星有多远", &[5]),
+            ("", &[]),
+            (NOTES[6].0, &[6]),
+        ];
+        for (text, expected) in cases {
+            let query = reader.parse(text, &QueryOptions::default()).unwrap();
+            let mentions = reader.mentions(&query).unwrap();
+            let notes: Vec<u32> = mentions.iter().map(|mention| mention.note.get()).collect();
+            assert_eq!(notes, expected, "{text}");
+            assert!(mentions.iter().all(|mention| mention.share > 0.0 && mention.share <= 1.0));
+        }
+    }
+
+    #[test]
+    fn share_is_the_idf_share_of_the_name() {
+        let reader = reader();
+        let share = |text: &str| {
+            let query = reader.parse(text, &QueryOptions::default()).unwrap();
+            reader.mentions(&query).unwrap()[0].share
+        };
+        assert!((share("Quicksilver") - 1.0).abs() < 1e-12, "the query is the name");
+        let (known, unknown) = (reader.idf(1), reader.idf(0));
+        assert!((share("quicksilver zyzzyva") - known / (known + unknown)).abs() < 1e-12);
+        assert!((share("quicksilver, quicksilver") - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,119 @@
+//! Memory-mapped files, read as floats or bytes.
+#![expect(unsafe_code, reason = "the compiler cannot track the lifetime of mapped memory")]
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use memmap2::{MmapOptions, MmapRaw};
+
+const _: () = assert!(cfg!(target_endian = "little"), "mapped files hold little-endian floats");
+
+/// Read-only mapping of part of a file.
+#[derive(Debug)]
+pub(crate) struct FileMap(MmapRaw);
+
+impl FileMap {
+    /// Maps `len` bytes from `offset`.
+    pub(crate) fn new(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+        Ok(Self(MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?))
+    }
+
+    /// Returns the length of the mapping in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the `n` bytes at `offset` in the mapping, which must not be written any more.
+    ///
+    /// # Panics
+    ///
+    /// If the range is not inside the mapping.
+    pub(crate) fn bytes(&self, offset: usize, n: usize) -> &[u8] {
+        let end = offset.checked_add(n);
+        assert!(end.is_some_and(|end| end <= self.0.len()), "bytes inside the mapping");
+        // SAFETY: the bytes are inside the mapping (checked), which lives as long as `self`; every bit pattern is a byte.
+        // They do not change: a file of a generation is written before it gets its name and is removed as a whole; a spill file is never shortened, and each of its bytes is written once, before it is read.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().wrapping_add(offset), n) }
+    }
+
+    /// Returns the `n` floats at `offset` in the mapping.
+    ///
+    /// # Panics
+    ///
+    /// If the range is not inside the mapping, or `offset` is not a multiple of four.
+    pub(crate) fn floats(&self, offset: usize, n: usize) -> &[f32] {
+        let end = n.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(offset));
+        assert!(end.is_some_and(|end| end <= self.0.len()), "floats inside the mapping");
+        let first = self.0.as_ptr().wrapping_add(offset).cast::<f32>();
+        assert!(first.is_aligned(), "floats aligned to their size");
+        // SAFETY: the bytes are inside the mapping (checked), which lives as long as `self`; the pointer is aligned (checked); every bit pattern is a float.
+        // They do not change: callers read published rows only; the single writer never overwrites those and never shortens a file.
+        unsafe { std::slice::from_raw_parts(first, n) }
+    }
+}
+
+/// A shared range of a mapping.
+#[derive(Debug)]
+pub(crate) struct MappedBytes {
+    map: Arc<FileMap>,
+    offset: usize,
+    n_bytes: usize,
+}
+
+impl MappedBytes {
+    /// Returns the `n_bytes` bytes at `offset` in `map`, under the conditions of [`FileMap::bytes`].
+    pub(crate) const fn new(map: Arc<FileMap>, offset: usize, n_bytes: usize) -> Self {
+        Self { map, offset, n_bytes }
+    }
+}
+
+impl AsRef<[u8]> for MappedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.map.bytes(self.offset, self.n_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn mapped_floats_match_the_file() {
+        let mut file = tempfile::tempfile().unwrap();
+        let values: Vec<f32> = (0_u8..200).map(f32::from).collect();
+        file.write_all(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+            .unwrap();
+        let map = FileMap::new(&file, 64, 736).unwrap();
+        assert_eq!(map.floats(0, 184), &values[16..]);
+        assert_eq!(map.floats(8, 3), &values[18..21]);
+    }
+
+    #[test]
+    fn mapped_bytes_match_the_file() {
+        let mut file = tempfile::tempfile().unwrap();
+        let bytes: Vec<u8> = (0..10_000_u16).flat_map(u16::to_le_bytes).collect();
+        file.write_all(&bytes).unwrap();
+        let map = Arc::new(FileMap::new(&file, 0, bytes.len()).unwrap());
+        assert_eq!(MappedBytes::new(map, 0, bytes.len()).as_ref(), bytes);
+        assert_eq!(FileMap::new(&file, 4_100, 7).unwrap().bytes(2, 5), &bytes[4_102..4_107]);
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes inside the mapping")]
+    fn bytes_past_the_end_panic() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[0; 128]).unwrap();
+        FileMap::new(&file, 0, 128).unwrap().bytes(120, 9);
+    }
+
+    #[test]
+    #[should_panic(expected = "inside the mapping")]
+    fn floats_past_the_end_panic() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[0; 128]).unwrap();
+        FileMap::new(&file, 0, 128).unwrap().floats(64, 17);
+    }
+}

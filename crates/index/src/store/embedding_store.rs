@@ -1,0 +1,743 @@
+//! The embedding store: vectors by the hash of their text, kept across restarts, renames and edits.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{ErrorKind, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_model::{NoteId, TextHash};
+
+use super::StoreError;
+use crate::disk::{self, Disk, FileStamp};
+use crate::embedder::{Embedder, ModelIdentity};
+use crate::note_rows::NoteRows;
+use crate::notes::NoteTable;
+use crate::open_file::OpenFile;
+use crate::snapshot::Vectors;
+use crate::vector::{
+    FrozenGraph, RowId, RowMap, VectorError, VectorFile, VectorIndex, VectorParams, VectorWriter,
+};
+
+/// Folder in the store that holds one folder of rows per model.
+pub(super) const FOLDER: &str = "vectors";
+
+/// File of the rows.
+const ROWS_FILE: &str = "vec.f32";
+
+/// Log of the text of each row; a folder of rows is valid only with it.
+const LOG_FILE: &str = "rows.log";
+
+/// File of the graph over the rows.
+const GRAPH_FILE: &str = "hnsw.u32";
+
+/// File that describes the model of a folder.
+const MODEL_FILE: &str = "model.rmp";
+
+/// Bytes of one entry of the row log: text hash and crc32 of the row.
+const ENTRY_BYTES: usize = 20;
+
+/// Returns the number of chunks without a row.
+fn n_missing(rows: &[Option<RowId>]) -> usize {
+    rows.iter().filter(|row| row.is_none()).count()
+}
+
+/// The vectors of one model, and the chunks they belong to.
+///
+/// Every chunk of every note has its own row, so deleting a note deletes its rows.
+/// A text is embedded only once, for any note: later uses copy its vector.
+pub struct EmbeddingStore {
+    writer: VectorWriter,
+    /// `None` in memory.
+    files: Option<EmbeddingFiles>,
+    rows: NoteRows,
+    /// Number of chunks without a row.
+    n_waiting: usize,
+    /// Text hash of every row.
+    texts: Vec<TextHash>,
+    /// Checksum of every row, computed when the row was created and kept when it is copied.
+    checksums: Vec<u32>,
+    /// A row with the vector of each text; includes rows of deleted notes until compaction.
+    by_text: HashMap<TextHash, RowId>,
+    /// Number of durable rows.
+    n_logged: usize,
+    embedder: Arc<dyn Embedder>,
+}
+
+/// Files of the rows of an embedding store.
+struct EmbeddingFiles {
+    disk: Disk,
+    /// Folder of the model.
+    folder: PathBuf,
+    /// Number of the folder with the current rows.
+    number: u64,
+    log: File,
+    /// Stamp of the rows' file after our last write.
+    stamp: Option<FileStamp>,
+    /// True if another program changed the file before our last write.
+    is_touched: bool,
+}
+
+impl EmbeddingFiles {
+    fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(self.number.to_string()).join(file)
+    }
+
+    /// True if another program changed or removed the rows' file, or removed its log.
+    fn is_touched(&self) -> bool {
+        self.is_touched || self.is_gone() || self.stamp != FileStamp::of(&self.path(ROWS_FILE))
+    }
+
+    /// True if the rows' file, or the log that makes it valid, was removed.
+    fn is_gone(&self) -> bool {
+        [ROWS_FILE, LOG_FILE].iter().any(|file| !self.path(file).exists())
+    }
+
+    /// True if the rows' file became shorter.
+    fn is_cut(&self) -> bool {
+        FileStamp::is_cut(self.stamp, FileStamp::of(&self.path(ROWS_FILE)))
+    }
+
+    /// Accepts the current state of the rows' file as intact.
+    fn accept_current(&mut self) {
+        (self.stamp, self.is_touched) = (FileStamp::of(&self.path(ROWS_FILE)), false);
+    }
+
+    /// Appends to the log after its first `n_logged` entries, overwriting the remains of a failed attempt.
+    fn log(
+        &mut self,
+        n_logged: usize,
+        entries: impl Iterator<Item = LogEntry>,
+    ) -> Result<(), StoreError> {
+        let bytes = bytes_of(entries);
+        let path = self.path(LOG_FILE);
+        let mut write = || {
+            self.log.seek(SeekFrom::Start((n_logged * ENTRY_BYTES) as u64))?;
+            self.disk.write_all(&mut self.log, &path, &bytes)?;
+            self.disk.sync(&self.log, &path)
+        };
+        write().map_err(StoreError::io("write", &path))
+    }
+}
+
+/// Result of opening an embedding store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddingStoreReport {
+    /// Rows loaded.
+    pub n_rows: usize,
+    /// Damaged rows, which must be embedded again.
+    pub n_damaged: usize,
+}
+
+impl EmbeddingStore {
+    /// Creates an empty store in memory.
+    pub fn in_memory(
+        embedder: Arc<dyn Embedder>,
+        params: VectorParams,
+    ) -> Result<Self, StoreError> {
+        let writer = VectorWriter::in_memory(embedder.identity().dimension, params)?;
+        Ok(Self::over(writer, None, embedder))
+    }
+
+    /// Opens or creates the embedding store for the model of `embedder` in the store at `root`, and assigns its rows to the chunks of `notes`.
+    ///
+    /// A row is valid if it and its log entry are intact; everything else is removed and rebuilt.
+    pub fn open(
+        disk: &Disk,
+        root: &Path,
+        embedder: Arc<dyn Embedder>,
+        notes: &NoteTable,
+        params: VectorParams,
+    ) -> Result<(Self, EmbeddingStoreReport), StoreError> {
+        let model = embedder.identity();
+        let folder = root.join(FOLDER).join(digest(model));
+        if folder.is_file() {
+            disk.remove_file(&folder).map_err(StoreError::io("remove", &folder))?;
+        }
+        disk.create_folder(&folder).map_err(StoreError::io("create", &folder))?;
+        let numbers = numbers(&folder)?;
+        let newest = newest(&folder, &numbers);
+        let next = numbers.into_iter().max().map_or(0, |number| number + 1);
+        let (intact, n_damaged) = match newest {
+            Some(number) => validate_rows(disk, &folder, number, model)?,
+            None => (None, 0),
+        };
+        let number = match (newest, intact) {
+            (Some(number), Some(_)) if n_damaged == 0 => number,
+            (newest, intact) => {
+                let (writer, entries) = match newest.zip(intact) {
+                    Some((number, LoggedRows { owners, entries })) => {
+                        let path = in_folder(&folder, number, ROWS_FILE);
+                        let (dimension, n_rows) = (model.dimension, entries.len());
+                        let rows =
+                            VectorWriter::open(disk, &path, dimension, n_rows, owners, params);
+                        (rows?, entries)
+                    }
+                    None => (VectorWriter::in_memory(model.dimension, params)?, Vec::new()),
+                };
+                rewrite(disk, &folder, next, &writer, entries)?;
+                next
+            }
+        };
+        describe(disk, &folder, model)?;
+        let mut store = Self::reopen(disk, &folder, number, embedder, notes, params)?;
+        store.load_graph();
+        keep_number(disk, &folder, number);
+        let n_rows = store.texts.len();
+        Ok((store, EmbeddingStoreReport { n_rows, n_damaged }))
+    }
+
+    /// Predicts the result of [`open`](Self::open) for intact files: the rows of each note, and the number of pending chunks. Reads no vectors and changes nothing.
+    ///
+    /// Fails if opening is expected to fail: the vectors were written by a later release, or cannot be read now.
+    pub fn peek(
+        root: &Path,
+        model: &ModelIdentity,
+        notes: &NoteTable,
+    ) -> Result<(NoteRows, usize), StoreError> {
+        let folder = root.join(FOLDER).join(digest(model));
+        let newest = if folder.is_dir() { newest(&folder, &numbers(&folder)?) } else { None };
+        let entries = newest.map(|number| rows_with_room(&folder, number, model)).transpose()?;
+        let entries = entries.and_then(|(entries, _)| entries).unwrap_or_default();
+        let texts: Vec<TextHash> = entries.into_iter().map(|(text, _)| text).collect();
+        let RowAssignment { rows, owners: _, n_waiting } = RowAssignment::new(&texts, notes);
+        Ok((rows, n_waiting))
+    }
+
+    /// Opens validated rows and assigns them to chunks.
+    fn reopen(
+        disk: &Disk,
+        folder: &Path,
+        number: u64,
+        embedder: Arc<dyn Embedder>,
+        notes: &NoteTable,
+        params: VectorParams,
+    ) -> Result<Self, StoreError> {
+        let dimension = embedder.identity().dimension;
+        let log_path = in_folder(folder, number, LOG_FILE);
+        let (texts, checksums): (Vec<TextHash>, Vec<u32>) =
+            entries_at(&log_path)?.into_iter().unzip();
+        let RowAssignment { rows, owners, n_waiting } = RowAssignment::new(&texts, notes);
+        let mut by_text: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
+        for (text, row) in texts.iter().zip((0..).map(RowId::new)) {
+            by_text.entry(*text).or_insert(row);
+        }
+        let path = in_folder(folder, number, ROWS_FILE);
+        let writer = VectorWriter::open(disk, &path, dimension, texts.len(), owners, params)?;
+        let log = File::options().read(true).write(true).open(&log_path);
+        let log = log.map_err(StoreError::io("open", &log_path))?;
+        let n_logged = texts.len();
+        let (disk, folder) = (disk.clone(), folder.to_owned());
+        let mut files =
+            EmbeddingFiles { disk, folder, number, log, stamp: None, is_touched: false };
+        files.accept_current();
+        let store = Self::over(writer, Some(files), embedder);
+        Ok(Self { rows, n_waiting, texts, checksums, by_text, n_logged, ..store })
+    }
+
+    /// Loads the stored graph for searches if it fits; otherwise it is rebuilt later when needed.
+    fn load_graph(&mut self) {
+        let Some(path) = self.files.as_ref().map(|files| files.path(GRAPH_FILE)) else { return };
+        if path.exists() {
+            let loaded =
+                FrozenGraph::load(&path).and_then(|graph| self.writer.attach(Arc::new(graph)));
+            if let Err(error) = loaded {
+                tracing::warn!(%error, "cannot use the stored vector graph; it will be rebuilt");
+            }
+        }
+    }
+
+    fn over(
+        writer: VectorWriter,
+        files: Option<EmbeddingFiles>,
+        embedder: Arc<dyn Embedder>,
+    ) -> Self {
+        Self {
+            writer,
+            files,
+            rows: NoteRows::default(),
+            n_waiting: 0,
+            texts: Vec::new(),
+            checksums: Vec::new(),
+            by_text: HashMap::new(),
+            n_logged: 0,
+            embedder,
+        }
+    }
+
+    /// Assigns rows to the chunks of `note`: known texts get their vectors at once, the positions of the others are returned.
+    ///
+    /// Without chunks, removes the note's rows.
+    /// Chunks whose rows could not be written are among the returned positions, together with the error.
+    pub fn assign_rows(
+        &mut self,
+        note: NoteId,
+        texts: &[TextHash],
+    ) -> (Vec<usize>, Result<(), StoreError>) {
+        if self.holds(note, texts) {
+            return (Vec::new(), Ok(()));
+        }
+        self.n_waiting -= n_missing(self.rows.of(note));
+        let mut old: HashMap<TextHash, Vec<RowId>> = HashMap::new();
+        for row in self.rows.of(note).iter().flatten() {
+            old.entry(self.texts[row.index()]).or_default().push(*row);
+        }
+        // A chunk with an unchanged text keeps its row; other known texts get a copy of an existing vector.
+        let mut rows: Vec<Option<RowId>> =
+            texts.iter().map(|text| old.get_mut(text).and_then(Vec::pop)).collect();
+        let gone: Vec<RowId> = old.into_values().flatten().collect();
+        let mut outcome = self.writer.delete(&gone).map(|_| ()).map_err(StoreError::from);
+        if rows.contains(&None) {
+            let index = self.writer.publish();
+            for (row, text) in rows.iter_mut().zip(texts).filter(|(row, _)| row.is_none()) {
+                let Some(known) = self.by_text.get(text).copied() else { continue };
+                let Some(vector) = self.intact_vector(&index, known) else {
+                    self.by_text.remove(text);
+                    continue;
+                };
+                match self.add(note, *text, vector) {
+                    Ok(added) => *row = Some(added),
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        }
+        let waiting: Vec<usize> =
+            rows.iter().enumerate().filter(|(_, row)| row.is_none()).map(|(at, _)| at).collect();
+        self.n_waiting += waiting.len();
+        self.rows.set(note, &rows);
+        (waiting, outcome)
+    }
+
+    /// True if `note` has exactly the rows of these texts, with none missing.
+    fn holds(&self, note: NoteId, texts: &[TextHash]) -> bool {
+        let rows = self.rows.of(note);
+        let is_of = |(row, text): (&Option<RowId>, &TextHash)| {
+            row.is_some_and(|row| self.texts[row.index()] == *text)
+        };
+        rows.len() == texts.len() && !rows.is_empty() && rows.iter().zip(texts).all(is_of)
+    }
+
+    /// Stores the vector of a text for the chunks that wait for it.
+    ///
+    /// `waiting` lists notes and positions; chunks that no longer wait are skipped.
+    pub fn insert_vector(
+        &mut self,
+        text: TextHash,
+        vector: &[f32],
+        waiting: &[(NoteId, usize)],
+    ) -> Result<(), StoreError> {
+        for (note, at) in waiting {
+            let mut rows = self.rows.of(*note).to_vec();
+            if let Some(place @ None) = rows.get_mut(*at) {
+                *place = Some(self.add(*note, text, vector)?);
+                self.rows.set(*note, &rows);
+                self.n_waiting -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, note: NoteId, text: TextHash, vector: &[f32]) -> Result<RowId, StoreError> {
+        let is_touched = self.files.as_ref().is_some_and(EmbeddingFiles::is_touched);
+        let added = self.writer.append(&[(note, vector)]);
+        if let Some(files) = &mut self.files {
+            files.accept_current();
+            files.is_touched = is_touched;
+        }
+        let row = added?[0];
+        self.texts.push(text);
+        self.checksums.push(checksum(text, vector));
+        self.by_text.entry(text).or_insert(row);
+        Ok(row)
+    }
+
+    /// Returns the vector of a row if its checksum matches.
+    fn intact_vector<'i>(&self, index: &'i VectorIndex, row: RowId) -> Option<&'i [f32]> {
+        let (text, sum) = (*self.texts.get(row.index())?, *self.checksums.get(row.index())?);
+        index.vector(row).filter(|vector| checksum(text, vector) == sum)
+    }
+
+    /// True if another program changed or removed the file of the rows. Costs a system call.
+    #[must_use]
+    pub fn is_touched(&self) -> bool {
+        self.files.as_ref().is_some_and(EmbeddingFiles::is_touched)
+    }
+
+    /// True if the file of the rows was removed; they are still mapped.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.files.as_ref().is_some_and(EmbeddingFiles::is_gone)
+    }
+
+    /// Deletes rows that another program changed, and returns their number; their chunks are pending again.
+    ///
+    /// Reads every live row; reads none of a truncated file, which would kill the process.
+    pub fn drop_damaged(&mut self) -> Result<usize, StoreError> {
+        let is_cut = self.files.as_ref().is_some_and(EmbeddingFiles::is_cut);
+        if is_cut {
+            self.by_text.clear();
+        }
+        if let Some(files) = &mut self.files {
+            files.accept_current();
+        }
+        let index = self.writer.publish();
+        let damaged: HashSet<RowId> = self
+            .rows
+            .rows()
+            .filter(|row| is_cut || self.intact_vector(&index, *row).is_none())
+            .collect();
+        if damaged.is_empty() {
+            return Ok(0);
+        }
+        self.writer.delete(&damaged.iter().copied().collect::<Vec<_>>())?;
+        self.by_text.retain(|_, row| !damaged.contains(row));
+        self.rows.change(|row| Some(row).filter(|row| !damaged.contains(row)));
+        self.n_waiting += damaged.len();
+        Ok(damaged.len())
+    }
+
+    /// Makes all rows durable.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        let n_rows = self.texts.len();
+        let Some(files) = self.files.as_mut().filter(|_| self.n_logged < n_rows) else {
+            return Ok(());
+        };
+        self.writer.sync()?;
+        let unlogged = entries(&self.texts[self.n_logged..], &self.checksums[self.n_logged..]);
+        files.log(self.n_logged, unlogged)?;
+        self.n_logged = n_rows;
+        Ok(())
+    }
+
+    /// Removes deleted rows from disk. The others get new numbers, and the graph is dropped.
+    ///
+    /// Rows changed by another program stay detectable, since they keep their original checksums.
+    /// After an error, nothing has changed.
+    pub fn compact(&mut self) -> Result<(), StoreError> {
+        let map = match &mut self.files {
+            Some(files) => {
+                let number = files.number + 1;
+                let (disk, folder) = (&files.disk, &files.folder);
+                // Another program may have removed the whole folder.
+                describe(disk, folder, self.embedder.identity())?;
+                let entries = entries(&self.texts, &self.checksums);
+                let (writer, map, log) = rewrite(disk, folder, number, &self.writer, entries)?;
+                (self.writer, files.number, files.log) = (writer, number, log);
+                keep_number(disk, folder, number);
+                files.accept_current();
+                map
+            }
+            None => {
+                let (writer, map) = self.writer.compact(None)?;
+                self.writer = writer;
+                map
+            }
+        };
+        let (texts, checksums) =
+            (std::mem::take(&mut self.texts), std::mem::take(&mut self.checksums));
+        self.by_text.clear();
+        for ((text, sum), to) in texts.into_iter().zip(checksums).zip(&map) {
+            let Some(row) = *to else { continue };
+            self.texts.push(text);
+            self.checksums.push(sum);
+            self.by_text.entry(text).or_insert(row);
+        }
+        self.rows.change(|row| map[row.index()]);
+        self.n_logged = self.texts.len();
+        Ok(())
+    }
+
+    /// Opens the files of the durable rows for a backup.
+    pub(super) fn open_files(&self) -> Result<Vec<OpenFile>, StoreError> {
+        let Some(files) = &self.files else { return Ok(Vec::new()) };
+        let (rows, log) = (files.path(ROWS_FILE), files.path(LOG_FILE));
+        let n_bytes = VectorFile::n_bytes(self.writer.dimension(), self.n_logged);
+        let mut paths = vec![
+            (rows, Some(n_bytes)),
+            (log, Some((self.n_logged * ENTRY_BYTES) as u64)),
+            (files.folder.join(MODEL_FILE), None),
+        ];
+        let graph = files.path(GRAPH_FILE);
+        if graph.exists() {
+            paths.push((graph, None));
+        }
+        let open = |(path, n_bytes): (PathBuf, Option<u64>)| {
+            OpenFile::open(path.clone(), n_bytes).map_err(StoreError::io("read", &path))
+        };
+        paths.into_iter().map(open).collect()
+    }
+
+    /// Returns the current state.
+    #[must_use]
+    pub fn publish(&self) -> Vectors {
+        Vectors {
+            index: self.writer.publish(),
+            rows: self.rows.clone(),
+            n_waiting: self.n_waiting,
+            loading: None,
+            embedder: Arc::clone(&self.embedder),
+        }
+    }
+
+    /// Uses `graph` for searches and stores it for the next run.
+    pub fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
+        let graph = Arc::new(graph);
+        self.writer.attach(Arc::clone(&graph))?;
+        if let Some(files) = &self.files {
+            graph.save(&files.disk, &files.path(GRAPH_FILE))?;
+        }
+        Ok(())
+    }
+}
+
+fn digest(model: &ModelIdentity) -> String {
+    let ModelIdentity { model, dimension, runner, pooling } = model;
+    let text = format!("{model}\0{dimension}\0{runner}\0{pooling}");
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}
+
+/// Returns the folders that contain vectors, of all models.
+pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir())
+    };
+    let models: Vec<PathBuf> = below(root.join(FOLDER)).collect();
+    models.iter().cloned().flat_map(below).chain(models.clone()).collect()
+}
+
+/// Removes the vectors of all models except these.
+pub(super) fn keep(disk: &Disk, root: &Path, models: &[&ModelIdentity]) -> Result<(), StoreError> {
+    let folder = root.join(FOLDER);
+    let own: Vec<String> = models.iter().map(|model| digest(model)).collect();
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        if !own.iter().any(|own| entry.file_name() == own.as_str()) {
+            let path = entry.path();
+            disk.remove_folder(&path).map_err(StoreError::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the description of a model's folder.
+fn describe(disk: &Disk, folder: &Path, model: &ModelIdentity) -> Result<(), StoreError> {
+    let path = folder.join(MODEL_FILE);
+    let described = rmp_serde::to_vec(model)
+        .map_err(|error| StoreError::Damaged { path: path.clone(), reason: error.to_string() })?;
+    if disk::read(&path).ok().flatten().as_ref() == Some(&described) {
+        return Ok(());
+    }
+    let write = || {
+        disk.create_folder(folder)?;
+        // Nothing in the folder is durable without its name.
+        folder.ancestors().skip(1).take(2).try_for_each(|above| disk.sync_folder(above))?;
+        disk.replace(&path, &described)
+    };
+    write().map_err(StoreError::io("write", &path))
+}
+
+fn in_folder(folder: &Path, number: u64, file: &str) -> PathBuf {
+    folder.join(number.to_string()).join(file)
+}
+
+/// Returns the numbers of the row folders in a model's folder.
+fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
+    let entries = std::fs::read_dir(folder).map_err(StoreError::io("read", folder))?.flatten();
+    Ok(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// Removes everything from a model's folder except its description and the current rows. A file that cannot be removed is removed at the next start.
+fn keep_number(disk: &Disk, folder: &Path, number: u64) {
+    let own = number.to_string();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        if name.to_str() == Some(&own) || name.to_str() == Some(MODEL_FILE) {
+            continue;
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let _ = if is_folder { disk.remove_folder(&path) } else { disk.remove_file(&path) };
+    }
+}
+
+/// Copies the live rows of `rows`, with their log `entries`, to the folder `number`, which becomes the current one.
+///
+/// Checksums are copied unchanged, so that damage done by another program stays detectable.
+fn rewrite(
+    disk: &Disk,
+    folder: &Path,
+    number: u64,
+    rows: &VectorWriter,
+    entries: impl IntoIterator<Item = LogEntry>,
+) -> Result<(VectorWriter, RowMap, File), StoreError> {
+    let files = folder.join(number.to_string());
+    let write = || {
+        disk.remove_folder(&files).map_err(StoreError::io("remove", &files))?;
+        disk.create_folder(&files).map_err(StoreError::io("create", &files))?;
+        let (written, map) = rows.compact(Some((disk, &files.join(ROWS_FILE))))?;
+        let kept = entries.into_iter().zip(&map).filter_map(|(entry, to)| to.map(|_| entry));
+        let log = files.join(LOG_FILE);
+        disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
+        disk.replace(&log, &bytes_of(kept)).map_err(StoreError::io("write", &log))?;
+        let file = File::options().read(true).write(true).open(&log);
+        Ok((written, map, file.map_err(StoreError::io("open", &log))?))
+    };
+    // A log that may not be durable must not become valid, since rows continue to be added elsewhere.
+    write().inspect_err(|_| drop(disk.remove_folder(&files)))
+}
+
+/// Returns the newest valid row folder.
+fn newest(folder: &Path, numbers: &[u64]) -> Option<u64> {
+    let is_logged = |number: &u64| in_folder(folder, *number, LOG_FILE).is_file();
+    numbers.iter().copied().filter(is_logged).max()
+}
+
+/// Assignment of rows to the chunks with their texts.
+struct RowAssignment {
+    rows: NoteRows,
+    /// Owner of each row.
+    owners: Vec<Option<NoteId>>,
+    /// Number of chunks without a row.
+    n_waiting: usize,
+}
+
+impl RowAssignment {
+    /// Assigns to each chunk its own row among those of `texts`.
+    fn new(texts: &[TextHash], notes: &NoteTable) -> Self {
+        // For each text, a linked list of its rows from the last one, from which rows are taken in turn.
+        let mut spare: HashMap<TextHash, RowId> = HashMap::with_capacity(texts.len());
+        let mut before: Vec<Option<RowId>> = Vec::with_capacity(texts.len());
+        for (text, row) in texts.iter().zip((0..).map(RowId::new)) {
+            before.push(spare.insert(*text, row));
+        }
+        let mut owners = vec![None; texts.len()];
+        let mut own = |id, text| {
+            let row = match spare.entry(text) {
+                Entry::Vacant(_) => return None,
+                Entry::Occupied(mut last) => match before[last.get().index()] {
+                    Some(next) => last.insert(next),
+                    None => last.remove(),
+                },
+            };
+            owners[row.index()] = Some(id);
+            Some(row)
+        };
+        let mut n_waiting = 0;
+        let rows: NoteRows = notes
+            .summaries()
+            .map(|(id, summary)| {
+                let rows: Vec<_> = summary.chunk_hashes().map(|text| own(id, text)).collect();
+                n_waiting += n_missing(&rows);
+                (id, rows)
+            })
+            .collect();
+        Self { rows, owners, n_waiting }
+    }
+}
+
+/// Log entries of all rows, and an owner for each intact row.
+struct LoggedRows {
+    owners: Vec<Option<NoteId>>,
+    entries: Vec<LogEntry>,
+}
+
+/// Returns the rows of the folder `number` and the number of damaged ones; no rows if none can be read.
+///
+/// Fails if they were written by a later release or cannot be read now.
+fn validate_rows(
+    disk: &Disk,
+    folder: &Path,
+    number: u64,
+    model: &ModelIdentity,
+) -> Result<(Option<LoggedRows>, usize), StoreError> {
+    let (entries, n_entries) = rows_with_room(folder, number, model)?;
+    let Some(entries) = entries else { return Ok((None, n_entries)) };
+    let path = in_folder(folder, number, ROWS_FILE);
+    let file = VectorFile::open(disk, &path, model.dimension, entries.len());
+    let Some(file) = recoverable(file, folder, &path)? else { return Ok((None, n_entries)) };
+    let is_intact = |((text, sum), row): (&LogEntry, usize)| checksum(*text, file.row(row)) == *sum;
+    let owners: Vec<Option<NoteId>> =
+        entries.iter().zip(0..).map(|row| is_intact(row).then_some(NoteId::new(0))).collect();
+    let n_whole = owners.iter().flatten().count();
+    Ok((Some(LoggedRows { owners, entries }), n_entries - n_whole))
+}
+
+/// Returns the log of the folder `number`, truncated to the rows that fit in their file, and its full number of entries; no log if the file does not match the model.
+fn rows_with_room(
+    folder: &Path,
+    number: u64,
+    model: &ModelIdentity,
+) -> Result<(Option<Vec<LogEntry>>, usize), StoreError> {
+    let mut entries = entries_at(&in_folder(folder, number, LOG_FILE))?;
+    let (n_entries, path) = (entries.len(), in_folder(folder, number, ROWS_FILE));
+    let n_rows = recoverable(VectorFile::row_capacity(&path, model.dimension), folder, &path)?;
+    let entries = n_rows.map(|n_rows| {
+        entries.truncate(n_rows);
+        entries
+    });
+    Ok((entries, n_entries))
+}
+
+/// Returns the result of reading a file of rows: `None` if it can be rebuilt, an error if it may only be temporarily unavailable.
+fn recoverable<T>(
+    outcome: Result<T, VectorError>,
+    folder: &Path,
+    path: &Path,
+) -> Result<Option<T>, StoreError> {
+    match outcome {
+        Ok(read) => Ok(Some(read)),
+        Err(VectorError::Version { found, .. }) => {
+            Err(StoreError::FutureVersion { store: folder.to_owned(), found })
+        }
+        Err(VectorError::Read { source, .. })
+            if source.kind() != ErrorKind::NotFound && !disk::is_misplaced(&source) =>
+        {
+            Err(StoreError::Io { action: "read", path: path.to_owned(), source })
+        }
+        Err(error) => {
+            tracing::warn!(%error, "cannot read the stored vectors; they will be rebuilt");
+            Ok(None)
+        }
+    }
+}
+
+/// Entry of the row log: text hash of a row, and checksum of hash and vector.
+type LogEntry = (TextHash, u32);
+
+/// Numbers hashed per call: a call for each number would dominate the time to open a store.
+const CHECKSUM_VALUES: usize = 64;
+
+fn checksum(text: TextHash, vector: &[f32]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&text.0.to_le_bytes());
+    for values in vector.chunks(CHECKSUM_VALUES) {
+        let mut bytes = [0; CHECKSUM_VALUES * size_of::<f32>()];
+        for (four, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
+            *four = value.to_le_bytes();
+        }
+        hasher.update(&bytes[..size_of_val(values)]);
+    }
+    hasher.finalize()
+}
+
+/// Returns the log entries for these texts and checksums.
+fn entries(texts: &[TextHash], checksums: &[u32]) -> impl Iterator<Item = LogEntry> {
+    texts.iter().copied().zip(checksums.iter().copied())
+}
+
+fn bytes_of(entries: impl Iterator<Item = LogEntry>) -> Vec<u8> {
+    let entry = |(text, sum): LogEntry| text.0.to_le_bytes().into_iter().chain(sum.to_le_bytes());
+    entries.flat_map(entry).collect()
+}
+
+/// Returns the entries of a log, without a truncated last one.
+fn entries_at(path: &Path) -> Result<Vec<LogEntry>, StoreError> {
+    let bytes = disk::read(path).map_err(StoreError::io("read", path))?.unwrap_or_default();
+    let (entries, _) = bytes.as_chunks::<ENTRY_BYTES>();
+    let entry = |entry: &[u8; ENTRY_BYTES]| {
+        let (text, sum) = entry.split_at(16);
+        let text = u128::from_le_bytes(text.try_into().expect("sixteen bytes"));
+        (TextHash(text), u32::from_le_bytes(sum.try_into().expect("four bytes")))
+    };
+    Ok(entries.iter().map(entry).collect())
+}

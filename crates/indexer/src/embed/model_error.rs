@@ -1,0 +1,95 @@
+//! Errors of opening an embedder.
+
+use std::path::PathBuf;
+
+/// Why an embedder could not be opened. Each message names what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Neither an existing folder nor a known name.
+    #[error(
+        "`{model}` is neither an existing folder nor a known model{}",
+        if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
+    )]
+    UnknownModel {
+        /// The configured name.
+        model: String,
+        /// Similar known names, the closest first.
+        near: Vec<String>,
+    },
+    /// The folder lacks a file that every model needs.
+    #[error("{} is not a model folder: it has no {file}", folder.display())]
+    NoModelFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The missing file, or the alternatives of which one is needed.
+        file: String,
+    },
+    /// A model file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A model file is invalid.
+    #[error("cannot parse {}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Reason why it is invalid.
+        reason: String,
+    },
+    /// The model needs a feature that is not supported; running it would produce wrong vectors.
+    #[error("the model `{model}` cannot be used: {reason}")]
+    Unsupported {
+        /// The model.
+        model: String,
+        /// The unsupported feature.
+        reason: String,
+    },
+    /// A runner rejects the model, or it fails on its first text.
+    #[error("the model `{model}` does not run in {runner}: {reason}")]
+    Model {
+        /// The model.
+        model: String,
+        /// The runner.
+        runner: &'static str,
+        /// The runner's message.
+        reason: String,
+    },
+    /// A named model is not in the cache and cannot be downloaded.
+    #[error("the model `{model}` is not in {} and cannot be downloaded: {reason}", cache.display())]
+    NotFetched {
+        /// The model.
+        model: String,
+        /// The cache folder.
+        cache: PathBuf,
+        /// The cause, and what to do instead.
+        reason: String,
+    },
+    /// The settings of the endpoint are invalid.
+    #[error("the endpoint settings of the model `{model}` are invalid: {reason}")]
+    Endpoint {
+        /// The model.
+        model: String,
+        /// Setting to change.
+        reason: String,
+    },
+    /// The endpoint does not respond.
+    #[error("the model `{model}` cannot be reached at {address}: {reason}")]
+    Unreachable {
+        /// The model.
+        model: String,
+        /// The endpoint's address.
+        address: String,
+        /// The cause.
+        reason: String,
+    },
+    /// No usable ONNX Runtime library.
+    #[error("no usable ONNX Runtime library: {reason}")]
+    Library {
+        /// Attempts made and requirements.
+        reason: String,
+    },
+}

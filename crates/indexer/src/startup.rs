@@ -1,0 +1,221 @@
+//! Startup: opens the store and repairs what is damaged.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_index::embedder::Embedder;
+use weft_index::keyword::KeywordWriter;
+use weft_index::notes::{NoteTable, VaultInfo};
+use weft_index::{
+    EmbeddingStore, LatestCheckpoint, Publisher, ResumePoint, Snapshot, Store, StoreError, Vectors,
+};
+
+use crate::embed;
+use crate::past_snapshots::PastSnapshots;
+use crate::shared_status::SharedStatus;
+use crate::vault_changes::vault_changes;
+use crate::writer::{WriterParts, keyword_rebuild_notice, reconcile};
+use crate::{IndexError, IndexSettings, Model, VaultSettings, file_watcher};
+
+/// Opens or creates the store and loads its content.
+///
+/// Damaged parts are skipped with a notice and rebuilt from the files.
+/// The writer loads the vectors, which are large, as its first task.
+pub(crate) fn open_parts(
+    settings: &IndexSettings,
+    model: Option<Model>,
+    has_next: bool,
+    address: Option<&str>,
+) -> Result<WriterParts, IndexError> {
+    let home = settings.store.canonicalize().ok();
+    for VaultSettings { root, .. } in &settings.vaults {
+        let is_inside = |home: &std::path::PathBuf| {
+            root.canonicalize().is_ok_and(|root| root.starts_with(home))
+        };
+        if home.as_ref().is_some_and(is_inside) {
+            let reason = format!(
+                "it is inside the index folder {}; set `store.path` to a folder of its own",
+                settings.store.display()
+            );
+            return Err(IndexError::Vault { root: root.clone(), reason });
+        }
+    }
+    let mut store = Store::open(&settings.disk, &settings.store, address)?;
+    let shared = SharedStatus::default();
+    let embedder = model.as_ref().map(|model| Arc::clone(&model.embedder));
+    if let Some(model) = model.as_ref().filter(|_| !has_next) {
+        embed::record_serving_model(&settings.disk, &settings.store, model).map_err(|source| {
+            StoreError::Io { action: "write", path: settings.store.clone(), source }
+        })?;
+    }
+    {
+        let status = &mut shared.lock().status;
+        status.store.clone_from(&settings.store);
+        let identity = embedder.as_ref().map(|embedder| embedder.identity().clone());
+        status.embedder = identity.filter(|identity| !embed::is_pending(identity));
+    }
+    let RestoredCheckpoint { mut notes, resumed, checkpointed, outdated, repaired } =
+        restore(&store, settings.recipe(embedder.as_deref()), &shared)?;
+    let ResumePoint { mut generation, clean_shutdown } = resumed;
+    let changes = vault_changes(&notes, &settings.vaults);
+    // Repaired state is persisted under a new generation.
+    if repaired || (!changes.is_empty() && notes.n_notes() > 0) {
+        generation += 1;
+        store.reserve_generation(generation)?;
+    }
+    if !changes.is_empty() {
+        notes = notes.edited(&changes).0;
+    }
+    for VaultSettings { name, root } in &settings.vaults {
+        let vault = notes
+            .vaults()
+            .find(|(_, VaultInfo { name: known, root: _, n_missing: _ })| known == name);
+        let n_notes = vault.map_or(0, |(id, _)| notes.vault_stats(id).n_notes);
+        // A missing folder may come back, for example on an unmounted disk; its notes are served meanwhile.
+        if file_watcher::folder_identity(root).is_none() && n_notes == 0 {
+            let reason = match std::fs::metadata(root) {
+                Ok(_) => "it is not a folder".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            return Err(IndexError::Vault { root: root.clone(), reason });
+        }
+    }
+    let mut keyword = open_keywords(&store, settings, &notes, &shared)?;
+    let reader = reconcile(&mut keyword, &notes, generation)?;
+    let loading = |embedder: Arc<dyn Embedder>| {
+        let rows = match EmbeddingStore::peek(&settings.store, embedder.identity(), &notes) {
+            Ok(rows) => rows,
+            Err(error @ StoreError::FutureVersion { .. }) => return Err(error),
+            // The writer gets the same error when it loads the vectors, and reports it.
+            Err(_) => Vectors::unembedded_rows(&notes),
+        };
+        Ok(Vectors::loading(embedder, settings.vector, rows)?)
+    };
+    let loading = embedder.clone().map(loading).transpose()?;
+    let (vectors, reading) = loading.unzip();
+    let snapshot = Snapshot { generation, notes, keyword: reader, vectors };
+    let past = PastSnapshots::new(store.checkpoints(), settings.keep_generations);
+    {
+        let mut shared = shared.lock();
+        shared.status.recovering = (!clean_shutdown).then_some(generation);
+        shared.status.store_bytes = store.checkpoints().store_bytes();
+        shared.status.stored_generations = store.checkpoints().stored()?;
+        shared.status.n_vectors_pending =
+            snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
+        shared.count(&snapshot);
+    }
+    let digest = snapshot.notes.total().digest;
+    tracing::debug!(generation, digest = %format_args!("{digest:032x}"), "opened");
+    let publisher = Publisher::new(snapshot);
+    let store = Some(store);
+    Ok(WriterParts {
+        store,
+        keyword,
+        embedder,
+        reading,
+        publisher,
+        shared,
+        past,
+        checkpointed,
+        outdated,
+    })
+}
+
+/// The state loaded from a store.
+struct RestoredCheckpoint {
+    notes: NoteTable,
+    resumed: ResumePoint,
+    /// Generation of the checkpoint.
+    checkpointed: u64,
+    /// True if the entries were made with other settings.
+    outdated: bool,
+    /// True if the state differs from the checkpoint because a part of that was damaged.
+    repaired: bool,
+}
+
+/// Loads the last readable checkpoint; returns an empty state if there is none.
+fn restore(
+    store: &Store,
+    recipe: u64,
+    shared: &SharedStatus,
+) -> Result<RestoredCheckpoint, IndexError> {
+    let empty = RestoredCheckpoint {
+        notes: NoteTable::default(),
+        resumed: store.resume(0)?,
+        checkpointed: 0,
+        outdated: false,
+        repaired: false,
+    };
+    match store.checkpoints().newest() {
+        Ok(None) => Ok(empty),
+        Ok(Some(LatestCheckpoint { checkpoint, graph, damaged })) => {
+            let generation = checkpoint.generation;
+            for (damaged, error) in damaged {
+                tracing::warn!(%error, generation, "opened an earlier generation");
+                shared.notice(format!(
+                    "{error}; the index was restored from generation {generation} and the files."
+                ));
+                // The files still have its content. A checkpoint that cannot be removed now is handled at the next start.
+                let _ = store.checkpoints().discard(damaged);
+            }
+            let repaired = graph.is_some();
+            if let Some(error) = graph {
+                tracing::warn!(%error, generation, "rebuilding the graph");
+                shared.notice(format!("{error}; it was rebuilt from the notes."));
+            }
+            let outdated = checkpoint.recipe != recipe;
+            if outdated {
+                shared.notice(
+                    "The settings changed: every file is read again, and the vectors are kept."
+                        .into(),
+                );
+            }
+            Ok(RestoredCheckpoint {
+                resumed: store.resume(checkpoint.generation)?,
+                checkpointed: checkpoint.generation,
+                notes: checkpoint.notes,
+                outdated,
+                repaired,
+            })
+        }
+        Err(error) if error.needs_rebuild() => {
+            tracing::warn!(%error, "rebuilding the index");
+            shared.notice(format!(
+                "{error}; the index was rebuilt from the files, and the vectors are kept."
+            ));
+            Ok(empty)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_keywords(
+    store: &Store,
+    settings: &IndexSettings,
+    notes: &NoteTable,
+    shared: &SharedStatus,
+) -> Result<KeywordWriter, IndexError> {
+    let folder: &Path = &store.keyword_folder();
+    // If a run ended during a rebuild, the index exists and is empty.
+    let exists = folder.join("meta.json").exists();
+    match KeywordWriter::open_or_create(store.disk(), folder, settings.keyword) {
+        Ok((writer, reader)) => {
+            // Keywords are persisted before their notes, so notes without keywords mean that the index was lost.
+            if reader.generation() == 0 && notes.n_notes() > 0 && !exists {
+                let error = StoreError::Damaged {
+                    path: folder.to_owned(),
+                    reason: "the keyword index is missing".into(),
+                };
+                tracing::warn!(%error, "rebuilding the keyword index");
+                shared.notice(keyword_rebuild_notice(&error));
+            }
+            Ok(writer)
+        }
+        Err(error) if error.needs_rebuild() => {
+            tracing::warn!(%error, "rebuilding the keyword index");
+            shared.notice(keyword_rebuild_notice(&error));
+            Ok(KeywordWriter::recreate(store.disk(), folder, settings.keyword)?.0)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,117 @@
+//! The switch to another embedding model once its vectors are ready.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossbeam_channel::Sender;
+use weft_index::{Reader, Snapshot, StoreError};
+
+use super::{Event, RETRY, Writer};
+use crate::embed::{ModelOpener, record_serving_model};
+use crate::model_migration::{MigratedModel, Model, ModelMigration};
+use crate::shared_status::SharedStatus;
+use crate::{IndexError, IndexSettings};
+
+/// The next embedding model: not started, migrating in the background, or ready to take over.
+pub(super) struct MigrationState {
+    /// Opens the next model; `None` once the migration started.
+    opener: Option<ModelOpener>,
+    /// The background thread; dropping it cancels the migration.
+    running: Option<ModelMigration>,
+    /// The model whose vectors are ready, and when to switch to it.
+    ready: Option<(Box<MigratedModel>, Instant)>,
+}
+
+impl MigrationState {
+    pub(super) const fn new(opener: Option<ModelOpener>) -> Self {
+        Self { opener, running: None, ready: None }
+    }
+
+    /// Starts the background migration, if a next model is configured.
+    fn start(
+        &mut self,
+        reader: Reader,
+        settings: &IndexSettings,
+        shared: &SharedStatus,
+        events: &Sender<Event>,
+    ) -> Result<(), StoreError> {
+        let Some(open) = self.opener.take() else { return Ok(()) };
+        shared.lock().status.next = Some(crate::NextModel::default());
+        let (settings, shared, events) = (settings.clone(), shared.clone(), events.clone());
+        self.running = Some(ModelMigration::start(open, reader, settings, shared, events)?);
+        Ok(())
+    }
+
+    /// Cancels the background migration.
+    pub(super) fn cancel(&mut self) {
+        self.running = None;
+    }
+
+    /// Records that the vectors of the next model are ready.
+    pub(super) fn finished(&mut self, migrated: Box<MigratedModel>) {
+        self.ready = Some((migrated, Instant::now()));
+    }
+
+    /// Returns when to switch to the next model.
+    pub(super) fn due_at(&self) -> Option<Instant> {
+        self.ready.as_ref().map(|(_, due)| *due)
+    }
+
+    /// Removes and returns the model to switch to, if that is due.
+    fn take_due(&mut self, now: Instant) -> Option<Box<MigratedModel>> {
+        self.ready.take_if(|(_, due)| *due <= now).map(|(migrated, _)| migrated)
+    }
+
+    /// Schedules another attempt to switch.
+    fn postpone(&mut self, migrated: Box<MigratedModel>, now: Instant) {
+        self.ready = Some((migrated, now + RETRY));
+    }
+}
+
+impl Writer {
+    /// Starts embedding all notes with the next model in the background.
+    pub(super) fn start_migration(&mut self) {
+        let reader = self.publication.reader();
+        let started = self.migration.start(reader, &self.settings, &self.shared, &self.events);
+        self.report_outcome(started.map_err(IndexError::from));
+    }
+
+    /// Publishes the vectors of the next model, with the notes chunked for it, and embeds with it from now on.
+    ///
+    /// Keywords and links stay the same; vectors of the latest changes follow.
+    /// If publishing fails, the switch is retried later and the present model serves until then.
+    pub(super) fn switch_model(&mut self) -> Result<(), IndexError> {
+        let now = Instant::now();
+        let Some(mut migrated) = self.migration.take_due(now) else { return Ok(()) };
+        let before = self.publication.newest();
+        let generation = before.generation + 1;
+        if let Err(error) = self.persistence.issue(generation) {
+            self.migration.postpone(migrated, now);
+            if let Some(next) = &mut self.shared.lock().status.next {
+                next.error = Some(error.to_string());
+            }
+            return Err(error.into());
+        }
+        let changes = migrated.rechunk(&before.notes, &self.settings.chunks);
+        let (notes, _) = before.notes.edited(&changes);
+        let MigratedModel { model, embeddings, covered: _ } = *migrated;
+        let embedder = Arc::clone(&model.embedder);
+        let indexed = self.vectors.start(embeddings, Arc::clone(&embedder), &notes);
+        let vectors = self.vectors.current(&notes);
+        self.shared.lock().vectors_unreadable = None;
+        self.persistence.recipe = self.settings.recipe(Some(&*embedder));
+        self.publish_snapshot(Snapshot { generation, notes, vectors, ..Snapshot::clone(&before) });
+        {
+            let status = &mut self.shared.lock().status;
+            (status.embedder, status.next) = (Some(embedder.identity().clone()), None);
+            (status.unavailable, status.last_error) = (None, None);
+        }
+        self.remember_model(&model).and(Ok(indexed?))
+    }
+
+    fn remember_model(&self, model: &Model) -> Result<(), IndexError> {
+        let outcome = record_serving_model(&self.settings.disk, &self.settings.store, model);
+        let path = self.settings.store.clone();
+        Ok(outcome.map_err(|source| StoreError::Io { action: "write", path, source })?)
+    }
+}

@@ -1,0 +1,264 @@
+//! The effect of a move on links: which change their target, and how to write them instead.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use weft_index::notes::{NoteTable, VaultId};
+use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, segments, without_markdown_extension};
+use weft_model::text::folds_to;
+use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, fold};
+
+use crate::link_rewrite::LinkUpdate;
+use crate::parse::logseq;
+use crate::write_request::RewrittenLinks;
+
+/// The note table before and after the move of one note.
+pub(super) struct MovePreview {
+    pub(super) before: NoteTable,
+    pub(super) after: NoteTable,
+    pub(super) moved: NoteId,
+    /// Links of the moved note to files that are not notes.
+    pub(super) files: Vec<Link>,
+    pub(super) vault: VaultId,
+    pub(super) root: PathBuf,
+    pub(super) to: NotePath,
+    /// True if page names follow Logseq's rules.
+    pub(super) logseq: bool,
+}
+
+/// How a link refers to its note, from the loosest way to the strictest.
+///
+/// Other Markdown readers can follow a link to a file path, but not a link to a note name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LinkStrength {
+    /// By a name, or in any other way that only this index resolves.
+    Name,
+    /// By the path from the vault's root.
+    Root,
+    /// By the path from the linking note.
+    Relative,
+}
+
+impl LinkStrength {
+    /// Returns how a link in `from` refers to `note`; `None` if its target is another note, or none.
+    fn of(notes: &NoteTable, from: NoteId, target: &Target, note: NoteId) -> Option<Self> {
+        let found = notes.target_from(target, from);
+        if found.note != Some(note) {
+            return None;
+        }
+        let is_path = || {
+            let path = notes.summary(note).map(|summary| without_markdown_extension(summary.path));
+            path.is_some_and(|path| folds_to(path, &fold(&target.name)))
+        };
+        Some(match found.rule.filter(|_| target.syntax.is_markdown()) {
+            Some("relative") => Self::Relative,
+            Some("path") => Self::Root,
+            Some("uri") if is_path() => Self::Root,
+            Some(_) | None => Self::Name,
+        })
+    }
+}
+
+impl MovePreview {
+    /// Returns the present target of a link that will lose it, or refer to it less strictly, if the link stays as it is.
+    fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<(NoteId, LinkStrength)> {
+        let target = self.before.resolved(id)?.targets.get(at).copied().flatten()?;
+        let before = LinkStrength::of(&self.before, id, &link.target, target)?;
+        let after = LinkStrength::of(&self.after, id, &link.target, target);
+        (after < Some(before)).then_some((target, before))
+    }
+
+    /// Returns the update of a link; `at` is its position among all links of the note, with those to files that are not notes last.
+    pub(super) fn link_update(&self, id: NoteId, at: usize, link: &Link) -> LinkUpdate {
+        let lost = self.lost(id, at, link);
+        let renamed = match lost {
+            Some((target, strength)) => {
+                let page = self.page_name(target, &link.target.name);
+                spelling(&self.after, id, target, (&link.target, page), strength)
+            }
+            None => self.file_path(id, at, link),
+        };
+        match renamed {
+            Some(name) => LinkUpdate::Rename(name),
+            None if lost.is_some() => LinkUpdate::Impossible,
+            None => LinkUpdate::Keep,
+        }
+    }
+
+    /// Returns the Logseq name of the moved page, in the style of the name that the link used.
+    fn page_name(&self, target: NoteId, name: &str) -> Option<String> {
+        let summary =
+            self.before.summary(target).filter(|_| self.logseq && target == self.moved)?;
+        let old = logseq::names(&NotePath::new(summary.path));
+        let style = old.iter().position(|old| folds_to(old, &fold(name)))?;
+        let mut new = logseq::names(&self.to);
+        Some(new.swap_remove(if style < new.len() { style } else { 0 }))
+    }
+
+    /// Returns the new path in a link of the moved note to a file that is not a note, if the path changes with the move.
+    fn file_path(&self, id: NoteId, at: usize, link: &Link) -> Option<String> {
+        let Target { name, syntax } = &link.target;
+        let folders = [self.before.summary(id)?.path, self.to.as_str()].map(folder_of);
+        let target_note = self.before.resolved(id)?.targets.get(at).copied().flatten();
+        let is_path = match syntax {
+            TargetSyntax::Markdown | TargetSyntax::MarkdownToFile => !name.starts_with('/'),
+            // Other targets are resolved independently of the linking note.
+            TargetSyntax::Wikilink | TargetSyntax::WikilinkToFile => is_dotted(name),
+            TargetSyntax::Listed | TargetSyntax::Tentative | TargetSyntax::WikilinkInVault => false,
+        };
+        if id != self.moved || !is_path || target_note.is_some_and(|note| self.before.is_note(note))
+        {
+            return None;
+        }
+        let target = segments(folders[0], name).join("/");
+        // Some programs write a path from the root, or a bare name, in the same way.
+        let extensions = [""].into_iter().chain(MARKDOWN_EXTENSIONS.iter().copied());
+        let mut files = extensions.map(|extension| {
+            let dot = if extension.is_empty() { "" } else { "." };
+            self.root.join(format!("{target}{dot}{extension}"))
+        });
+        let exists = is_dotted(name) || files.any(|file| file.exists());
+        let path = relative(folders[1], &target);
+        // A link without a target must not get a note of that name as its target.
+        let resolves_to_note = || {
+            let target = Target { name: path.clone(), syntax: *syntax };
+            self.after.target_from(&target, id).note.is_some_and(|note| self.after.is_note(note))
+        };
+        let path = if name.starts_with("./") || resolves_to_note() { dotted(path) } else { path };
+        (exists && !target.is_empty() && segments(folders[1], name).join("/") != target)
+            .then_some(path)
+    }
+
+    /// Returns the number of links of a note whose target changes if nothing is rewritten; `None` if there are none.
+    pub(super) fn broken_links(&self, id: NoteId) -> Option<RewrittenLinks> {
+        let entry = self.before.entry(id)?;
+        let files = self.files.iter().filter(|_| id == self.moved);
+        let links = entry.note.links.iter().chain(files).enumerate();
+        let broken = links.filter(|(at, link)| self.link_update(id, *at, link) != LinkUpdate::Keep);
+        let n_not_rewritten = broken.count();
+        (n_not_rewritten > 0).then(|| RewrittenLinks {
+            path: self.path_of(id),
+            n_rewritten: 0,
+            n_not_rewritten,
+        })
+    }
+
+    /// Returns the notes whose links may change their target, by vault and path: the moved note, and those that link to it before or after the move.
+    pub(super) fn affected_notes(&self) -> Vec<NoteId> {
+        let inbound = |notes: &NoteTable| notes.graph().inbound(self.moved).to_vec();
+        let others = [inbound(&self.before), inbound(&self.after)].concat();
+        let ids = others.iter().map(|link| link.other).chain([self.moved]);
+        let key =
+            |id: NoteId| self.before.summary(id).map(|summary| ((summary.vault, summary.path), id));
+        let by_path: BTreeMap<_, NoteId> = ids.filter_map(key).collect();
+        by_path.into_values().collect()
+    }
+
+    /// Returns true if a note is in the vault of the move.
+    pub(super) fn is_in_vault(&self, id: NoteId) -> bool {
+        self.before.summary(id).is_some_and(|summary| summary.vault == self.vault)
+    }
+
+    /// Returns the path of a note's file after the move, prefixed with its vault if that is another one.
+    pub(super) fn path_of(&self, id: NoteId) -> String {
+        if id == self.moved {
+            return self.to.to_string();
+        }
+        qualified_path(&self.before, id, !self.is_in_vault(id)).unwrap_or_default()
+    }
+}
+
+/// Returns the path of a note's file, prefixed with its vault on request.
+pub(super) fn qualified_path(notes: &NoteTable, id: NoteId, with_vault: bool) -> Option<String> {
+    let summary = notes.summary(id)?;
+    Some(match notes.vault(summary.vault).filter(|_| with_vault) {
+        Some(vault) => format!("{}:{}", vault.name, summary.path),
+        None => summary.path.to_owned(),
+    })
+}
+
+/// Returns a name by which a link in `from` refers to `target`; `None` if no name does.
+///
+/// Prefers the strictness and the style of the `old` link; `page` is a Logseq page name to try first.
+fn spelling(
+    notes: &NoteTable,
+    from: NoteId,
+    target: NoteId,
+    (old, page): (&Target, Option<String>),
+    strength: LinkStrength,
+) -> Option<String> {
+    let path = &notes.entry(target)?.note.path;
+    let folder = notes.entry(from)?.note.path.folder();
+    let bare = path.without_extension();
+    let in_vault = old.syntax == TargetSyntax::WikilinkInVault;
+    let (vault, name) = old.name.split_once(':').filter(|_| in_vault).unzip();
+    let name = name.unwrap_or(&old.name);
+    let relative = relative(folder, bare);
+    let rooted = format!("/{bare}");
+    let spellings = if is_dotted(name) {
+        [dotted(relative), rooted, bare.to_owned()]
+    } else if name.starts_with('/') {
+        [rooted, bare.to_owned(), relative]
+    } else if old.syntax.is_markdown() && strength == LinkStrength::Root {
+        [bare.to_owned(), relative, rooted]
+    } else if old.syntax.is_markdown() {
+        [relative, rooted, bare.to_owned()]
+    } else if name.contains('/') {
+        [bare.to_owned(), rooted, relative]
+    } else {
+        [path.stem().to_owned(), bare.to_owned(), rooted]
+    };
+    let with_strength = |name: String| {
+        let name = match vault {
+            Some(vault) => format!("{vault}:{name}"),
+            None => name,
+        };
+        let named = Target { name, syntax: old.syntax };
+        Some((LinkStrength::of(notes, from, &named, target)?.min(strength), named.name))
+    };
+    // `max_by_key` returns the last of equal elements, so the order is reversed to prefer the first.
+    let names = page.into_iter().chain(spellings).rev().filter_map(with_strength);
+    names.max_by_key(|(strength, _)| *strength).map(|(_, name)| name)
+}
+
+/// Returns true if a name is explicitly a path from the linking note.
+fn is_dotted(name: &str) -> bool {
+    name.starts_with("./") || name.starts_with("../")
+}
+
+/// Makes a path from the linking note explicit.
+fn dotted(relative: String) -> String {
+    if is_dotted(&relative) { relative } else { format!("./{relative}") }
+}
+
+/// Returns `path` relative to `folder`; both start at the vault's root.
+fn relative(folder: &str, path: &str) -> String {
+    let folder: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let path: Vec<&str> = path.split('/').collect();
+    let n_same = folder
+        .iter()
+        .zip(&path[..path.len().saturating_sub(1)])
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = std::iter::repeat_n("..", folder.len() - n_same);
+    up.chain(path[n_same..].iter().copied()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relative;
+
+    #[test]
+    fn path_relative_to_any_folder() {
+        for (folder, path, expected) in [
+            ("", "a/b", "a/b"),
+            ("a", "a/b", "b"),
+            ("a/c", "a/b", "../b"),
+            ("a/c/d", "b", "../../../b"),
+            ("a", "a", "../a"),
+            ("a/b", "a/b/c/d", "c/d"),
+        ] {
+            assert_eq!(relative(folder, path), expected, "{folder} {path}");
+        }
+    }
+}

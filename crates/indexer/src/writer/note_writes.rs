@@ -1,0 +1,577 @@
+//! Writes on request: the writer changes a file, then scans it like any other.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender};
+use weft_index::notes::{Change, NoteEntry, VaultId};
+use weft_model::{Link, NotePath, TextHash};
+
+use super::interrupted_move::NO_SPACE;
+use super::move_preview::{MovePreview, qualified_path};
+use super::rescan::ScanMode;
+use super::vault_scans::WatchedVault;
+use super::{Event, Writer};
+use crate::content_hash::hash_of;
+use crate::link_rewrite::{RewrittenText, rewrite_links};
+use crate::move_intent::{LinkEdit, MoveIntent, hash_hex};
+use crate::parse::{ParsedFile, body_start, catch_parser_panic, parse_file};
+use crate::scan::{self, ScanArea};
+use crate::vault_files::is_same_file;
+use crate::write_request::{
+    Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
+};
+use crate::{IndexError, Rescan, vault_files};
+
+/// Maximum number of puts that one scan indexes together.
+const MAX_BATCHED_PUTS: usize = 64;
+
+/// A file of a vault that a write refers to.
+pub(super) struct FileTarget {
+    /// Position of the vault among the watched ones.
+    at: usize,
+    vault: VaultId,
+    path: NotePath,
+    /// Canonical path of the file.
+    pub(super) file: PathBuf,
+    /// Path as named, which may be a symbolic link.
+    named: PathBuf,
+}
+
+/// A file whose links must be rewritten.
+struct LinkRewrite {
+    path: NotePath,
+    file: PathBuf,
+    /// Hash of the bytes that `links` was made from.
+    before: TextHash,
+    links: RewrittenText,
+}
+
+/// Channel for the outcome of a write.
+type WriteReply = Sender<Result<WriteOutcome, WriteError>>;
+
+/// A file that was written and is not indexed yet.
+struct PendingPut {
+    target: FileTarget,
+    /// True if the file did not exist before.
+    created: bool,
+    reply: WriteReply,
+}
+
+impl Writer {
+    /// Executes a write and indexes its files.
+    ///
+    /// Puts that are queued behind it are batched: like a burst of saved files, many callers cost one generation.
+    pub(super) fn handle_writes(
+        &mut self,
+        write: WriteRequest,
+        reply: WriteReply,
+        events: &Receiver<Event>,
+    ) {
+        self.relocate_all();
+        let mut puts: Vec<PendingPut> = Vec::new();
+        let mut next = Some((write, reply));
+        while let Some((write, reply)) = next.take() {
+            match write {
+                WriteRequest::Put { vault, path, content, expected } => {
+                    match self.put(vault.as_deref(), &path, content, expected, &mut puts) {
+                        Ok((target, created)) => puts.push(PendingPut { target, created, reply }),
+                        Err(error) => drop(reply.send(Err(error))),
+                    }
+                    if puts.len() < MAX_BATCHED_PUTS {
+                        next = self.next_put(events);
+                    }
+                }
+                // Names and links are resolved against an index that contains all earlier writes, so these are not batched.
+                WriteRequest::Delete { name, expected } => {
+                    let _ = reply.send(self.delete(&name, expected));
+                }
+                WriteRequest::Move { name, to, expected, rewrite_links } => {
+                    let _ = reply.send(self.move_note(&name, &to, expected, rewrite_links));
+                }
+            }
+        }
+        self.index_puts(&mut puts);
+    }
+
+    /// Returns the next queued event if it is a put; any other event is deferred.
+    ///
+    /// Applies all file changes reported before it.
+    fn next_put(&mut self, events: &Receiver<Event>) -> Option<(WriteRequest, WriteReply)> {
+        loop {
+            let event = events.try_recv().ok()?;
+            if let Event::Touched(vault, touched) = event {
+                self.scans.touch(vault, touched);
+            } else if let Event::Write(write @ WriteRequest::Put { .. }, reply) = event {
+                return Some((write, reply));
+            } else {
+                self.deferred = Some(event);
+                return None;
+            }
+        }
+    }
+
+    /// Indexes the written files, with one scan per vault, and replies to the callers.
+    fn index_puts(&mut self, puts: &mut Vec<PendingPut>) {
+        let mut scanned = BTreeSet::new();
+        if puts.len() > 1 {
+            for at in puts.iter().map(|put| put.target.at).collect::<BTreeSet<usize>>() {
+                let here = puts.iter().filter(|put| put.target.at == at);
+                let paths: Vec<NotePath> = here.map(|put| put.target.path.clone()).collect();
+                // On failure each caller gets the error of its own scan below.
+                if self.scan_written(at, &paths).is_ok() {
+                    scanned.insert(at);
+                }
+            }
+        }
+        for PendingPut { target, created, reply } in puts.drain(..) {
+            let result = if scanned.contains(&target.at) {
+                Ok(self.outcome_of(&target, created, Vec::new()))
+            } else {
+                let paths = std::slice::from_ref(&target.path);
+                self.scan_outcome(&target, paths, created, Vec::new())
+            };
+            let _ = reply.send(result);
+        }
+    }
+
+    /// Writes a file; returns its location, and whether it did not exist before.
+    ///
+    /// If the file is among the pending `puts`, those are indexed first, so that each caller gets the outcome of its own write.
+    fn put(
+        &mut self,
+        vault: Option<&str>,
+        path: &str,
+        content: WriteContent,
+        expected: Precondition,
+        puts: &mut Vec<PendingPut>,
+    ) -> Result<(FileTarget, bool), WriteError> {
+        let at = self.vault_named(vault.or_else(|| Some(self.split_vault(path)?.0)))?;
+        self.check_vault_present(at)?;
+        let target = self.file_target(at, "path", self.path_in_vault(at, "path", path)?)?;
+        if puts.iter().any(|put| put.target.file == target.file) {
+            self.index_puts(puts);
+        }
+        let old = read_file(&target.path, &target.file)?;
+        check_precondition(&target.path, old.as_deref(), expected)?;
+        let bytes = match (content, &old) {
+            (WriteContent::Whole(text), _) => text.into_bytes(),
+            (WriteContent::Body(body), old) => {
+                let old = old.as_deref().unwrap_or_default();
+                let panicked = || WriteError::Invalid {
+                    field: "body",
+                    reason: "the parser panicked on it; this is a bug".to_owned(),
+                };
+                let bytes = catch_parser_panic(|| below_frontmatter(old, &body));
+                bytes.unwrap_or_else(|| Err(panicked()))?
+            }
+        };
+        let max_bytes = self.settings.scan.max_file_bytes;
+        if bytes.len() as u64 > max_bytes {
+            let n = bytes.len();
+            let reason = format!("{n} bytes exceed `scan.max_file_bytes` = {max_bytes}");
+            return Err(WriteError::Invalid { field: "text", reason });
+        }
+        let written = match &old {
+            Some(old) if *old == bytes => Ok(()),
+            Some(_) => self.files.vaults.replace(&target.file, &bytes),
+            None => self.files.vaults.create(&target.file, &bytes),
+        };
+        written.map_err(|error| io_error(&target, error))?;
+        Ok((target, old.is_none()))
+    }
+
+    fn delete(&mut self, name: &str, expected: Precondition) -> Result<WriteOutcome, WriteError> {
+        let target = self.file_of_note(name)?;
+        let bytes = read_file(&target.path, &target.file)?;
+        check_precondition(&target.path, bytes.as_deref(), expected)?;
+        // A file that is already gone is not an error: the scan detects that. For a symbolic link, the file behind it stays.
+        self.files.vaults.remove(&target.named).map_err(|error| io_error(&target, error))?;
+        self.scan_outcome(&target, std::slice::from_ref(&target.path), false, Vec::new())
+    }
+
+    fn move_note(
+        &mut self,
+        name: &str,
+        to: &str,
+        expected: Precondition,
+        rewrite_links: bool,
+    ) -> Result<WriteOutcome, WriteError> {
+        // The intent of this move would overwrite that of an interrupted one.
+        if self.finish_move(true)? {
+            self.rescan(Rescan::default())?;
+        }
+        let from = self.file_of_note(name)?;
+        if from.named.is_symlink() {
+            let root = &self.scans.vaults[from.at].root;
+            let target = from.file.strip_prefix(root).unwrap_or(&from.file).display();
+            let reason = format!(
+                "`{}` is a symbolic link to `{target}`; move that note, or the link by hand",
+                from.path
+            );
+            return Err(WriteError::Invalid { field: "name", reason });
+        }
+        let to = self.file_target(from.at, "to", self.path_in_vault(from.at, "to", to)?)?;
+        let bytes = read_file(&from.path, &from.file)?;
+        check_precondition(&from.path, bytes.as_deref(), expected)?;
+        let Some(bytes) = bytes else {
+            return Err(WriteError::Conflict { path: from.path.to_string(), actual: None });
+        };
+        if from.path == to.path {
+            return self.scan_outcome(&to, &[], false, Vec::new());
+        }
+        // The two paths may name one file, through a link or in another case.
+        if is_same_file(&from.file, &to.file).unwrap_or(false) {
+            return Err(WriteError::AlreadyExists { path: to.path.to_string() });
+        }
+        let (rewrites, unchanged) = if rewrite_links {
+            self.link_rewrites(&from, &to.path, &bytes)?
+        } else {
+            (Vec::new(), self.broken_links(&from, &to.path, &bytes))
+        };
+        let path_after =
+            |path: &NotePath| if *path == from.path { to.path.clone() } else { path.clone() };
+        let edit = |LinkRewrite { path, before, links, .. }: &LinkRewrite| LinkEdit {
+            path: path_after(path).to_string(),
+            before: format!("{before:?}"),
+            text: links.text.clone(),
+        };
+        let intent = MoveIntent {
+            vault: self.scans.vaults[from.at].settings.name.clone(),
+            from: from.path.to_string(),
+            to: to.path.to_string(),
+            hash: hash_hex(&bytes),
+            edits: rewrites.iter().map(edit).collect(),
+        };
+        self.record_intent(Some(&intent))?;
+        if let Err(error) = self.files.vaults.rename(&from.file, &to.file) {
+            // If the target cannot be checked, assume that nothing was moved there.
+            let is_untouched = from.file.is_file() && !matches!(to.file.try_exists(), Ok(true));
+            // Otherwise the intent stays, and the move is finished before the next one or at the next start.
+            if is_untouched || error.kind() == ErrorKind::AlreadyExists {
+                self.record_intent(None)?;
+            }
+            return Err(io_error(&to, error));
+        }
+        let mut touched = vec![from.path.clone(), to.path.clone()];
+        let mut links = unchanged;
+        let mut failed = None;
+        for (LinkRewrite { path, file, links: rewritten, .. }, edit) in
+            rewrites.into_iter().zip(&intent.edits)
+        {
+            let (path, file) =
+                if path == from.path { (to.path.clone(), to.file.clone()) } else { (path, file) };
+            let is_done = edit.apply(&self.files.vaults, &file).unwrap_or_else(|source| {
+                failed.get_or_insert((path.to_string(), source));
+                false
+            });
+            let RewrittenText { n_rewritten, n_not_rewritten, .. } = rewritten;
+            let (n_rewritten, n_not_rewritten) = if is_done {
+                (n_rewritten, n_not_rewritten)
+            } else {
+                (0, n_not_rewritten + n_rewritten)
+            };
+            touched.push(path.clone());
+            links.push(RewrittenLinks { path: path.to_string(), n_rewritten, n_not_rewritten });
+        }
+        links.sort_by(|a, b| a.path.cmp(&b.path));
+        if failed.is_none()
+            && let Err(error) = self.record_intent(None)
+        {
+            // Finishing the move a second time changes nothing.
+            self.report_error(&error);
+        }
+        let outcome = self.scan_outcome(&to, &touched, false, links);
+        let Some((path, source)) = failed else { return outcome };
+        // Disk space may become available later; other errors wait for the next move or the next start.
+        let may_recover = NO_SPACE.contains(&source.kind());
+        let [from, to] = [&from, &to].map(|target| target.path.to_string());
+        let error = WriteError::MoveUnfinished { from, to, path, source };
+        self.files.unfinished_move = may_recover.then(|| error.to_string());
+        Err(error)
+    }
+
+    /// Returns the files whose links must change so that each keeps its target when the note moves, and those in which no link can be changed.
+    fn link_rewrites(
+        &mut self,
+        from: &FileTarget,
+        to: &NotePath,
+        bytes: &[u8],
+    ) -> Result<(Vec<LinkRewrite>, Vec<RewrittenLinks>), WriteError> {
+        let Some(preview) = self.move_preview(from, to, bytes) else {
+            return Ok(Default::default());
+        };
+        // The rewritten content must be the indexed content, so the affected files are scanned first.
+        let summaries =
+            preview.affected_notes().into_iter().filter_map(|id| preview.before.summary(id));
+        let here = summaries.filter(|summary| summary.vault == from.vault);
+        let paths: Vec<NotePath> = here.map(|summary| NotePath::new(summary.path)).collect();
+        self.scan_area(from.at, self.area_of(from.at, &paths), ScanMode::default())?;
+        let Some(preview) = self.move_preview(from, to, bytes) else {
+            return Ok(Default::default());
+        };
+        let root = self.scans.vaults[from.at].root.clone();
+        let (mut rewrites, mut unchanged) = (Vec::new(), Vec::new());
+        for id in preview.affected_notes() {
+            let before = &preview.before;
+            let (Some(entry), true) = (before.entry(id), preview.is_in_vault(id)) else {
+                unchanged.extend(preview.broken_links(id));
+                continue;
+            };
+            let path = entry.note.path.clone();
+            let location = scan::writable_path(&root, &self.settings.scan, &path);
+            let file = location.map_err(|error| self.unreadable_vault(from.at, &error))?.ok();
+            let file = file.map(|location| location.real);
+            let bytes = file.as_ref().map(|file| read_file(&path, file)).transpose()?.flatten();
+            let (Some(file), Some(bytes)) = (file, bytes) else {
+                unchanged.extend(preview.broken_links(id));
+                continue;
+            };
+            let hash = hash_of(&bytes);
+            let links = match String::from_utf8(bytes) {
+                Ok(text) if hash == entry.file.hash => {
+                    let update = |at: usize, link: &Link| preview.link_update(id, at, link);
+                    let go_on = || self.scans.check_interrupted().is_ok();
+                    let parse = &self.settings.parse;
+                    catch_parser_panic(|| rewrite_links(&path, &text, parse, update, go_on))
+                }
+                // The file has another encoding, or was saved since the scan.
+                Ok(_) | Err(_) => None,
+            };
+            match links {
+                Some(Some(links)) if links.n_rewritten > 0 => {
+                    rewrites.push(LinkRewrite { path, file, before: hash, links });
+                }
+                Some(Some(RewrittenText { n_rewritten, n_not_rewritten, .. })) => {
+                    let path = preview.path_of(id);
+                    unchanged.push(RewrittenLinks { path, n_rewritten, n_not_rewritten });
+                }
+                Some(None) => {}
+                None => unchanged.extend(preview.broken_links(id)),
+            }
+        }
+        Ok((rewrites, unchanged))
+    }
+
+    /// Returns the files with links whose target changes if the note moves and nothing is rewritten.
+    fn broken_links(&self, from: &FileTarget, to: &NotePath, bytes: &[u8]) -> Vec<RewrittenLinks> {
+        let Some(preview) = self.move_preview(from, to, bytes) else { return Vec::new() };
+        preview.affected_notes().into_iter().filter_map(|id| preview.broken_links(id)).collect()
+    }
+
+    /// Returns the notes before and after the move; `None` if the note is not indexed.
+    fn move_preview(&self, from: &FileTarget, to: &NotePath, bytes: &[u8]) -> Option<MovePreview> {
+        let before = self.publication.newest().notes.clone();
+        let moved = before.at(from.vault, &from.path)?;
+        let entry = before.entry(moved)?;
+        let ParsedFile { note, files, .. } =
+            catch_parser_panic(|| parse_file(to, bytes, &self.settings.parse))?;
+        let entry = NoteEntry::new(from.vault, note, Vec::new(), entry.file, entry.version);
+        let change = Change::Move(from.path.clone(), Arc::new(entry));
+        let after = before.edited(&[change]).0;
+        let (vault, root, to) = (from.vault, self.scans.vaults[from.at].root.clone(), to.clone());
+        let logseq = self.settings.parse.logseq;
+        Some(MovePreview { before, after, moved, files, vault, root, to, logseq })
+    }
+
+    /// Scans the touched files and returns the outcome of the write.
+    fn scan_outcome(
+        &mut self,
+        target: &FileTarget,
+        touched: &[NotePath],
+        created: bool,
+        links: Vec<RewrittenLinks>,
+    ) -> Result<WriteOutcome, WriteError> {
+        if let Err(source) = self.scan_written(target.at, touched) {
+            self.scans.vaults[target.at].retry();
+            return Err(WriteError::NotIndexed { path: target.path.to_string(), source });
+        }
+        Ok(self.outcome_of(target, created, links))
+    }
+
+    /// Scans written files and deletes the notes of removed ones.
+    fn scan_written(&mut self, at: usize, paths: &[NotePath]) -> Result<(), IndexError> {
+        let mode = ScanMode { deletes: true, ..ScanMode::default() };
+        self.scan_area(at, self.area_of(at, paths), mode)
+    }
+
+    /// Returns the outcome of a write whose file was scanned.
+    fn outcome_of(
+        &self,
+        target: &FileTarget,
+        created: bool,
+        links: Vec<RewrittenLinks>,
+    ) -> WriteOutcome {
+        let snapshot = self.publication.newest();
+        let notes = &snapshot.notes;
+        let note = notes.at(target.vault, &target.path);
+        let shared = self.shared.lock();
+        let unindexed = shared.unindexed.get(&target.vault);
+        let unindexed = unindexed.and_then(|files| files.get(target.path.as_str()));
+        let hash = note.and_then(|id| notes.summary(id)).map(|summary| summary.file.hash);
+        WriteOutcome {
+            generation: snapshot.generation,
+            vault: notes.vault(target.vault).map_or_else(String::new, |info| info.name.clone()),
+            path: target.path.to_string(),
+            uri: note.map(|id| notes.graph().uri(id).clone()),
+            hash: hash.or_else(|| unindexed.map(|file| file.facts.hash)),
+            created,
+            not_indexed: unindexed.map(|file| file.reason.clone()),
+            links,
+        }
+    }
+
+    fn area_of(&self, at: usize, paths: &[NotePath]) -> ScanArea {
+        let root = &self.scans.vaults[at].root;
+        let mut area = ScanArea::NOTHING;
+        paths.iter().for_each(|path| area.touch(root, &root.join(path.as_str())));
+        area
+    }
+
+    /// Returns the position of the vault `name`, or of the only vault.
+    fn vault_named(&self, name: Option<&str>) -> Result<usize, WriteError> {
+        let names = || {
+            let vaults = self.scans.vaults.iter();
+            let names: BTreeSet<String> =
+                vaults.map(|vault| format!("`{}`", vault.settings.name)).collect();
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        let invalid = |reason: String| WriteError::Invalid { field: "vault", reason };
+        match (name, self.scans.vaults.as_slice()) {
+            (None, [_]) => Ok(0),
+            (None, _) => Err(invalid(format!("required with several vaults: {}", names()))),
+            (Some(name), _) => self.scans.position(name).ok_or_else(|| {
+                invalid(format!("unknown vault `{name}`; known vaults: {}", names()))
+            }),
+        }
+    }
+
+    /// Fails if a vault has notes and no file of any: an empty folder may be the mount point of an unmounted disk, which would hide what is written there.
+    pub(super) fn check_vault_present(&self, at: usize) -> Result<(), IndexError> {
+        let WatchedVault { id, root, .. } = &self.scans.vaults[at];
+        let n_notes = self.publication.newest().notes.vault_stats(*id).n_notes;
+        let n_missing = self.shared.lock().missing.get(id).map_or(0, BTreeSet::len);
+        if n_missing == 0 || n_missing < n_notes {
+            return Ok(());
+        }
+        let reason = format!(
+            "the files of all {n_notes} notes are missing; mount the disk again, or run `weft confirm-deletions` if they were deleted on purpose"
+        );
+        Err(IndexError::Vault { root: root.clone(), reason })
+    }
+
+    /// Returns the file at `path` in a vault; fails if no note can be written there.
+    pub(super) fn file_target(
+        &self,
+        at: usize,
+        field: &'static str,
+        path: &str,
+    ) -> Result<FileTarget, WriteError> {
+        let vault = &self.scans.vaults[at];
+        let invalid = |reason| WriteError::Invalid { field, reason };
+        let path = scan::note_path(path).map_err(invalid)?;
+        let location = scan::writable_path(&vault.root, &self.settings.scan, &path);
+        let location = location.map_err(|error| self.unreadable_vault(at, &error))?;
+        let scan::WritablePath { named, real: file } = location.map_err(invalid)?;
+        Ok(FileTarget { at, vault: vault.id, path, file, named })
+    }
+
+    /// Splits `path` into the name of a vault and the path in it, if it begins with such a name.
+    fn split_vault<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        let (vault, rest) = path.split_once(':')?;
+        self.scans.position(vault).map(|_| (vault, rest))
+    }
+
+    /// Returns `path` without its vault prefix; fails if the prefix is not the vault at `at`.
+    fn path_in_vault<'p>(
+        &self,
+        at: usize,
+        field: &'static str,
+        path: &'p str,
+    ) -> Result<&'p str, WriteError> {
+        let name = &self.scans.vaults[at].settings.name;
+        match self.split_vault(path) {
+            None => Ok(path),
+            Some((vault, rest)) if vault == name => Ok(rest),
+            Some((vault, _)) => {
+                let reason =
+                    format!("it names the vault `{vault}`, but the write goes to `{name}`");
+                Err(WriteError::Invalid { field, reason })
+            }
+        }
+    }
+
+    fn file_of_note(&self, name: &str) -> Result<FileTarget, WriteError> {
+        let notes = self.publication.newest().notes.clone();
+        let found = notes.find(name);
+        if found.candidates.len() > 1 {
+            let has_several = notes.vaults().nth(1).is_some();
+            let paths = found.candidates.iter();
+            let paths = paths.filter_map(|id| qualified_path(&notes, *id, has_several));
+            let paths: Vec<String> = paths.collect();
+            let reason = format!(
+                "`{name}` names several notes; use one of their paths: {}",
+                paths.join(", ")
+            );
+            return Err(WriteError::Invalid { field: "name", reason });
+        }
+        let Some(entry) = found.note.and_then(|id| notes.entry(id)) else {
+            let suggestions = notes.near_matches(name);
+            return Err(WriteError::UnknownNote { name: name.to_owned(), suggestions });
+        };
+        let at = self.scans.vaults.iter().position(|vault| vault.id == entry.vault);
+        let at = at.ok_or(IndexError::Stopped)?;
+        self.check_vault_present(at)?;
+        self.file_target(at, "name", entry.note.path.as_str())
+    }
+
+    fn unreadable_vault(&self, at: usize, error: &scan::ScanError) -> WriteError {
+        IndexError::vault(self.scans.vaults[at].root.clone(), error).into()
+    }
+}
+
+/// Returns the frontmatter of `old` followed by `body`, such that the parser reads the same body back.
+fn below_frontmatter(old: &[u8], body: &str) -> Result<Vec<u8>, WriteError> {
+    let invalid = |reason: &str| WriteError::Invalid { field: "body", reason: reason.to_owned() };
+    let start = body_start(old)
+        .ok_or_else(|| invalid("the existing file is not UTF-8; put the whole text instead"))?;
+    // A file may end with the line that closes its frontmatter, without a newline.
+    for separator in ["", "\n"] {
+        let front = [&old[..start], separator.as_bytes()].concat();
+        let bytes = [&*front, body.as_bytes()].concat();
+        if body_start(&bytes) == Some(front.len()) {
+            return Ok(bytes);
+        }
+    }
+    Err(invalid("its first lines would be parsed as frontmatter; begin it with an empty line"))
+}
+
+/// Reads the file at `path` in its vault; returns `None` if there is none.
+fn read_file(path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
+    vault_files::read(file).map_err(|source| WriteError::Io { path: path.to_string(), source })
+}
+
+fn check_precondition(
+    path: &NotePath,
+    bytes: Option<&[u8]>,
+    expected: Precondition,
+) -> Result<(), WriteError> {
+    let actual = bytes.map(hash_of);
+    match expected {
+        Precondition::Anything => Ok(()),
+        Precondition::Nothing if actual.is_none() => Ok(()),
+        Precondition::Hash(hash) if actual == Some(hash) => Ok(()),
+        Precondition::Nothing => Err(WriteError::AlreadyExists { path: path.to_string() }),
+        Precondition::Hash(_) => Err(WriteError::Conflict { path: path.to_string(), actual }),
+    }
+}
+
+fn io_error(target: &FileTarget, source: std::io::Error) -> WriteError {
+    if source.kind() == ErrorKind::AlreadyExists {
+        WriteError::AlreadyExists { path: target.path.to_string() }
+    } else {
+        WriteError::Io { path: target.path.to_string(), source }
+    }
+}

@@ -1,0 +1,492 @@
+//! Scans: detects what changed in an area of a vault and publishes it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use weft_index::Store;
+use weft_index::notes::{Change, FileMetadata, NoteTable, VaultId};
+
+use super::file_reader::{FileOutcome, FileReader};
+use super::missing_notes::{DeletionDecision, MissingNotes};
+use super::publish::ChangeBatch;
+use super::vault_scans::WatchedVault;
+use super::{Event, Writer};
+use crate::file_watcher::{self, FileWatcher, Touched};
+use crate::index_status::{FileState, Phase, WatchState};
+use crate::parallel_map::parallel_map;
+use crate::scan::{self, ScanArea, ScanResult, ScannedFile, SkippedEntry};
+use crate::shared_status::{UnindexedFile, WatchStatus};
+use crate::{IndexError, Rescan};
+
+/// Minimum number of changes that are published before a scan ends.
+const CHANGES_PER_BATCH: usize = 8192;
+
+/// Delay before retrying a watcher that failed to start.
+const REWATCH: Duration = Duration::from_secs(60);
+
+/// Maximum number of events that wait for the writer before further changes are reported as an overflow.
+const MAX_QUEUED_EVENTS: usize = 8192;
+
+/// Options for a scan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ScanMode {
+    /// Reads every file again, even if it seems unchanged.
+    pub(super) full: bool,
+    /// Compares file contents even if sizes and times are unchanged, because a change was reported.
+    pub(super) reported: bool,
+    /// Deletes notes of the requested area whose files are missing, however many, because a caller requested it. A scan that is extended to more files does not delete those.
+    pub(super) deletes: bool,
+}
+
+impl Writer {
+    /// Scans what is due in all vaults.
+    pub(super) fn scan_due_vaults(&mut self) {
+        let now = Instant::now();
+        let is_due = |vault: &WatchedVault| vault.poll_at.is_some_and(|due| due <= now);
+        if self.scans.vaults.iter().any(is_due) {
+            self.check_store();
+            self.retry_move();
+        }
+        for at in 0..self.scans.vaults.len() {
+            let debounce = self.settings.watch.debounce();
+            let mut area = self.scans.vaults[at].take_due(now, debounce);
+            if is_due(&self.scans.vaults[at]) && self.poll_vault(at) {
+                area = ScanArea::WHOLE;
+            }
+            if !area.is_nothing() {
+                self.scan_or_retry(at, area);
+            }
+        }
+    }
+
+    /// Checks where a vault is; returns true if all its files must be scanned.
+    fn poll_vault(&mut self, at: usize) -> bool {
+        let vault = &mut self.scans.vaults[at];
+        vault.unwatched |= vault.rewatch_at.is_some_and(|due| due <= Instant::now());
+        let is_other = self.relocate(at);
+        let vault = &mut self.scans.vaults[at];
+        vault.poll_at = Some(Instant::now() + self.settings.watch.poll());
+        // A vault that disappeared is scanned once now and again when it is back.
+        is_other || vault.watcher.state == WatchState::Polling
+    }
+
+    /// Updates a vault's location and watches it there; returns true if its folder is another one than before.
+    fn relocate(&mut self, at: usize) -> bool {
+        let is_other = self.scans.vaults[at].relocate();
+        if is_other {
+            self.start_watcher(at);
+        }
+        is_other
+    }
+
+    /// Scans all files of vaults whose location changed, so that no write goes to the old location.
+    pub(super) fn relocate_all(&mut self) {
+        for at in 0..self.scans.vaults.len() {
+            if self.relocate(at) {
+                self.scan_or_retry(at, ScanArea::WHOLE);
+            }
+        }
+    }
+
+    /// Scans an area; schedules a retry on failure.
+    fn scan_or_retry(&mut self, at: usize, area: ScanArea) {
+        self.reset_progress();
+        let before = self.last_error();
+        // Scheduled scans cover the whole vault; a smaller area was reported as changed.
+        let mode = ScanMode { reported: !area.is_whole(), ..ScanMode::default() };
+        match self.scan_area(at, area, mode) {
+            Ok(()) => {
+                self.clear_error(before);
+                self.finish_recovery();
+            }
+            Err(error) => {
+                self.report_error(&error);
+                self.scans.vaults[at].retry();
+            }
+        }
+    }
+
+    /// Returns the last reported error.
+    pub(super) fn last_error(&self) -> Option<String> {
+        self.shared.lock().status.last_error.clone()
+    }
+
+    /// Clears the error that was reported `before`, once every vault could be scanned.
+    ///
+    /// Errors reported since, for example by the model, remain, and so do those of a failing checkpoint or an unfinished move.
+    pub(super) fn clear_error(&mut self, before: Option<String>) {
+        if self.scans.none_failed() {
+            let failing = self.persistence.checkpoint.error();
+            let last = &mut self.shared.lock().status.last_error;
+            let since = last.take().filter(|last| Some(last) != before.as_ref());
+            let lasting = || failing.cloned().or_else(|| self.files.unfinished_move.clone());
+            *last = since.or_else(lasting);
+            self.persistence.store_failed = failing.is_some();
+        }
+    }
+
+    /// Ends the recovery after an unclean shutdown once every vault could be scanned, and notifies those who wait for it.
+    fn finish_recovery(&self) {
+        if self.scans.none_failed() && self.shared.lock().status.recovering.take().is_some() {
+            self.shared.published(self.publication.generation());
+        }
+    }
+
+    fn reset_progress(&self) {
+        let status = &mut self.shared.lock().status;
+        (status.n_files_done, status.n_files_total) = (0, 0);
+    }
+
+    /// Scans every file of every vault and publishes the changes, if there are any.
+    ///
+    /// A vault that cannot be scanned is retried later and does not stop the others; the first error is returned.
+    pub(super) fn rescan(&mut self, options: Rescan) -> Result<(), IndexError> {
+        self.reset_progress();
+        // A caller does not wait for the scheduled retry of the model.
+        self.vectors.wake();
+        let before = self.last_error();
+        let mut outcome = self.load_vectors_now();
+        if let Err(error) = &outcome {
+            self.report_error(error);
+        }
+        self.shared.lock().status.phase = Phase::Scanning;
+        let Rescan { full, compact } = options;
+        if full {
+            self.check_notes(true)?;
+        }
+        self.scans.last_full = Some(Instant::now());
+        for at in 0..self.scans.vaults.len() {
+            let mode = ScanMode { full, ..ScanMode::default() };
+            if let Err(error) = self.scan_area(at, ScanArea::WHOLE, mode) {
+                self.report_error(&error);
+                self.scans.vaults[at].retry();
+                outcome = outcome.and(Err(error));
+            }
+        }
+        self.finish_recovery();
+        if full {
+            self.rebuild_keywords()?;
+            self.check_vectors(true)?;
+        }
+        if compact {
+            self.compact()?;
+        }
+        if outcome.is_ok() {
+            self.clear_error(before);
+        } else {
+            self.scans.last_full = None;
+        }
+        outcome
+    }
+
+    /// Scans every file of every vault, unless that was done since `moment` and no scan has to be repeated.
+    pub(super) fn rescan_since(&mut self, moment: Instant) -> Result<(), IndexError> {
+        if !self.keyword.is_suspect() && self.scans.is_current_since(moment) {
+            return Ok(());
+        }
+        self.rescan(Rescan::default())
+    }
+
+    /// Scans an area of a vault and publishes the changes, if there are any.
+    pub(super) fn scan_area(
+        &mut self,
+        at: usize,
+        area: ScanArea,
+        mode: ScanMode,
+    ) -> Result<(), IndexError> {
+        self.scans.check_interrupted()?;
+        self.check_notes(false)?;
+        let deleted = if mode.deletes { area.paths() } else { Vec::new() };
+        let mut area = if self.relocate(at) { ScanArea::WHOLE } else { area };
+        let vault = &mut self.scans.vaults[at];
+        let (id, root) = (vault.id, vault.root.clone());
+        let mut scanned = scan::scan(&root, &self.settings.scan, &area);
+        if !area.is_whole()
+            && (vault.has_path_aliases
+                || scanned.as_ref().is_ok_and(|scanned| scanned.has_path_aliases))
+        {
+            area = ScanArea::WHOLE;
+            scanned = scan::scan(&root, &self.settings.scan, &area);
+        }
+        if area.is_whole() {
+            vault.clear_touched();
+            let is_native = vault.watcher.state == WatchState::Native;
+            let interval = self.settings.watch.full_rescan().filter(|_| is_native);
+            vault.full_rescan_at = interval.map(|interval| Instant::now() + interval);
+        }
+        let (full, reported) = (mode.full || vault.outdated, mode.reported && !area.is_whole());
+        let mode = ScanMode { full, reported, ..mode };
+        let scanned = match scanned {
+            Ok(scanned) => scanned,
+            Err(source) => {
+                if file_watcher::folder_identity(&root).is_none() {
+                    self.all_missing(at, &deleted)?;
+                }
+                return Err(IndexError::vault(root, &source));
+            }
+        };
+        if area.is_whole() {
+            self.scans.vaults[at].has_path_aliases = scanned.has_path_aliases;
+        }
+        let ScanResult { found, skipped, has_path_aliases: _, leftover_temp_files } = scanned;
+        self.scans.last_full.take_if(|_| skipped.iter().any(|skipped| skipped.failed));
+        self.files.vaults.remove_stale_temp_files(&leftover_temp_files);
+        let notes = self.publication.notes();
+        let paths = area.paths();
+        let missing = MissingNotes::new(self.missing_from(id, &notes, &paths, &found), &skipped);
+        let mut unindexed: BTreeMap<String, UnindexedFile> =
+            skipped.into_iter().map(unindexed_of_skipped).collect();
+        let changed = self.changed_files(id, &notes, &found, mode, &mut unindexed);
+        {
+            let mut shared = self.shared.lock();
+            let status = &mut shared.status;
+            if !changed.is_empty() {
+                status.phase = Phase::Indexing;
+            }
+            status.n_files_total += found.len();
+            status.n_files_done += found.len() - changed.len();
+        }
+        let options = (mode.full, &*deleted);
+        self.index_files((id, &root), &notes, &changed, missing, &mut unindexed, options)?;
+        self.scans.vaults[at].outdated &= !area.is_whole();
+        let (before, after) = {
+            let mut shared = self.shared.lock();
+            let before = shared.unreadable_folders(id);
+            shared.set_unindexed(id, &paths, unindexed);
+            shared.count(&self.publication.newest());
+            (before, shared.unreadable_folders(id))
+        };
+        // A folder that was unreadable is not watched, nor is anything below it.
+        if before != after {
+            self.start_watcher(at);
+            // Changes between this scan and the start of the watcher were not reported.
+            self.scans.vaults[at].scan_now();
+        }
+        Ok(())
+    }
+
+    /// Returns the files whose content may have changed; known unindexed files keep their entry.
+    fn changed_files<'f>(
+        &self,
+        vault: VaultId,
+        notes: &NoteTable,
+        found: &'f [ScannedFile],
+        mode: ScanMode,
+        unindexed: &mut BTreeMap<String, UnindexedFile>,
+    ) -> Vec<&'f ScannedFile> {
+        let shared = self.shared.lock();
+        let known_unindexed = shared.unindexed.get(&vault);
+        let mut changed = Vec::new();
+        for file in found {
+            let key = (vault, file.path.clone());
+            let summary = notes.at(vault, &file.path).and_then(|id| notes.summary(id));
+            let before = known_unindexed.and_then(|files| files.get_key_value(file.path.as_str()));
+            let refreshed = shared.refreshed_facts.get(&key);
+            let holds = |facts: &FileMetadata| facts.is_unchanged(&file.facts);
+            match (summary, before) {
+                _ if mode.full || mode.reported => changed.push(file),
+                (Some(summary), _) if holds(&summary.file) || refreshed.is_some_and(holds) => {}
+                // A failed read may succeed now: file facts do not include who may read it.
+                (None, Some((path, before)))
+                    if before.state != FileState::Failed && holds(&before.facts) =>
+                {
+                    unindexed.insert(path.clone(), before.clone());
+                }
+                _ => changed.push(file),
+            }
+        }
+        changed
+    }
+
+    /// Reads changed files and publishes their content; the last publication deletes the notes of missing files, unless the deletion guard keeps them.
+    ///
+    /// The guard does not keep notes at or below the `deleted` paths.
+    /// All cores read files ahead while the writer indexes and publishes, and the model embeds what was published before.
+    /// Links of new notes may touch the whole table, so the cost of a publication grows with it: batches are sized so that all publications together cost twice the last one.
+    /// A file with the content of a missing one is treated as that file, moved.
+    fn index_files(
+        &mut self,
+        (vault, root): (VaultId, &Path),
+        notes: &NoteTable,
+        changed: &[&ScannedFile],
+        mut missing: MissingNotes,
+        unindexed: &mut BTreeMap<String, UnindexedFile>,
+        (full, deleted): (bool, &[String]),
+    ) -> Result<(), IndexError> {
+        let reader = FileReader {
+            vault,
+            root,
+            max_bytes: self.settings.scan.max_file_bytes,
+            parse: self.settings.parse,
+            chunks: self.settings.chunks,
+            embedder: self.vectors.embedder().cloned(),
+            spill: self.persistence.store().map(Store::spill),
+            notes,
+            full,
+            // Entries of other settings must be persisted again even if they are equal.
+            outdated: self.scans.is_outdated(vault),
+        };
+        let mut encoders = self.keyword.take_encoders();
+        let mut batch = ChangeBatch::default();
+        let n_bytes = |file: &&ScannedFile| file.facts.size;
+        let read = |encoder: &mut _, file: &&ScannedFile| reader.read(file, encoder);
+        let outcome = parallel_map(changed, &mut encoders, n_bytes, read, |file, read| {
+            self.scans.check_interrupted()?;
+            // The model continues with what is published.
+            self.poll_model();
+            self.shared.lock().status.n_files_done += 1;
+            match read.unwrap_or_else(|| FileOutcome::panicked(file)) {
+                FileOutcome::Note(entry, encoded) => {
+                    let key = (vault, entry.note.path.clone());
+                    self.shared.lock().refreshed_facts.remove(&key);
+                    let is_new = notes.at(vault, &entry.note.path).is_none();
+                    let old = is_new.then(|| missing.take_moved(entry.file.hash)).flatten();
+                    let change = match old {
+                        Some(old) => Change::Move(old, entry),
+                        None => Change::Upsert(entry),
+                    };
+                    self.add_change(&mut batch, &change, Some(encoded))?;
+                }
+                FileOutcome::Unchanged(path, facts) => {
+                    self.shared.lock().refreshed_facts.insert((vault, path), facts);
+                }
+                FileOutcome::NotIndexed(path, file) => {
+                    // The file may have been renamed since the scan.
+                    self.scans.last_full.take_if(|_| file.state == FileState::Failed);
+                    let is_known = notes.at(vault, &path).is_some();
+                    if is_known && file.state == FileState::Failed {
+                        missing.unreadable(path, file);
+                        return Ok(());
+                    }
+                    if is_known {
+                        self.add_change(&mut batch, &Change::Remove(vault, path.clone()), None)?;
+                    }
+                    unindexed.insert(path.as_str().to_owned(), file);
+                }
+            }
+            if batch.len() >= CHANGES_PER_BATCH.max(self.publication.newest().notes.n_notes()) {
+                self.publish_batch(std::mem::take(&mut batch))?;
+            }
+            Ok::<(), IndexError>(())
+        });
+        self.keyword.keep_encoder(encoders);
+        if matches!(outcome, Err(IndexError::Stopped)) {
+            // Files that were read need not be read again after the restart.
+            self.publish_batch(std::mem::take(&mut batch))?;
+        }
+        outcome?;
+        let n_notes = notes.vault_stats(vault).n_notes;
+        let guard = self.settings.deletion_guard;
+        let DeletionDecision { kept, dropped } =
+            missing.decide(deleted, |n_missing| guard.holds(n_missing, n_notes));
+        for (path, file) in dropped {
+            unindexed.extend(file.map(|file| (path.as_str().to_owned(), file)));
+            self.shared.lock().refreshed_facts.remove(&(vault, path.clone()));
+            self.add_change(&mut batch, &Change::Remove(vault, path), None)?;
+        }
+        if let Some(change) = self.missing_count_change(vault, kept.len()) {
+            self.add_change(&mut batch, &change, None)?;
+        }
+        self.publish_batch(batch)?;
+        self.set_missing(vault, kept);
+        Ok(())
+    }
+
+    /// Starts the watcher of a vault, in place of the old one.
+    pub(super) fn start_watcher(&mut self, at: usize) {
+        let vault = &mut self.scans.vaults[at];
+        // Reported paths begin with the folder as it is now.
+        vault.relocate();
+        let on_change = change_sender(self.events.clone(), vault.id, vault.root.clone());
+        // The old watcher is dropped first, so that the system does not count its folders twice.
+        vault.watcher = FileWatcher::default();
+        let (watcher, notice) = FileWatcher::start(&vault.root, &self.settings.watch, on_change);
+        vault.poll_at = match watcher.state {
+            WatchState::Native | WatchState::Polling => {
+                Some(Instant::now() + self.settings.watch.poll())
+            }
+            WatchState::Off => None,
+        };
+        vault.rewatch_at = notice.as_ref().map(|_| Instant::now() + REWATCH);
+        let status = WatchStatus { state: watcher.state, notice: notice.clone() };
+        let before = self.shared.lock().watch_status.insert(vault.id, status);
+        if let Some(notice) =
+            notice.filter(|new| before.is_none_or(|it| it.notice.as_ref() != Some(new)))
+        {
+            tracing::warn!("{notice}");
+        }
+        vault.watcher = watcher;
+    }
+}
+
+/// Returns a callback that sends changes of the vault at `root` to the writer.
+///
+/// While the queue is full, it sends one overflow instead; a change that may end a watch is sent even then, once.
+fn change_sender(
+    events: Sender<Event>,
+    vault: VaultId,
+    root: PathBuf,
+) -> impl Fn(Touched) + Send + 'static {
+    let (sent_overflow, sent_lost) = (AtomicBool::new(false), AtomicBool::new(false));
+    move |touched| {
+        let has_room = events.len() < MAX_QUEUED_EVENTS;
+        let touched = if has_room {
+            sent_overflow.store(false, Ordering::Relaxed);
+            sent_lost.store(false, Ordering::Relaxed);
+            touched
+        } else {
+            let may_end_watch = match &touched {
+                Touched::Paths(paths) => paths.contains(&root),
+                Touched::Overflow => false,
+                Touched::Lost => true,
+            };
+            let (was_sent, summary) = if may_end_watch {
+                (&sent_lost, Touched::Lost)
+            } else {
+                (&sent_overflow, Touched::Overflow)
+            };
+            if was_sent.swap(true, Ordering::Relaxed) {
+                return;
+            }
+            summary
+        };
+        // A stopped writer needs no changes.
+        let _ = events.send(Event::Touched(vault, touched));
+    }
+}
+
+fn unindexed_of_skipped(file: SkippedEntry) -> (String, UnindexedFile) {
+    let SkippedEntry { path, reason, failed } = file;
+    let state = if failed { FileState::Failed } else { FileState::Skipped };
+    (path, UnindexedFile { state, reason, facts: FileMetadata::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queued_changes_are_bounded_during_a_long_scan() {
+        let (events, received) = crossbeam_channel::unbounded();
+        let send = change_sender(events, VaultId(0), "/vault".into());
+        let touch = || send(Touched::Paths(vec!["/vault/note.md".into()]));
+        for _ in 0..2 {
+            (0..3 * MAX_QUEUED_EVENTS).for_each(|_| touch());
+            for _ in 0..2 {
+                send(Touched::Paths(vec!["/vault".into()]));
+                send(Touched::Lost);
+            }
+            let all: Vec<Event> = received.try_iter().collect();
+            assert_eq!(all.len(), MAX_QUEUED_EVENTS + 2);
+            let [.., overflow, lost] = &all[..] else { panic!("{}", all.len()) };
+            assert!(matches!(overflow, Event::Touched(_, Touched::Overflow)));
+            assert!(matches!(lost, Event::Touched(_, Touched::Lost)));
+        }
+        touch();
+        let next = received.try_recv();
+        assert!(matches!(next, Ok(Event::Touched(_, Touched::Paths(_)))));
+    }
+}

@@ -1,0 +1,150 @@
+//! A daemon reachable from other machines, and how clients connect to it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::Value;
+
+use super::{Running, command, example, free_port, run, text};
+
+/// Name in the daemon's certificate.
+const NAME: &str = "notes.example";
+
+const READ: &str = "a-token-that-may-read-0123456789";
+const WRITE: &str = "a-token-that-may-write-0123456789";
+
+/// Writes settings for a public address with TLS and tokens into `folder`, with all files they name.
+fn settings(folder: &Path, address: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let authority = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(Vec::new())?;
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    std::fs::write(folder.join("ca.pem"), parameters.self_signed(&authority)?.pem())?;
+    let issuer = Issuer::new(parameters, authority);
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new(vec![NAME.to_owned()])?.signed_by(&key, &issuer)?;
+    std::fs::write(folder.join("cert.pem"), certificate.pem())?;
+    std::fs::write(folder.join("key.pem"), key.serialize_pem())?;
+    std::fs::write(folder.join("read"), READ)?;
+    std::fs::write(folder.join("write"), WRITE)?;
+    let text = format!(
+        "[server]\naddress = '{address}'\n[tls]\ncertificate = 'cert.pem'\nkey = 'key.pem'\n\
+        [[access.tokens]]\nname = 'rag'\npermission = 'read'\nfile = 'read'\n\
+        [[access.tokens]]\nname = 'owner'\npermission = 'write'\nfile = 'write'\n"
+    );
+    let path = folder.join("weft.toml");
+    std::fs::write(&path, text)?;
+    Ok(path)
+}
+
+#[test]
+fn daemon_on_all_addresses_is_found_and_mistakes_are_reported() {
+    let home = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let settings = settings(home.path(), &format!("0.0.0.0:{port}")).unwrap();
+    let settings = settings.to_str().unwrap();
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let (ca, read, write) = (path("ca.pem"), path("read"), path("write"));
+    let example = example();
+    let log = home.path().join("log");
+    let mut serve =
+        command(home.path(), &["serve", example.to_str().unwrap(), "--config", settings]);
+    serve.stderr(std::fs::File::create(&log).unwrap());
+    let _daemon = Running(serve.spawn().unwrap());
+
+    // The suggested next command works as printed.
+    let next = loop {
+        let log = std::fs::read_to_string(&log).unwrap();
+        if let Some((_, next)) = log.split_once("next: ") {
+            break next.lines().next().unwrap().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let (_, flags) = next.split_once("question in your own words' ").unwrap();
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let answer = run(home.path(), &[&["search", "leap second"], &flags[..]].concat());
+    assert!(answer.status.success(), "{next}: {}", text(&answer.stderr));
+
+    let named = ["--tls-ca", ca.as_str(), "--tls-name", NAME];
+    let request = |words: &[&str], flags: &[&[&str]]| {
+        let output = run(home.path(), &[words, &flags.concat()].concat());
+        let said = text(&output.stdout) + &text(&output.stderr);
+        (output.status.code(), said)
+    };
+    let (own, elsewhere) = (["--config", settings], format!("https://127.0.0.1:{port}"));
+    let elsewhere = ["--addr", elsewhere.as_str()];
+    let owner = ["--token-file", write.as_str()];
+    let (code, said) = request(&["status"], &[&own, &named, &owner]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = request(&["status"], &[&own, &["--tls-ca", &ca], &owner]);
+    assert!(code == Some(5) && said.contains("--tls-name NAME"), "{said}");
+    let (code, said) = request(&["flush"], &[&own, &named, &["--token-file", &read]]);
+    assert!(code == Some(4) && said.contains("permission \"write\""), "{said}");
+
+    let doctor = |flags: &[&[&str]]| -> Vec<(String, String, String)> {
+        let flags = flags.concat();
+        let output = run(home.path(), &[&["doctor", "--format", "json"], &flags[..]].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let part = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
+        let checks = report["checks"].as_array().unwrap().iter();
+        let all = |check| {
+            let said = format!("{} -> {}", part(check, "message"), part(check, "advice"));
+            (part(check, "name"), part(check, "outcome"), said)
+        };
+        checks.map(all).collect()
+    };
+    for (name, flags, outcome, parts) in [
+        ("all credentials", &[&own[..], &named, &owner][..], "good", &["serves"][..]),
+        (
+            "an unknown authority",
+            &[&own, &owner],
+            "bad",
+            &["something listens", "--tls-ca FILE", "--tls-name NAME"],
+        ),
+        ("another name", &[&own, &["--tls-ca", &ca], &owner], "bad", &["--tls-name NAME"]),
+        ("no token", &[&own, &named], "bad", &["requires a token", "--token-file FILE"]),
+        (
+            "a token to read",
+            &[&own, &named, &["--token-file", &read]],
+            "notice",
+            &["may only read", "permission \"write\""],
+        ),
+        ("from elsewhere", &[&elsewhere, &named, &owner], "good", &["serves"]),
+        (
+            "without TLS",
+            &[&["--addr", &elsewhere[1][8..]], &owner],
+            "bad",
+            &["with TLS, use https"],
+        ),
+    ] {
+        let checks = doctor(flags);
+        let found: Vec<_> = checks.iter().filter(|(name, ..)| name == "daemon").collect();
+        let [(_, found_outcome, said)] = &found[..] else { panic!("{name}: {checks:?}") };
+        assert_eq!(found_outcome, outcome, "{name}: {said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{name}: {said}");
+        assert!(!said.contains("start one"), "{name}: {said}");
+        // Settings of this machine do not apply to a daemon at another address.
+        let checks_access = checks.iter().any(|(name, ..)| name == "access");
+        assert_eq!(checks_access, flags[0] == own, "{name}: {checks:?}");
+    }
+}
+
+#[test]
+fn daemon_without_socket_is_stopped_by_suggested_kill() {
+    let home = tempfile::tempdir().unwrap();
+    let (example, address) = (example(), format!("127.0.0.1:{}", free_port()));
+    let vault = example.to_str().unwrap();
+    let arguments = ["serve", vault, "--addr", &address, "--socket", "none", "--detach"];
+    let started = run(home.path(), &arguments);
+    let said = text(&started.stderr);
+    assert!(started.status.success(), "{said}");
+    let (_, process) = said.split_once("next: kill ").unwrap();
+    let stop = run(home.path(), &["stop", "--addr", &address, "--set", "server.socket=none"]);
+    assert_eq!(stop.status.code(), Some(2), "{}", text(&stop.stderr));
+    assert!(text(&stop.stderr).contains("`kill`"), "{}", text(&stop.stderr));
+    let killed = std::process::Command::new("kill").arg(process.trim()).status().unwrap();
+    assert!(killed.success());
+    while run(home.path(), &["status", "--addr", &address]).status.success() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
