@@ -306,6 +306,8 @@ fn compaction_persists_rebuilt_notes() {
     }
     indexer.rescan(COMPACT).expect("compacted");
     assert!(indexer.status().notices[0].contains("changed by another program"));
+    // The vector of the edited note is published on its own.
+    settle(&indexer);
     let generation = indexer.status().generation;
     indexer.stop();
     let indexer = place.open(&embedder);
