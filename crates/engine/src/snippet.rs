@@ -305,7 +305,7 @@ fn is_between_graphemes(text: &str, byte: usize) -> bool {
     GraphemeCursor::new(byte, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// Returns the last word boundary of `text` at or before `limit`, which is a character boundary; 0 if there is none but the start.
+/// Returns the last word boundary of `text` at or before `limit`, which is a character boundary; 0 if the start is the only one.
 ///
 /// The scan starts at the last space before an ASCII letter: there is always a word boundary between them, and no later boundary depends on the text before.
 fn last_bound(text: &str, limit: usize) -> usize {

@@ -79,7 +79,7 @@ pub(crate) fn rewrite_links(
         known.links.get(at).is_some_and(|link| renames.get(&at) == Some(&link.target.name))
     };
     let mut n_parses = (MAX_PARSED_BYTES / text.len().max(1)).clamp(MIN_PARSES, MAX_PARSES);
-    // Batches are ordered so that the last half comes first: equal links are told apart by their position.
+    // Batches are ordered so that the last half comes first: equal links are distinguished by their position.
     let mut batches: Vec<Vec<usize>> = vec![renames.keys().copied().collect()];
     while let Some(batch) = batches.pop() {
         if n_parses == 0 || !should_continue() {

@@ -133,7 +133,7 @@ struct RestoredCheckpoint {
     repaired: bool,
 }
 
-/// Loads the last readable checkpoint; returns an empty state if there is none.
+/// Loads the last readable checkpoint; returns an empty state if no checkpoint is readable.
 fn restore(
     store: &Store,
     recipe: u64,

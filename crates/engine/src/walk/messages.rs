@@ -162,7 +162,7 @@ pub struct PathCosts {
     pub value_property: Option<String>,
 }
 
-/// A path, or the fact that there is none.
+/// The result of a path search, with or without a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathAnswer {
     /// Start of the path.

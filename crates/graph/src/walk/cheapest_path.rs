@@ -160,7 +160,7 @@ impl<C: Fn(EdgeRef, NoteId) -> u32> CheapestPathSearch<'_, C> {
         Ok(self.least_path(total, |note, rest| remaining.get(&note) == Some(&rest)))
     }
 
-    /// Returns the cheapest path of at most `limit` hops; `None` if there is none.
+    /// Returns the cheapest path of at most `limit` hops; `None` if no such path exists.
     fn search_within(&self, limit: u32) -> Result<Option<LinkPath>, Stopped> {
         let backwards = self.traversal.direction.reversed();
         let reach = self.reach(limit / 2)?;

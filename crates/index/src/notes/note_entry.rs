@@ -40,7 +40,7 @@ pub struct FileMetadata {
     pub modified_ns: i64,
     /// Time of the last change to the file or its metadata, nanoseconds since 1970; programs cannot set it. 0 if the system does not report it.
     pub changed_ns: i64,
-    /// Inode, or 0 if there is none.
+    /// Inode; 0 if the file system has no inodes.
     pub inode: u64,
     /// Hash of the content.
     pub hash: TextHash,

@@ -334,7 +334,7 @@ impl Store {
         .map_err(StoreError::io("write", &path))
     }
 
-    /// Returns the operation that the last run recorded and may not have completed; `None` if there is none or it is unreadable.
+    /// Returns the operation that the last run recorded and may not have completed; `None` if nothing is recorded or the record is unreadable.
     pub fn pending_intent(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.root.join(INTENDED);
         let bytes = disk::read(&path).map_err(StoreError::read_error(&path))?;
@@ -412,7 +412,7 @@ impl Store {
         self.set_issued(generation + RESERVE_AHEAD)
     }
 
-    /// Returns the starting point after loading the generation `newest`, 0 if there is none.
+    /// Returns the starting point after loading the generation `newest`; `newest` is 0 if no generation is stored.
     pub fn resume(&self, newest: u64) -> Result<ResumePoint, StoreError> {
         let known = newest.max(self.checkpoints().stored()?.last().copied().unwrap_or(0));
         let clean = |generation| ResumePoint { generation, clean_shutdown: true };

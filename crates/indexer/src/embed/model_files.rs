@@ -233,7 +233,7 @@ fn stated_pooling(config: &Value) -> Option<Result<Pooling, String>> {
     }
 }
 
-/// Returns the prefixes stated by a folder; `None` if there are none or all are empty.
+/// Returns the prefixes stated by a folder; `None` if the folder states no prefix or only empty ones.
 fn stated_prefixes(config: &Value) -> Option<Prefixes> {
     let prompts = config["prompts"].as_object()?;
     let prompt = |names: &[&str]| {

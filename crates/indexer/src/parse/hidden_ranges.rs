@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memchr2;
 
-/// A delimiter in prose; there are none inside code and HTML.
+/// A delimiter in prose; code and HTML contain no delimiters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delimiter {
     pub(super) kind: DelimiterKind,

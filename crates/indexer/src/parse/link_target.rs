@@ -137,7 +137,7 @@ pub(crate) fn plain(text: &str) -> Option<PlainTarget> {
     (found.kind == TargetKind::Note).then_some(PlainTarget::Name(found))
 }
 
-/// Returns the position of the `#` that begins the fragment, or the length of `written` if there is none.
+/// Returns the position of the `#` that begins the fragment, or the length of `written` if it has no fragment.
 pub(crate) fn fragment_start(written: &str) -> usize {
     let hash = written.find('#').filter(|at| at + 1 < written.trim_end().len());
     hash.unwrap_or(written.len())

@@ -127,7 +127,7 @@ fn not_read(walk: &VaultWalk, file: &Path, rules: Option<&IgnoreRules>) -> Optio
     })
 }
 
-/// Returns the entry of `folder` that equals `name` in NFC, as the file system spells it; `name` itself if there is none.
+/// Returns the entry of `folder` that equals `name` in NFC, as the file system spells it; `name` itself if no entry matches.
 fn spelled_as(folder: &Path, name: &str) -> PathBuf {
     let written = folder.join(name);
     if written.symlink_metadata().is_ok() {

@@ -129,7 +129,7 @@ impl MovePreview {
             .then_some(path)
     }
 
-    /// Returns the number of links of a note whose target changes if nothing is rewritten; `None` if there are none.
+    /// Returns the number of links of a note whose target changes if nothing is rewritten; `None` if no link changes.
     pub(super) fn broken_links(&self, id: NoteId) -> Option<RewrittenLinks> {
         let entry = self.before.entry(id)?;
         let files = self.files.iter().filter(|_| id == self.moved);

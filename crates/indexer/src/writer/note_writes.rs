@@ -548,7 +548,7 @@ fn below_frontmatter(old: &[u8], body: &str) -> Result<Vec<u8>, WriteError> {
     Err(invalid("its first lines would be parsed as frontmatter; begin it with an empty line"))
 }
 
-/// Reads the file at `path` in its vault; returns `None` if there is none.
+/// Reads the file at `path` in its vault; returns `None` if the file does not exist.
 fn read_file(path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
     vault_files::read(file).map_err(|source| WriteError::Io { path: path.to_string(), source })
 }

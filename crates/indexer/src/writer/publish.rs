@@ -65,7 +65,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Publishes `changes`, none of which has keywords, as the next generation; does nothing if there are none.
+    /// Publishes `changes`, which contain no keywords, as the next generation; does nothing if `changes` is empty.
     pub(super) fn publish(&mut self, changes: &[Change]) -> Result<(), IndexError> {
         let mut batch = ChangeBatch::default();
         changes.iter().try_for_each(|change| self.add_change(&mut batch, change, None))?;
