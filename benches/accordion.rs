@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_accordion::{
-    Candidate, CandidateState, ContextBudget, ContextLimits, Meter, Order, PackRequest, Rendering,
-    pack,
+    Candidate, CandidateState, ContextBudget, ContextLimits, EvidenceSettings, Meter, Order,
+    PackRequest, PackingProfile, Rendering, pack,
 };
 use weft_benches::{sizes, text, word};
 use weft_indexer::embed::TokenizerEstimator;
@@ -86,6 +86,9 @@ fn contexts(criterion: &mut Criterion, n_notes: usize) {
                     budget: ContextBudget::Tokens(Tokens::new(budget)),
                     meter,
                     limits: &limits,
+                    profile: PackingProfile::Classic,
+                    evidence: &EvidenceSettings::DEFAULT,
+                    explain: false,
                     rendering: Rendering::Markdown,
                     order: Order::BestFirst,
                     stop: &forever,

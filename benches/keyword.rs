@@ -41,6 +41,7 @@ fn indexed(bodies: &[String]) -> KeywordReader {
             headings: Vec::new(),
             tags: Vec::new(),
             body,
+            passages: weft_model::passages(body, &[]),
         };
         writer.upsert(note(at), encoder.encode(&document)).expect("memory takes everything");
     }

@@ -123,6 +123,7 @@ pub fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
         headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
         tags: entry.note.tags.iter().map(String::as_str).collect(),
         body: &entry.body,
+        passages: weft_model::passages(&entry.body, &entry.note.headings),
     }
 }
 

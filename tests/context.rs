@@ -156,7 +156,8 @@ async fn context_ranks_like_the_search_with_the_same_options() -> Result<(), Fai
         let answer = contexts.assemble(request).await?.into_inner();
         let taken = answer.items.into_iter().map(|item| (item.uri, item.score));
         let others = answer.omitted.into_iter().map(|left| (left.uri, left.score));
-        let ranked: Vec<(String, f64)> = taken.chain(others).collect();
+        let mut ranked: Vec<(String, f64)> = taken.chain(others).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let hits = searches.search(search).await?.into_inner().hits;
         let hits: Vec<(String, f64)> = hits.into_iter().map(|hit| (hit.uri, hit.score)).collect();
         assert_eq!(ranked, hits, "{profile} {weights:?} {no_graph} {without:?} {typo_tolerance:?}");

@@ -237,7 +237,7 @@ async fn results_state_what_limited_them() -> Result<(), Failure> {
             json!({"notes": ["b", "sama"]}),
             "no note has this name; similar names: `x/same`",
         ),
-        ("context", json!({"notes": ["long"], "budget": 1000.0}), "word \n"),
+        ("context", json!({"notes": ["long"], "budget": 1000.0}), "word\n```"),
         ("context", json!({"query": "word", "budget": 100}), "A larger `budget`"),
         (
             "context",

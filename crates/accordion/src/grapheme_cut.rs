@@ -107,6 +107,17 @@ pub(crate) fn head(text: &str, n_chars: usize) -> &str {
 /// `O(body)` for ascending spans.
 pub(crate) fn excerpts<'b>(body: &'b str, spans: &[Span]) -> Vec<Excerpt<'b>> {
     let mut counter = CharCounter::new(body);
+    let mut cut = |bytes: Range<usize>| {
+        let start = boundary_after(body, bytes.start);
+        let end = boundary_before(body, bytes.end);
+        (start < end)
+            .then(|| Excerpt { span: Some(counter.span(start..end)), text: &body[start..end] })
+    };
+    byte_ranges(body, spans).into_iter().filter_map(&mut cut).collect()
+}
+
+/// Returns the bytes of each of the ascending `spans` of `body`, clamped to the body. `O(body)`.
+pub(crate) fn byte_ranges(body: &str, spans: &[Span]) -> Vec<Range<usize>> {
     let (mut byte, mut char) = (0, 0);
     let mut byte_at = |n: u32| {
         if n < char {
@@ -116,13 +127,7 @@ pub(crate) fn excerpts<'b>(body: &'b str, spans: &[Span]) -> Vec<Excerpt<'b>> {
         char = n;
         byte
     };
-    let mut cut = |span: &Span| {
-        let start = boundary_after(body, byte_at(span.start));
-        let end = boundary_before(body, byte_at(span.end));
-        (start < end)
-            .then(|| Excerpt { span: Some(counter.span(start..end)), text: &body[start..end] })
-    };
-    spans.iter().filter_map(&mut cut).collect()
+    spans.iter().map(|span| byte_at(span.start)..byte_at(span.end)).collect()
 }
 
 /// Returns the longest prefix of `body` that fits; `None` if not even its first cluster does.

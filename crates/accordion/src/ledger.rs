@@ -39,6 +39,9 @@ pub struct Item {
     pub blocks: Vec<Span>,
     /// Headings above the first match in a snippet's first block, or above the start of the block without a match; outermost first.
     pub heading_path: Vec<String>,
+    /// The shown parts of the body with their places and evidence; empty for headings, and in profile `classic`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<ShownPassage>,
     /// Relation through which the note was found.
     pub relation: Option<String>,
     /// Note or path through which the note was found.
@@ -103,7 +106,7 @@ pub enum Decision {
 }
 
 /// Rendered text and totals, known when every candidate is decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The context as one text; `None` unless requested, empty without notes.
     pub rendered: Option<String>,
@@ -117,6 +120,57 @@ pub struct Summary {
     pub unit: BudgetUnit,
     /// Unit of the allowances, costs and carries of items.
     pub ledger_unit: BudgetUnit,
+    /// Every passage that was considered, with its evidence and price; empty unless requested, and in profile `classic`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<PassageReport>,
+}
+
+/// A passage that was considered for a context.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassageReport {
+    /// Uri of its note.
+    pub uri: Uri,
+    /// Place in the body.
+    pub span: Span,
+    /// Headings above it, outermost first.
+    pub heading_path: Vec<String>,
+    /// How well it answers the query, 0 to 1.
+    pub evidence: f64,
+    /// Value as the first passage of its note: the note's score, reduced by how far the evidence is below that of the best passage.
+    pub value: f64,
+    /// Length in tokens, without a frame.
+    pub tokens: Tokens,
+    /// Whether it is in the context, and why not.
+    pub outcome: PassageOutcome,
+}
+
+/// The decision about a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassageOutcome {
+    /// In the context.
+    Included,
+    /// In the context in part.
+    Cut,
+    /// Omitted: it does not fit beside passages of more value.
+    Budget,
+    /// Omitted: its text is in the context already.
+    Duplicate,
+}
+
+/// A part of a body that is shown in a context.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownPassage {
+    /// Place in the body.
+    pub span: Span,
+    /// First line in the body; 1 is the first.
+    pub first_line: u32,
+    /// Last line in the body, inclusive.
+    pub last_line: u32,
+    /// Headings above its start, outermost first.
+    pub heading_path: Vec<String>,
+    /// Evidence of the best passage in it, 0 to 1.
+    pub evidence: f64,
 }
 
 /// A packed context with all decisions.

@@ -8,7 +8,7 @@
 //! Offsets and lengths are Unicode scalar values of the body. Cuts never split a grapheme cluster.
 //!
 //! ```
-//! use weft_accordion::{ContextBudget, Candidate, ContextLimits, Meter, Order, Rendering, PackRequest, CandidateState, pack};
+//! use weft_accordion::{Candidate, CandidateState, ContextBudget, ContextLimits, EvidenceSettings, Meter, Order, PackRequest, PackingProfile, Rendering, pack};
 //! use weft_model::{Chars, Note, NotePath, Stop, Uri};
 //!
 //! let note = Note {
@@ -41,20 +41,26 @@
 //!     budget: ContextBudget::Characters(Chars(1000)),
 //!     meter: Meter::default(),
 //!     limits: &ContextLimits::default(),
+//!     profile: PackingProfile::Evidence,
+//!     evidence: &EvidenceSettings::default(),
+//!     explain: false,
 //!     rendering: Rendering::Markdown,
 //!     order: Order::BestFirst,
 //!     stop: &Stop::default(),
 //! })?;
-//! let expected = "## [Fern](fern)\nwhole note\n```\nFerns like shade.\n```\n";
+//! let expected = "## [Fern](fern)\n```\nFerns like shade.\n```\n";
 //! assert_eq!(ledger.summary.rendered.as_deref(), Some(expected));
-//! assert_eq!((ledger.summary.used, ledger.summary.remaining), (53, 947));
+//! assert_eq!((ledger.summary.used, ledger.summary.remaining), (42, 958));
 //! # Ok::<(), weft_accordion::PackError>(())
 //! ```
 #![forbid(unsafe_code)]
 
 mod budget;
 mod budget_plan;
+mod classic;
 mod default_scores;
+mod evidence;
+mod evidence_settings;
 mod grapheme_cut;
 mod ledger;
 mod limits;
@@ -64,6 +70,8 @@ mod pack;
 mod pack_request;
 mod query_matches;
 mod render;
+mod sentences;
+mod shingles;
 mod snippet;
 
 use weft_model::{Stopped, Uri};
@@ -71,10 +79,14 @@ use weft_model::{Stopped, Uri};
 pub use budget::{BudgetUnit, ContextBudget, Meter};
 pub use budget_plan::Plan;
 pub use default_scores::DefaultScores;
-pub use ledger::{Decision, Item, Ledger, OmissionReason, OmittedNote, Summary};
+pub use evidence_settings::{Citations, EvidenceSettings, PackingProfile};
+pub use ledger::{
+    Decision, Item, Ledger, OmissionReason, OmittedNote, PassageOutcome, PassageReport,
+    ShownPassage, Summary,
+};
 pub use limits::{Bands, ContextLimits, Mode, STOP_WORDS};
 pub use pack::{Packing, pack};
-pub use pack_request::{Candidate, CandidateState, Document, PackRequest};
+pub use pack_request::{Candidate, CandidateState, Document, PackRequest, Passage};
 pub use render::{Order, Rendering};
 
 /// Reason why packing failed: an invalid request, or a cancelled one.

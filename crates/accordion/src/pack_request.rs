@@ -2,9 +2,23 @@
 
 use std::borrow::Cow;
 
-use weft_model::{Chars, Heading, Note, Span, Stop, Uri};
+use weft_model::text::CharCounter;
+use weft_model::{Chars, Heading, Note, Span, Stop, Uri, passages};
 
-use crate::{ContextBudget, ContextLimits, Meter, Order, Rendering};
+use crate::{
+    ContextBudget, ContextLimits, EvidenceSettings, Meter, Order, PackingProfile, Rendering,
+};
+
+/// A passage of a note.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passage {
+    /// Place in the body.
+    pub span: Span,
+    /// How well it answers the query, 0 to 1.
+    pub evidence: f64,
+    /// True if it consists of a heading only; it is shown with the passage below it.
+    pub is_bare: bool,
+}
 
 /// The text of a note, read only if it is included.
 ///
@@ -18,6 +32,18 @@ pub trait Document {
 
     /// Returns the headings, in text order.
     fn headings(&self) -> Cow<'_, [Heading]>;
+
+    /// Returns the passages of the body, in text order. Profile `classic` does not read them.
+    fn passages(&self) -> Cow<'_, [Passage]> {
+        let body = self.body();
+        let mut counter = CharCounter::new(&body);
+        let found = passages(&body, &self.headings()).into_iter().map(|found| Passage {
+            span: counter.span(found.bytes.clone()),
+            evidence: 0.0,
+            is_bare: found.is_bare(),
+        });
+        Cow::Owned(found.collect())
+    }
 
     /// Returns the part of the body that matches the query best, if known.
     fn best_chunk(&self) -> Option<Span> {
@@ -57,6 +83,10 @@ impl<D: Document + ?Sized> Document for &D {
 
     fn headings(&self) -> Cow<'_, [Heading]> {
         (**self).headings()
+    }
+
+    fn passages(&self) -> Cow<'_, [Passage]> {
+        (**self).passages()
     }
 
     fn best_chunk(&self) -> Option<Span> {
@@ -129,8 +159,14 @@ pub struct PackRequest<'a, D> {
     pub budget: ContextBudget,
     /// Method of counting tokens.
     pub meter: Meter<'a>,
-    /// Limits of the context.
+    /// Limits of the context. Profile `evidence` uses the bands, the share of each note, and those of outlines.
     pub limits: &'a ContextLimits,
+    /// Method of packing.
+    pub profile: PackingProfile,
+    /// Settings of profile `evidence`.
+    pub evidence: &'a EvidenceSettings,
+    /// True to report every passage that was considered.
+    pub explain: bool,
     /// Format of the rendered text.
     pub rendering: Rendering,
     /// Order of the notes in the rendered text.

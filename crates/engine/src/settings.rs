@@ -16,6 +16,8 @@ pub struct EngineSettings {
     pub profile: Profile,
     /// Maximum number of notes that each retriever returns before they are ranked together, 1 to 10,000. Raised to one more than the limit of a request if that is larger.
     pub candidates_per_retriever: usize,
+    /// Maximum number of long notes that rank by the score of their best passage instead of their whole text, the most similar first; 0 to 10,000.
+    pub passage_notes: usize,
     /// Share of the vector score in a hybrid search, 0 to 1; the keyword score has the rest.
     ///
     /// It shrinks with the part of a query that the model's vocabulary does not cover.
@@ -45,6 +47,7 @@ impl Default for EngineSettings {
         Self {
             profile: Profile::default(),
             candidates_per_retriever: 200,
+            passage_notes: 50,
             vector_share: 0.5,
             typo_tolerance: false,
             centrality: Measure::default(),
@@ -65,6 +68,7 @@ impl EngineSettings {
         let Self {
             profile: _,
             candidates_per_retriever,
+            passage_notes,
             vector_share,
             typo_tolerance: _,
             centrality: _,
@@ -77,6 +81,7 @@ impl EngineSettings {
         } = self;
         let mut problems = Problems::default();
         problems.within("candidates_per_retriever", *candidates_per_retriever, 1..=10_000);
+        problems.within("passage_notes", *passage_notes, 0..=10_000);
         problems.within("vector_share", *vector_share, 0.0..=1.0);
         problems.at_least("fanout", *fanout, 1);
         problems.within("snippets", *snippets, 0..=MAX_SNIPPETS);

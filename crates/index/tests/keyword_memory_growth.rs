@@ -62,6 +62,7 @@ fn allocated_after(writer: &mut KeywordWriter, edits: std::ops::Range<u64>) -> u
             headings: Vec::new(),
             tags: Vec::new(),
             body,
+            passages: weft_model::passages(body, &[]),
         };
         writer.upsert(note, encoder.encode(&document)).expect("an indexed note");
         writer.commit(edit).expect("a reader");

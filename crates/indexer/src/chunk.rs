@@ -1,7 +1,7 @@
 //! Cuts a note into chunks that fit the model, each with a line of context.
 //!
 //! Cuts fall at headings, then at blank lines, then between sentences, then between words, and inside a word only if the word alone is too long for the model.
-//! Small sections are joined up to the window, so a short note is one chunk whose embedded text is its title and its text.
+//! Short sections are joined up to the window, so a short note is one chunk whose embedded text is its title and its text.
 //! The whole note is covered, however long: every character except whitespace is in some chunk.
 
 use std::ops::Range;
@@ -27,6 +27,9 @@ const SEPARATOR: &str = " > ";
 ///
 /// Words of real text take 2 to 6 bytes per token; only a single enormous word takes more.
 const MAX_BYTES_PER_TOKEN: usize = 16;
+
+/// Length in tokens from which two sections are not joined: one vector for two subjects finds neither well.
+const STANDALONE_TOKENS: usize = 32;
 
 /// Minimum share of the window reserved for the text, as a divisor, however long the context line is.
 const MIN_ROOM_SHARE: usize = 4;
@@ -190,7 +193,7 @@ struct ChunkPacker<'a, 'n> {
 }
 
 impl<'n> ChunkPacker<'_, 'n> {
-    /// Adds a section to the open chunk if all of it fits; otherwise begins a new chunk with it.
+    /// Adds a section to the open chunk if all of it fits and either is short; otherwise begins a new chunk with it.
     fn add(&mut self, section: &Section<'n>) {
         let room = self.room(&section.path);
         let segments = self.segments(section.bytes.clone(), room);
@@ -198,6 +201,7 @@ impl<'n> ChunkPacker<'_, 'n> {
         let level = section.path.last().map_or(0, |(level, _)| *level);
         if let Some(open) = &mut self.open
             && open.n_tokens + n_tokens <= open.room
+            && open.n_tokens.min(n_tokens) < STANDALONE_TOKENS
         {
             open.bytes.end = section.bytes.end;
             open.n_tokens += n_tokens;

@@ -8,10 +8,10 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    BudgetUnit, Comparison, Connection, ContextMode, ContextOrder, Direction, EdgeSource,
-    FileState, Limit, LinkChangeKind, LinkSource, MissReason, NoteChangeKind, NotePart,
-    OmissionReason, Origin, Phase, Profile, Relation, Rendering, SearchMode, Severity, SiblingKind,
-    WatchState,
+    BudgetUnit, Citations, Comparison, Connection, ContextMode, ContextOrder, Direction,
+    EdgeSource, FileState, Limit, LinkChangeKind, LinkSource, MissReason, NoteChangeKind, NotePart,
+    OmissionReason, Origin, PackingProfile, PassageOutcome, Phase, Profile, Relation, Rendering,
+    SearchMode, Severity, SiblingKind, WatchState,
 };
 
 /// An enum of the contract.
@@ -33,6 +33,7 @@ macro_rules! json_names {
 
 json_names! {
     BudgetUnit "BUDGET_UNIT_" lower,
+    Citations "CITATIONS_" lower,
     Comparison "COMPARISON_" lower,
     Connection "CONNECTION_" lower,
     ContextMode "CONTEXT_MODE_" lower,
@@ -41,6 +42,8 @@ json_names! {
     EdgeSource "EDGE_SOURCE_" lower,
     FileState "FILE_STATE_" lower,
     OmissionReason "OMISSION_REASON_" lower,
+    PackingProfile "PACKING_PROFILE_" lower,
+    PassageOutcome "PASSAGE_OUTCOME_" lower,
     Limit "LIMIT_" lower,
     LinkChangeKind "LINK_CHANGE_KIND_" lower,
     LinkSource "LINK_SOURCE_" lower,

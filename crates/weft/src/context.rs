@@ -10,9 +10,9 @@ use serde_json::Value;
 use weft_graph::doughnut::{Priority, STRATEGIES};
 use weft_graph::walk::breadcrumb;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, AssembleResponse, ContextBands, ContextLimits, ContextNote, ContextOrder,
-    Filter, FocusSource, GetNoteRequest, OmissionReason, OmittedNote, Rendering, SearchRequest,
-    TreeRequest,
+    AssembleRequest, AssembleResponse, Citations, ContextBands, ContextLimits, ContextNote,
+    ContextOrder, Filter, FocusSource, GetNoteRequest, OmissionReason, OmittedNote, PackingProfile,
+    Rendering, SearchRequest, TreeRequest,
 };
 
 use crate::cli::{FilterArgs, Format, Global, SearchModeArg, TextFormat};
@@ -73,6 +73,15 @@ pub(crate) struct ContextArgs {
     /// Write only the context, in this format, and the ledger to standard error; with none, titles and fences cost nothing.
     #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
     rendering: Option<TextFormat>,
+    /// How the context is packed [default: the setting context.profile, evidence].
+    #[arg(long, value_enum, value_name = "PROFILE", help_heading = "Output")]
+    packing: Option<PackingArg>,
+    /// How the context names its sources [default: the setting context.evidence.citations, inline].
+    #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
+    citations: Option<CitationsArg>,
+    /// List every passage that was considered, with its evidence and price.
+    #[arg(long, help_heading = "Output")]
+    explain: bool,
     /// Order of the notes in the context.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     order: ContextOrderArg,
@@ -82,6 +91,45 @@ pub(crate) struct ContextArgs {
     tree: TreeArgs,
     #[command(flatten)]
     filter: FilterArgs,
+}
+
+/// Packing profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PackingArg {
+    /// The passages that answer best.
+    Evidence,
+    /// A tenth of the budget for each note.
+    Classic,
+    /// Whole passages in the order of their evidence.
+    Plain,
+}
+
+impl From<PackingArg> for PackingProfile {
+    fn from(profile: PackingArg) -> Self {
+        match profile {
+            PackingArg::Evidence => Self::Evidence,
+            PackingArg::Classic => Self::Classic,
+            PackingArg::Plain => Self::Plain,
+        }
+    }
+}
+
+/// Form of citations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CitationsArg {
+    /// With each note.
+    Inline,
+    /// By number, with a list of sources at the end.
+    List,
+}
+
+impl From<CitationsArg> for Citations {
+    fn from(form: CitationsArg) -> Self {
+        match form {
+            CitationsArg::Inline => Self::Inline,
+            CitationsArg::List => Self::List,
+        }
+    }
 }
 
 /// Order of the notes in a context.
@@ -173,6 +221,9 @@ impl ContextArgs {
             mode,
             limits,
             rendering,
+            packing,
+            citations,
+            explain,
             order,
             ranking,
             tree,
@@ -211,6 +262,9 @@ impl ContextArgs {
             budget_chars,
             estimator,
             rendering: rendering.map_or(Rendering::Markdown, Rendering::from).into(),
+            packing: packing.map(PackingProfile::from).unwrap_or_default().into(),
+            citations: citations.map(Citations::from).unwrap_or_default().into(),
+            explain,
             order: ContextOrder::from(order).into(),
             limits,
             walk,

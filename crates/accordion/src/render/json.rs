@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{NoteLabel, WrapperParts};
+use super::{Frames, NoteLabel, Shown, WrapperParts};
 use crate::Mode;
 use crate::note_content::Content;
 
@@ -56,6 +56,49 @@ pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
         characters: label.n_chars,
         headings,
         blocks,
+    };
+    serde_json::to_string(&note).expect("strings, numbers and lists of them are always JSON")
+}
+
+/// A note of a context of passages, without unknown fields.
+#[derive(Serialize)]
+struct PassagesObject<'a> {
+    uri: &'a str,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headings: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    passages: Vec<PassageObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct PassageObject<'a> {
+    #[serde(rename = "in", skip_serializing_if = "String::is_empty")]
+    path: String,
+    text: &'a str,
+}
+
+/// Characters of the object of a note, without title and uri.
+const FIXED_CHARS: usize = 47;
+
+/// Renders the passages or the headings of a note.
+pub(super) fn passages(label: &NoteLabel<'_>, shown: Shown<'_, '_>, frames: Frames) -> String {
+    let (title, origin) = frames.fitted(label, FIXED_CHARS);
+    let (headings, passages) = match shown {
+        Shown::Outline(content) => (Some(content.text()), vec![]),
+        Shown::Runs(runs) => {
+            let passage = |run| PassageObject { path: frames.path(run), text: run.text };
+            (None, runs.iter().map(passage).collect())
+        }
+    };
+    let note = PassagesObject {
+        uri: label.uri,
+        title: &title,
+        origin: origin.as_deref(),
+        headings,
+        passages,
     };
     serde_json::to_string(&note).expect("strings, numbers and lists of them are always JSON")
 }

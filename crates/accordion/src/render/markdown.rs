@@ -2,9 +2,9 @@
 
 use weft_model::escape::{self, link_destination};
 
-use super::{NoteLabel, WrapperParts, joined};
-use crate::Mode;
+use super::{Frames, NoteLabel, RenderedNote, Run, Shown, WrapperParts, joined};
 use crate::note_content::Content;
+use crate::{Citations, Mode};
 
 pub(super) const FRAME: WrapperParts = WrapperParts { open: "", between: "\n", close: "" };
 
@@ -51,6 +51,59 @@ pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
         }
     }
     out
+}
+
+/// Characters of a heading line and a fence, without title and uri.
+const FIXED_CHARS: usize = 17;
+
+/// Renders the passages of a note: a line for the note, a line for each section unless its text begins with its heading, and the text in fences.
+pub(super) fn passages(
+    label: &NoteLabel<'_>,
+    shown: Shown<'_, '_>,
+    frames: Frames,
+    number: usize,
+) -> RenderedNote {
+    let (title, origin) = frames.fitted(label, FIXED_CHARS);
+    let uri = link_destination(label.uri);
+    let (mut text, source) = match frames.citations {
+        Citations::Inline => (format!("## [{}]({uri})", inline(&title)), String::new()),
+        Citations::List => {
+            let source = format!("[{number}]: [{}]({uri})\n", inline(label.title));
+            (format!("## [{number}] {}", inline(&title)), source)
+        }
+    };
+    if let Some(origin) = origin {
+        text.push_str(", ");
+        text.push_str(&inline(&origin));
+    }
+    text.push('\n');
+    match shown {
+        Shown::Outline(content) => {
+            let headings = content.text();
+            let fence = escape::fence(&headings);
+            fenced(&mut text, &fence, "headings:\n", &headings);
+        }
+        Shown::Runs(runs) => {
+            let longest = runs.iter().map(|run| escape::fence(run.text)).max();
+            let fence = longest.unwrap_or_else(|| escape::fence(""));
+            for section in runs.chunk_by(|left, right| left.path == right.path) {
+                let [first, ..] = section else { continue };
+                let path = frames.path(first);
+                let above = if path.is_empty() { String::new() } else { inline(&path) + ":\n" };
+                let texts: Vec<&str> = section.iter().map(|run: &Run<'_>| run.text).collect();
+                fenced(&mut text, &fence, &above, &texts.join("\n…\n"));
+            }
+        }
+    }
+    RenderedNote { text, source }
+}
+
+/// Appends `text` in fences, after a line.
+fn fenced(out: &mut String, fence: &str, above: &str, text: &str) {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    for part in [above, fence, "\n", text, end, fence, "\n"] {
+        out.push_str(part);
+    }
 }
 
 /// Describes which part of the note follows, such as `characters 12-512, 900-1400 of 3000`.

@@ -6,6 +6,7 @@ mod xml;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Citations;
 use crate::note_content::Content;
 
 /// Format of a rendered context.
@@ -107,6 +108,148 @@ impl Rendering {
         let arranged: Vec<&str> =
             order.arrange(notes.len()).into_iter().map(|rank| notes[rank].as_str()).collect();
         Some(format!("{open}{}{close}", arranged.join(between)))
+    }
+}
+
+/// How notes are cited in a context of passages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frames {
+    pub(crate) citations: Citations,
+    /// True if the budget is small, so that frames are kept short.
+    pub(crate) is_small: bool,
+}
+
+/// Maximum length in characters of the frame of a note if the budget is small: 25 tokens.
+const SMALL_FRAME_CHARS: usize = 93;
+
+/// Length in characters to which a title may be shortened.
+const MIN_TITLE_CHARS: usize = 16;
+
+/// A shown part of a body.
+#[derive(Clone, Debug)]
+pub(crate) struct Run<'b> {
+    pub(crate) text: &'b str,
+    /// Headings above it that neither the title nor its own text repeats, outermost first.
+    pub(crate) path: Vec<String>,
+}
+
+/// The shown part of a note: parts of its body, or its headings.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown<'c, 'b> {
+    Runs(&'c [Run<'b>]),
+    Outline(&'c Content<'b>),
+}
+
+/// A rendered note, and its line in the list of sources.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RenderedNote {
+    pub(crate) text: String,
+    pub(crate) source: String,
+}
+
+impl Frames {
+    /// Returns the title and the origin of a note as shown. If the budget is small, the title is shortened, and an origin for which no room is left is dropped.
+    fn fitted(self, label: &NoteLabel<'_>, n_fixed: usize) -> (String, Option<String>) {
+        let origin = match (label.relation, label.via) {
+            _ if label.is_focus => Some("the focus".to_owned()),
+            (Some(relation), Some(via)) => Some(format!("{relation} via {via}")),
+            (Some(relation), None) => Some(relation.to_owned()),
+            (None, Some(via)) => Some(format!("via {via}")),
+            (None, None) => None,
+        };
+        if !self.is_small {
+            return (label.title.to_owned(), origin);
+        }
+        let uri = match self.citations {
+            Citations::Inline => label.uri.chars().count(),
+            Citations::List => 0,
+        };
+        let left = SMALL_FRAME_CHARS.saturating_sub(n_fixed + uri);
+        let n_title = label.title.chars().count();
+        let title = if n_title <= left.max(MIN_TITLE_CHARS) {
+            label.title.to_owned()
+        } else {
+            let kept = label.title.chars().take(left.max(MIN_TITLE_CHARS) - 1);
+            kept.chain(['…']).collect()
+        };
+        let left = left.saturating_sub(title.chars().count());
+        (title, origin.filter(|origin| origin.chars().count() + 3 <= left))
+    }
+
+    /// Returns the headings above a run as shown: only the innermost if the budget is small.
+    fn path(self, run: &Run<'_>) -> String {
+        match &*run.path {
+            [.., last] if self.is_small => last.clone(),
+            path => joined(path),
+        }
+    }
+}
+
+impl Rendering {
+    /// Returns the text around the notes of a context of passages.
+    pub(crate) fn around(self, has_focus: bool, frames: Frames) -> String {
+        let WrapperParts { open, between: _, close } = self.wrapper_parts(has_focus);
+        format!("{open}{close}{}", self.sources_title(frames))
+    }
+
+    /// Returns the text between two notes.
+    pub(crate) fn between(self) -> &'static str {
+        self.wrapper_parts(false).between
+    }
+
+    fn sources_title(self, frames: Frames) -> &'static str {
+        match (self, frames.citations) {
+            (Self::Markdown, Citations::List) => "\nSources:\n",
+            (Self::None | Self::Markdown | Self::Xml | Self::Json, _) => "",
+        }
+    }
+
+    /// Renders the passages or the headings of one note, the `number`th of the context.
+    pub(crate) fn passages(
+        self,
+        label: &NoteLabel<'_>,
+        shown: Shown<'_, '_>,
+        frames: Frames,
+        number: usize,
+    ) -> RenderedNote {
+        match self {
+            Self::None => {
+                let text = match shown {
+                    Shown::Runs(runs) => runs.iter().map(|run| run.text).collect(),
+                    Shown::Outline(content) => content.text(),
+                };
+                RenderedNote { text, source: String::new() }
+            }
+            Self::Markdown => markdown::passages(label, shown, frames, number),
+            Self::Xml => {
+                RenderedNote { text: xml::passages(label, shown, frames), source: String::new() }
+            }
+            Self::Json => {
+                RenderedNote { text: json::passages(label, shown, frames), source: String::new() }
+            }
+        }
+    }
+
+    /// Renders a whole context of passages; empty without notes, `None` for [`Rendering::None`].
+    pub(crate) fn context_of_passages(
+        self,
+        has_focus: bool,
+        order: Order,
+        frames: Frames,
+        notes: &[RenderedNote],
+    ) -> Option<String> {
+        if self == Self::None {
+            return None;
+        }
+        if notes.is_empty() {
+            return Some(String::new());
+        }
+        let WrapperParts { open, between, close } = self.wrapper_parts(has_focus);
+        let arranged: Vec<&str> =
+            order.arrange(notes.len()).into_iter().map(|rank| notes[rank].text.as_str()).collect();
+        let sources: String = notes.iter().map(|note| note.source.as_str()).collect();
+        let title = self.sources_title(frames);
+        Some(format!("{open}{}{close}{title}{sources}", arranged.join(between)))
     }
 }
 

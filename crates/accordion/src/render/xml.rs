@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use weft_model::escape::{self, XML_ATTRIBUTE};
 
-use super::{NoteLabel, WrapperParts, joined};
+use super::{Frames, NoteLabel, Shown, WrapperParts, joined};
 use crate::Mode;
 use crate::note_content::Content;
 
@@ -43,6 +43,42 @@ pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
                     "<text start=\"{}\" end=\"{}\">{text}</text>",
                     span.start, span.end
                 );
+            }
+        }
+    }
+    out.push_str("</note>\n");
+    out
+}
+
+/// Characters of the elements of a note, without title and uri.
+const FIXED_CHARS: usize = 45;
+
+/// Renders the passages or the headings of a note.
+pub(super) fn passages(label: &NoteLabel<'_>, shown: Shown<'_, '_>, frames: Frames) -> String {
+    let (title, origin) = frames.fitted(label, FIXED_CHARS);
+    let attributes =
+        [("uri", Some(label.uri)), ("title", Some(&*title)), ("origin", origin.as_deref())];
+    let mut out = String::from("<note");
+    for (name, value) in attributes {
+        if let Some(value) = value {
+            let _ = write!(out, " {name}=\"{}\"", escape::xml(value, XML_ATTRIBUTE));
+        }
+    }
+    out.push_str(">\n");
+    match shown {
+        Shown::Outline(content) => {
+            let _ = writeln!(out, "<headings>{}</headings>", escape::xml(&content.text(), &[]));
+        }
+        Shown::Runs(runs) => {
+            for run in runs {
+                let path = frames.path(run);
+                let text = escape::xml(run.text, &[]);
+                let _ = if path.is_empty() {
+                    writeln!(out, "<text>{text}</text>")
+                } else {
+                    let path = escape::xml(&path, XML_ATTRIBUTE);
+                    writeln!(out, "<text in=\"{path}\">{text}</text>")
+                };
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use weft_accordion::{
     Bands, BudgetUnit, Candidate, CandidateState, ContextBudget, ContextLimits, Decision,
-    DefaultScores, Meter, Mode, OmissionReason, PackError, PackRequest, Packing, Plan, Rendering,
-    pack,
+    DefaultScores, EvidenceSettings, Meter, Mode, OmissionReason, PackError, PackRequest, Packing,
+    PackingProfile, Plan, Rendering, pack,
 };
 use weft_model::tokens::{Bytes, Characters};
 use weft_model::{Chars, Estimator as _, Span, Stop, Stopped, Tokens};
@@ -376,6 +376,9 @@ fn deciding_in_advance_ends_when_cancelled() {
         budget: ContextBudget::Tokens(Tokens::new(1000)),
         meter: Meter::Estimator(&bytes),
         limits: &limits,
+        profile: PackingProfile::Classic,
+        evidence: &EvidenceSettings::DEFAULT,
+        explain: false,
         rendering: Rendering::Markdown,
         order: Default::default(),
         stop: &stop,
@@ -529,6 +532,9 @@ fn omitted_notes_are_not_read() {
         budget: ContextBudget::Characters(Chars(1000)),
         meter: Meter::default(),
         limits: &all,
+        profile: PackingProfile::Classic,
+        evidence: &EvidenceSettings::DEFAULT,
+        explain: false,
         rendering: Rendering::None,
         order: Default::default(),
         stop: &FOREVER,
@@ -556,6 +562,9 @@ fn decisions_are_yielded_one_by_one() {
         budget: ContextBudget::Characters(Chars(1000)),
         meter: Meter::default(),
         limits: &limits,
+        profile: PackingProfile::Classic,
+        evidence: &EvidenceSettings::DEFAULT,
+        explain: false,
         rendering: Rendering::Markdown,
         order: Default::default(),
         stop: &FOREVER,

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 mod arithmetic;
+mod evidence;
 mod properties;
 mod rendering;
 
@@ -10,8 +11,8 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 
 use weft_accordion::{
-    Candidate, CandidateState, ContextBudget, ContextLimits, Document, Ledger, Meter, Order,
-    PackRequest, Rendering, pack,
+    Candidate, CandidateState, ContextBudget, ContextLimits, Document, EvidenceSettings, Ledger,
+    Meter, Order, PackRequest, PackingProfile, Rendering, pack,
 };
 use weft_model::text::CharCounter;
 use weft_model::{Chars, Heading, Span, Stop, Uri};
@@ -106,6 +107,9 @@ pub(crate) fn request(
         budget: ContextBudget::Characters(Chars(budget_chars)),
         meter: Meter::default(),
         limits,
+        profile: PackingProfile::Classic,
+        evidence: &EvidenceSettings::DEFAULT,
+        explain: false,
         rendering: Rendering::None,
         order: Order::BestFirst,
         stop: &FOREVER,

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use unicode_segmentation::UnicodeSegmentation as _;
 use weft_accordion::{
-    Candidate, CandidateState, ContextBudget, ContextLimits, Decision, Document as _, Item, Ledger,
-    Meter, Mode, OmissionReason, Order, PackRequest, Packing, Plan, Rendering, pack,
+    Candidate, CandidateState, ContextBudget, ContextLimits, Decision, Document as _,
+    EvidenceSettings, Item, Ledger, Meter, Mode, OmissionReason, Order, PackRequest, Packing,
+    PackingProfile, Plan, Rendering, pack,
 };
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::tokens::{Bytes, Characters, Unit};
@@ -226,6 +227,9 @@ impl Case {
             budget,
             meter,
             limits: &self.limits,
+            profile: PackingProfile::Classic,
+            evidence: &EvidenceSettings::DEFAULT,
+            explain: false,
             rendering: self.rendering,
             order: self.order,
             stop: &FOREVER,
@@ -574,6 +578,9 @@ proptest! {
         ];
         let ledger = pack(PackRequest {
             focus: None, candidates, query: Some("fern"), budget, meter, limits: &limits,
+            profile: PackingProfile::Classic,
+            evidence: &EvidenceSettings::DEFAULT,
+            explain: false,
             rendering: Rendering::None, order: Order::BestFirst, stop: &FOREVER,
         }).unwrap();
         if let Some(item) = ledger.items.get(1) {

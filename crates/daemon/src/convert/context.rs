@@ -35,6 +35,9 @@ pub(crate) fn assemble_request(
         disabled_signals,
         typo_tolerance,
         notes_only,
+        packing,
+        citations,
+        explain,
         min_generation: _,
         as_of: _,
     } = request;
@@ -79,10 +82,32 @@ pub(crate) fn assemble_request(
         limit: limit.map(size),
         budget,
         estimator,
+        packing: packing_profile(packing)?,
+        citations: citations_form(citations)?,
+        explain,
         limits: limits.map(limit_overrides).transpose()?.unwrap_or_default(),
         rendering,
         order,
     })
+}
+
+fn packing_profile(profile: i32) -> Result<Option<context::PackingProfile>, Status> {
+    match wire::PackingProfile::try_from(profile) {
+        Ok(wire::PackingProfile::Unspecified) => Ok(None),
+        Ok(wire::PackingProfile::Evidence) => Ok(Some(context::PackingProfile::Evidence)),
+        Ok(wire::PackingProfile::Classic) => Ok(Some(context::PackingProfile::Classic)),
+        Ok(wire::PackingProfile::Plain) => Ok(Some(context::PackingProfile::Plain)),
+        Err(_) => Err(invalid("packing", &format!("{profile} is not a valid profile"))),
+    }
+}
+
+fn citations_form(form: i32) -> Result<Option<context::Citations>, Status> {
+    match wire::Citations::try_from(form) {
+        Ok(wire::Citations::Unspecified) => Ok(None),
+        Ok(wire::Citations::Inline) => Ok(Some(context::Citations::Inline)),
+        Ok(wire::Citations::List) => Ok(Some(context::Citations::List)),
+        Err(_) => Err(invalid("citations", &format!("{form} is not a valid form"))),
+    }
 }
 
 fn limit_overrides(limits: wire::ContextLimits) -> Result<context::LimitOverrides, Status> {
@@ -156,7 +181,14 @@ pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
         generation,
         truncated_by,
         warnings,
+        packing,
+        passages,
     } = summary;
+    let packing = match packing {
+        context::PackingProfile::Evidence => wire::PackingProfile::Evidence,
+        context::PackingProfile::Classic => wire::PackingProfile::Classic,
+        context::PackingProfile::Plain => wire::PackingProfile::Plain,
+    };
     wire::AssembleResponse {
         items: Vec::new(),
         omitted: Vec::new(),
@@ -170,7 +202,33 @@ pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
         warnings: super::warnings(warnings),
         ledger_unit: unit(ledger_unit).into(),
         estimator,
+        packing: packing.into(),
+        passages: passages.into_iter().map(passage_report).collect(),
     }
+}
+
+fn passage_report(report: context::PassageReport) -> wire::PassageReport {
+    let context::PassageReport { uri, span, heading_path, evidence, value, tokens, outcome } =
+        report;
+    let outcome = match outcome {
+        context::PassageOutcome::Included => wire::PassageOutcome::Included,
+        context::PassageOutcome::Cut => wire::PassageOutcome::Cut,
+        context::PassageOutcome::Budget => wire::PassageOutcome::Budget,
+        context::PassageOutcome::Duplicate => wire::PassageOutcome::Duplicate,
+    };
+    wire::PassageReport {
+        uri: uri.to_string(),
+        span: Some(wire_span(span)),
+        heading_path,
+        evidence,
+        value,
+        tokens: tokens.get(),
+        outcome: outcome.into(),
+    }
+}
+
+const fn wire_span(Span { start, end }: Span) -> wire::Span {
+    wire::Span { start, end }
 }
 
 const fn unit(unit: context::BudgetUnit) -> wire::BudgetUnit {
@@ -197,9 +255,15 @@ fn item(taken: context::ContextItem) -> wire::ContextItem {
         truncated,
         blocks,
         heading_path,
+        passages,
         relation,
         via,
     } = item;
+    let passages = passages.into_iter().map(|passage| {
+        let context::ShownPassage { span, first_line, last_line, heading_path, evidence } = passage;
+        let span = Some(wire_span(span));
+        wire::ContextPassage { span, first_line, last_line, heading_path, evidence }
+    });
     let mode = match mode {
         context::Mode::Full => wire::ContextMode::Full,
         context::Mode::Snippet => wire::ContextMode::Snippet,
@@ -218,7 +282,8 @@ fn item(taken: context::ContextItem) -> wire::ContextItem {
         carry_in,
         carry_out,
         truncated,
-        blocks: blocks.into_iter().map(|Span { start, end }| wire::Span { start, end }).collect(),
+        blocks: blocks.into_iter().map(wire_span).collect(),
+        passages: passages.collect(),
         heading_path,
         relation,
         via,

@@ -1,9 +1,9 @@
 //! The candidate notes of a context, from all its sources.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::rc::Rc;
 
-use weft_accordion::{Candidate, CandidateState, Document};
+use weft_accordion::{Candidate, CandidateState, Document, PackingProfile, Passage};
 use weft_graph::doughnut::{self, Options, Relation, doughnut};
 use weft_graph::walk::{TreeEdge, Visit, breadcrumb};
 use weft_index::Snapshot;
@@ -13,8 +13,10 @@ use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 
 use super::{ContextRequest, ContextSource, FocusSource, NamedNote};
 use crate::related::refused;
+use crate::search::Ranking;
+use crate::search::evidence::evidence_of_place;
 use crate::walk::TreeWalkRequest;
-use crate::{Engine, EngineError, SearchRequest, Warning, ambiguity, resolve_note};
+use crate::{Engine, EngineError, Warning, ambiguity, resolve_note};
 
 /// Minimum score at which a best hit scores as a named note: a lower score hardly relates to the query.
 ///
@@ -45,11 +47,13 @@ impl CandidateSet<'_> {
 }
 
 /// The text of a note in a snapshot.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct NoteText<'s> {
+    id: NoteId,
     entry: &'s NoteEntry,
     length: Chars,
     best_chunk: Option<Span>,
+    passages: Rc<[Passage]>,
 }
 
 impl Document for NoteText<'_> {
@@ -63,6 +67,10 @@ impl Document for NoteText<'_> {
 
     fn headings(&self) -> Cow<'_, [Heading]> {
         Cow::Borrowed(&self.entry.note.headings)
+    }
+
+    fn passages(&self) -> Cow<'_, [Passage]> {
+        Cow::Borrowed(&self.passages)
     }
 
     fn best_chunk(&self) -> Option<Span> {
@@ -104,11 +112,22 @@ impl Engine {
         if let Some(walk) = walk {
             self.add_walked(snapshot, walk, &passing.notes, &mut set)?;
         }
-        if searches {
-            self.add_hits(snapshot, &search, &mut set)?;
+        let packing = request.packing.unwrap_or(self.contexts.profile);
+        let ranking = if searches {
+            Some(self.rank(snapshot, &search)?)
+        } else if packing != PackingProfile::Classic && !request.query.trim().is_empty() {
+            Some(self.ranking_for(snapshot, &search)?)
         } else {
-            set.warn(passing.warnings(snapshot, &self.stop)?);
+            None
+        };
+        match &ranking {
+            Some(ranking) if searches => self.add_hits(snapshot, ranking, &mut set),
+            _ => set.warn(passing.warnings(snapshot, &self.stop)?),
         }
+        if let Some(ranking) = &ranking {
+            set.warn(&ranking.warnings);
+        }
+        self.read_for(snapshot, packing, ranking.as_ref(), &mut set)?;
         Ok(set)
     }
 
@@ -219,37 +238,68 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds the hits of the query. Their best chunks also apply to notes of other sources.
+    /// Adds the hits of the query.
     fn add_hits<'s>(
         &self,
         snapshot: &'s Snapshot,
-        search: &SearchRequest,
+        ranking: &Ranking<'s>,
         set: &mut CandidateSet<'s>,
-    ) -> Result<(), EngineError> {
-        let found = self.search_in(snapshot, search)?;
+    ) {
         let is_alone = set.focus.is_none() && set.candidates.is_empty();
         // Default scores express distance, search scores express similarity: unscaled, a good hit would rank below every other note.
-        let best =
-            found.hits.first().map(|best| best.score.max(MIN_NAMED_SCORE)).filter(|_| !is_alone);
+        let best = ranking.notes().next().map(|best| best.score.max(MIN_NAMED_SCORE));
+        let best = best.filter(|_| !is_alone);
         let beside =
             |score: f64| best.map_or(score, |best| self.contexts.scores.named * (score / best));
-        let mut best_chunks: HashMap<&Uri, Span> = HashMap::new();
-        let mut hits = vec![];
-        for hit in &found.hits {
-            best_chunks.extend(hit.best_chunk.map(|chunk| (&hit.uri, chunk)));
-            if let Some(id) = snapshot.notes.find(hit.uri.as_str()).note {
-                let via = hit.via.as_ref().map(|via| via.uri.to_string());
-                hits.push(Candidate { via, ..candidate(snapshot, id, beside(hit.score)) });
+        set.candidates.extend(ranking.notes().map(|hit| Candidate {
+            via: hit.via.map(Uri::to_string),
+            ..candidate(snapshot, hit.id, beside(hit.score))
+        }));
+        set.truncated_by.extend(ranking.truncated.then_some(ContextSource::Query));
+        set.warn(&ranking.warnings);
+    }
+
+    /// Adds what a profile needs to choose parts of the notes: their passages with evidence, or their chunks most similar to the query.
+    fn read_for<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        profile: PackingProfile,
+        ranking: Option<&Ranking<'s>>,
+        set: &mut CandidateSet<'s>,
+    ) -> Result<(), EngineError> {
+        let mut texts: Vec<&mut NoteText<'s>> = set
+            .focus
+            .iter_mut()
+            .chain(&mut set.candidates)
+            .filter_map(|candidate| match &mut candidate.state {
+                CandidateState::Found(text) | CandidateState::Filtered(text) => Some(text),
+                CandidateState::Missing => None,
+            })
+            .collect();
+        if profile == PackingProfile::Classic {
+            for text in texts {
+                let is_hit = |ranking: &&Ranking<'_>| ranking.contains(text.id);
+                if let Some(ranking) = ranking.filter(is_hit) {
+                    text.best_chunk = ranking.best_chunk(text.id)?;
+                }
             }
+            return Ok(());
         }
-        set.candidates.extend(hits);
-        for candidate in &mut set.candidates {
-            if let CandidateState::Found(text) = &mut candidate.state {
-                text.best_chunk = best_chunks.get(&candidate.uri).copied();
+        let Some(ranking) = ranking else {
+            for text in texts {
+                self.stop.check()?;
+                text.passages = evidence_of_place(snapshot, text.id)?.into();
             }
+            return Ok(());
+        };
+        let mut ids: Vec<NoteId> = texts.iter().map(|text| text.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let evidence: NoteMap<Rc<[Passage]>> =
+            ranking.evidence(&ids)?.into_iter().map(|(id, found)| (id, found.into())).collect();
+        for text in &mut texts {
+            text.passages = evidence.get(&text.id).cloned().unwrap_or_default();
         }
-        set.truncated_by.extend(found.truncated.then_some(ContextSource::Query));
-        set.warn(&found.warnings);
         Ok(())
     }
 }
@@ -270,7 +320,8 @@ fn of_walk(error: EngineError) -> EngineError {
 fn candidate(snapshot: &Snapshot, id: NoteId, score: f64) -> Candidate<NoteText<'_>> {
     let uri = snapshot.notes.graph().uri(id).clone();
     let Some(entry) = snapshot.notes.entry(id) else { return missing(uri, score) };
-    let text = NoteText { entry, length: Chars::of(&entry.body), best_chunk: None };
+    let length = Chars::of(&entry.body);
+    let text = NoteText { id, entry, length, best_chunk: None, passages: Rc::default() };
     let title = entry.note.title.clone();
     Candidate { uri, title, score, relation: None, via: None, state: CandidateState::Found(text) }
 }

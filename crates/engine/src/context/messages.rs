@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use weft_accordion::{
-    Bands, BudgetUnit, ContextBudget, ContextLimits, Item, OmittedNote, Order, Rendering,
+    Bands, BudgetUnit, Citations, ContextBudget, ContextLimits, Item, OmittedNote, Order,
+    PackingProfile, PassageReport, Rendering,
 };
 use weft_gars::Weights;
 use weft_model::Value;
@@ -46,6 +47,12 @@ pub struct ContextRequest {
     pub budget: Option<ContextBudget>,
     /// Name of an estimator known to [`Estimators`](crate::Estimators); `None` for the default.
     pub estimator: Option<String>,
+    /// Method of packing; `None` for the configured one.
+    pub packing: Option<PackingProfile>,
+    /// How a rendered context names its sources; `None` for the configured form.
+    pub citations: Option<Citations>,
+    /// True to report every passage that was considered.
+    pub explain: bool,
     /// Overrides of the configured limits.
     pub limits: LimitOverrides,
     /// Format of the rendered text.
@@ -190,7 +197,7 @@ pub enum ContextPiece {
 }
 
 /// Rendered text and totals of a context.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ContextSummary {
     /// The context as one text; `None` unless requested.
     pub rendered: Option<String>,
@@ -212,6 +219,10 @@ pub struct ContextSummary {
     pub truncated_by: Vec<ContextSource>,
     /// Conditions that make the answer incomplete.
     pub warnings: Vec<Warning>,
+    /// Method of packing that was used.
+    pub packing: PackingProfile,
+    /// Every passage that was considered, note by note; empty unless requested.
+    pub passages: Vec<PassageReport>,
 }
 
 /// Sources of a context's notes, in the order in which equal scores count.

@@ -18,8 +18,9 @@ pub use messages::{
     FocusSource, LimitOverrides, NamedNote,
 };
 pub use weft_accordion::{
-    Bands, BudgetUnit, ContextBudget, ContextLimits, DefaultScores, Item, Mode, OmissionReason,
-    OmittedNote, Order, Rendering,
+    Bands, BudgetUnit, Citations, ContextBudget, ContextLimits, DefaultScores, EvidenceSettings,
+    Item, Mode, OmissionReason, OmittedNote, Order, PackingProfile, PassageOutcome, PassageReport,
+    Rendering, ShownPassage,
 };
 
 use crate::search::MAX_LIMIT;
@@ -35,6 +36,10 @@ pub struct ContextSettings {
     pub candidates: usize,
     /// Default scores of notes without a score of their own.
     pub scores: DefaultScores,
+    /// Method of packing of requests that name none.
+    pub profile: PackingProfile,
+    /// Settings of profile `evidence`.
+    pub evidence: EvidenceSettings,
     /// How much of a note is included, by its share of the top score.
     pub limits: ContextLimits,
 }
@@ -45,6 +50,8 @@ impl Default for ContextSettings {
             budget: 2000,
             candidates: 50,
             scores: DefaultScores::default(),
+            profile: PackingProfile::default(),
+            evidence: EvidenceSettings::default(),
             limits: ContextLimits::default(),
         }
     }
@@ -54,14 +61,14 @@ impl ContextSettings {
     /// Returns the settings that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
-        let Self { budget: _, candidates, scores: DefaultScores { by_distance, named }, limits } =
-            self;
+        let Self { budget: _, candidates, scores, profile: _, evidence, limits } = self;
+        let DefaultScores { by_distance, named } = scores;
         let mut problems = Problems::default();
         problems.within("candidates", *candidates, 1..=MAX_LIMIT);
         let by_distance = by_distance.iter().all(|score| score.is_finite());
         problems.check(by_distance, "scores.by_distance", "must be four finite numbers");
         problems.check(named.is_finite(), "scores.named", "must be a finite number");
-        for problem in limits.problems() {
+        for problem in limits.problems().chain(evidence.problems()) {
             if let PackError::Setting { setting, expected, value: _ } = problem {
                 problems.check(false, setting, format_args!("must be {expected}"));
             }
@@ -97,6 +104,9 @@ impl Engine {
         let snapshot = engine.snapshot();
         let ContextRequest { query, budget, estimator, limits, rendering, order, .. } = request;
         let settings = &engine.contexts;
+        let profile = request.packing.unwrap_or(settings.profile);
+        let citations = request.citations.unwrap_or(settings.evidence.citations);
+        let evidence = EvidenceSettings { citations, ..settings.evidence.clone() };
         let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
         let CandidateSet { focus, candidates, truncated_by, warnings } =
@@ -109,6 +119,9 @@ impl Engine {
             budget: budget.unwrap_or(ContextBudget::Tokens(Tokens::new(settings.budget))),
             meter,
             limits: &limits,
+            profile,
+            evidence: &evidence,
+            explain: request.explain,
             rendering: *rendering,
             order: *order,
             stop: &engine.stop,
@@ -119,7 +132,8 @@ impl Engine {
                 return Err(EngineError::Cancelled);
             }
         }
-        let Summary { rendered, budget, used, remaining, unit, ledger_unit } = packing.finish();
+        let Summary { rendered, budget, used, remaining, unit, ledger_unit, passages } =
+            packing.finish();
         Ok(ContextSummary {
             rendered,
             budget,
@@ -131,6 +145,8 @@ impl Engine {
             generation: snapshot.generation,
             truncated_by,
             warnings,
+            packing: profile,
+            passages,
         })
     }
 }

@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
 use weft_model::{NoteId, NoteMap, Stop};
 
+use super::evidence::{BestPassage, covers};
 use super::hit_links::{HitLink, around};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
-use super::{Connection, DisabledSignals, Lift, Lifts, Seed};
+use super::{Connection, DisabledSignals, Lift, Lifts, Seed, best_first};
+use crate::analyzer_pool::AnalyzerPool;
 use crate::{EngineError, EngineSettings};
 
 /// The connections between a seed and a note.
@@ -21,6 +23,7 @@ struct Joint {
 }
 
 /// Strength of each connection.
+#[derive(Clone, Copy)]
 struct Strength {
     link: f64,
     words: f64,
@@ -64,7 +67,7 @@ pub(super) fn lifts(
     pool: &mut CandidatePool,
     settings: &EngineSettings,
     disabled_signals: &DisabledSignals,
-    stop: &Stop,
+    (analyzers, stop): (&AnalyzerPool, &Stop),
 ) -> Result<Lifts, EngineError> {
     let is_seed = |candidate: &CandidateScores| candidate.similarity > 0.0;
     let seed_ids = pool.hits(query.snapshot, is_seed, bridge::LINK_SEEDS);
@@ -75,6 +78,7 @@ pub(super) fn lifts(
     if settings.topics.siblings_activate && !disabled_signals.links {
         by_topics = topic_connections(query, pool, &seed_ids, settings, &mut fanout_limited);
     }
+    let best_passages = query.best_passages(&seed_ids)?;
     let mut by_topics = by_topics.into_iter();
     for (rank, seed_id) in seed_ids.iter().enumerate() {
         stop.check()?;
@@ -93,7 +97,8 @@ pub(super) fn lifts(
             && settings.bridge.shared_words
             && !disabled_signals.shared_words
         {
-            (seed.words, words) = kinships(query, *seed_id, &mut own)?;
+            let passage = best_passages.get(seed_id);
+            (seed.words, words) = kinships(query, *seed_id, passage, analyzers, &mut own)?;
         }
         seeds.push(seed);
         joints.push((own, words));
@@ -106,35 +111,88 @@ pub(super) fn lifts(
     stop.check()?;
     let covers = Covers::new(query, ids)?;
     let weights: Vec<f64> = query.words.terms().iter().map(|term| term.weight()).collect();
-    let mut strengths: Vec<(usize, NoteId, f64, f64, Connection)> = Vec::new();
-    for (at, (seed_id, (joints, words))) in seed_ids.iter().zip(&joints).enumerate() {
-        let rest = Remainder::new(&weights, covers.of(*seed_id));
-        let degree = graph.degrees(*seed_id).both;
-        for (id, joint) in joints {
-            let remainder = rest.answered(covers.of(*id));
-            let strength = Strength::new(joint, remainder, degree, *words);
-            let total = strength.total();
-            if total > 0.0 {
-                seeds[at].n_reached += 1;
-                strengths.push((at, *id, total, remainder, strength.kind(joint)));
+    let strength = |seed_idx: usize, joint: &Joint, remainder: f64| {
+        let degree = graph.degrees(seed_ids[seed_idx]).both;
+        Strength::new(joint, remainder, degree, joints[seed_idx].1)
+    };
+    let rests: Vec<Remainder> = seed_ids
+        .iter()
+        .map(|id| {
+            let passage = best_passages.get(id).map(|passage| &*passage.covers);
+            Remainder::new(&weights, passage.unwrap_or_else(|| covers.of(*id)))
+        })
+        .collect();
+    let mut reached: Vec<Reached> = Vec::new();
+    for (seed_idx, (own, _)) in joints.iter().enumerate() {
+        for (id, joint) in own {
+            let remainder = rests[seed_idx].answered(covers.of(*id));
+            let strength = strength(seed_idx, joint, remainder);
+            if strength.total() > 0.0 {
+                seeds[seed_idx].n_reached += 1;
+                reached.push(Reached { seed_idx, id: *id, remainder, strength });
             }
         }
     }
-    query.expand(pool, strengths.iter().map(|(_, id, ..)| *id))?;
+    stop.check()?;
+    // Different passages of a note may answer different words, so the best of them decides.
+    for (at, remainder) in best_answers(query, &rests, &reached)? {
+        let Reached { seed_idx, id, .. } = reached[at];
+        let strength = strength(seed_idx, &joints[seed_idx].0[&id], remainder);
+        reached[at] = Reached { seed_idx, id, remainder, strength };
+    }
+    query.expand(pool, reached.iter().map(|reached| reached.id))?;
 
     // In the order of the seeds, so that of equal lifts the one from the better hit is kept.
-    strengths.sort_unstable_by_key(|(at, id, ..)| (*at, *id));
+    reached.sort_unstable_by_key(|reached| (reached.seed_idx, reached.id));
     let mut by_note: NoteMap<Lift> = NoteMap::default();
-    by_note.reserve(strengths.len());
-    for (at, id, strength, remainder, connection) in strengths {
-        let from = seed_ids[at];
+    by_note.reserve(reached.len());
+    for Reached { seed_idx, id, remainder, strength: by_kind } in reached {
+        let (from, strength) = (seed_ids[seed_idx], by_kind.total());
         let activation = bridge::closed_gap(strength, pool.similarity(from), pool.similarity(id));
         if activation > by_note.get(&id).map_or(0.0, |lift| lift.activation) {
-            let lift = Lift { activation, from, connection, strength, remainder };
-            by_note.insert(id, lift);
+            let connection = by_kind.kind(&joints[seed_idx].0[&id]);
+            by_note.insert(id, Lift { activation, from, connection, strength, remainder });
         }
     }
     Ok(Lifts { by_note, seeds, fanout_limited, ..Lifts::default() })
+}
+
+/// A note that a connection reaches from a seed.
+struct Reached {
+    seed_idx: usize,
+    id: NoteId,
+    /// Share of the seed's remainder that the note answers.
+    remainder: f64,
+    strength: Strength,
+}
+
+/// Returns the share of the remainder that the best passage answers, for the long notes among those most strongly reached.
+fn best_answers(
+    query: &PreparedQuery<'_>,
+    rests: &[Remainder],
+    reached: &[Reached],
+) -> Result<Vec<(usize, f64)>, EngineError> {
+    let keyword = &query.snapshot.keyword;
+    let graph = query.snapshot.notes.graph();
+    let long = (0..reached.len()).filter(|at| keyword.n_passages(reached[*at].id) > 1);
+    let order = |left: &usize, right: &usize| {
+        let (left, right) = (&reached[*left], &reached[*right]);
+        let by_strength = right.strength.total().total_cmp(&left.strength.total());
+        let by_uri = || graph.uri(left.id).cmp(graph.uri(right.id));
+        by_strength.then_with(by_uri).then(left.seed_idx.cmp(&right.seed_idx))
+    };
+    let read = best_first(long.collect(), query.n_passage_notes, order);
+    let mut ids: Vec<NoteId> = read.iter().map(|at| reached[*at].id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let passages = keyword.passages(&query.words, &ids)?;
+    let best = read.into_iter().filter_map(|at| {
+        let of_note = &passages[ids.binary_search(&reached[at].id).ok()?].passages;
+        let rest = &rests[reached[at].seed_idx];
+        let answered = of_note.iter().map(|passage| rest.answered(&covers(passage)));
+        Some((at, answered.fold(0.0, f64::max)))
+    });
+    Ok(best.collect())
 }
 
 /// Returns the notes that share a topic with each seed: members of the pool, and the notes its topics lead to. Limited topics are added to `fanout_limited`.
@@ -162,15 +220,19 @@ fn topic_connections(
 }
 
 /// Adds the kinship of `seed_id` with every note that shares its rarest words; returns those words, rarest first, and their statistics.
+///
+/// Only words of `passage` count, if it is given: the other passages of a note may be about something else.
 fn kinships(
     query: &PreparedQuery<'_>,
     seed_id: NoteId,
+    passage: Option<&BestPassage>,
+    analyzers: &AnalyzerPool,
     joints: &mut NoteMap<Joint>,
 ) -> Result<(Vec<String>, SharedWordStats), EngineError> {
     let keyword = &query.snapshot.keyword;
     let asked: HashSet<&str> =
         query.words.terms().iter().flat_map(|term| &term.alternatives).map(|t| &**t).collect();
-    let max_notes = bridge::max_notes_with_word(keyword.n_notes());
+    let max_notes = bridge::max_notes_with_word(keyword.n_passages_in_all());
     let length = keyword.length(seed_id).unwrap_or(0);
     let greatest = keyword.idf(0);
     let mut own: Vec<(f64, f64, u32, String)> = keyword
@@ -183,9 +245,13 @@ fn kinships(
             (telling, idf / greatest, own.n_notes, own.term)
         })
         .collect();
+    if let Some(passage) = passage {
+        let words = query.words_of(seed_id, passage.span, analyzers);
+        own.retain(|(.., term)| words.contains(term));
+    }
     own.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.3.cmp(&b.3)));
     own.truncate(bridge::WORDS_PER_SEED);
-    let n_others = keyword.n_notes().saturating_sub(1).max(1);
+    let n_others = keyword.n_passages_in_all().saturating_sub(1).max(1);
     let n_shared: u32 = own.iter().map(|(_, _, n_notes, _)| n_notes - 1).sum();
     joints.reserve(n_shared as usize);
     for (_, telling, _, term) in &own {

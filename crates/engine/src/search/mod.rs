@@ -5,6 +5,7 @@
 
 mod bridge;
 mod classic;
+pub(crate) mod evidence;
 mod explain;
 mod hit_links;
 mod messages;
@@ -14,6 +15,7 @@ mod why_not;
 
 use std::cmp::Ordering;
 
+use weft_accordion::Passage;
 use weft_gars::{Gars, Signals, Weights, WeightsError};
 use weft_graph::centrality::Centrality;
 use weft_index::keyword::{
@@ -21,7 +23,7 @@ use weft_index::keyword::{
     plain_words,
 };
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteId, NoteMap, NoteSet, Span};
+use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
 
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile, Warning, WarningCode};
@@ -81,6 +83,56 @@ impl Ranked {
     }
 }
 
+/// The ranked candidates of a request, and everything that led to their order.
+pub(crate) struct Ranking<'s> {
+    profile: Profile,
+    weights: Weights,
+    query: PreparedQuery<'s>,
+    pool: CandidatePool,
+    lifts: Lifts,
+    /// Best first.
+    ranked: Vec<Ranked>,
+    pub(crate) truncated: bool,
+    pub(crate) warnings: Vec<Warning>,
+    stages: Stages,
+}
+
+/// A note of a ranking.
+pub(crate) struct RankedNote<'s> {
+    pub(crate) id: NoteId,
+    pub(crate) score: f64,
+    /// The hit that lifts the note most.
+    pub(crate) via: Option<&'s Uri>,
+}
+
+impl<'s> Ranking<'s> {
+    /// Returns the ranked notes, best first.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = RankedNote<'s>> {
+        let graph = self.query.snapshot.notes.graph();
+        self.ranked.iter().map(move |ranked| {
+            let via = self.lifts.by_note.get(&ranked.id).map(|lift| graph.uri(lift.from));
+            RankedNote { id: ranked.id, score: ranked.gars.score, via }
+        })
+    }
+
+    /// True if a note is among the ranked ones.
+    pub(crate) fn contains(&self, id: NoteId) -> bool {
+        self.ranked.iter().any(|ranked| ranked.id == id)
+    }
+
+    /// Returns the passages of each of `notes` with their evidence for the query.
+    pub(crate) fn evidence(&self, notes: &[NoteId]) -> Result<NoteMap<Vec<Passage>>, EngineError> {
+        self.query.evidence(notes, &self.pool, &self.lifts)
+    }
+
+    /// Returns the chunk of a note that is most similar to the query; `None` without vectors.
+    pub(crate) fn best_chunk(&self, id: NoteId) -> Result<Option<Span>, EngineError> {
+        let entry = self.query.snapshot.notes.entry(id);
+        let best = self.query.best_chunk(id)?;
+        Ok(best.and_then(|at| Some(entry?.chunks.get(at)?.span)))
+    }
+}
+
 /// Returns the first `n` of `items` in the given order, sorted.
 fn best_first<T>(mut items: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
     if items.len() > n {
@@ -106,17 +158,17 @@ impl Engine {
         snapshot: &Snapshot,
         request: &SearchRequest,
     ) -> Result<SearchAnswer, EngineError> {
-        let (profile, weights) = self.ranking_of(request)?;
-        let mut warnings = Vec::new();
-        warnings.extend(missing_files(snapshot));
-        let mut stages = Stages::start();
-        let query = self.prepare(snapshot, request, profile, &mut warnings)?;
-        stages.end("query");
-        let (pool, lifts) =
-            self.candidates(&query, request, profile, None, &mut warnings, &mut stages)?;
-        let (ranked, n_matching) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
-        let truncated = n_matching > request.limit;
-        stages.end("ranking");
+        let Ranking {
+            profile,
+            weights,
+            query,
+            pool,
+            lifts,
+            ranked,
+            truncated,
+            warnings,
+            mut stages,
+        } = self.rank(snapshot, request)?;
         let cutter = self.cutter(&query, request);
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
         for ranked in ranked {
@@ -139,6 +191,41 @@ impl Engine {
             fanout_limited,
             explanation,
         })
+    }
+
+    /// Ranks notes for a request.
+    pub(crate) fn rank<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        request: &SearchRequest,
+    ) -> Result<Ranking<'s>, EngineError> {
+        let (profile, weights) = self.ranking_of(request)?;
+        let mut warnings = Vec::new();
+        warnings.extend(missing_files(snapshot));
+        let mut stages = Stages::start();
+        let query = self.prepare(snapshot, request, profile, &mut warnings)?;
+        stages.end("query");
+        let (pool, lifts) =
+            self.candidates(&query, request, profile, None, &mut warnings, &mut stages)?;
+        let (ranked, n_matching) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
+        let truncated = n_matching > request.limit;
+        stages.end("ranking");
+        Ok(Ranking { profile, weights, query, pool, lifts, ranked, truncated, warnings, stages })
+    }
+
+    /// Resolves a request without looking for candidates, so that given notes can be read for it.
+    pub(crate) fn ranking_for<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        request: &SearchRequest,
+    ) -> Result<Ranking<'s>, EngineError> {
+        let (profile, weights) = self.ranking_of(request)?;
+        let mut warnings = Vec::new();
+        let stages = Stages::start();
+        let query = self.prepare(snapshot, request, profile, &mut warnings)?;
+        let (pool, lifts, ranked) = Default::default();
+        let truncated = false;
+        Ok(Ranking { profile, weights, query, pool, lifts, ranked, truncated, warnings, stages })
     }
 
     /// Returns all candidates and the effects of connections on them. `guest` becomes a candidate even if nothing finds it.
@@ -174,7 +261,8 @@ impl Engine {
         } else {
             match profile {
                 Profile::Bridge => {
-                    bridge::lifts(query, &mut pool, &self.settings, disabled_signals, &self.stop)?
+                    let tools = (&self.analyzers, &self.stop);
+                    bridge::lifts(query, &mut pool, &self.settings, disabled_signals, tools)?
                 }
                 Profile::Classic => {
                     classic::lifts(query, &mut pool, &self.settings, disabled_signals, &self.stop)?
@@ -320,6 +408,7 @@ impl Engine {
             vocabulary_coverage,
             passing,
             mentions,
+            n_passage_notes: self.settings.passage_notes,
         })
     }
 

@@ -29,6 +29,8 @@ pub(super) struct PreparedQuery<'s> {
     pub(super) passing: NoteSet,
     /// Notes named in the query, by id.
     pub(super) mentions: Vec<Mention>,
+    /// Maximum number of notes whose passages are scored at once.
+    pub(super) n_passage_notes: usize,
 }
 
 /// Scores of a candidate.
@@ -77,7 +79,7 @@ impl PreparedQuery<'_> {
     }
 
     /// Returns the share of the query that is a note's name.
-    fn mention(&self, id: NoteId) -> f64 {
+    pub(super) fn mention(&self, id: NoteId) -> f64 {
         let at = self.mentions.binary_search_by_key(&id, |mention| mention.note);
         at.map_or(0.0, |at| self.mentions[at].share)
     }
@@ -189,6 +191,35 @@ impl PreparedQuery<'_> {
         k + (k.saturating_mul(MORE_CHUNKS * n_more) / n_notes.max(1)).min(k)
     }
 
+    /// Replaces the scores of long notes by those of their best passages, for the most similar of them.
+    ///
+    /// In a note of many subjects, the words of one are diluted by those of all others, and words and meaning of the query may meet different ones.
+    fn score_passages(&self, found: &mut NoteMap<CandidateScores>) -> Result<(), EngineError> {
+        let attainable = self.words.max_score();
+        if attainable <= 0.0 || self.n_passage_notes == 0 {
+            return Ok(());
+        }
+        let keyword = &self.snapshot.keyword;
+        let long =
+            found.iter().filter(|(id, known)| known.keyword > 0.0 && keyword.n_passages(**id) > 1);
+        let long: Vec<(NoteId, f64)> =
+            long.map(|(id, known)| (*id, known.base(self.share))).collect();
+        let graph = self.snapshot.notes.graph();
+        let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
+            b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
+        };
+        let mut ids: Vec<NoteId> =
+            best_first(long, self.n_passage_notes, order).into_iter().map(|(id, _)| id).collect();
+        ids.sort_unstable();
+        for (id, best) in self.best_passages(&ids)? {
+            if let Some(candidate) = found.get_mut(&id) {
+                candidate.keyword = best.keyword;
+                candidate.vector = candidate.vector.map(|_| best.vector);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds notes that no retriever found to the pool; existing members stay as they are.
     pub(super) fn expand(
         &self,
@@ -220,6 +251,7 @@ impl PreparedQuery<'_> {
                 }
             }
         }
+        self.score_passages(&mut found)?;
         for (id, candidate) in &mut found {
             candidate.mention = self.mention(*id);
             candidate.similarity =
@@ -276,17 +308,17 @@ impl PreparedQuery<'_> {
 }
 
 /// Returns a keyword score as a share of the maximum for the query, which is above 0.
-fn word_share(score: f64, attainable: f64) -> f64 {
+pub(super) fn word_share(score: f64, attainable: f64) -> f64 {
     (score / attainable).clamp(0.0, 1.0)
 }
 
 /// Returns a vector score as a share.
-fn cosine(score: f32) -> f64 {
+pub(super) fn cosine(score: f32) -> f64 {
     f64::from(score).clamp(0.0, 1.0)
 }
 
 /// The candidates of a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CandidatePool {
     members: NoteMap<CandidateScores>,
 }

@@ -70,7 +70,7 @@ fn ignored_parts_of_a_query_are_reported() {
 }
 
 #[test]
-fn rare_word_in_a_long_note_scores_low() {
+fn rare_word_in_a_long_note_scores_as_in_its_passage() {
     let padding = "word ".repeat(2_000);
     let mut files: Vec<(String, String)> =
         (0..40).map(|at| (format!("n{at}.md"), "rivers and stones\n".to_owned())).collect();
@@ -79,7 +79,7 @@ fn rare_word_in_a_long_note_scores_low() {
     let [bridge, classic] = asked(&vault, "frond of a fern seen at dusk beside rivers");
     for answer in [bridge, classic] {
         let noise = answer.hits.iter().find(|hit| hit.uri.as_str() == "noise").unwrap();
-        assert!(noise.score < 0.05, "{noise:?}");
+        assert!(noise.score < 0.2, "{noise:?}");
     }
 }
 

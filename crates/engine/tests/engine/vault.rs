@@ -115,6 +115,7 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
             tags: entry.note.tags.iter().map(String::as_str).collect(),
             body: &entry.body,
+            passages: weft_model::passages(&entry.body, &entry.note.headings),
         };
         words.upsert(note, words.encoder().encode(&document)).expect("memory takes everything");
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use weft_engine::context::{
     Bands, ContextAnswer, ContextBudget, ContextLimits, ContextPiece, ContextRequest,
     ContextSettings, ContextSource, DefaultScores, FocusSource, LimitOverrides, Mode, NamedNote,
-    Order, Rendering,
+    Order, PackingProfile, Rendering,
 };
 use weft_engine::walk::{Direction, FollowOptions, TreeLimits, TreeWalkRequest};
 use weft_engine::{
@@ -52,6 +52,9 @@ pub(crate) fn request() -> ContextRequest {
         limit: None,
         budget: Some(ContextBudget::Characters(Chars(10_000))),
         estimator: None,
+        packing: Some(PackingProfile::Classic),
+        citations: None,
+        explain: false,
         limits: LimitOverrides::default(),
         rendering: Rendering::None,
         order: Order::BestFirst,

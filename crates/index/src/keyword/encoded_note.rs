@@ -41,7 +41,7 @@ impl EncodedNote {
     /// Creates a note with these texts, numbers and term list in their fields.
     pub(super) fn new(
         texts: &EncodedTerms,
-        numbers: [(Field, u64); 3],
+        numbers: impl ExactSizeIterator<Item = (Field, u64)>,
         (field, terms): (Field, Vec<u8>),
     ) -> Self {
         let mut fields = Vec::with_capacity(texts.fields.len() + numbers.len() + 2);
@@ -265,7 +265,11 @@ mod tests {
 
     fn encoded(texts: &EncodedTerms) -> EncodedNote {
         let number = |at| (Field::from_field_id(at), u64::from(at));
-        EncodedNote::new(texts, [10, 11, 12].map(number), (Field::from_field_id(13), vec![1, 2]))
+        EncodedNote::new(
+            texts,
+            [10, 11, 12].map(number).into_iter(),
+            (Field::from_field_id(13), vec![1, 2]),
+        )
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! `text` holds every term of a note with positions; the boosted fields repeat the terms of the title, aliases, headings and tags.
 //! `names` holds each name of a note as a single term.
+//! `passages` holds the passages of the body, as numbers in the encoding of `passage_list`.
 //! `terms` stores the note's own term list, which is read back to rank related notes and to correct counts when the note is replaced.
 
 use tantivy::schema::{
@@ -9,7 +10,7 @@ use tantivy::schema::{
 };
 
 /// Format version. Incremented whenever the analysis or the schema changes, so that older indexes are rebuilt.
-pub(super) const FORMAT: u32 = 7;
+pub(super) const FORMAT: u32 = 8;
 
 /// Name under which the index looks up `EncodedTokenizer`.
 pub(super) const TOKENIZER: &str = "weft";
@@ -28,6 +29,7 @@ pub(super) struct SchemaFields {
     /// Title, aliases, headings, tags.
     pub(super) boosted: [Field; N_BOOSTED],
     pub(super) names: Field,
+    pub(super) passages: Field,
     pub(super) terms: Field,
 }
 
@@ -35,6 +37,7 @@ pub(super) const NOTE: &str = "note";
 pub(super) const VERSION: &str = "version";
 pub(super) const LENGTH: &str = "length";
 pub(super) const LANGUAGE: &str = "language";
+pub(super) const PASSAGES: &str = "passages";
 
 /// Builds the schema and returns it with its fields.
 pub(super) fn schema() -> (Schema, SchemaFields) {
@@ -54,6 +57,7 @@ pub(super) fn schema() -> (Schema, SchemaFields) {
         boosted: ["title", "aliases", "headings", "tags"]
             .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
         names: builder.add_text_field("names", terms_with(IndexRecordOption::Basic)),
+        passages: builder.add_u64_field(PASSAGES, FAST),
         terms: builder.add_bytes_field("terms", BytesOptions::default().set_stored()),
     };
     (builder.build(), fields)

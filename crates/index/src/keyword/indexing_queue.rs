@@ -80,7 +80,11 @@ mod tests {
 
     fn note(n_bytes: usize) -> EncodedNote {
         let field = Field::from_field_id(0);
-        EncodedNote::new(&EncodedTerms::default(), [(field, 0); 3], (field, vec![0; n_bytes]))
+        EncodedNote::new(
+            &EncodedTerms::default(),
+            [(field, 0); 3].into_iter(),
+            (field, vec![0; n_bytes]),
+        )
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 
+use weft_model::Passage;
+
 use super::analyzer::{Analyzer, TokenKind};
 use super::encoded_note::{EncodedNote, EncodedTerms};
 use super::index_schema::{SchemaFields, schema};
 use super::language_detection::LanguageChoice;
 use super::name_terms::name_terms;
+use super::passage_list::PassageMarks;
 use super::term_buffer::TermBuffer;
 use super::term_list::term_list;
 
@@ -25,6 +28,8 @@ pub struct KeywordDocument<'n> {
     pub tags: Vec<&'n str>,
     /// Body.
     pub body: &'n str,
+    /// Passages of the body, in text order; the parts of it that are scored one by one.
+    pub passages: Vec<Passage>,
 }
 
 /// Converts notes into the form the index stores.
@@ -56,14 +61,22 @@ impl KeywordEncoder {
         buffer.clear();
         analyzer.shrink_caches();
         terms.clear();
-        for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
-        {
+        for part in [note.title].into_iter().chain(note.aliases.iter().copied()) {
             analyzer.analyze(part, language, |token| {
                 length += u64::from(token.kind == TokenKind::Word);
                 buffer.push(&token);
             });
             buffer.end_part();
         }
+        let mut marks = PassageMarks::new(&note.passages);
+        analyzer.analyze(note.body, language, |token| {
+            length += u64::from(token.kind == TokenKind::Word);
+            marks.pass(&token, buffer.position(token.position));
+            buffer.push(&token);
+        });
+        let body_end = buffer.end();
+        buffer.end_part();
+        let passages = marks.finish(note.body, body_end, buffer.position(0));
         // A tag is indexed like any other word of the note, but is not counted again if the body contains it.
         let in_text = if note.tags.is_empty() { HashSet::new() } else { inline_tags(note.body) };
         for tag in note.tags.iter().filter(|tag| !in_text.contains(&tag.to_lowercase())) {
@@ -86,12 +99,13 @@ impl KeywordEncoder {
             terms.push(&name, &[0]);
         }
         terms.end_field(fields.names);
-        let numbers = [
+        let mut numbers = vec![
             (fields.version, note.version),
             (fields.length, length),
             (fields.language, language.code()),
         ];
-        EncodedNote::new(terms, numbers, (fields.terms, list))
+        numbers.extend(passages.into_iter().map(|number| (fields.passages, number)));
+        EncodedNote::new(terms, numbers.into_iter(), (fields.terms, list))
     }
 }
 
@@ -105,6 +119,8 @@ fn inline_tags(body: &str) -> HashSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use weft_model::passages;
+
     use super::super::language::Language;
     use super::super::term_list::read_term_list;
     use super::*;
@@ -121,6 +137,7 @@ mod tests {
             aliases: vec!["bracken"],
             headings: vec!["shade"],
             tags: vec!["green"],
+            passages: passages(body, &[]),
             body,
         };
         let small = |encoder: &mut KeywordEncoder| {
@@ -141,6 +158,7 @@ mod tests {
         let note = KeywordDocument {
             title: "fern fernery",
             body: "the fern of fooBar #Shade #shades",
+            passages: Vec::new(),
             tags: vec!["fern", "shade"],
             version: 1,
             aliases: Vec::new(),

@@ -30,6 +30,7 @@ pub(super) struct CommitView {
     /// Segment and live document of each note slot; `NO_DOCUMENT` for slots without a note.
     documents: Vec<(u32, DocId)>,
     n_notes: usize,
+    n_passages: usize,
     total_length: u64,
     languages: Vec<Language>,
     pub(super) scoring: Scoring,
@@ -82,11 +83,12 @@ impl KeywordReader {
         }
         let n_slots = segments.iter().map(|segment| segment.n_slots).max();
         let mut documents = vec![NO_DOCUMENT; n_slots.unwrap_or(0)];
-        let mut n_notes = 0;
+        let (mut n_notes, mut n_passages) = (0, 0);
         for (segment_idx, segment) in (0..).zip(&segments) {
             for doc in segment.live_docs() {
                 documents[segment.notes[doc as usize].index()] = (segment_idx, doc);
                 n_notes += 1;
+                n_passages += segment.n_passages(doc).max(1);
             }
         }
         let total_length = segments.iter().map(|segment| segment.total_length).sum();
@@ -97,6 +99,7 @@ impl KeywordReader {
             segments,
             documents,
             n_notes,
+            n_passages,
             total_length,
             languages,
             scoring,
@@ -116,6 +119,7 @@ impl KeywordReader {
             segments: Vec::new(),
             documents: Vec::new(),
             n_notes: 0,
+            n_passages: 0,
             total_length: 0,
             languages: Vec::new(),
             scoring: Scoring::default(),
@@ -154,6 +158,12 @@ impl KeywordReader {
     #[must_use]
     pub fn n_notes(&self) -> usize {
         self.0.n_notes
+    }
+
+    /// Returns the number of passages of all notes; a note without text counts as one.
+    #[must_use]
+    pub fn n_passages_in_all(&self) -> usize {
+        self.0.n_passages
     }
 
     /// Returns the languages of the notes, most frequent first.

@@ -125,6 +125,7 @@ mod tests {
         let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
         for (note, (title, aliases)) in (0..).map(NoteId::new).zip(NOTES) {
             let document = KeywordDocument {
+                passages: Vec::new(),
                 version: 1,
                 title,
                 aliases: aliases.to_vec(),

@@ -12,9 +12,10 @@ use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet as _, Opstamp, SegmentReader, TERMINATED, TantivyDocument};
 use weft_model::NoteId;
 
-use super::index_schema::{LANGUAGE, LENGTH, N_BOOSTED, NOTE, SchemaFields, VERSION};
+use super::index_schema::{LANGUAGE, LENGTH, N_BOOSTED, NOTE, PASSAGES, SchemaFields, VERSION};
 use super::keyword_error::{IndexLocation, KeywordError};
 use super::language::Language;
+use super::passage_list::PassageList;
 use super::term_list::{ListedTerm, read_term_list};
 
 /// Document frequency of each term, by the term's [`hash`].
@@ -64,6 +65,8 @@ pub(super) struct Segment {
     pub(super) lengths: Arc<[u32]>,
     /// Language code of each document.
     language_codes: Column<u64>,
+    /// Passages of each document, in the encoding of `passage_list`.
+    passages: Column<u64>,
     /// One more than the highest slot of its notes.
     pub(super) n_slots: usize,
     /// Number of live notes by language.
@@ -99,6 +102,10 @@ impl Segment {
             Some(earlier) => earlier.language_codes.clone(),
             None => number_column(reader, LANGUAGE, location)?,
         };
+        let passages = match earlier {
+            Some(earlier) => earlier.passages.clone(),
+            None => number_column(reader, PASSAGES, location)?,
+        };
         let index = |field| reader.inverted_index(field).map_err(failed);
         let [title, aliases, headings, tags] = fields.boosted;
         let mut segment = Self {
@@ -118,6 +125,7 @@ impl Segment {
             notes,
             lengths,
             language_codes,
+            passages,
             languages: earlier.map_or([0; _], |earlier| earlier.languages),
             total_length: earlier.map_or(0, |earlier| earlier.total_length),
             all_counts: earlier.map(|earlier| Arc::clone(&earlier.all_counts)).unwrap_or_default(),
@@ -167,6 +175,17 @@ impl Segment {
 
     pub(super) fn language(&self, doc: DocId) -> Language {
         Language::from_code(self.language_codes.first(doc).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the passages of a document.
+    pub(super) fn passages(&self, doc: DocId) -> Result<PassageList, KeywordError> {
+        PassageList::read(self.passages.values_for_doc(doc))
+            .ok_or_else(|| self.location.corrupt("the passages of a note cannot be decoded"))
+    }
+
+    /// Returns the number of passages of a document. `O(1)`.
+    pub(super) fn n_passages(&self, doc: DocId) -> usize {
+        PassageList::n_passages(self.passages.index.value_row_ids(doc).len())
     }
 
     /// Looks up the postings of `term` in the text field.

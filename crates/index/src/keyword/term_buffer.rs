@@ -73,6 +73,16 @@ impl TermBuffer {
         self.occurrences.push((own, self.last));
     }
 
+    /// Returns the position in the field of a token of the current part.
+    pub(super) const fn position(&self, in_part: u32) -> u32 {
+        self.base.saturating_add(in_part)
+    }
+
+    /// Returns the position after the tokens so far.
+    pub(super) const fn end(&self) -> u32 {
+        self.last.saturating_add(1)
+    }
+
     /// Ends a part of the field and appends the held-back compound parts.
     pub(super) fn end_part(&mut self) {
         self.base = self.last.saturating_add(FIELD_GAP);
@@ -154,7 +164,7 @@ mod tests {
         buffer.end_field(&analyzer, &mut texts);
         let of = Field::from_field_id;
         texts.end_field(of(0));
-        let note = EncodedNote::new(&texts, [(of(1), 0); 3], (of(2), Vec::new()));
+        let note = EncodedNote::new(&texts, [(of(1), 0); 3].into_iter(), (of(2), Vec::new()));
         let mut terms: Vec<(String, Vec<usize>)> = Vec::new();
         for text in note.values().filter_map(|(_, value)| value.as_str()) {
             let mut tokenizer = EncodedTokenizer;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use weft_model::{NoteId, NoteSet};
+use weft_model::{NoteId, NoteSet, passages};
 
 use super::*;
 use crate::disk::{self, Disk, FaultInjector};
@@ -19,7 +19,8 @@ type Text = (&'static str, &'static str);
 
 fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
     let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
-    KeywordDocument { version: 1, title, aliases, headings, tags, body }
+    let passages = passages(body, &[]);
+    KeywordDocument { version: 1, title, aliases, headings, tags, body, passages }
 }
 
 /// Adds these notes, starting at slot 0.

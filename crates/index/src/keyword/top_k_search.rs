@@ -352,6 +352,8 @@ impl<'f> TopHits<'f> {
 
 #[cfg(test)]
 mod tests {
+    use weft_model::passages;
+
     use super::super::keyword_encoder::KeywordDocument;
     use super::super::keyword_query::QueryOptions;
     use super::super::keyword_settings::KeywordSettings;
@@ -364,7 +366,9 @@ mod tests {
         for note in 0..3000 {
             let body = if note % 100 == 0 { "heath fern" } else { "fern" };
             let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
-            let document = KeywordDocument { version: 1, title: "", aliases, headings, tags, body };
+            let passages = passages(body, &[]);
+            let document =
+                KeywordDocument { version: 1, title: "", aliases, headings, tags, body, passages };
             writer.upsert(NoteId::new(note), writer.encoder().encode(&document)).unwrap();
         }
         let reader = writer.compact(1).unwrap();

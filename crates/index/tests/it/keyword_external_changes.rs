@@ -27,6 +27,7 @@ fn put_note(
         headings: Vec::new(),
         tags: Vec::new(),
         body,
+        passages: weft_model::passages(body, &[]),
     };
     writer.upsert(NoteId::new(id), writer.encoder().encode(&document))
 }

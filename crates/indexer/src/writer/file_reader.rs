@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_index::embedder::Embedder;
 use weft_index::keyword::{EncodedNote, KeywordDocument, KeywordEncoder};
 use weft_index::notes::{FileMetadata, NoteEntry, NoteTable, Spill, VaultId};
-use weft_model::{Chunk, Note, NotePath, TextHash};
+use weft_model::{Chunk, Note, NotePath, TextHash, passages};
 
 use crate::chunk::{ChunkLimits, chunks};
 use crate::content_hash::{digest_of, hash_of};
@@ -116,6 +116,7 @@ pub(super) fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
         headings: entry.note.headings.iter().map(|heading| heading.text.as_str()).collect(),
         tags: entry.note.tags.iter().map(String::as_str).collect(),
         body: &entry.body,
+        passages: passages(&entry.body, &entry.note.headings),
     }
 }
 

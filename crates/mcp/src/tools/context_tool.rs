@@ -34,7 +34,7 @@ const NO_ROOM: &str = "no room";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContextTool {
-    /// The question. It selects the notes, unless `notes` are given, and the passages of notes that are not included in full.
+    /// The question. It selects the notes, unless `notes` are given, and their passages.
     #[serde(default)]
     #[schemars(with = "BoundedText<1000>")]
     query: Option<BoundedText<1000>>,
@@ -42,7 +42,7 @@ pub(super) struct ContextTool {
     #[serde(default)]
     #[schemars(with = "NoteArgument")]
     around: Option<NoteArgument>,
-    /// Notes to include instead of those that the query finds: each in full, or its beginning if space is short, ordered by uri. To get matching passages of a long note, call `search` with its path in `filter`.
+    /// Notes to include instead of those that the query finds, ordered by uri: in full if there is room, else the passages that answer the query best, or without a query those with which a reader would begin.
     #[serde(default)]
     notes: BoundedList<NoteArgument, 0, 50>,
     /// Maximum number of tokens of the text.
@@ -89,7 +89,7 @@ pub(super) struct ContextOutput {
 struct IncludedNote {
     #[serde(flatten)]
     name: TitledNote,
-    /// How much of the note is included: `full` (its text or the beginning), `snippet` (passages) or `structural` (headings).
+    /// How much of the note is included: `full` (its text), `snippet` (passages) or `structural` (headings).
     mode: String,
     /// True if more of the note would be included with a larger budget.
     cut: bool,
@@ -116,8 +116,8 @@ struct OmissionCount {
 impl ToolRequest for ContextTool {
     const NAME: &'static str = "context";
     const TITLE: &'static str = "Read notes on a question";
-    const DESCRIPTION: &'static str = "Packs the best notes into one text within a token budget: the best in full or truncated, the next as passages, the rest as headings. \
-        Call it to answer a question from the notes, to read several notes at once, or to read a note with its surroundings. To get matching passages of a long note, call `search`. \
+    const DESCRIPTION: &'static str = "Packs the passages that answer a question best into one text within a token budget, each with its note; short notes are included in full, and headings fill what is left. \
+        Call it to answer a question from the notes, to read several notes at once, or to read a note with its surroundings. \
         Set at least one of `query`, `around` and `notes`. The result also lists omitted notes with the reason.";
     const RENAMED: &'static [(&'static str, &'static str)] =
         &[("focus.note", "around"), ("focus", "around")];
@@ -181,6 +181,8 @@ impl From<AssembleResponse> for ContextOutput {
             warnings,
             ledger_unit: _,
             estimator: _,
+            packing: _,
+            passages: _,
         } = answer;
         let included = items.into_iter().map(|item| IncludedNote {
             mode: words(item.mode().as_str_name(), "CONTEXT_MODE_"),

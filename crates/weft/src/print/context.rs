@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    AssembleResponse, BudgetUnit, ContextItem, ContextMode, OmissionReason, OmittedNote,
+    AssembleResponse, BudgetUnit, ContextItem, ContextMode, ContextPassage, OmissionReason,
+    OmittedNote, PackingProfile, PassageOutcome, PassageReport, Span,
 };
 
 use super::next;
@@ -80,7 +81,10 @@ fn ledger_within(
         warnings,
         ledger_unit: _,
         estimator,
+        packing,
+        passages,
     } = answer;
+    let is_classic = PackingProfile::try_from(*packing) == Ok(PackingProfile::Classic);
     let mut out = String::new();
     out.push_str(&super::warnings(warnings));
     if items.is_empty() && omitted.is_empty() {
@@ -93,16 +97,21 @@ fn ledger_within(
     let room = columns.checked_sub(FIGURES).filter(|room| *room >= MIN_TITLE);
     if let Some(room) = room.filter(|_| !items.is_empty()) {
         let head = padded("note", room);
-        let head = format!("{head}  score mode          cost  allowance   carry");
+        let head = if is_classic {
+            format!("{head}  score mode          cost  allowance   carry")
+        } else {
+            format!("{head}  score mode          cost  evidence  passages")
+        };
         let _ = writeln!(out, "{}", paint(FAINT_TITLE, &head));
     }
     let most = items.iter().map(|item| item.cost).max().unwrap_or_default();
     for item in items {
         match room {
-            Some(room) => out.push_str(&item_row(item, most, room, columns)),
-            None => out.push_str(&item_lines(item, columns)),
+            Some(room) => out.push_str(&item_row(item, is_classic, most, room, columns)),
+            None => out.push_str(&item_lines(item, is_classic, columns)),
         }
     }
+    out.push_str(&passage_rows(passages, columns));
     if !omitted.is_empty() {
         let head = match room {
             Some(_) => format!("score  {} tokens  note", padded("omitted", REASON)),
@@ -129,7 +138,8 @@ fn ledger_within(
         None => writeln!(out, "\n{}", in_lines(&amounts, columns, "").trim_end()),
     };
     if items.is_empty() && omitted.iter().any(|one| one.reason() == OmissionReason::Budget) {
-        let why = match per_note_share {
+        let why = match per_note_share.filter(|_| is_classic) {
+            None if !is_classic => "No passage fits into the budget; increase it",
             Some(1.0..) => "No note fits into the budget; increase it",
             Some(_) | None => {
                 "No note fits into its share of the budget (a tenth by default); increase the budget or the share, for example with --limits per_note_share=1"
@@ -144,12 +154,19 @@ fn ledger_within(
     if !items.is_empty() {
         if answer.ledger_unit() != answer.unit() {
             let (_, characters) = words(answer.ledger_unit());
-            let figures =
-                if room.is_some() { "cost, allowance and carry" } else { "cost and allowance" };
+            let figures = match (is_classic, room) {
+                (false, _) => "cost",
+                (true, Some(_)) => "cost, allowance and carry",
+                (true, None) => "cost and allowance",
+            };
             remarks.push(format!("{figures} in {characters}"));
         }
-        remarks
-            .push("the allowance is for the text, the cost includes titles and fences".to_owned());
+        let costs = if is_classic {
+            "the allowance is for the text, the cost includes titles and fences"
+        } else {
+            "the cost includes titles and fences"
+        };
+        remarks.push(costs.to_owned());
     }
     if !truncated_by.is_empty() {
         let sources = truncated_by.join(" and the ");
@@ -163,15 +180,24 @@ fn ledger_within(
 }
 
 /// Formats the table row of an included note, and a second line with its uri and origin.
-fn item_row(item: &ContextItem, most: u64, room: usize, columns: usize) -> String {
+fn item_row(
+    item: &ContextItem,
+    is_classic: bool,
+    most: u64,
+    room: usize,
+    columns: usize,
+) -> String {
     let mode = mode(item);
     let title = paint(STRONG, &padded(&shortened(&harmless(&item.title), room), room));
+    let (left, right) = if is_classic {
+        (grouped(item.allowance), grouped(item.carry_out))
+    } else {
+        (evidence(item), item.passages.len().to_string())
+    };
     let mut out = format!(
-        "{title}  {:.2}  {mode:<10}  {:>6}  {:>9}  {:>6} {}\n",
+        "{title}  {:.2}  {mode:<10}  {:>6}  {left:>9}  {right:>6} {}\n",
         item.score,
         grouped(item.cost),
-        grouped(item.allowance),
-        grouped(item.carry_out),
         paint(FAINT_TITLE, bar(share(item.cost, most)).trim_end())
     );
     let about = shortened(&about(item), columns.saturating_sub(2));
@@ -180,15 +206,14 @@ fn item_row(item: &ContextItem, most: u64, room: usize, columns: usize) -> Strin
 }
 
 /// Formats an included note on several lines, for a narrow terminal.
-fn item_lines(item: &ContextItem, columns: usize) -> String {
+fn item_lines(item: &ContextItem, is_classic: bool, columns: usize) -> String {
     let title = shortened(&harmless(&item.title), columns);
-    let figures = format!(
-        "{:.2} {}, cost {}, allowance {}",
-        item.score,
-        mode(item),
-        grouped(item.cost),
-        grouped(item.allowance)
-    );
+    let last = if is_classic {
+        format!("allowance {}", grouped(item.allowance))
+    } else {
+        format!("evidence {}", evidence(item))
+    };
+    let figures = format!("{:.2} {}, cost {}, {last}", item.score, mode(item), grouped(item.cost));
     format!(
         "{}\n{}{}",
         paint(STRONG, &title),
@@ -197,9 +222,66 @@ fn item_lines(item: &ContextItem, columns: usize) -> String {
     )
 }
 
-/// Formats the uri of an included note, how it was found, and whether it was cut.
+/// Formats the evidence of the best passage of an included note.
+fn evidence(item: &ContextItem) -> String {
+    let best = item.passages.iter().map(|passage| passage.evidence).reduce(f64::max);
+    best.map_or_else(|| "-".to_owned(), |best| format!("{best:.2}"))
+}
+
+/// Formats every passage that was considered; nothing if none is reported.
+fn passage_rows(passages: &[PassageReport], columns: usize) -> String {
+    let mut out = String::new();
+    if passages.is_empty() {
+        return out;
+    }
+    let head = "evidence  value  tokens  passage";
+    let _ = writeln!(out, "\n{}", paint(FAINT_TITLE, head));
+    for report in passages {
+        let outcome = match report.outcome() {
+            PassageOutcome::Included => "included",
+            PassageOutcome::Cut => "cut",
+            PassageOutcome::Budget => "does not fit",
+            PassageOutcome::Duplicate => "duplicate",
+            PassageOutcome::Unspecified => "",
+        };
+        let Span { start, end } = report.span.unwrap_or_default();
+        let mut place = vec![harmless(&report.uri)];
+        place.extend(report.heading_path.last().map(|heading| harmless(heading)));
+        place.push(format!("characters {start}-{end}"));
+        place.push(outcome.to_owned());
+        let figures = format!(
+            "    {:.2}   {:.2}  {:>6}  ",
+            report.evidence,
+            report.value,
+            grouped(report.tokens)
+        );
+        let place = shortened(&place.join(" · "), columns.saturating_sub(width(&figures)));
+        let is_shown = match report.outcome() {
+            PassageOutcome::Included | PassageOutcome::Cut => true,
+            PassageOutcome::Budget | PassageOutcome::Duplicate | PassageOutcome::Unspecified => {
+                false
+            }
+        };
+        let line = format!("{figures}{place}");
+        let _ = writeln!(out, "{}", if is_shown { line } else { paint(DIM, &line) });
+    }
+    out
+}
+
+/// Formats the uri of an included note, how it was found, the lines shown, and whether it was cut.
 fn about(item: &ContextItem) -> String {
     let mut about = vec![harmless(&item.uri)];
+    if item.mode() == ContextMode::Snippet && !item.passages.is_empty() {
+        let lines = item.passages.iter().map(|passage| {
+            let ContextPassage { first_line, last_line, .. } = passage;
+            if first_line == last_line {
+                first_line.to_string()
+            } else {
+                format!("{first_line}-{last_line}")
+            }
+        });
+        about.push(format!("lines {}", lines.collect::<Vec<_>>().join(", ")));
+    }
     about.extend(item.relation.iter().map(|relation| harmless(relation)));
     about.extend(item.via.iter().map(|via| format!("via {}", harmless(via))));
     about.extend(item.truncated.then(|| "cut".to_owned()));
@@ -301,6 +383,7 @@ mod tests {
             unit: BudgetUnit::Tokens.into(),
             ledger_unit: BudgetUnit::Characters.into(),
             estimator: "chars".into(),
+            packing: PackingProfile::Classic.into(),
             truncated_by: vec!["focus".into(), "query".into()],
             ..AssembleResponse::default()
         }

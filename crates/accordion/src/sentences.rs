@@ -1,0 +1,91 @@
+//! Sentences: where a passage may be cut.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use weft_model::Span;
+
+/// Length of a word in characters above which it may be cut, for text without any boundary.
+const MAX_WORD_CHARS: usize = 60;
+
+/// Returns the sentences of `bytes`, in text order and without white space around them; lines end a sentence.
+pub(crate) fn units(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
+    let mut units = Vec::new();
+    let mut start = bytes.start;
+    for line in body[bytes].split_inclusive('\n') {
+        let mut at = start;
+        start += line.len();
+        for sentence in line.split_sentence_bounds() {
+            let end = at + sentence.len();
+            let text = &body[at..end];
+            let range = end - text.trim_start().len()..at + text.trim_end().len();
+            at = end;
+            if range.start < range.end {
+                units.push(range);
+            }
+        }
+    }
+    units
+}
+
+/// Returns the index of the unit with the most matches of different length and place, the first of equals; `None` without units.
+///
+/// `matches` are character spans from byte `start` of the body.
+pub(crate) fn best_unit(
+    body: &str,
+    units: &[Range<usize>],
+    start: usize,
+    matches: &[Span],
+) -> Option<usize> {
+    let mut counter = weft_model::text::CharCounter::new(&body[start..]);
+    let weights = units.iter().map(|unit| {
+        let span = counter.span(unit.start - start..unit.end - start);
+        let inside = matches.iter().filter(|it| span.start <= it.start && it.end <= span.end);
+        inside.map(|it| it.len()).sum::<u32>()
+    });
+    let best = weights.enumerate().reduce(|best, next| if next.1 > best.1 { next } else { best });
+    best.map(|(at, _)| at)
+}
+
+/// Returns the ends of the words of `bytes`, ascending. A very long word also ends between its graphemes.
+pub(crate) fn word_ends(body: &str, bytes: Range<usize>) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let words = body[bytes.clone()].split_word_bound_indices();
+    for (at, word) in words.filter(|(_, word)| !word.trim().is_empty()) {
+        let at = bytes.start + at;
+        if word.chars().count() > MAX_WORD_CHARS {
+            ends.extend(word.grapheme_indices(true).skip(1).map(|(within, _)| at + within));
+        }
+        ends.push(at + word.len());
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_and_lines_are_units() {
+        let body = "Ferns like shade. Moss too!\n- an item\n\n漢字。句子。";
+        let texts = |units: Vec<Range<usize>>| -> Vec<&str> {
+            units.into_iter().map(|unit| &body[unit]).collect()
+        };
+        let all = units(body, 0..body.len());
+        let expected = ["Ferns like shade.", "Moss too!", "- an item", "漢字。", "句子。"];
+        assert_eq!(texts(all.clone()), expected);
+        let best = |matches: &[Span]| best_unit(body, &all, 0, matches);
+        assert_eq!(best(&[]), Some(0));
+        assert_eq!(best(&[Span::new(18, 22)]), Some(1));
+        assert_eq!(best(&[Span::new(0, 5), Span::new(18, 22)]), Some(0));
+        assert_eq!(best_unit(body, &[], 0, &[]), None);
+    }
+
+    #[test]
+    fn words_end_at_boundaries() {
+        let body = "one, two";
+        assert_eq!(word_ends(body, 0..body.len()), [3, 4, 8]);
+        let long = "x".repeat(200);
+        assert_eq!(word_ends(&long, 0..200).len(), 200);
+    }
+}

@@ -1,0 +1,302 @@
+//! Passages: the parts of a body that are scored, and shown, as one.
+//!
+//! A passage is a paragraph, or several short ones. It never crosses a heading, and begins with the heading of its section if it is the first one there.
+//! Passages depend on the body alone, not on a model, so that they exist in every index.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::Heading;
+use crate::text::byte_of_char;
+
+/// Length in bytes up to which a passage takes in the next paragraph of its section.
+///
+/// Bytes rather than characters, because scripts with longer encodings say more in one character.
+const MIN_BYTES: usize = 300;
+
+/// Maximum length in bytes; a longer paragraph is split.
+const MAX_BYTES: usize = 1200;
+
+/// Length in bytes below which a paragraph is too short to stand alone.
+const SHORT_BYTES: usize = 80;
+
+/// A passage of a body, without surrounding white space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Bytes of the body.
+    pub bytes: Range<usize>,
+    /// The heading at its start, if it has one.
+    pub heading: Option<PassageHeading>,
+}
+
+/// The heading at the start of a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassageHeading {
+    /// Level, 1 to 6.
+    pub level: u8,
+    /// End of the heading in the body, in bytes.
+    pub end: usize,
+}
+
+impl Passage {
+    /// True if the passage consists of a heading only.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.heading.is_some_and(|heading| heading.end >= self.bytes.end)
+    }
+}
+
+/// Splits a body into passages, in text order. Every character except white space is in one of them. `O(bytes)`.
+///
+/// `headings` are those of the body, in text order.
+#[must_use]
+pub fn passages(body: &str, headings: &[Heading]) -> Vec<Passage> {
+    let mut found = Vec::new();
+    let mut open: Option<Passage> = None;
+    let mut close = |open: &mut Option<Passage>| {
+        found.extend(open.take().map(|passage| trimmed(body, passage)));
+    };
+    for section in sections(body, headings) {
+        close(&mut open);
+        let mut start = section.bytes.start;
+        if let Some(heading) = section.heading {
+            open = Some(Passage { bytes: start..heading.end, heading: Some(heading) });
+            start = heading.end;
+        }
+        for paragraph in paragraphs(body, start..section.bytes.end) {
+            if let Some(passage) = &mut open {
+                let (own, added) = (passage.bytes.len(), paragraph.len());
+                let is_short = own < MIN_BYTES || added < SHORT_BYTES || passage.is_bare();
+                if is_short && own + added <= MAX_BYTES {
+                    passage.bytes.end = paragraph.end;
+                    continue;
+                }
+            }
+            // A heading stays with the beginning of a long paragraph.
+            let mut pieces = split(body, paragraph).into_iter();
+            if let Some(passage) = open.as_mut().filter(|passage| passage.is_bare())
+                && let Some(first) = pieces.next()
+            {
+                passage.bytes.end = first.end;
+            }
+            for piece in pieces {
+                close(&mut open);
+                open = Some(Passage { bytes: piece, heading: None });
+            }
+        }
+    }
+    close(&mut open);
+    found.retain(|passage| !passage.bytes.is_empty());
+    found
+}
+
+/// A heading with the text up to the next heading, or the text before the first heading.
+struct Section {
+    bytes: Range<usize>,
+    heading: Option<PassageHeading>,
+}
+
+fn sections(body: &str, headings: &[Heading]) -> Vec<Section> {
+    let mut sections = Vec::with_capacity(headings.len() + 1);
+    let (mut byte, mut char) = (0, 0);
+    let mut byte_at = |at: u32| {
+        if at >= char {
+            byte += byte_of_char(&body[byte..], (at - char) as usize);
+        } else {
+            byte = byte_of_char(body, at as usize);
+        }
+        char = at;
+        byte
+    };
+    let (mut start, mut heading) = (0, None);
+    for next in headings {
+        let (from, to) = (byte_at(next.span.start), byte_at(next.span.end));
+        // Headings of damaged input could overlap.
+        if from < start || to < from {
+            continue;
+        }
+        sections.push(Section { bytes: start..from, heading });
+        (start, heading) = (from, Some(PassageHeading { level: next.level, end: to }));
+    }
+    sections.push(Section { bytes: start..body.len(), heading });
+    sections
+}
+
+/// Splits `bytes` into paragraphs, each with the blank lines after it. Blank lines within a code fence do not end a paragraph.
+fn paragraphs(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
+    let mut paragraphs = Vec::new();
+    let (mut start, mut at, mut is_after_blank) = (bytes.start, bytes.start, false);
+    let mut fence: Option<&str> = None;
+    for line in body[bytes.clone()].split_inclusive('\n') {
+        let text = line.trim();
+        let is_blank = text.is_empty();
+        if is_after_blank && !is_blank && fence.is_none() {
+            paragraphs.push(start..at);
+            start = at;
+        }
+        fence = match fence {
+            Some(marker) if text.starts_with(marker) => None,
+            None => ["```", "~~~"].into_iter().find(|marker| text.starts_with(marker)),
+            open => open,
+        };
+        is_after_blank = is_blank;
+        at += line.len();
+    }
+    if !body[start..bytes.end].trim().is_empty() {
+        paragraphs.push(start..bytes.end);
+    }
+    paragraphs
+}
+
+/// Splits a paragraph into pieces of about equal length and at most [`MAX_BYTES`]: between lines if possible, else between sentences, else between words.
+fn split(body: &str, paragraph: Range<usize>) -> Vec<Range<usize>> {
+    if paragraph.len() <= MAX_BYTES {
+        return vec![paragraph];
+    }
+    let text = &body[paragraph.clone()];
+    // Sentences do not end where the pieces should, so the pieces need some room.
+    let target = text.len() / text.len().div_ceil(MAX_BYTES * 4 / 5);
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    let mut push = |unit: Range<usize>| match pieces.last_mut() {
+        Some(last) if last.len() < target && last.len() + unit.len() <= MAX_BYTES => {
+            last.end = unit.end;
+        }
+        _ => pieces.push(unit),
+    };
+    let mut start = paragraph.start;
+    for line in text.split_inclusive('\n') {
+        let line = start..start + line.len();
+        start = line.end;
+        if line.len() <= target {
+            push(line);
+            continue;
+        }
+        let mut at = line.start;
+        for sentence in body[line.clone()].split_sentence_bounds() {
+            let mut sentence = at..at + sentence.len();
+            at = sentence.end;
+            while sentence.len() > MAX_BYTES {
+                let end = sentence.start + word_end(&body[sentence.clone()], target.max(1));
+                push(sentence.start..end);
+                sentence.start = end;
+            }
+            push(sentence);
+        }
+    }
+    pieces
+}
+
+/// Returns the last word boundary of `text` at or before `limit`, at least one character.
+fn word_end(text: &str, limit: usize) -> usize {
+    let limit = text.floor_char_boundary(limit);
+    let space = text[..limit].rfind(char::is_whitespace).map(|at| at + 1);
+    let space = space.map(|at| text.ceil_char_boundary(at)).filter(|at| *at > limit / 2);
+    let first = || text.chars().next().map_or(0, char::len_utf8);
+    let bounds = || text[..limit].split_word_bound_indices().map(|(at, _)| at).next_back();
+    space.or_else(|| bounds().filter(|at| *at > 0)).unwrap_or_else(|| limit.max(first()))
+}
+
+/// Removes the white space around a passage.
+fn trimmed(body: &str, passage: Passage) -> Passage {
+    let Passage { bytes, heading } = passage;
+    let text = &body[bytes.clone()];
+    let start = bytes.end - text.trim_start().len();
+    let end = bytes.start + text.trim_end().len();
+    Passage { bytes: start.min(end)..end, heading }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Span;
+
+    /// Finds headings written as `#` lines.
+    fn headings(body: &str) -> Vec<Heading> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        for line in body.split_inclusive('\n') {
+            let text = line.trim_end();
+            let n_chars = |bytes: usize| u32::try_from(body[..bytes].chars().count()).unwrap();
+            let level = text.bytes().take_while(|byte| *byte == b'#').count();
+            if (1..=6).contains(&level) && text[level..].starts_with(' ') {
+                found.push(Heading {
+                    level: u8::try_from(level).unwrap(),
+                    text: text[level + 1..].to_owned(),
+                    span: Span::new(n_chars(at), n_chars(at + text.len())),
+                });
+            }
+            at += line.len();
+        }
+        found
+    }
+
+    fn texts(body: &str) -> Vec<(Option<u8>, &str)> {
+        let found = passages(body, &headings(body));
+        let level = |passage: &Passage| passage.heading.map(|heading| heading.level);
+        found.iter().map(|passage| (level(passage), &body[passage.bytes.clone()])).collect()
+    }
+
+    #[test]
+    fn passages_follow_paragraphs_and_sections() {
+        let long = "A sentence about ferns. ".repeat(14);
+        let long = long.trim_end();
+        for (body, expected) in [
+            ("", vec![]),
+            (" \n\n", vec![]),
+            ("one\n\ntwo\n", vec![(None, "one\n\ntwo")]),
+            (
+                "lead\n\n# é Title\n\n## Part\n\ntext\n\n\n## Next\nmore",
+                vec![
+                    (None, "lead"),
+                    (Some(1), "# é Title"),
+                    (Some(2), "## Part\n\ntext"),
+                    (Some(2), "## Next\nmore"),
+                ],
+            ),
+            (
+                &format!("{long}\n\n{long}\n\nshort\n"),
+                vec![(None, long), (None, &format!("{long}\n\nshort"))],
+            ),
+            ("```\none\n\ntwo\n```\n", vec![(None, "```\none\n\ntwo\n```")]),
+        ] {
+            assert_eq!(texts(body), expected, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn long_paragraphs_are_split_between_sentences_and_words() {
+        let sentences = "Ferns like shade, and so does moss. ".repeat(100);
+        let found = texts(&sentences);
+        assert_eq!(found.len(), 4);
+        assert!(found.iter().all(|(_, text)| text.starts_with("Ferns") && text.ends_with("moss.")));
+        for long in ["fern ".repeat(1000), "蕨".repeat(2000), "x".repeat(5000)] {
+            let found = texts(&long);
+            assert!(found.len() > 3 && found.iter().all(|(_, text)| text.len() <= MAX_BYTES));
+            let joined: String = found.iter().map(|(_, text)| text.replace(' ', "")).collect();
+            assert_eq!(joined, long.replace(' ', ""));
+        }
+        let headed = format!("# Ferns\n\n{sentences}");
+        assert!(texts(&headed)[0].1.starts_with("# Ferns\n\nFerns like"));
+    }
+
+    #[test]
+    fn every_character_is_in_one_passage() {
+        let pieces =
+            ["# Head\n", "word ", "\n\n", "Sentence one. ", "- item\n", "漢字。", "```\n", " "];
+        let mut state = 7_usize;
+        for _ in 0..300 {
+            let mut body = String::new();
+            for _ in 0..60 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                body.push_str(&pieces[(state >> 33) % pieces.len()].repeat(1 + (state >> 50) % 40));
+            }
+            let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+            let found = passages(&body, &headings(&body));
+            let joined: String =
+                found.iter().map(|passage| squeezed(&body[passage.bytes.clone()])).collect();
+            assert_eq!(joined, squeezed(&body));
+            assert!(found.is_sorted_by(|left, right| left.bytes.end <= right.bytes.start));
+        }
+    }
+}
