@@ -16,6 +16,12 @@ pub struct EvalQuery {
     /// Uris of notes to exclude from the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
+    /// Answers, any of which a context should contain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
+    /// Texts of relevant passages, all of which a context should contain; if empty, the bodies of the judged notes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<String>,
 }
 
 /// Grade of each judged document: 0 for irrelevant, higher for more relevant.

@@ -16,6 +16,7 @@
 
 mod compare;
 mod context_recall;
+mod context_text;
 mod hidden_links;
 mod judgments;
 mod measures;
@@ -26,6 +27,7 @@ mod weight_tuning;
 
 pub use compare::{Mean, PairedComparison, compare};
 pub use context_recall::ContextRecall;
+pub use context_text::ContextText;
 pub use hidden_links::{HiddenLinks, LinkSpan, hide_links, shuffled};
 pub use judgments::{EvalQuery, Grades, Judgments, ReadError, read_queries};
 pub use measures::{MEASURES, Measures};

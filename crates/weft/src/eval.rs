@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::percentile::percentile_ms;
 use crate::print;
 use crate::progress::Progress;
-use context_eval::ContextEvalArgs;
+use context_eval::{CONTEXT_MEASURES, ContextEvalArgs};
 pub(crate) use context_eval::{ContextEvaluation, PackingResult};
 use questions::{QuestionArgs, Questions, request};
 use ranking_variant::{RankingVariant, default_variants};
@@ -51,9 +51,9 @@ pub(crate) struct EvalArgs {
     /// Write the rankings of the first variant to this file, as a TREC run.
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// Exit with code 1 if a measure of the first variant is below the given value, such as recall@5=0.9; repeatable.
+    /// Exit with code 1 if a measure of the first variant is below the given value, such as recall@5=0.9, or answered@500=0.9 with --context; repeatable.
     #[arg(long, value_name = "MEASURE=LEAST", value_parser = requirement)]
-    require: Vec<(&'static str, f64)>,
+    require: Vec<Requirement>,
     #[command(flatten)]
     contexts: ContextEvalArgs,
 }
@@ -64,12 +64,27 @@ enum EvalCommand {
     Tune(TuneArgs),
 }
 
-fn requirement(text: &str) -> Result<(&'static str, f64), String> {
-    let (name, least) = text.split_once('=').ok_or("expected MEASURE=MINIMUM")?;
-    let name = MEASURES.into_iter().find(|known| *known == name);
-    let name = name.ok_or_else(|| format!("the measures are {}", MEASURES.join(", ")))?;
+/// Minimum of a measure of the first variant.
+#[derive(Clone, Debug, PartialEq)]
+struct Requirement {
+    /// Name of the measure; for contexts, with its budget after `@`.
+    measure: String,
+    least: f64,
+}
+
+fn requirement(text: &str) -> Result<Requirement, String> {
+    let (measure, least) = text.split_once('=').ok_or("expected MEASURE=MINIMUM")?;
+    let of_context = || {
+        let (name, budget) = measure.split_once('@')?;
+        CONTEXT_MEASURES.contains(&name).then(|| budget.parse::<u64>().ok())?
+    };
+    if !MEASURES.contains(&measure) && of_context().is_none() {
+        let (ranking, context) = (MEASURES.join(", "), CONTEXT_MEASURES.join("@BUDGET, "));
+        return Err(format!("the measures are {ranking}, and with --context {context}@BUDGET"));
+    }
     let number = least.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-    Ok((name, number.ok_or_else(|| format!("`{least}` is not a number from 0 to 1"))?))
+    let least = number.ok_or_else(|| format!("`{least}` is not a number from 0 to 1"))?;
+    Ok(Requirement { measure: measure.to_owned(), least })
 }
 
 /// Result of an evaluation.
@@ -156,9 +171,9 @@ pub(crate) async fn run(
     if let Some(EvalCommand::Tune(args)) = command {
         return tune::run(client, args, format).await;
     }
-    let questions = Questions::get(client, questions).await?;
+    let questions = Questions::get(client, questions, contexts.context).await?;
     if contexts.context {
-        return context_eval::run(client, contexts, questions, format).await;
+        return context_eval::run(client, contexts, questions, &require, format).await;
     }
     let Questions { judged, n_unjudged, names, warnings } = questions;
     let variants = if variant.is_empty() { default_variants(client).await? } else { variant };
@@ -219,11 +234,17 @@ pub(crate) async fn run(
 }
 
 /// Returns the first requirement that the first variant fails.
-fn missed(evaluation: &Evaluation, require: &[(&'static str, f64)]) -> Option<Failure> {
+fn missed(evaluation: &Evaluation, require: &[Requirement]) -> Option<Failure> {
     let measured = evaluation.variants.first()?;
-    let value = |name| measured.measures.get(name).copied().unwrap_or(0.0);
-    let (name, least) = require.iter().find(|(name, least)| value(name) < *least)?;
-    Some(Failure::other(format!("{name} is {:.4}, less than {least}", value(name))))
+    below(require, |name| measured.measures.get(name).copied())
+}
+
+/// Returns the first requirement that the measured values fail; a measure without a value is 0.
+fn below(require: &[Requirement], value: impl Fn(&str) -> Option<f64>) -> Option<Failure> {
+    let value = |name: &str| value(name).unwrap_or(0.0);
+    let missed = require.iter().find(|required| value(&required.measure) < required.least)?;
+    let Requirement { measure, least } = missed;
+    Some(Failure::other(format!("{measure} is {:.4}, less than {least}", value(measure))))
 }
 
 fn latency(mut taken: Vec<Duration>) -> Latency {
@@ -237,10 +258,21 @@ mod tests {
 
     #[test]
     fn a_requirement_names_a_measure() {
-        assert_eq!(requirement("recall@5=0.95"), Ok(("recall@5", 0.95)));
-        for wrong in
-            ["recall@5", "recall@7=1", "MRR=much", "MRR=nan", "MRR=inf", "MRR=-0.1", "MRR=90"]
-        {
+        for measure in ["recall@5", "answered@500", "passages@2000"] {
+            let expected = Requirement { measure: measure.to_owned(), least: 0.95 };
+            assert_eq!(requirement(&format!("{measure}=0.95")), Ok(expected));
+        }
+        for wrong in [
+            "recall@5",
+            "recall@7=1",
+            "MRR=much",
+            "MRR=nan",
+            "MRR=inf",
+            "MRR=-0.1",
+            "MRR=90",
+            "answered=1",
+            "answered@x=1",
+        ] {
             assert!(requirement(wrong).is_err(), "{wrong}");
         }
     }
@@ -256,8 +288,9 @@ mod tests {
         let (warnings, variants) = (Vec::new(), vec![measured]);
         let evaluation =
             Evaluation { n_queries: 1, n_unjudged: 0, warnings, generation: 1, variants };
-        assert_eq!(missed(&evaluation, &[("MRR", 0.5)]), None);
-        assert!(missed(&evaluation, &[("MRR", 0.6)]).unwrap().message.contains("less than 0.6"));
+        let mrr = |least| [Requirement { measure: "MRR".to_owned(), least }];
+        assert_eq!(missed(&evaluation, &mrr(0.5)), None);
+        assert!(missed(&evaluation, &mrr(0.6)).unwrap().message.contains("less than 0.6"));
     }
 
     #[test]

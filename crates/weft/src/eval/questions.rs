@@ -25,10 +25,10 @@ const SHOWN: usize = 3;
 /// Sources of questions and judgments.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct QuestionArgs {
-    /// Questions: one JSON object per line with `id` and `text`, optionally `exclude` with notes to exclude.
-    #[arg(long, value_name = "FILE", requires = "qrels", required_unless_present = "hide_links")]
+    /// Questions: one JSON object per line with `id` and `text`, optionally `exclude` with notes to exclude, and for --context `answers` and `passages` with texts to find.
+    #[arg(long, value_name = "FILE", required_unless_present = "hide_links")]
     queries: Option<PathBuf>,
-    /// Judgments: `question <tab> note <tab> grade` per line, or TREC's four columns.
+    /// Judgments: `question <tab> note <tab> grade` per line, or TREC's four columns. With --context they may be absent if the questions have answers or passages.
     #[arg(long, value_name = "FILE", requires = "queries")]
     qrels: Option<PathBuf>,
     /// Property by which the judgments name notes [default: the uri].
@@ -56,12 +56,20 @@ pub(super) struct Questions {
 
 impl Questions {
     /// Reads the files, or derives questions from the vault's links. Also prints unmet judgments to standard error.
-    pub(super) async fn get(client: &Client, args: QuestionArgs) -> Result<Self, Failure> {
+    ///
+    /// `with_answers` also returns questions without judgments that have answers or passages.
+    pub(super) async fn get(
+        client: &Client,
+        args: QuestionArgs,
+        with_answers: bool,
+    ) -> Result<Self, Failure> {
         let QuestionArgs { queries, qrels, id_property, hide_links, save } = args;
         let (queries, judgments) = match (&queries, &qrels, hide_links) {
-            (Some(queries), Some(qrels), _) => from_files(queries, qrels)?,
+            (Some(queries), qrels, _) if qrels.is_some() || with_answers => {
+                from_files(queries, qrels.as_deref())?
+            }
             (_, _, Some(n)) => from_links(client, n as usize).await?,
-            (Some(_), None, None) | (None, _, None) => {
+            (_, _, None) => {
                 return Err(Failure::usage("name --queries and --qrels, or --hide-links"));
             }
         };
@@ -82,10 +90,17 @@ impl Questions {
         };
         let mut texts: HashMap<String, EvalQuery> =
             queries.into_iter().map(|query| (query.id.clone(), query)).collect();
-        let judged: Vec<(String, Option<EvalQuery>, Grades)> = judgments
+        let mut judged: Vec<(String, Option<EvalQuery>, Grades)> = judgments
             .iter()
             .map(|(id, grades)| (id.to_owned(), texts.remove(id), grades.clone()))
             .collect();
+        if with_answers {
+            let answered = texts
+                .into_values()
+                .filter(|query| !query.answers.is_empty() || !query.passages.is_empty());
+            judged.extend(answered.map(|query| (query.id.clone(), Some(query), Grades::default())));
+            judged.sort_by(|left, right| left.0.cmp(&right.0));
+        }
         if judged.is_empty() {
             let nothing = match &qrels {
                 Some(qrels) => format!("{}: no question has a judged note", qrels.display()),
@@ -134,11 +149,17 @@ pub(super) fn except(query: &EvalQuery) -> Option<Filter> {
     Some(Filter { excluded: query.exclude.clone(), ..Filter::default() })
 }
 
-fn from_files(queries: &Path, qrels: &Path) -> Result<(Vec<EvalQuery>, Judgments), Failure> {
+fn from_files(
+    queries: &Path,
+    qrels: Option<&Path>,
+) -> Result<(Vec<EvalQuery>, Judgments), Failure> {
     let of_file =
         |path: &Path, error: ReadError| Failure::usage(format!("{}: {error}", path.display()));
     let parsed = read_queries(&read(queries)?).map_err(|error| of_file(queries, error))?;
-    let judgments = Judgments::read(&read(qrels)?).map_err(|error| of_file(qrels, error))?;
+    let judgments = match qrels {
+        Some(qrels) => Judgments::read(&read(qrels)?).map_err(|error| of_file(qrels, error))?,
+        None => Judgments::default(),
+    };
     Ok((parsed, judgments))
 }
 
@@ -161,7 +182,8 @@ async fn from_links(client: &Client, n: usize) -> Result<(Vec<EvalQuery>, Judgme
         for target in targets {
             judgments.judge(&uri, &target, 1);
         }
-        queries.push(EvalQuery { id: uri.clone(), text, exclude: vec![uri] });
+        let exclude = vec![uri.clone()];
+        queries.push(EvalQuery { id: uri, text, exclude, ..EvalQuery::default() });
     }
     Ok((queries, judgments))
 }
@@ -243,6 +265,13 @@ impl NoteNames {
     /// Returns the hits by name, with their scores.
     pub(super) fn ranking(&self, answer: SearchResponse) -> Vec<(String, f64)> {
         answer.hits.into_iter().map(|hit| (self.of(hit.uri), hit.score)).collect()
+    }
+
+    /// Returns the uri of the note with this name; `None` if no note has it.
+    pub(super) fn uri(&self, name: &str) -> Option<String> {
+        let by_name = self.by_uri.iter().find(|(_, known)| *known == name);
+        let uri = by_name.map(|(uri, _)| uri.as_str());
+        uri.or_else(|| self.all.get(name).map(String::as_str)).map(str::to_owned)
     }
 
     /// Returns the name of a note.

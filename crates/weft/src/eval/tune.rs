@@ -68,7 +68,7 @@ pub(super) async fn run(
     let TuneArgs { questions, measure, ranking } = args;
     let ranked = SearchRequest { explain: true, ..SearchRequest::from(ranking) };
     let (queries, configured) =
-        candidates(client, Questions::get(client, questions).await?, &ranked).await?;
+        candidates(client, Questions::get(client, questions, false).await?, &ranked).await?;
     let (searched, held_out) = split_halves(queries);
     if held_out.is_empty() {
         return Err(Failure::usage("tuning needs at least two judged questions"));
