@@ -417,7 +417,7 @@ fn address(text: Option<&String>, such: &str) -> Result<(), String> {
         })
     };
     let wrong = text.filter(|text| !is_url(text));
-    wrong.map_or(Ok(()), |text| Err(format!("`{text}` is not an address such as {such}")))
+    wrong.map_or(Ok(()), |_| Err(format!("the value is not an address such as {such}")))
 }
 
 impl Settings {
