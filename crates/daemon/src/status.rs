@@ -15,6 +15,7 @@ use weft_indexer::{IndexError, WriteError};
 
 use crate::access::AccessRefusal;
 use crate::grpc_code::code_name;
+use crate::net::SURPLUS_TIME;
 use crate::vaults::EarlierError;
 
 /// Domain of every `ErrorInfo`.
@@ -298,6 +299,15 @@ pub(crate) fn of_refusal(refusal: &AccessRefusal) -> Status {
             );
             let mut details = info("TOO_OFTEN", []);
             details.set_retry_info(Some(*wait));
+            status(Code::ResourceExhausted, text, details)
+        }
+        AccessRefusal::NoRoom => {
+            let text = format!(
+                "all connections of this daemon are busy; retry in {} ms, or raise server.max_connections and server.max_connections_per_address",
+                SURPLUS_TIME.as_millis()
+            );
+            let mut details = info("TOO_MANY_CONNECTIONS", []);
+            details.set_retry_info(Some(SURPLUS_TIME));
             status(Code::ResourceExhausted, text, details)
         }
         AccessRefusal::Forbidden(principal) => with_reason(

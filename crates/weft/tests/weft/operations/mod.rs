@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 mod connection;
+mod flood;
 mod logs;
 mod traces;
 
@@ -189,6 +190,61 @@ fn service_manager_is_notified_and_settings_are_reloaded() {
         (&"log.filter".into(), &"log.format".into())
     );
     assert!(line("stay in force")["error"].as_str().unwrap().contains("log.filter"));
+}
+
+#[test]
+fn emptied_token_file_is_revoked_although_the_settings_are_invalid() {
+    const SECRET: &str = "a-token-that-may-write-0123456789";
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let address = format!("127.0.0.1:{}", free_port());
+    let settings = format!(
+        "[server]\naddress = '{address}'\nsocket = '{}'\n[log]\naudit = 'audit'\n[[access.tokens]]\nname = 'owner'\npermission = 'write'\nfile = 'token'\n",
+        at("weft.sock").display()
+    );
+    let config = at("weft.toml");
+    std::fs::write(at("token"), SECRET).unwrap();
+    std::fs::write(at("client-token"), SECRET).unwrap();
+    std::fs::write(&config, &settings).unwrap();
+    let example = example();
+    let arguments = ["serve", example.to_str().unwrap(), "--config", config.to_str().unwrap()];
+    let mut serve = command(home.path(), &arguments);
+    serve.stdout(Stdio::null()).stderr(Stdio::null());
+    let daemon = Running(serve.spawn().unwrap());
+    let token = at("client-token");
+    let ask = || {
+        let status = ["status", "--addr", &address, "--token-file", token.to_str().unwrap()];
+        run(home.path(), &status).status.code()
+    };
+    // Waits until requests with the token end with `code`.
+    let until = |code: i32| {
+        let started = std::time::Instant::now();
+        while ask() != Some(code) {
+            assert!(started.elapsed() < Duration::from_secs(60), "{:?}", ask());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    let valid = 0;
+    until(valid);
+    let refused = {
+        std::fs::write(at("client-token"), "another-token-0123456789").unwrap();
+        let refused = ask().unwrap();
+        std::fs::write(at("client-token"), SECRET).unwrap();
+        refused
+    };
+    assert_ne!(refused, valid);
+    for invalid in ["no TOML at all", &format!("{settings}[search]\nsnippets = 'many'\n")] {
+        std::fs::write(&config, invalid).unwrap();
+        std::fs::write(at("token"), "").unwrap();
+        daemon.signal("-HUP");
+        until(refused);
+        std::fs::write(at("token"), SECRET).unwrap();
+        daemon.signal("-HUP");
+        until(valid);
+    }
+    let audit = std::fs::read_to_string(at("audit")).unwrap();
+    assert!(audit.contains("credential not loaded") && audit.contains("`owner`"), "{audit}");
+    assert!(!audit.contains(SECRET), "{audit}");
 }
 
 /// True if `program` can be started here.
