@@ -195,6 +195,13 @@ const LIBRARY_ERRORS: [LibraryError; 6] = [
     (Code::Internal, "Error decompressing", Code::InvalidArgument, "UNREADABLE", None),
     (Code::Internal, "protocol error", Code::InvalidArgument, "UNREADABLE", None),
     (
+        Code::Internal,
+        "tonic-web: ",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        Some("the request is not valid gRPC-web"),
+    ),
+    (
         Code::OutOfRange,
         "Error, decoded message length too large: ",
         Code::ResourceExhausted,

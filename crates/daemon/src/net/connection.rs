@@ -14,6 +14,8 @@ use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
 use super::connection_table::{ConnectionActivity, ConnectionPlace};
+#[cfg(unix)]
+use super::unix_authority::AuthorityRepair;
 use crate::peer::Peer;
 use crate::tls;
 
@@ -44,7 +46,7 @@ enum Stream {
     Tcp(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
     #[cfg(unix)]
-    Unix(tokio::net::UnixStream),
+    Unix(tokio::net::UnixStream, AuthorityRepair),
 }
 
 impl ServerConnection {
@@ -67,7 +69,7 @@ impl ServerConnection {
 
     #[cfg(unix)]
     pub(super) fn unix(stream: tokio::net::UnixStream, place: ConnectionPlace) -> Self {
-        Self::new(Stream::Unix(stream), Peer::Unix, None, place)
+        Self::new(Stream::Unix(stream, AuthorityRepair::default()), Peer::Unix, None, place)
     }
 
     fn new(stream: Stream, peer: Peer, close: Option<CloseSignal>, place: ConnectionPlace) -> Self {
@@ -123,7 +125,7 @@ macro_rules! with_stream {
                 $does
             }
             #[cfg(unix)]
-            Stream::Unix(stream) => {
+            Stream::Unix(stream, _) => {
                 let $stream = Pin::new(stream);
                 $does
             }
@@ -140,7 +142,14 @@ impl AsyncRead for ServerConnection {
         if let Err(error) = self.check_open(context) {
             return Poll::Ready(Err(error));
         }
-        with_stream!(self, stream => stream.poll_read(context, buffer))
+        #[cfg(unix)]
+        let n_before = buffer.filled().len();
+        let read = with_stream!(self.as_mut(), stream => stream.poll_read(context, buffer));
+        #[cfg(unix)]
+        if let Stream::Unix(_, authority) = &mut self.stream {
+            authority.repair(&mut buffer.filled_mut()[n_before..]);
+        }
+        read
     }
 }
 
@@ -173,7 +182,7 @@ impl AsyncWrite for ServerConnection {
             Stream::Tcp(stream) => stream.is_write_vectored(),
             Stream::Tls(stream) => stream.is_write_vectored(),
             #[cfg(unix)]
-            Stream::Unix(stream) => stream.is_write_vectored(),
+            Stream::Unix(stream, _) => stream.is_write_vectored(),
         }
     }
 

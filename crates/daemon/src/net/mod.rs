@@ -4,6 +4,8 @@ mod accept;
 mod connection;
 mod connection_table;
 mod socket;
+#[cfg(unix)]
+mod unix_authority;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
