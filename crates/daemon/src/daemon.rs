@@ -21,6 +21,7 @@ use crate::net::{ConnectionLimits, ConnectionTable, Listeners, Socket, SocketLis
 use crate::open_files::{connections_within, max_open_files};
 use crate::paths::{Environment, Paths};
 use crate::services::{ServerState, ServiceLimits, Services};
+use crate::status::is_full;
 use crate::telemetry::AUDIT;
 use crate::vaults::{OpenMode, OpenVaultsError, Vaults};
 use crate::web::WebLayer;
@@ -518,9 +519,14 @@ async fn open(
     paths: Paths,
     place: String,
 ) -> Result<(), ServeError> {
-    let open = move || Vaults::open(&config, &paths, OpenMode::Watching { address: Some(&place) });
-    let vaults = tokio::task::spawn_blocking(open).await.map_err(|_| ServeError::Panicked)??;
-    let vaults = Arc::new(vaults);
+    let vaults = once_disk_has_space(|| {
+        let (config, paths, place) = (config.clone(), paths.clone(), place.clone());
+        let open =
+            move || Vaults::open(&config, &paths, OpenMode::Watching { address: Some(&place) });
+        let opened = tokio::task::spawn_blocking(open);
+        async move { Ok(opened.await.map_err(|_| ServeError::Panicked)??) }
+    });
+    let vaults = Arc::new(vaults.await?);
     // A store that holds an index is served during the scan.
     let has_index = vaults.status().generation > 0 && vaults.status().n_notes > 0;
     services.set_initial_scan(!has_index);
@@ -528,13 +534,38 @@ async fn open(
     if has_index {
         return Ok(());
     }
-    let scan = move || vaults.indexer().flush_since(vaults.indexer().opened());
-    let first = tokio::task::spawn_blocking(scan).await;
+    let first = once_disk_has_space(|| {
+        let vaults = Arc::clone(&vaults);
+        let scan = move || vaults.indexer().flush_since(vaults.indexer().opened());
+        let scanned = tokio::task::spawn_blocking(scan);
+        async move {
+            match scanned.await.map_err(|_| ServeError::Panicked)? {
+                // A missing folder may return; it is scanned again then, and does not prevent serving the other vaults.
+                Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),
+                Err(error) => Err(OpenVaultsError::Index(error).into()),
+            }
+        }
+    });
+    let first = first.await;
     services.set_initial_scan(false);
-    match first.map_err(|_| ServeError::Panicked)? {
-        // A missing folder may return; it is scanned again then, and does not prevent serving the other vaults.
-        Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),
-        Err(error) => Err(OpenVaultsError::Index(error).into()),
+    first
+}
+
+/// Pause before an attempt is repeated that failed because a disk was full.
+const SPACE_RETRY: Duration = Duration::from_secs(5);
+
+/// Repeats `attempt` as long as it fails because a disk is full: a user may free space meanwhile.
+async fn once_disk_has_space<T, F: Future<Output = Result<T, ServeError>>>(
+    attempt: impl Fn() -> F,
+) -> Result<T, ServeError> {
+    loop {
+        match attempt().await {
+            Err(error) if is_full(&error) => {
+                tracing::error!(%error, "no storage space; waiting for it");
+                tokio::time::sleep(SPACE_RETRY).await;
+            }
+            done => return done,
+        }
     }
 }
 

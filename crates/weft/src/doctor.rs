@@ -344,6 +344,13 @@ async fn check_daemon(client: &Client, address: &str) -> Vec<Check> {
         };
         checks.push(Check::new("index", CheckOutcome::Notice, text));
     }
+    if status.failed_vector_count > 0 {
+        let chunks = print::counted(status.failed_vector_count, "chunk has", "chunks have");
+        let text =
+            format!("{chunks} no vector: the model rejected the text or returned no usable vector");
+        let check = Check::new("index", CheckOutcome::Notice, text);
+        checks.push(check.advise("check the model or its endpoint; a restart tries again"));
+    }
     let failed: u64 = status.vaults.iter().map(|vault| vault.failed_count).sum();
     if failed > 0 {
         let check =

@@ -26,6 +26,7 @@ pub(crate) fn status_response(
         n_unresolved,
         n_chunks,
         n_vectors_pending,
+        n_vectors_failed,
         vectors_per_second,
         seconds_left,
         n_files_done,
@@ -93,6 +94,7 @@ pub(crate) fn status_response(
         digest: self::digest(digest),
         stored_generations,
         server: server.map(server_status),
+        failed_vector_count: count(n_vectors_failed),
     }
 }
 

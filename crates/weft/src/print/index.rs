@@ -29,7 +29,11 @@ pub(crate) fn status(status: &StatusResponse) -> String {
             0 => String::new(),
             n => format!(", {}", counted(n, "pending vector", "pending vectors")),
         };
-        row("chunks", &format!("{chunks}{pending}"));
+        let failed = match status.failed_vector_count {
+            0 => String::new(),
+            n => format!(", {}", counted(n, "failed vector", "failed vectors")),
+        };
+        row("chunks", &format!("{chunks}{pending}{failed}"));
     }
     let model = status.model.as_ref().map_or_else(
         || "none: search uses keywords and links only".to_owned(),

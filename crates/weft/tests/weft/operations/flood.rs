@@ -29,7 +29,7 @@ const N_HOSTILE: usize = 2000;
 const N_CLIENTS: usize = 200;
 
 /// Time after which a hostile client that was disconnected connects again.
-const RETURN: Duration = Duration::from_millis(500);
+const RETURN: Duration = Duration::from_secs(2);
 
 /// Starts a daemon that requires a token, with at most `max_files` open files if given, and waits until it serves.
 fn serve(home: &Path, vault: &Path, max_files: Option<u32>) -> (Running, SocketAddr) {

@@ -247,6 +247,55 @@ fn emptied_token_file_is_revoked_although_the_settings_are_invalid() {
     assert!(!audit.contains(SECRET), "{audit}");
 }
 
+/// Needs permission to mount a file system; passes without it.
+#[cfg(target_os = "linux")]
+#[test]
+fn first_index_waits_for_disk_space() {
+    if !Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|end| end.success()) {
+        eprintln!("not tested: no mount namespaces here");
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    for folder in ["vault", "disk"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    for n in 0..20 {
+        std::fs::write(at(&format!("vault/moss{n}.md")), "# Moss\n").unwrap();
+    }
+    // The disk is full until the file `go` exists.
+    let script = "mount -t tmpfs -o size=8m weft disk && head -c 8m /dev/zero >disk/filler; \
+        (until [ -e go ]; do sleep 0.1; done; rm disk/filler) & exec \"$0\" \"$@\"";
+    let socket = at("weft.sock");
+    let place = format!("unix:{socket}");
+    let serve =
+        ["serve", "vault", "--addr", "127.0.0.1:0", "--socket", &socket, "--store", "disk/store"];
+    let mut daemon = Command::new("unshare");
+    daemon.args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_weft")]).args(serve);
+    daemon.env("HOME", home.path()).env("WEFT__EMBEDDING__MODEL", "none");
+    daemon.current_dir(home.path()).stdout(Stdio::null());
+    daemon.stderr(std::fs::File::create(at("log")).unwrap());
+    let mut daemon = Running(daemon.spawn().unwrap());
+    let log = || std::fs::read_to_string(at("log")).unwrap();
+    let started = std::time::Instant::now();
+    while !log().contains("waiting for it") {
+        assert!(daemon.0.try_wait().unwrap().is_none(), "it ended: {}", log());
+        assert!(started.elapsed() < Duration::from_secs(60), "{}", log());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::fs::write(at("go"), "").unwrap();
+    let is_complete = || {
+        let status = run(home.path(), &["status", "--addr", &place, "--format", "json"]);
+        let status = serde_json::from_slice::<Value>(&status.stdout).unwrap_or_default();
+        status["note_count"] == 20 && status["last_error"].is_null()
+    };
+    while !is_complete() {
+        assert!(daemon.0.try_wait().unwrap().is_none(), "it ended: {}", log());
+        assert!(started.elapsed() < Duration::from_secs(90), "{}", log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 /// True if `program` can be started here.
 fn is_there(program: &str) -> bool {
     Command::new(program)
