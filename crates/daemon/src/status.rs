@@ -153,7 +153,6 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
             with_reason(Code::FailedPrecondition, "FILE_SYSTEM", text)
         }
         WriteError::Index(error) => of_index(error),
-        WriteError::NotIndexed { .. } => with_reason(Code::Unavailable, "NOT_INDEXED_YET", text),
     }
 }
 
@@ -181,9 +180,9 @@ pub(crate) fn write_deadline_exceeded() -> Status {
     with_reason(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
-/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message if a size limit was exceeded.
+/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message unless tonic's is precise.
 type LibraryError = (Code, &'static str, Code, &'static str, Option<&'static str>);
-const LIBRARY_ERRORS: [LibraryError; 6] = [
+const LIBRARY_ERRORS: [LibraryError; 7] = [
     (
         Code::ResourceExhausted,
         "Error decompressing: ",
