@@ -1,4 +1,4 @@
-"""Stock clients against a running daemon: python clients.py HOST:PORT WEFT VAULT RECIPES
+"""Stock clients against a running daemon: python clients.py HOST:PORT SOCKET WEFT VAULT RECIPES
 
 Each is a program or library of others, used as its users use it, so that what works here works for them.
 """
@@ -92,6 +92,12 @@ def health(channel):
     return "SERVING"
 
 
+def over_socket(path):
+    """Asks over the Unix socket, with the authority that grpcio sends by itself."""
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        return reflection(channel)
+
+
 def metrics(address):
     """Reads `/metrics` as Prometheus does."""
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as response:
@@ -139,7 +145,7 @@ async def tools(server):
     return "6 tools"
 
 
-def main(address, weft, vault, page):
+def main(address, socket, weft, vault, page):
     stdio = StdioServerParameters(command=weft, args=["mcp", "--addr", address])
     alone = StdioServerParameters(
         command=weft,
@@ -150,6 +156,7 @@ def main(address, weft, vault, page):
             ("health", lambda: health(channel)),
             ("reflection", lambda: reflection(channel)),
             ("recipes", lambda: recipes(channel, page)),
+            ("unix socket", lambda: over_socket(socket)),
             ("metrics", lambda: metrics(address)),
             ("mcp over http", lambda: asyncio.run(tools(f"http://{address}/mcp"))),
             ("mcp over stdio, asking the daemon", lambda: asyncio.run(tools(stdio))),

@@ -175,6 +175,63 @@ async fn stream_ends_when_its_token_is_revoked() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Requests the status over a new connection with a token; returns the status code.
+async fn code_with(daemon: &TestDaemon, secret: &str) -> Result<Code, Failure> {
+    let mut request = Request::new(StatusRequest {});
+    let token = format!("Bearer {secret}").parse()?;
+    request.metadata_mut().insert("authorization", token);
+    let answer = AdminServiceClient::new(daemon.channel().await?).status(request).await;
+    Ok(answer.map_or_else(|refused| refused.code(), |_| Code::Ok))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_or_empty_token_file_revokes_its_tokens() -> Result<(), Failure> {
+    for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let folder = tempfile::tempdir()?;
+        let tokens = tokens(&folder)?;
+        let settings = [
+            ("embedding.model", "none"),
+            ("server.address", address),
+            ("access.tokens", tokens.as_str()),
+        ];
+        let daemon = TestDaemon::start(&example(), &settings).await?;
+        let local = daemon.socket_channel().await?;
+        served(&local).await?;
+        let mut local = AdminServiceClient::new(local);
+        let codes = async || -> Result<[Code; 2], Failure> {
+            Ok([code_with(&daemon, READ).await?, code_with(&daemon, WRITE).await?])
+        };
+        assert_eq!(codes().await?, [Code::PermissionDenied, Code::Ok]);
+
+        std::fs::write(folder.path().join("reader"), "# none\n")?;
+        let refused = daemon.reload().await.expect_err("a token file is empty");
+        assert!(refused.to_string().contains("reader"), "{refused}");
+        assert_eq!(codes().await?, [Code::Unauthenticated, Code::Ok]);
+
+        std::fs::remove_file(folder.path().join("owner"))?;
+        daemon.reload().await.expect_err("no token is left");
+        assert_eq!(codes().await?, [Code::Unauthenticated; 2], "the port refuses every client");
+        let status = local.status(StatusRequest {}).await?.into_inner();
+        let errors = status.server.map(|server| server.credential_errors).unwrap_or_default();
+        let names = ["reader", "owner"].map(|name| format!("`{name}`"));
+        assert!(errors.len() == 2 && errors[0].contains(&names[0]), "{errors:?}");
+        assert!(errors[1].contains(&names[1]) && !errors.concat().contains(READ), "{errors:?}");
+
+        // Removing the entries does not open a port that required credentials.
+        let cleared = daemon.reload_changed(|settings| settings.access.tokens.clear()).await;
+        assert_eq!(cleared.is_ok(), address.starts_with("127."), "{cleared:?}");
+        assert_eq!(codes().await?, [Code::Unauthenticated; 2]);
+
+        crate::access_control::tokens(&folder)?;
+        daemon.reload().await?;
+        assert_eq!(codes().await?, [Code::PermissionDenied, Code::Ok]);
+        let status = local.status(StatusRequest {}).await?.into_inner();
+        assert!(status.server.is_some_and(|server| server.credential_errors.is_empty()));
+        daemon.stop().await?;
+    }
+    Ok(())
+}
+
 /// A certificate authority and its files.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -262,7 +319,18 @@ async fn tls_certificates_are_required_and_reloaded() -> Result<(), Failure> {
     std::fs::write(folder.path().join("key.pem"), "no key")?;
     assert!(daemon.reload().await.is_err());
     search(&renewed, Some(identity.clone())).await?;
+    // Authorities are replaced or revoked although the daemon's key is not valid.
+    for authorities in [Some(Authority::new()?.pem), None] {
+        match authorities {
+            Some(pem) => std::fs::write(&ca, pem)?,
+            None => std::fs::remove_file(&ca)?,
+        }
+        assert!(daemon.reload().await.is_err());
+        assert!(search(&renewed, Some(identity.clone())).await.is_err());
+    }
+    std::fs::write(&ca, &clients.pem)?;
     renewed.files(folder.path(), "localhost")?;
+    daemon.reload().await?;
 
     // A connection ends when its client's certificate is no longer trusted.
     let (_, channel) = search(&renewed, Some(identity.clone())).await?;

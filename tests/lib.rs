@@ -97,7 +97,7 @@ impl TestDaemon {
 
     /// Reloads tokens and certificates, as on SIGHUP.
     pub async fn reload(&self) -> Result<Reloaded, Failure> {
-        Ok(self.control.reload(&self.config).await?)
+        Ok(self.control.reload(self.config.clone().into()).await?)
     }
 
     /// Serves these vaults from now on, as on SIGHUP after an edit of the settings.
@@ -114,7 +114,7 @@ impl TestDaemon {
     ) -> Result<Reloaded, Failure> {
         let mut config = self.config.clone();
         change(&mut config.settings);
-        Ok(self.control.reload(&config).await?)
+        Ok(self.control.reload(config.into()).await?)
     }
 
     /// Returns its services, for requests without a connection.

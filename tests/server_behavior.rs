@@ -201,3 +201,55 @@ async fn health_watchers_see_the_shutdown_and_do_not_delay_it() -> Result<(), Fa
     assert!(before.elapsed() < Duration::from_secs(30), "the shutdown waited for a watcher");
     Ok(())
 }
+
+/// Sends the bytes of gRPC's C core, as its Python client does, over the Unix socket.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn authority_of_the_c_core_is_accepted_over_the_socket() -> Result<(), Failure> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    const HEADERS: u8 = 1;
+    const RST_STREAM: u8 = 3;
+    let daemon = TestDaemon::start(&example(), &[NO_MODEL]).await?;
+    served(&daemon.socket_channel().await?).await?;
+    let encoded = daemon.socket.display().to_string().replace('/', "%2F");
+    let field = |name: &str, value: &str| {
+        let string = |text: &str| {
+            let length = u8::try_from(text.len()).expect("a short text");
+            [&[length][..], text.as_bytes()].concat()
+        };
+        [vec![0x40], string(name), string(value)].concat()
+    };
+    let block = [
+        field(":path", "/grpc.health.v1.Health/Check"),
+        field(":authority", encoded.trim_start_matches("%2F")),
+        // `:method: POST` and `:scheme: http`.
+        vec![0x83, 0x86],
+        field("content-type", "application/grpc"),
+        field("te", "trailers"),
+    ]
+    .concat();
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        let length = u8::try_from(payload.len()).expect("a short payload");
+        [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let mut client = tokio::net::UnixStream::connect(&daemon.socket).await?;
+    client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await?;
+    client.write_all(&frame(4, 0, 0, &[])).await?;
+    client.write_all(&frame(HEADERS, 4, 1, &block)).await?;
+    client.write_all(&frame(0, 1, 1, &[0; 5])).await?;
+    loop {
+        let mut head = [0; 9];
+        client.read_exact(&mut head).await?;
+        let [a, b, c, kind, ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        client.read_exact(&mut payload).await?;
+        assert_ne!(kind, RST_STREAM, "the stream was reset");
+        if kind == HEADERS {
+            // `:status: 200` from the static table.
+            assert_eq!(payload.first(), Some(&0x88), "{payload:?}");
+            break;
+        }
+    }
+    daemon.stop().await?;
+    Ok(())
+}

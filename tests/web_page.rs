@@ -37,6 +37,10 @@ async fn page_and_its_requests_are_served_but_not_those_of_other_sites() -> Resu
     let kind = "content-type: application/grpc-web+proto";
     let status = ask(&daemon, question, &[&host, &own, kind], &[0; 5]).await?;
     assert!(status.starts_with("HTTP/1.1 200") && status.contains("grpc-status:"), "{status}");
+    let text = "content-type: application/grpc-web-text+proto";
+    let malformed = ask(&daemon, question, &[&host, &own, text], b"!!!!").await?;
+    assert!(malformed.contains("grpc-status: 3"), "INVALID_ARGUMENT: {malformed}");
+    assert!(malformed.contains("not%20valid%20gRPC-web"), "{malformed}");
     for (name, headers) in [
         ("another site", [host.as_str(), "origin: https://evil.example", kind]),
         ("another port of this machine", [&host, "origin: http://localhost:1", kind]),

@@ -36,9 +36,7 @@ class Weft:
             credentials = grpc.ssl_channel_credentials()
             channel = grpc.secure_channel(address.removeprefix("https://"), credentials)
         else:
-            # For a Unix socket, gRPC would send the path as the host, which HTTP/2 does not allow.
-            options = [("grpc.default_authority", "localhost")] if address.startswith("unix:") else []
-            channel = grpc.insecure_channel(address.removeprefix("http://"), options)
+            channel = grpc.insecure_channel(address.removeprefix("http://"))
         self.channel = channel
         if token:
             channel = grpc.intercept_channel(channel, _Token(token))

@@ -112,7 +112,7 @@ impl<'a, D: Document> ClassicPacking<'a, D> {
         }
         let rendered = self.rendered();
         // An estimator may count more tokens in the whole than in its parts.
-        let whole = rendered.as_deref().map_or(0, |text| self.account.measure(text));
+        let whole = self.measured(rendered.as_deref());
         let used = self.account.spent(self.state.plan.used().max(whole));
         let budget = self.account.budget();
         Summary {
@@ -137,7 +137,7 @@ impl<'a, D: Document> ClassicPacking<'a, D> {
             self.state = PackingState { plan: start.plan.within(spendable), ..start.clone() };
             let decide = || stop.check().map(|()| self.decide()).transpose();
             let decisions = std::iter::from_fn(decide).collect::<Result<Vec<_>, _>>()?;
-            let whole = self.rendered().map_or(0, |text| self.account.measure(&text));
+            let whole = self.measured(self.rendered().as_deref());
             if whole <= budget {
                 self.decided = Some(decisions.into_iter());
                 return Ok(());
@@ -151,6 +151,12 @@ impl<'a, D: Document> ClassicPacking<'a, D> {
 
     fn rendered(&self) -> Option<String> {
         self.rendering.context(self.has_focus, self.order, &self.state.notes)
+    }
+
+    /// Returns the cost of the rendered text; a document without notes costs nothing.
+    fn measured(&self, rendered: Option<&str>) -> u64 {
+        let rendered = rendered.filter(|_| !self.state.notes.is_empty());
+        rendered.map_or(0, |text| self.account.measure(text))
     }
 
     /// Decides the next candidate.

@@ -194,7 +194,8 @@ impl<D: Document> EvidencePacking<'_, D> {
         let mut spendable = budget;
         for _ in 0..N_ATTEMPTS {
             let attempt = self.attempt(spendable)?;
-            let whole = self.rendered(&self.notes(&attempt));
+            let notes = self.notes(&attempt);
+            let whole = self.rendered(&notes).filter(|_| !notes.is_empty());
             // Lengths add up; only an estimator can count the whole differently from its parts.
             let is_exact = self.account.estimator().is_none() || whole.is_none();
             let cost = whole.as_deref().map_or(0, |text| self.account.measure(text));
@@ -737,7 +738,8 @@ impl<D: Document> EvidencePacking<'_, D> {
             items.extend(self.item(rank, choice, cost, self.account.tokens(&whole)));
         }
         // An estimator may count fewer or more tokens in the whole than in its parts.
-        let whole = rendered.as_deref().map(|text| self.account.measure(text));
+        let measured = |text| if notes.is_empty() { 0 } else { self.account.measure(text) };
+        let whole = rendered.as_deref().map(measured);
         let used = self.account.spent(whole.unwrap_or(total));
         let budget = self.account.budget();
         let summary = Summary {

@@ -21,6 +21,7 @@ use crate::access::{
     required_access,
 };
 use crate::metrics::Metrics;
+use crate::net::{ClientConnection, SURPLUS_TIME};
 use crate::peer::Peer;
 use crate::request_record::{REQUEST_ID, RecordedBody, RequestRecord, request_id};
 use crate::status;
@@ -90,7 +91,9 @@ where
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         // Every connection sets its peer; a request without one is treated as remote.
         let unknown = || Peer::Tcp { address: ([0, 0, 0, 0], 0).into(), certificate: None };
-        let peer = request.extensions().get::<Peer>().cloned().unwrap_or_else(unknown);
+        let connection = request.extensions().get::<ClientConnection>().cloned();
+        let (peer, activity) =
+            connection.map_or_else(|| (unknown(), None), |open| (open.peer, Some(open.activity)));
         let id = request_id(request.headers().get(&REQUEST_ID));
         let path = request.uri().path().to_owned();
         let span = tracing::info_span!(REQUEST_SPAN, %id, call = %path);
@@ -100,13 +103,18 @@ where
         let required = required_access(&path);
         let mut record = RequestRecord::new(id.clone(), path, required, &peer, Arc::clone(metrics));
         record.set_span(&span);
-        let admitted =
-            credentials.borrow_and_update().keyring.admit(&peer, request.headers(), required);
+        let admitted = if activity.as_ref().is_some_and(|activity| activity.is_surplus()) {
+            Err(AccessRefusal::NoRoom)
+        } else {
+            credentials.borrow_and_update().keyring.admit(&peer, request.headers(), required)
+        };
         let admitted =
             admitted.and_then(|principal| self.layer.limit_rate(principal, &peer, required));
         let response: Self::Future = match admitted {
             Ok(principal) => {
-                record.admitted(&principal);
+                let is_authenticated = principal != Principal::Probe;
+                let active = activity.map(|activity| activity.start_request(is_authenticated));
+                record.admitted(&principal, active);
                 let grant = AccessGrant::new(peer, request.headers(), required, credentials);
                 request.extensions_mut().insert(grant);
                 request.extensions_mut().insert(principal);
@@ -146,6 +154,11 @@ fn refuse(refusal: &AccessRefusal, headers: &HeaderMap) -> Response<Body> {
     *response.status_mut() = match refusal {
         AccessRefusal::Forbidden(_) => StatusCode::FORBIDDEN,
         AccessRefusal::RateLimited(..) => StatusCode::TOO_MANY_REQUESTS,
+        AccessRefusal::NoRoom => {
+            let wait = HeaderValue::from(SURPLUS_TIME.as_secs());
+            response.headers_mut().insert(header::RETRY_AFTER, wait);
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         AccessRefusal::NoCredential | AccessRefusal::UnknownToken => {
             let challenge = HeaderValue::from_static(
                 "Basic realm=\"weft: any name, a token as password\", charset=\"UTF-8\"",

@@ -2,23 +2,27 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tonic::transport::Server;
 use tonic_health::pb::health_server::HealthServer;
 
 use crate::access::{Credentials, RateLimiter};
 use crate::admission::AdmissionLayer;
 use crate::config::{
-    Config, ConfigError, Problem, RELOADABLE, ServerSettings, Sources, refusal_to_open,
+    Config, ConfigError, Problem, RELOADABLE, ServerSettings, SettingOrigin, Sources,
+    refusal_to_open,
 };
-use crate::metrics::Metrics;
-use crate::net::{Listeners, Socket, SocketListener, nearby};
+use crate::metrics::{ConnectionCounts, Metrics};
+use crate::net::{ConnectionLimits, ConnectionTable, Listeners, Socket, SocketListener, nearby};
+use crate::open_files::{connections_within, max_open_files};
 use crate::paths::{Environment, Paths};
-use crate::services::{ServiceLimits, Services};
+use crate::services::{ServerState, ServiceLimits, Services};
+use crate::status::is_full;
+use crate::telemetry::AUDIT;
 use crate::vaults::{OpenMode, OpenVaultsError, Vaults};
 use crate::web::WebLayer;
 
@@ -68,6 +72,8 @@ pub struct Daemon {
     tcp: TcpListener,
     address: SocketAddr,
     socket: Option<(Socket, SocketListener)>,
+    /// Open connections over TCP and over the Unix socket, which has its own limit, so that clients over TCP cannot exhaust it.
+    connections: [Arc<ConnectionTable>; 2],
     config: Config,
     paths: Paths,
     services: Services,
@@ -80,7 +86,25 @@ pub struct Daemon {
 pub struct Control {
     services: Services,
     credentials: watch::Sender<Credentials>,
+    /// Settings that name the credentials in force.
+    config: Arc<Mutex<Config>>,
     address: SocketAddr,
+}
+
+/// Settings read again while the daemon runs.
+#[derive(Debug)]
+pub struct ConfigReload {
+    /// The settings, as far as they can be read; `None` if their file cannot be read or parsed.
+    config: Option<Config>,
+    /// Error of the invalid ones.
+    error: Option<ConfigError>,
+}
+
+impl From<Config> for ConfigReload {
+    /// Creates a reload of valid settings.
+    fn from(config: Config) -> Self {
+        Self { config: Some(config), error: None }
+    }
 }
 
 /// Outcome of a reload: setting keys in order.
@@ -93,26 +117,65 @@ pub struct Reloaded {
 }
 
 impl Control {
-    /// Applies the vaults, tokens and certificates of `config`; reads their files again.
+    /// Applies the tokens, certificates and vaults of `next`; reads their files again.
     ///
+    /// Credentials are reloaded in any case, from the settings in force if the new ones cannot be read: a token or an authority that is gone grants nothing from now on.
     /// Requests in flight complete; streams whose token or certificate is no longer valid end, and connections whose client certificate is no longer trusted are closed.
     /// New vaults are scanned in the background.
     /// Returns the settings that took effect and those that need a restart.
-    /// Fails without any change if a setting is invalid, or if the vaults are still opening.
-    pub async fn reload(&self, config: &Config) -> Result<Reloaded, ServeError> {
-        let credentials = credentials(config, self.address)?;
+    /// Fails without any other change if a setting or a credential is invalid, or if the vaults are still opening.
+    pub async fn reload(&self, next: ConfigReload) -> Result<Reloaded, ServeError> {
+        let ConfigReload { config, error } = next;
+        let config = config.unwrap_or_else(|| self.config());
+        let renewed = self.reload_credentials(&config);
+        *self.lock_config() = config.clone();
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        let problems = self.credentials.borrow().problems.clone();
+        if !problems.is_empty() {
+            return Err(config.invalid(problems).into());
+        }
         let vaults = self.services.vaults_if_open().ok_or(ServeError::Opening)?;
         let changed = config.differences(&vaults.config());
-        let next = config.clone();
-        let reload = tokio::task::spawn_blocking(move || vaults.reload(&next));
+        let reload = tokio::task::spawn_blocking(move || vaults.reload(&config));
         reload.await.map_err(|_| ServeError::Panicked)??;
-        let before = self.credentials.send_replace(credentials);
         let (mut taken, needs_restart): (Vec<String>, _) =
             changed.into_iter().partition(|key| RELOADABLE.contains(&key.as_str()));
-        taken.extend(self.credentials.borrow().renewed(&before).into_iter().map(str::to_owned));
+        taken.extend(renewed);
         taken.sort_unstable();
         taken.dedup();
         Ok(Reloaded { taken, needs_restart })
+    }
+
+    /// Replaces the credentials by those of `config`, and returns the settings whose secrets or certificates changed.
+    fn reload_credentials(&self, config: &Config) -> Vec<String> {
+        let mut next = self.credentials.borrow().reload(config);
+        if !self.address.ip().is_loopback() && !config.settings.asks_for_credentials() {
+            let reason = refusal_to_open(self.address);
+            next.problems.push(Problem { key: "server.address".to_owned(), reason });
+        }
+        let renewed: Vec<String> =
+            next.renewed(&self.credentials.borrow()).into_iter().map(str::to_owned).collect();
+        if !renewed.is_empty() {
+            let settings = renewed.join(", ");
+            tracing::info!(target: AUDIT, settings, "credentials reloaded");
+        }
+        for Problem { key, reason } in &next.problems {
+            tracing::error!(target: AUDIT, key, reason, "credential not loaded: it grants nothing");
+        }
+        self.credentials.send_replace(next);
+        renewed
+    }
+
+    /// Returns the settings that were last read; those of the credentials in force.
+    #[must_use]
+    pub fn config(&self) -> Config {
+        self.lock_config().clone()
+    }
+
+    fn lock_config(&self) -> MutexGuard<'_, Config> {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,20 +199,45 @@ impl Config {
         environment: &Environment,
     ) -> Result<Self, ConfigError> {
         let (config, mut problems) = Self::read(sources, environment)?;
-        let paths = Paths::new(environment);
-        for problem in file_problems(&config, &paths) {
-            let problem = (problem.clone(), config.origin(&problem.key));
+        let credentials = Credentials::load(&config).err().unwrap_or_default();
+        let folders = folder_problems(&config, &Paths::new(environment));
+        config.add_problems(&mut problems, credentials.into_iter().chain(folders));
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
+    }
+
+    /// Loads the configuration for a running daemon, with the settings that are valid although others are not.
+    ///
+    /// Tokens and certificates are checked by [`Control::reload`].
+    #[must_use]
+    pub fn load_to_reload(sources: &Sources, environment: &Environment) -> ConfigReload {
+        let (config, mut problems) = match Self::read(sources, environment) {
+            Ok(read) => read,
+            Err(error) => return ConfigReload { config: None, error: Some(error) },
+        };
+        config.add_problems(&mut problems, folder_problems(&config, &Paths::new(environment)));
+        let error = (!problems.is_empty()).then_some(ConfigError::Invalid { problems });
+        ConfigReload { config: Some(config), error }
+    }
+
+    /// Adds `more` to `problems`, each once and with its origin.
+    fn add_problems(
+        &self,
+        problems: &mut Vec<(Problem, SettingOrigin)>,
+        more: impl IntoIterator<Item = Problem>,
+    ) {
+        for problem in more {
+            let origin = self.origin(&problem.key);
+            let problem = (problem, origin);
             if !problems.contains(&problem) {
                 problems.push(problem);
             }
         }
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
     }
 }
 
-/// Returns the problems of the files that the settings name: tokens, certificates, and vault folders without an existing index.
-fn file_problems(config: &Config, paths: &Paths) -> Vec<Problem> {
-    let mut problems = Credentials::load(config).err().unwrap_or_default();
+/// Returns the problems of vault folders without an existing index.
+fn folder_problems(config: &Config, paths: &Paths) -> Vec<Problem> {
+    let mut problems = Vec::new();
     let is_indexed = Vaults::store(config, paths).is_ok_and(|store| store.exists());
     let roots = config.settings.vaults.iter().map(|vault| &vault.root);
     for root in roots.filter(|root| !is_indexed && !root.is_dir()) {
@@ -234,14 +322,21 @@ impl Daemon {
         if credentials.tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "connections are not encrypted; set tls.certificate, or expose this address only to a TLS proxy");
         }
+        let connections = connection_tables(server);
         let services = Services::new(ServiceLimits::from(server));
+        let credentials = watch::Sender::new(credentials);
+        services.set_server(ServerState {
+            connections: connections.clone(),
+            credentials: credentials.subscribe(),
+        });
         let control = Control {
             services: services.clone(),
-            credentials: watch::Sender::new(credentials),
+            credentials,
+            config: Arc::new(Mutex::new(config.clone())),
             address,
         };
         let serving = watch::Sender::new(false);
-        Ok(Self { tcp, address, socket, config, paths, services, control, serving })
+        Ok(Self { tcp, address, socket, connections, config, paths, services, control, serving })
     }
 
     /// Returns a handle that changes the daemon while it runs.
@@ -265,7 +360,7 @@ impl Daemon {
     /// Returns the address for processes of this machine: the Unix socket if the port requires credentials.
     #[must_use]
     pub fn place(&self) -> String {
-        let Credentials { keyring, tls } = &*self.control.credentials.borrow();
+        let Credentials { keyring, tls, problems: _ } = &*self.control.credentials.borrow();
         let near = nearby(self.address);
         match self.socket() {
             Some(socket) if tls.is_some() || keyring.is_required() => {
@@ -294,11 +389,20 @@ impl Daemon {
     /// Fails if the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let place = self.place();
-        let Self { tcp, address: _, socket, config, paths, services, control, serving } = self;
-        let Control { services: _, credentials, address: _ } = control;
+        let Self {
+            tcp,
+            address: _,
+            socket,
+            connections: tables,
+            config,
+            paths,
+            services,
+            control,
+            serving,
+        } = self;
+        let Control { services: _, credentials, config: _, address: _ } = control;
         let ServerSettings {
             shutdown_ms,
-            max_connections,
             max_calls_per_connection,
             keepalive_ms,
             max_request_bytes,
@@ -319,18 +423,13 @@ impl Daemon {
             .prepare();
 
         let (socket, unix) = socket.unzip();
-        // The socket has its own limit, so that clients over TCP cannot exhaust it.
-        let permits = [max_connections; 2].map(|n| Arc::new(Semaphore::new(n)));
-        let connections = Listeners { tcp, unix }.accept(permits.clone(), credentials.subscribe());
+        let connections = Listeners { tcp, unix }.accept(tables.clone(), credentials.subscribe());
         let metrics = Arc::new(Metrics::default());
         let text = {
             let (services, metrics) = (services.clone(), Arc::clone(&metrics));
             move || {
-                let open = |permits: &Arc<Semaphore>| {
-                    max_connections - permits.available_permits().min(max_connections)
-                };
-                let n_open = permits.iter().map(open).sum();
-                metrics.render(&services.load(), n_open, services.index_status().as_ref())
+                let counts = ConnectionCounts::of(&tables);
+                metrics.render(&services.load(), counts, services.index_status().as_ref())
             }
         };
         let (ending, mut ended) = watch::channel(false);
@@ -387,6 +486,32 @@ impl Daemon {
     }
 }
 
+/// Creates the tables of open connections over TCP and over the Unix socket.
+fn connection_tables(settings: &ServerSettings) -> [Arc<ConnectionTable>; 2] {
+    let ServerSettings {
+        max_connections,
+        max_connections_per_address,
+        first_request_ms,
+        idle_ms,
+        ..
+    } = *settings;
+    let most = connections_within(max_open_files(), max_connections);
+    if most[0] < max_connections {
+        tracing::warn!(
+            max_connections = most[0],
+            "the limit of open files leaves fewer connections than server.max_connections; raise it, for example by LimitNOFILE of systemd"
+        );
+    }
+    most.map(|total| {
+        ConnectionTable::new(ConnectionLimits {
+            total,
+            per_network: max_connections_per_address,
+            first_request: Duration::from_millis(first_request_ms),
+            idle: (idle_ms > 0).then(|| Duration::from_millis(idle_ms)),
+        })
+    })
+}
+
 /// Opens the vaults; returns when the keyword index and the links can be queried.
 async fn open(
     services: &Services,
@@ -394,9 +519,14 @@ async fn open(
     paths: Paths,
     place: String,
 ) -> Result<(), ServeError> {
-    let open = move || Vaults::open(&config, &paths, OpenMode::Watching { address: Some(&place) });
-    let vaults = tokio::task::spawn_blocking(open).await.map_err(|_| ServeError::Panicked)??;
-    let vaults = Arc::new(vaults);
+    let vaults = once_disk_has_space(|| {
+        let (config, paths, place) = (config.clone(), paths.clone(), place.clone());
+        let open =
+            move || Vaults::open(&config, &paths, OpenMode::Watching { address: Some(&place) });
+        let opened = tokio::task::spawn_blocking(open);
+        async move { Ok(opened.await.map_err(|_| ServeError::Panicked)??) }
+    });
+    let vaults = Arc::new(vaults.await?);
     // A store that holds an index is served during the scan.
     let has_index = vaults.status().generation > 0 && vaults.status().n_notes > 0;
     services.set_initial_scan(!has_index);
@@ -404,13 +534,38 @@ async fn open(
     if has_index {
         return Ok(());
     }
-    let scan = move || vaults.indexer().flush_since(vaults.indexer().opened());
-    let first = tokio::task::spawn_blocking(scan).await;
+    let first = once_disk_has_space(|| {
+        let vaults = Arc::clone(&vaults);
+        let scan = move || vaults.indexer().flush_since(vaults.indexer().opened());
+        let scanned = tokio::task::spawn_blocking(scan);
+        async move {
+            match scanned.await.map_err(|_| ServeError::Panicked)? {
+                // A missing folder may return; it is scanned again then, and does not prevent serving the other vaults.
+                Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),
+                Err(error) => Err(OpenVaultsError::Index(error).into()),
+            }
+        }
+    });
+    let first = first.await;
     services.set_initial_scan(false);
-    match first.map_err(|_| ServeError::Panicked)? {
-        // A missing folder may return; it is scanned again then, and does not prevent serving the other vaults.
-        Ok(_) | Err(weft_indexer::IndexError::Vault { .. }) => Ok(()),
-        Err(error) => Err(OpenVaultsError::Index(error).into()),
+    first
+}
+
+/// Pause before an attempt is repeated that failed because a disk was full.
+const SPACE_RETRY: Duration = Duration::from_secs(5);
+
+/// Repeats `attempt` as long as it fails because a disk is full: a user may free space meanwhile.
+async fn once_disk_has_space<T, F: Future<Output = Result<T, ServeError>>>(
+    attempt: impl Fn() -> F,
+) -> Result<T, ServeError> {
+    loop {
+        match attempt().await {
+            Err(error) if is_full(&error) => {
+                tracing::error!(%error, "no storage space; waiting for it");
+                tokio::time::sleep(SPACE_RETRY).await;
+            }
+            done => return done,
+        }
     }
 }
 

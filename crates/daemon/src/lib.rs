@@ -12,6 +12,7 @@ mod daemon;
 mod grpc_code;
 mod metrics;
 mod net;
+mod open_files;
 mod paths;
 mod peer;
 mod request_record;
@@ -23,8 +24,9 @@ mod tls;
 mod vaults;
 mod web;
 
-pub use daemon::{Control, Daemon, Reloaded, ServeError, check};
+pub use daemon::{ConfigReload, Control, Daemon, Reloaded, ServeError, check};
 pub use net::nearby;
+pub use open_files::raise_open_file_limit;
 pub use paths::{Environment, Paths};
 pub use runtime::runtime;
 pub use services::{ServiceLimits, Services};

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Debug;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::encoding::{EncodeGaugeValue, EncodeLabelSet, prometheus_text};
@@ -20,6 +20,7 @@ use tonic::Code;
 use weft_indexer::{IndexStatus, Phase, VaultStatus};
 
 use crate::grpc_code::code_name;
+use crate::net::ConnectionTable;
 
 /// Media type of the exposition.
 pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
@@ -93,6 +94,31 @@ pub(crate) struct QueueLoad {
     pub(crate) n_workers: usize,
 }
 
+/// Connections over all sockets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ConnectionCounts {
+    /// Number of open connections.
+    pub(crate) n_open: usize,
+    /// Maximum number of open connections.
+    pub(crate) n_max: usize,
+    /// Number of connections closed to make room for others.
+    pub(crate) n_evicted: u64,
+    /// Number of connections refused because all others were busy.
+    pub(crate) n_refused: u64,
+}
+
+impl ConnectionCounts {
+    /// Returns the sums over `tables`.
+    pub(crate) fn of(tables: &[Arc<ConnectionTable>]) -> Self {
+        tables.iter().fold(Self::default(), |sum, table| Self {
+            n_open: sum.n_open + table.n_open(),
+            n_max: sum.n_max + table.limits().total,
+            n_evicted: sum.n_evicted + table.n_evicted(),
+            n_refused: sum.n_refused + table.n_refused(),
+        })
+    }
+}
+
 /// Counters and durations of requests.
 ///
 /// Counting is atomic. It waits only for another request of the same call that is adding its duration, and while a label is seen for the first time.
@@ -131,7 +157,7 @@ impl Metrics {
     pub(crate) fn render(
         &self,
         load: &QueueLoad,
-        n_connections: usize,
+        connections: ConnectionCounts,
         index: Option<&IndexStatus>,
     ) -> String {
         let mut gauges = Gauges(Registry::with_prefix("weft"));
@@ -147,7 +173,15 @@ impl Metrics {
             durations.clone(),
         );
         let QueueLoad { n_running, n_queued, n_workers } = *load;
-        gauges.add("connections_open", "Open connections", n_connections);
+        let ConnectionCounts { n_open, n_max, n_evicted, n_refused } = connections;
+        gauges.add("connections_open", "Open connections", n_open);
+        gauges.add("connections_max", "Maximum number of open connections", n_max);
+        for (name, help, n) in [
+            ("connections_evicted", "Connections closed to make room for others", n_evicted),
+            ("connections_refused", "Connections refused because all others were busy", n_refused),
+        ] {
+            gauges.0.register(name, help, ConstCounter::new(n));
+        }
         gauges.add("requests_running", "Requests being computed", n_running);
         gauges.add("requests_queued", "Requests that wait for a worker", n_queued);
         gauges.add("workers", "Maximum number of requests computed at the same time", n_workers);
@@ -207,6 +241,7 @@ impl Gauges {
             n_unresolved,
             n_chunks,
             n_vectors_pending,
+            n_vectors_failed,
             vectors_per_second,
             seconds_left: _,
             n_files_done,
@@ -238,7 +273,8 @@ impl Gauges {
                 "Generations on disk that can be queried",
                 stored_generations.len(),
             ),
-            ("vectors_pending", "Chunks without a vector", *n_vectors_pending),
+            ("vectors_pending", "Chunks that wait for their vector", *n_vectors_pending),
+            ("vectors_failed", "Chunks whose text the model rejected", *n_vectors_failed),
             ("files_processed", "Files processed by the current or last scan", *n_files_done),
             ("files", "Files of the current or last scan", *n_files_total),
             ("notices", "Notices listed by `weft status`", notices.len()),
@@ -332,6 +368,8 @@ mod tests {
     use super::*;
 
     const LOAD: QueueLoad = QueueLoad { n_running: 1, n_queued: 2, n_workers: 3 };
+    const CONNECTIONS: ConnectionCounts =
+        ConnectionCounts { n_open: 4, n_max: 9, n_evicted: 5, n_refused: 6 };
 
     #[test]
     fn requests_are_counted_by_call_and_code_and_duration() {
@@ -347,7 +385,7 @@ mod tests {
             metrics.request_ended(path, code, elapsed);
         }
         metrics.request_started();
-        let text = metrics.render(&LOAD, 4, None);
+        let text = metrics.render(&LOAD, CONNECTIONS, None);
         let call = "call=\"noteweft.v1.SearchService/Search\"";
         for line in [
             format!("weft_requests_total{{{call},code=\"OK\"}} 2"),
@@ -361,6 +399,9 @@ mod tests {
             "weft_requests_in_flight 1".to_owned(),
             "weft_requests_queued 2".to_owned(),
             "weft_connections_open 4".to_owned(),
+            "weft_connections_max 9".to_owned(),
+            "weft_connections_evicted_total 5".to_owned(),
+            "weft_connections_refused_total 6".to_owned(),
             "weft_up 0".to_owned(),
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
@@ -374,7 +415,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request_started();
         metrics.request_ended("/", Code::Ok, Duration::ZERO);
-        let text = metrics.render(&LOAD, 0, Some(&index));
+        let text = metrics.render(&LOAD, CONNECTIONS, Some(&index));
         assert!(text.contains(r#"weft_vault_notes{vault="a \"b\"\nc\\"} 0"#), "{text}");
         let mut family = "";
         let mut seen = Vec::new();

@@ -17,6 +17,7 @@ use tracing::Span;
 use crate::access::{AccessRefusal, Principal, RequiredAccess};
 use crate::grpc_code::code_name;
 use crate::metrics::Metrics;
+use crate::net::ActiveRequest;
 use crate::peer::Peer;
 use crate::telemetry::{self, AUDIT};
 
@@ -52,6 +53,8 @@ pub(crate) struct RequestRecord {
     code: Option<Code>,
     span: Span,
     metrics: Arc<Metrics>,
+    /// Mark of the connection that a request is running, if the request was admitted.
+    active: Option<ActiveRequest>,
 }
 
 impl RequestRecord {
@@ -74,6 +77,7 @@ impl RequestRecord {
             code: None,
             span: Span::none(),
             metrics,
+            active: None,
         }
     }
 }
@@ -84,14 +88,15 @@ impl RequestRecord {
         self.span = span.clone();
     }
 
-    pub(crate) fn admitted(&mut self, principal: &Principal) {
+    pub(crate) fn admitted(&mut self, principal: &Principal, active: Option<ActiveRequest>) {
         self.who = principal.name();
+        self.active = active;
     }
 
     pub(crate) fn refused(&mut self, refusal: &AccessRefusal) {
         self.refused = true;
         match refusal {
-            AccessRefusal::NoCredential => {}
+            AccessRefusal::NoCredential | AccessRefusal::NoRoom => {}
             AccessRefusal::UnknownToken => "unknown token".clone_into(&mut self.who),
             AccessRefusal::Forbidden(principal) | AccessRefusal::RateLimited(principal, _) => {
                 self.who = principal.name();
@@ -109,8 +114,19 @@ impl RequestRecord {
 
 impl Drop for RequestRecord {
     fn drop(&mut self) {
-        let Self { id, call, required_access, peer, who, refused, started, code, span, metrics } =
-            self;
+        let Self {
+            id,
+            call,
+            required_access,
+            peer,
+            who,
+            refused,
+            started,
+            code,
+            span,
+            metrics,
+            active: _,
+        } = self;
         // A response that was not read to its end was cancelled by the client.
         let code = code.unwrap_or(Code::Cancelled);
         let elapsed = started.elapsed();

@@ -15,6 +15,7 @@ use weft_indexer::{IndexError, WriteError};
 
 use crate::access::AccessRefusal;
 use crate::grpc_code::code_name;
+use crate::net::SURPLUS_TIME;
 use crate::vaults::EarlierError;
 
 /// Domain of every `ErrorInfo`.
@@ -152,7 +153,6 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
             with_reason(Code::FailedPrecondition, "FILE_SYSTEM", text)
         }
         WriteError::Index(error) => of_index(error),
-        WriteError::NotIndexed { .. } => with_reason(Code::Unavailable, "NOT_INDEXED_YET", text),
     }
 }
 
@@ -180,9 +180,9 @@ pub(crate) fn write_deadline_exceeded() -> Status {
     with_reason(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
-/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message if a size limit was exceeded.
+/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message unless tonic's is precise.
 type LibraryError = (Code, &'static str, Code, &'static str, Option<&'static str>);
-const LIBRARY_ERRORS: [LibraryError; 6] = [
+const LIBRARY_ERRORS: [LibraryError; 7] = [
     (
         Code::ResourceExhausted,
         "Error decompressing: ",
@@ -193,6 +193,13 @@ const LIBRARY_ERRORS: [LibraryError; 6] = [
     (Code::Internal, "failed to decode Protobuf", Code::InvalidArgument, "UNREADABLE", None),
     (Code::Internal, "Error decompressing", Code::InvalidArgument, "UNREADABLE", None),
     (Code::Internal, "protocol error", Code::InvalidArgument, "UNREADABLE", None),
+    (
+        Code::Internal,
+        "tonic-web: ",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        Some("the request is not valid gRPC-web"),
+    ),
     (
         Code::OutOfRange,
         "Error, decoded message length too large: ",
@@ -298,6 +305,15 @@ pub(crate) fn of_refusal(refusal: &AccessRefusal) -> Status {
             );
             let mut details = info("TOO_OFTEN", []);
             details.set_retry_info(Some(*wait));
+            status(Code::ResourceExhausted, text, details)
+        }
+        AccessRefusal::NoRoom => {
+            let text = format!(
+                "all connections of this daemon are busy; retry in {} ms, or raise server.max_connections and server.max_connections_per_address",
+                SURPLUS_TIME.as_millis()
+            );
+            let mut details = info("TOO_MANY_CONNECTIONS", []);
+            details.set_retry_info(Some(SURPLUS_TIME));
             status(Code::ResourceExhausted, text, details)
         }
         AccessRefusal::Forbidden(principal) => with_reason(

@@ -32,11 +32,8 @@ impl Tls {
         let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
         let chain = certificates(certificate).map_err(refused("tls.certificate", certificate));
         let private = PrivateKeyDer::from_pem_file(key).map_err(refused("tls.key", key));
-        let clients = client_ca.as_deref().map(|path| {
-            let clients = certificates(path).and_then(|roots| Ok((verifier(&roots)?, roots)));
-            clients.map_err(refused("tls.client_ca", path))
-        });
-        let (chain, private, clients) = match (chain, private, clients.transpose()) {
+        let clients = client_ca.as_deref().map(trusted_roots).transpose();
+        let (chain, private, clients) = match (chain, private, clients) {
             (Ok(chain), Ok(private), Ok(clients)) => (chain, private, clients),
             (chain, private, clients) => {
                 let problems = [chain.err(), private.err(), clients.err()];
@@ -64,6 +61,20 @@ impl Tls {
         Ok(Some(Self { server: Arc::new(server), clients, held }))
     }
 
+    /// Loads the authorities of clients that the settings name; returns `None` if they name none.
+    pub(crate) fn authorities(
+        settings: &TlsSettings,
+    ) -> Result<Option<Arc<dyn ClientCertVerifier>>, Problem> {
+        let loaded = settings.client_ca.as_deref().map(trusted_roots).transpose()?;
+        Ok(loaded.map(|(clients, _)| clients))
+    }
+
+    /// Replaces the authorities of clients, if clients must present a certificate and others are given.
+    pub(crate) fn with_authorities(self, authorities: Option<Arc<dyn ClientCertVerifier>>) -> Self {
+        let clients = self.clients.map(|before| authorities.unwrap_or(before));
+        Self { clients, ..self }
+    }
+
     /// Returns the settings whose files have changed since `before`.
     pub(crate) fn renewed<'a>(
         &'a self,
@@ -82,6 +93,14 @@ impl Tls {
             }
         }
     }
+}
+
+/// Loads the authorities in the file at `path`, with a verifier that trusts them.
+fn trusted_roots(
+    path: &Path,
+) -> Result<(Arc<dyn ClientCertVerifier>, Vec<CertificateDer<'static>>), Problem> {
+    let loaded = certificates(path).and_then(|roots| Ok((verifier(&roots)?, roots)));
+    loaded.map_err(refused("tls.client_ca", path))
 }
 
 fn provider() -> Arc<CryptoProvider> {

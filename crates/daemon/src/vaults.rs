@@ -145,7 +145,7 @@ impl Vaults {
         let embedding = config.embedding(paths);
         let model = embedding.model.clone();
         let opened = embed::select_models(&store, &embedding, |earlier| {
-            config.with_endpoint_key(paths, earlier)
+            config.with_endpoint_secrets(paths, earlier)
         });
         let no_model = opened.as_ref().err().map(ToString::to_string);
         let (models, notices) = opened.unwrap_or_else(|error| {

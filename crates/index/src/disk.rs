@@ -147,12 +147,6 @@ impl Disk {
         fs::rename(from, to)
     }
 
-    /// Creates a hard link at `to`, which must not exist.
-    pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.check_fault(DiskOperation::Create, to)?;
-        fs::hard_link(from, to)
-    }
-
     /// Removes a file; a missing file is not an error.
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.check_fault(DiskOperation::Remove, path)?;
@@ -290,7 +284,7 @@ fn staging_path(path: &Path) -> PathBuf {
 /// Number of staging names given out by this process.
 static N_STAGED: AtomicU64 = AtomicU64::new(0);
 
-fn ignore_not_found(removed: io::Result<()>) -> io::Result<()> {
+pub(crate) fn ignore_not_found(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,

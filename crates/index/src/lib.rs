@@ -13,12 +13,14 @@ mod mapped_file;
 mod note_rows;
 pub mod notes;
 mod open_file;
+mod pinned_folder;
 mod snapshot;
 mod store;
 pub mod vector;
 
 pub use disk::{Disk, DiskOperation, FaultInjector};
 pub use note_rows::NoteRows;
+pub use pinned_folder::{CreatedFolders, PinnedFolder};
 pub use snapshot::{LoadingVectors, Publisher, Reader, Snapshot, VectorLoadGuard, Vectors};
 pub use store::{Backup, BackupPart, BackupSummary, BackupWriter, inspect, restore};
 pub use store::{

@@ -58,6 +58,8 @@ pub struct IndexStatus {
     pub n_chunks: usize,
     /// Number of chunks that wait for their vector.
     pub n_vectors_pending: usize,
+    /// Number of chunks whose text the model rejected; keywords and links still find them.
+    pub n_vectors_failed: usize,
     /// Chunks embedded per second, over the current backlog; 0 if nothing is being embedded.
     pub vectors_per_second: f64,
     /// Estimated seconds until the backlog is empty; `None` if it is empty or the rate is unknown.

@@ -139,7 +139,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
         let files = VaultFiles::new(weft_index::Disk::default(), at);
-        let finish = || intent().finish(&files, |path| Some(at.join(path))).unwrap();
+        let at = at.canonicalize().unwrap();
+        let real = |path: &str| at.join(path).canonicalize().unwrap_or_else(|_| at.join(path));
+        let finish = || intent().finish(&files, |path| Some(real(path))).unwrap();
         assert_eq!(finish(), MoveOutcome::FilesMissing);
         fs::write(at.join("a.md"), "moss").unwrap();
         std::os::unix::fs::symlink("a.md", at.join("b.md")).unwrap();

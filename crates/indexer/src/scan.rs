@@ -34,7 +34,7 @@ use scan_area::{AreaPart, spelled};
 pub use writable_path::{PathProblem, WritablePath, note_path, writable_path};
 
 use crate::parallel_map::parallel_map;
-use crate::vault_files::is_temp_file;
+use crate::vault_files::{self, is_temp_file};
 
 /// Ignore files, by descending precedence.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
@@ -236,7 +236,7 @@ fn open_unlinked(_root: &Path, _path: &Path) -> Option<File> {
     None
 }
 
-/// Opens the file at `path`, following symbolic links, if it is a regular file below `root`.
+/// Opens the file at `path`, following symbolic links, if it is a regular file below `root`; fails if a link on the way changes meanwhile.
 fn open_inside(root: &Path, path: &Path) -> Result<File, ScanError> {
     let failed = |source| ScanError::Read { path: path.to_owned(), source };
     let target = real(path)?;
@@ -249,7 +249,7 @@ fn open_inside(root: &Path, path: &Path) -> Result<File, ScanError> {
     if !target.metadata().map_err(failed)?.is_file() {
         return Err(ScanError::NoFile { path: path.to_owned() });
     }
-    File::open(&target).map_err(failed)
+    vault_files::open(&target).map_err(failed)
 }
 
 /// A folder to scan.

@@ -1,11 +1,12 @@
 //! Atomic changes of files in vaults.
 
 use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use weft_index::Disk;
+use weft_index::{Disk, PinnedFolder};
 
 use crate::content_hash::digest_of;
 
@@ -17,13 +18,55 @@ pub(crate) fn is_temp_file(name: &str) -> bool {
     name.starts_with(TEMP_NAME.0) && name.ends_with(TEMP_NAME.1)
 }
 
-/// Reads a file; returns `None` if it does not exist.
+/// Reads the file at a canonical path; returns `None` if it does not exist.
+///
+/// Fails if a component of the path has become a symbolic link.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    let read = |mut file: fs::File| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map(|_| bytes)
+    };
+    match open(path).and_then(read) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Opens the regular file at a canonical path for reading.
+///
+/// Fails if a component of the path has become a symbolic link.
+pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
+    let FilePlace { folder, name } = FilePlace::of(path)?;
+    let file = folder.open_file(name)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// A name in an open folder: the place of a file that no symbolic link can redirect.
+struct FilePlace<'p> {
+    folder: PinnedFolder,
+    name: &'p OsStr,
+}
+
+impl<'p> FilePlace<'p> {
+    /// Opens the folder of the file at a canonical path.
+    fn of(path: &'p Path) -> io::Result<Self> {
+        let (folder, name) = split(path)?;
+        Ok(Self { folder: PinnedFolder::open(folder)?, name })
+    }
+
+    fn name(&self) -> (&PinnedFolder, &OsStr) {
+        (&self.folder, self.name)
+    }
+}
+
+/// Splits a path into its folder and its name.
+fn split(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "the path names no file");
+    path.parent().zip(path.file_name()).ok_or_else(invalid)
 }
 
 /// Returns true if two paths lead to the same file; always false on systems that cannot tell.
@@ -42,6 +85,8 @@ pub(crate) fn is_same_file(a: &Path, b: &Path) -> io::Result<bool> {
 }
 
 /// Changes files of vaults on behalf of the process that holds the lock of a store.
+///
+/// All paths are canonical. An operation fails if a component of a folder's path has become a symbolic link, and acts on the folder that was opened even if its path changes meanwhile.
 #[derive(Debug)]
 pub(crate) struct VaultFiles {
     disk: Disk,
@@ -63,53 +108,74 @@ impl VaultFiles {
     ///
     /// If this is interrupted, the file has either its old content or all of `bytes`.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let temp = self.write_temp(path, bytes)?;
-        if let Ok(facts) = fs::metadata(path) {
-            fs::set_permissions(&temp.path, facts.permissions())?;
+        let place = FilePlace::of(path)?;
+        let temp = self.write_temp(&place.folder, bytes)?;
+        if let Ok(old) = place.folder.open_file(place.name).and_then(|file| file.metadata()) {
+            temp.file.set_permissions(old.permissions())?;
         }
-        self.disk.rename(&temp.path, path)?;
-        self.sync_folder(path)
+        self.disk.rename_in(temp.name(), place.name())?;
+        self.disk.sync_pinned(&place.folder)
     }
 
-    /// Creates a file, and the folders above it. Fails with `AlreadyExists`, and changes nothing, if `path` exists.
+    /// Creates a file, and the folders above it. Fails with `AlreadyExists` if `path` exists; on failure nothing created remains.
     pub(crate) fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.create_parent(path)?;
-        let temp = self.write_temp(path, bytes)?;
-        self.link_exclusively(&temp.path, path)?;
-        self.sync_folder(path)
+        let (folder, name) = split(path)?;
+        let (folder, created) = self.disk.create_pinned(folder)?;
+        let place = FilePlace { folder, name };
+        let written = self.write_temp(&place.folder, bytes).and_then(|temp| {
+            self.link_exclusively(temp.name(), place.name())?;
+            // The file has its name; an error from here on must not leave half of the change.
+            self.disk.sync_pinned(&place.folder).inspect_err(|_| {
+                let _ = self.disk.remove_file_in(&place.folder, place.name);
+            })
+        });
+        written.inspect_err(|_| self.disk.remove_created(created))
     }
 
-    /// Moves a file, and creates the folders above its new path. Fails with `AlreadyExists`, and changes nothing, if the new path exists.
+    /// Moves a file, and creates the folders above its new path. Fails with `AlreadyExists` if the new path exists; on failure nothing created remains.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.create_parent(to)?;
-        self.link_exclusively(from, to)?;
-        // The file may have both names now; if the old one cannot be removed, the new one is.
-        self.unlink_old_name(from, to).inspect_err(|_| {
-            if is_same_file(from, to).unwrap_or(false) {
-                let _ = self.disk.remove_file(to);
-            }
-        })
+        let old = FilePlace::of(from)?;
+        let (folder, name) = split(to)?;
+        let (folder, created) = self.disk.create_pinned(folder)?;
+        let new = FilePlace { folder, name };
+        let moved = self.link_exclusively(old.name(), new.name()).and_then(|()| {
+            // The file may have both names now; if the old one cannot be removed, the new one is.
+            self.unlink_old(&old, &new).inspect_err(|_| {
+                if is_same_file(from, to).unwrap_or(false) {
+                    let _ = self.disk.remove_file_in(&new.folder, new.name);
+                }
+            })
+        });
+        moved.inspect_err(|_| self.disk.remove_created(created))
     }
 
     /// Removes the name `from` of a file, if it still exists, once its name `to` is durable.
     pub(crate) fn unlink_old_name(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.sync_folder(to)?;
-        self.disk.remove_file(from)?;
-        self.sync_folder(from)
+        self.unlink_old(&FilePlace::of(from)?, &FilePlace::of(to)?)
+    }
+
+    fn unlink_old(&self, from: &FilePlace<'_>, to: &FilePlace<'_>) -> io::Result<()> {
+        self.disk.sync_pinned(&to.folder)?;
+        self.disk.remove_file_in(&from.folder, from.name)?;
+        self.disk.sync_pinned(&from.folder)
     }
 
     /// Renames a file over the placeholder at `to`.
     pub(crate) fn replace_placeholder(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)?;
-        self.unlink_old_name(from, to)
+        let (from, to) = (FilePlace::of(from)?, FilePlace::of(to)?);
+        self.disk.rename_in(from.name(), to.name())?;
+        self.unlink_old(&from, &to)
     }
 
     /// Removes a file; a missing file or a missing parent folder is not an error.
     pub(crate) fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove_file(path)?;
-        match self.sync_folder(path) {
+        let removed = FilePlace::of(path).and_then(|place| {
+            self.disk.remove_file_in(&place.folder, place.name)?;
+            self.disk.sync_pinned(&place.folder)
+        });
+        match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            synced => synced,
+            removed => removed,
         }
     }
 
@@ -122,7 +188,9 @@ impl VaultFiles {
             let is_own = is_temp_file(name) && name.starts_with(&self.temp_prefix);
             let is_file = || fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file());
             if is_own && is_file() {
-                match self.disk.remove_file(path) {
+                let removed = FilePlace::of(path)
+                    .and_then(|place| self.disk.remove_file_in(&place.folder, place.name));
+                match removed {
                     Ok(()) => {
                         tracing::info!(path = %path.display(), "removed the temporary file of an interrupted write")
                     }
@@ -135,54 +203,62 @@ impl VaultFiles {
     }
 
     /// Gives the file at `from` the name `to`, which must not exist; the old name may remain.
-    fn link_exclusively(&self, from: &Path, to: &Path) -> io::Result<()> {
-        match self.disk.link(from, to) {
+    fn link_exclusively(
+        &self,
+        from: (&PinnedFolder, &OsStr),
+        to: (&PinnedFolder, &OsStr),
+    ) -> io::Result<()> {
+        match self.disk.link_in(from, to) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             Ok(()) => Ok(()),
             // On file systems without hard links, an empty placeholder reserves the name until the rename.
             Err(_) => {
-                drop(self.disk.create_new(to)?);
-                self.disk.rename(from, to).inspect_err(|_| {
+                drop(self.disk.create_new_in(to.0, to.1)?);
+                self.disk.rename_in(from, to).inspect_err(|_| {
                     // Otherwise an empty note would remain at the path.
-                    let _ = self.disk.remove_file(to);
+                    let _ = self.disk.remove_file_in(to.0, to.1);
                 })
             }
         }
     }
 
-    fn create_parent(&self, path: &Path) -> io::Result<()> {
-        path.parent().map_or(Ok(()), |folder| self.disk.create_folder(folder))
-    }
-
-    /// Makes changes of the folder of `path` durable.
-    fn sync_folder(&self, path: &Path) -> io::Result<()> {
-        path.parent().map_or(Ok(()), |folder| self.disk.sync_folder(folder))
-    }
-
-    /// Writes `bytes` durably to a temporary file in the folder of `path`.
-    fn write_temp(&self, path: &Path, bytes: &[u8]) -> io::Result<TempFile<'_>> {
+    /// Writes `bytes` durably to a temporary file in `folder`.
+    fn write_temp<'a>(
+        &'a self,
+        folder: &'a PinnedFolder,
+        bytes: &[u8],
+    ) -> io::Result<TempFile<'a>> {
         let n = self.n_temp_files.replace(self.n_temp_files.get() + 1);
-        let path = path.with_file_name(format!("{}{n}{}", self.temp_prefix, TEMP_NAME.1));
-        let temp = TempFile { path, disk: &self.disk };
+        let name = OsString::from(format!("{}{n}{}", self.temp_prefix, TEMP_NAME.1));
         // A file of an earlier holder may have this name; creating the file again also ensures that it is not a symbolic link.
-        self.disk.remove_file(&temp.path)?;
-        let mut file = self.disk.create_new(&temp.path)?;
-        self.disk.write_all(&mut file, &temp.path, bytes)?;
-        self.disk.sync(&file, &temp.path)?;
+        self.disk.remove_file_in(folder, &name)?;
+        let file = self.disk.create_new_in(folder, &name)?;
+        let path = folder.path().join(&name);
+        let mut temp = TempFile { folder, name, file, disk: &self.disk };
+        self.disk.write_all(&mut temp.file, &path, bytes)?;
+        self.disk.sync(&temp.file, &path)?;
         Ok(temp)
     }
 }
 
 /// A temporary file that is removed on drop, unless it was renamed.
 struct TempFile<'a> {
-    path: PathBuf,
+    folder: &'a PinnedFolder,
+    name: OsString,
+    file: fs::File,
     disk: &'a Disk,
+}
+
+impl TempFile<'_> {
+    fn name(&self) -> (&PinnedFolder, &OsStr) {
+        (self.folder, &self.name)
+    }
 }
 
 impl Drop for TempFile<'_> {
     fn drop(&mut self) {
         // After a rename there is no file to remove.
-        let _ = self.disk.remove_file(&self.path);
+        let _ = self.disk.remove_file_in(self.folder, &self.name);
     }
 }
 
@@ -206,7 +282,7 @@ mod tests {
     fn writes_never_overwrite_and_leave_no_temp_files() {
         let folder = tempfile::tempdir().unwrap();
         let files = files_of(Path::new("store"));
-        let at = |name: &str| folder.path().join(name);
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
         files.create(&at("deep/a.md"), b"one").unwrap();
         let error = files.create(&at("deep/a.md"), b"two").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
@@ -225,7 +301,7 @@ mod tests {
     #[test]
     fn only_temp_files_of_the_same_store_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
         let files = files_of(Path::new("store"));
         let own = files.temp_prefix.clone();
         let other = files_of(Path::new("another")).temp_prefix;
@@ -253,11 +329,79 @@ mod tests {
     fn replaced_file_keeps_its_permissions() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.md");
+        let path = folder.path().canonicalize().unwrap().join("a.md");
         fs::write(&path, "one").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         files_of(Path::new("store")).replace(&path, b"two").unwrap();
         let facts = fs::metadata(&path).unwrap();
         assert_eq!((facts.permissions().mode() & 0o777, facts.len()), (0o640, 3));
+    }
+
+    /// Another process swaps a folder of the vault and a symbolic link to a folder outside while notes are put there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_file_is_written_outside_while_folder_and_link_are_swapped() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        use rustix::fs::{CWD, RenameFlags};
+
+        use crate::scan::{ScanOptions, note_path, writable_path};
+
+        const N_PUTS: usize = 10_000;
+        // A disk in memory makes each write durable at once.
+        let memory = Path::new("/dev/shm");
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder = folder.unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let (vault, outside) = (home.join("vault"), home.join("outside"));
+        fs::create_dir_all(vault.join("d")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret.md"), "outside").unwrap();
+        let files = files_of(Path::new("store"));
+        let is_over = AtomicBool::new(false);
+        let (d, link) = (vault.join("d"), vault.join(".link"));
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        let swap = || {
+            while !is_over.load(Ordering::Relaxed) {
+                let exchange = RenameFlags::EXCHANGE;
+                rustix::fs::renameat_with(CWD, &d, CWD, &link, exchange).unwrap();
+            }
+        };
+        let options = ScanOptions::default();
+        let (mut n_written, mut n_refused, mut n_leaked) = (0, 0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(swap);
+            for n in 0..N_PUTS {
+                // New files, new folders, replaced files, removed files and moved files.
+                let path = match n % 4 {
+                    0 => format!("d/new-{n}.md"),
+                    1 => format!("d/deep-{}/new-{n}.md", n % 64),
+                    _ => format!("d/race-{}.md", n % 64),
+                };
+                let path = note_path(&path).unwrap();
+                let Ok(Ok(place)) = writable_path(&vault, &options, &path) else {
+                    n_refused += 1;
+                    continue;
+                };
+                let done = match n % 8 {
+                    2 => files.remove(&place.named),
+                    6 => files.rename(&place.real, &vault.join(format!("d/moved-{n}.md"))),
+                    7 => read(&vault.join("d/secret.md"))
+                        .map(|text| n_leaked += usize::from(text.is_some())),
+                    _ => match files.create(&place.real, b"moss") {
+                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                            files.replace(&place.real, b"fern")
+                        }
+                        created => created,
+                    },
+                };
+                *if done.is_ok() { &mut n_written } else { &mut n_refused } += 1;
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!((names(&outside), n_leaked), (vec!["secret.md".to_owned()], 0));
+        assert_eq!(fs::read(outside.join("secret.md")).unwrap(), b"outside");
+        assert!(n_written > 100 && n_refused > 100, "{n_written} done, {n_refused} refused");
     }
 }

@@ -62,7 +62,7 @@ pub enum Precondition {
 /// The outcome of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteOutcome {
-    /// Generation that contains the write.
+    /// Generation that contains the write; with `index_pending`, the earliest one that can.
     pub generation: u64,
     /// Name of the vault.
     pub vault: String,
@@ -76,6 +76,8 @@ pub struct WriteOutcome {
     pub created: bool,
     /// Why the written file is not indexed.
     pub not_indexed: Option<String>,
+    /// Why the change of the file is not indexed yet; the next scan that succeeds indexes it.
+    pub index_pending: Option<String>,
     /// Files whose links were rewritten, or had to be and were not, ordered by path.
     pub links: Vec<RewrittenLinks>,
 }
@@ -91,7 +93,7 @@ pub struct RewrittenLinks {
     pub n_not_rewritten: usize,
 }
 
-/// The reason why a write failed. No file was changed, except with [`WriteError::NotIndexed`] and [`WriteError::MoveUnfinished`].
+/// The reason why a write failed. No file was changed, except with [`WriteError::MoveUnfinished`].
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// A field of the request is invalid.
@@ -149,14 +151,6 @@ pub enum WriteError {
     /// The vault or the index failed.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// The file was written but is not indexed yet; the next scan indexes it.
-    #[error("`{path}` was written but is not indexed yet: {source}")]
-    NotIndexed {
-        /// The file.
-        path: String,
-        /// The cause.
-        source: IndexError,
-    },
 }
 
 fn describe(actual: Option<&TextHash>) -> String {

@@ -15,8 +15,8 @@ use tonic::service::Routes;
 use tonic::transport::Channel;
 use weft_daemon::config::{Config, SettingOrigin, Sources};
 use weft_daemon::{
-    Daemon, Environment, IndexError, OpenMode, OpenVaultsError, Paths, ServiceLimits, Services,
-    StoreError, Vaults,
+    ConfigReload, Daemon, Environment, IndexError, OpenMode, OpenVaultsError, Paths, ServiceLimits,
+    Services, StoreError, Vaults,
 };
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
@@ -310,6 +310,15 @@ pub(crate) fn config_to_serve(
     let environment = Environment::read();
     let config = Config::load_to_serve(&sources(global, vaults, more), &environment)?;
     Ok((config, Paths::new(&environment)))
+}
+
+/// Loads the settings like [`config_to_serve`] for a daemon that is running.
+pub(crate) fn config_to_reload(
+    global: &Global,
+    vaults: &[PathBuf],
+    more: &[(&str, String, &str)],
+) -> ConfigReload {
+    Config::load_to_reload(&sources(global, vaults, more), &Environment::read())
 }
 
 /// Returns the settings given by flags.

@@ -9,7 +9,7 @@ use tonic::Code;
 use weft_daemon::config::{Config, Settings};
 use weft_daemon::embed::{self, BUNDLED, NONE, Runner};
 use weft_daemon::{LatestCheckpoint, OpenVaultsError, Paths, Role, StoreError, Vaults, inspect};
-use weft_proto::noteweft::v1::StatusRequest;
+use weft_proto::noteweft::v1::{ServerStatus, StatusRequest};
 
 use crate::cli::{Format, Global};
 use crate::client::{Client, Purpose, config};
@@ -326,6 +326,8 @@ async fn check_daemon(client: &Client, address: &str) -> Vec<Check> {
         let check = Check::new("daemon", CheckOutcome::Notice, text);
         checks.push(check.advise("restart the daemon with the newer of the two"));
     }
+    checks.extend(status.server.iter().flat_map(check_server));
+    let n_checks = checks.len();
     for notice in status.notices {
         checks.push(Check::new("index", CheckOutcome::Notice, notice));
     }
@@ -342,16 +344,44 @@ async fn check_daemon(client: &Client, address: &str) -> Vec<Check> {
         };
         checks.push(Check::new("index", CheckOutcome::Notice, text));
     }
+    if status.failed_vector_count > 0 {
+        let chunks = print::counted(status.failed_vector_count, "chunk has", "chunks have");
+        let text =
+            format!("{chunks} no vector: the model rejected the text or returned no usable vector");
+        let check = Check::new("index", CheckOutcome::Notice, text);
+        checks.push(check.advise("check the model or its endpoint; a restart tries again"));
+    }
     let failed: u64 = status.vaults.iter().map(|vault| vault.failed_count).sum();
     if failed > 0 {
         let check =
             Check::new("files", CheckOutcome::Notice, format!("{failed} could not be read"));
         checks.push(check.advise("`weft coverage` lists them with the reasons"));
     }
-    if checks.len() == 1 {
+    if checks.len() == n_checks {
         checks.push(Check::new("index", CheckOutcome::Good, "complete"));
     }
     checks
+}
+
+/// Checks that a daemon has loaded its credentials, and has room for more connections and open files.
+fn check_server(server: &ServerStatus) -> Vec<Check> {
+    let text = print::of_server(server);
+    let is_near = |n: u64, most: u64| n.saturating_mul(10) >= most.saturating_mul(9);
+    let files = server.open_file_count.zip(server.max_open_file_count);
+    let room = if files.is_some_and(|(n, most)| is_near(n, most)) {
+        Check::new("server", CheckOutcome::Notice, text)
+            .advise("raise the daemon's limit of open files, for example by LimitNOFILE of systemd")
+    } else if is_near(server.connection_count, server.max_connection_count) {
+        Check::new("server", CheckOutcome::Notice, text)
+            .advise("close connections, or raise server.max_connections")
+    } else {
+        Check::new("server", CheckOutcome::Good, text)
+    };
+    let errors = server.credential_errors.iter().map(|error| {
+        Check::new("access", CheckOutcome::Bad, error)
+            .advise("restore the file, or remove it from the settings, and send SIGHUP")
+    });
+    std::iter::once(room).chain(errors).collect()
 }
 
 /// Returns the failed check for a server that is not a daemon, or that expects another protocol.

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weft_daemon::config::{Config, LogFormat, ServerSettings};
+use weft_daemon::config::{LogFormat, ServerSettings};
 use weft_daemon::telemetry::{self, Telemetry};
-use weft_daemon::{Control, Daemon, Environment, Reloaded, ServeError};
+use weft_daemon::{ConfigReload, Control, Daemon, Environment, Reloaded, ServeError};
 use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusResponse};
 
 use crate::background;
 use crate::cli::{Format, Global};
-use crate::client::{Client, config_to_serve};
+use crate::client::{Client, config_to_reload, config_to_serve};
 use crate::commands::{render, write_as};
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -40,15 +40,12 @@ pub(crate) async fn run(
     socket: Option<String>,
     detach: bool,
 ) -> Result<(), Failure> {
-    let read = || {
-        let address =
-            global.own_address().map(|address| ("server.address", address.clone(), "--addr"));
-        let socket = socket.iter().map(|path| ("server.socket", path.clone(), "--socket"));
-        let more: Vec<_> = address.into_iter().chain(socket).collect();
-        let vaults = if vaults.is_empty() { &global.vault } else { vaults };
-        config_to_serve(global, vaults, &more)
-    };
-    let (config, paths) = read()?;
+    let address = global.own_address().map(|address| ("server.address", address.clone(), "--addr"));
+    let socket = socket.iter().map(|path| ("server.socket", path.clone(), "--socket"));
+    let more: Vec<_> = address.into_iter().chain(socket).collect();
+    let vaults = if vaults.is_empty() { &global.vault } else { vaults };
+    let (config, paths) = config_to_serve(global, vaults, &more)?;
+    let read = || config_to_reload(global, vaults, &more);
     if detach {
         return background::start(&config, &paths, global).await;
     }
@@ -56,6 +53,7 @@ pub(crate) async fn run(
     // With the JSON log format, standard error contains log records only.
     let prints_messages = config.settings.log.format != LogFormat::Json;
     let telemetry = telemetry::start(&config)?;
+    weft_daemon::raise_open_file_limit();
     let daemon = Daemon::bind(config, paths).await?;
     let address = daemon.address().to_string();
     let socket = daemon.socket().map(|path| path.display().to_string());
@@ -205,10 +203,10 @@ async fn report_status(client: &Client, address: &str) {
     }
 }
 
-/// Reloads the settings at each SIGHUP; invalid settings change nothing. Never returns.
+/// Reloads the settings at each SIGHUP; invalid settings change nothing except credentials. Never returns.
 async fn reload_on_hangup(
     mut hangups: HangupSignals,
-    read: impl Fn() -> Result<(Config, weft_daemon::Paths), Failure>,
+    read: impl Fn() -> ConfigReload,
     control: &Control,
     telemetry: &Telemetry,
 ) {
@@ -216,8 +214,8 @@ async fn reload_on_hangup(
         hangups.next().await;
         notify(&service_manager::reloading());
         let outcome = async {
-            let (next, _) = read()?;
-            let reloaded = control.reload(&next).await?;
+            let reloaded = control.reload(read()).await?;
+            let next = control.config();
             telemetry.reload(&next)?;
             Ok::<_, Failure>((reloaded, next))
         }
@@ -235,7 +233,7 @@ async fn reload_on_hangup(
             Err(failure) => {
                 tracing::error!(
                     error = failure.message,
-                    "cannot reload the settings; the current settings stay in force"
+                    "cannot reload the settings; credentials were reloaded, and all other settings stay in force"
                 );
             }
         }

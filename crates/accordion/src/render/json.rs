@@ -6,7 +6,8 @@ use super::{Frames, NoteLabel, Shown, WrapperParts};
 use crate::Mode;
 use crate::note_content::Content;
 
-pub(super) const FRAME: WrapperParts = WrapperParts { open: "[\n", between: ",\n", close: "\n]\n" };
+pub(super) const FRAME: WrapperParts =
+    WrapperParts { open: "[\n", between: ",\n", close: "\n]\n", empty: "[]\n" };
 
 /// A note without unknown fields, because every field name costs tokens.
 #[derive(Serialize)]

@@ -6,13 +6,15 @@ use super::{Frames, NoteLabel, RenderedNote, Run, Shown, WrapperParts, joined};
 use crate::note_content::Content;
 use crate::{Citations, Mode};
 
-pub(super) const FRAME: WrapperParts = WrapperParts { open: "", between: "\n", close: "" };
+pub(super) const FRAME: WrapperParts =
+    WrapperParts { open: "", between: "\n", close: "", empty: "" };
 
 /// Source: Graph RAG design, rendering for a language model.
 pub(super) const FRAME_AROUND_FOCUS: WrapperParts = WrapperParts {
     open: "Relations between these notes can be inferred through their links `[title](uri)`.\n\n",
     between: "\n",
     close: "",
+    empty: "",
 };
 
 pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {

@@ -67,12 +67,14 @@ struct WrapperParts {
     open: &'static str,
     between: &'static str,
     close: &'static str,
+    /// A valid document without notes.
+    empty: &'static str,
 }
 
 impl Rendering {
     fn wrapper_parts(self, has_focus: bool) -> WrapperParts {
         match self {
-            Self::None => WrapperParts { open: "", between: "", close: "" },
+            Self::None => WrapperParts { open: "", between: "", close: "", empty: "" },
             Self::Markdown if has_focus => markdown::FRAME_AROUND_FOCUS,
             Self::Markdown => markdown::FRAME,
             Self::Xml => xml::FRAME,
@@ -92,19 +94,21 @@ impl Rendering {
 
     /// Returns what `note` adds to a context: the first note adds the frame, the others the separator.
     pub(crate) fn addition(self, has_focus: bool, is_first: bool, note: &str) -> String {
-        let WrapperParts { open, between, close } = self.wrapper_parts(has_focus);
+        let WrapperParts { open, between, close, empty: _ } = self.wrapper_parts(has_focus);
         if is_first { format!("{open}{note}{close}") } else { format!("{between}{note}") }
     }
 
-    /// Renders the whole context; empty without notes, `None` for [`Rendering::None`].
+    /// Renders the whole context; `None` for [`Rendering::None`].
+    ///
+    /// Without notes it is the smallest valid document, which no budget is charged for.
     pub(crate) fn context(self, has_focus: bool, order: Order, notes: &[String]) -> Option<String> {
         if self == Self::None {
             return None;
         }
+        let WrapperParts { open, between, close, empty } = self.wrapper_parts(has_focus);
         if notes.is_empty() {
-            return Some(String::new());
+            return Some(empty.to_owned());
         }
-        let WrapperParts { open, between, close } = self.wrapper_parts(has_focus);
         let arranged: Vec<&str> =
             order.arrange(notes.len()).into_iter().map(|rank| notes[rank].as_str()).collect();
         Some(format!("{open}{}{close}", arranged.join(between)))
@@ -188,7 +192,7 @@ impl Frames {
 impl Rendering {
     /// Returns the text around the notes of a context of passages.
     pub(crate) fn around(self, has_focus: bool, frames: Frames) -> String {
-        let WrapperParts { open, between: _, close } = self.wrapper_parts(has_focus);
+        let WrapperParts { open, between: _, close, empty: _ } = self.wrapper_parts(has_focus);
         format!("{open}{close}{}", self.sources_title(frames))
     }
 
@@ -230,7 +234,7 @@ impl Rendering {
         }
     }
 
-    /// Renders a whole context of passages; empty without notes, `None` for [`Rendering::None`].
+    /// Renders a whole context of passages, as [`context`](Self::context) does one of notes.
     pub(crate) fn context_of_passages(
         self,
         has_focus: bool,
@@ -241,10 +245,10 @@ impl Rendering {
         if self == Self::None {
             return None;
         }
+        let WrapperParts { open, between, close, empty } = self.wrapper_parts(has_focus);
         if notes.is_empty() {
-            return Some(String::new());
+            return Some(empty.to_owned());
         }
-        let WrapperParts { open, between, close } = self.wrapper_parts(has_focus);
         let arranged: Vec<&str> =
             order.arrange(notes.len()).into_iter().map(|rank| notes[rank].text.as_str()).collect();
         let sources: String = notes.iter().map(|note| note.source.as_str()).collect();

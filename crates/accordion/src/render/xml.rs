@@ -9,7 +9,7 @@ use crate::Mode;
 use crate::note_content::Content;
 
 pub(super) const FRAME: WrapperParts =
-    WrapperParts { open: "<context>\n", between: "", close: "</context>\n" };
+    WrapperParts { open: "<context>\n", between: "", close: "</context>\n", empty: "<context/>\n" };
 
 pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
     let path = joined(label.headings);

@@ -176,13 +176,15 @@ fn empty_note_is_marked() {
 }
 
 #[test]
-fn empty_context_renders_nothing() {
+fn empty_context_is_a_valid_document_without_cost() {
     let limits = ContextLimits::default();
-    for rendering in [Rendering::Markdown, Rendering::Xml, Rendering::Json] {
+    for (rendering, empty) in
+        [(Rendering::Markdown, ""), (Rendering::Xml, "<context/>\n"), (Rendering::Json, "[]\n")]
+    {
         let nothing =
             pack(PackRequest { rendering, ..request(9, &limits, vec![found("a", 1.0, "x")]) });
         let nothing = nothing.unwrap();
-        assert_eq!((nothing.summary.rendered.as_deref(), nothing.summary.used), (Some(""), 0));
+        assert_eq!((nothing.summary.rendered.as_deref(), nothing.summary.used), (Some(empty), 0));
     }
     assert_eq!(packed(100, vec![found("a", 1.0, "x")]).summary.rendered, None);
 }

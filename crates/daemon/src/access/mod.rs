@@ -74,6 +74,8 @@ pub(crate) enum AccessRefusal {
     Forbidden(Principal),
     /// The client exceeds the rate limit, and may retry after this time.
     RateLimited(Principal, Duration),
+    /// All connections are busy, and one more would exceed their limit.
+    NoRoom,
 }
 
 /// The credentials in force.
@@ -83,24 +85,59 @@ pub(crate) struct Credentials {
     pub(crate) keyring: Keyring,
     /// The daemon's certificate and the authorities it trusts; `None` without TLS.
     pub(crate) tls: Option<Tls>,
+    /// Tokens and certificates that the last reload could not load; they grant nothing.
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Credentials {
-    /// Loads the files that the settings name; each call reads them again, so renewed files take effect.
+    /// Loads the files that the settings name.
     ///
     /// Fails with every problem.
     pub(crate) fn load(config: &Config) -> Result<Self, Vec<Problem>> {
-        match (Keyring::load(config), Tls::load(&config.settings.tls)) {
-            (Ok(keyring), Ok(tls)) => Ok(Self { keyring, tls }),
-            (keyring, tls) => {
-                Err([keyring.err(), tls.err()].into_iter().flatten().flatten().collect())
+        let (keyring, mut problems) = Keyring::load(config);
+        let tls = Tls::load(&config.settings.tls);
+        match tls {
+            Ok(tls) if problems.is_empty() => Ok(Self { keyring, tls, problems }),
+            tls => {
+                problems.extend(tls.err().into_iter().flatten());
+                Err(problems)
             }
         }
     }
 
+    /// Loads the files again, so that renewed files take effect.
+    ///
+    /// Never fails: a token or an authority that cannot be loaded grants nothing, and the daemon keeps its own certificate.
+    /// A port that required credentials still does, even if none are left: then it refuses every client.
+    pub(crate) fn reload(&self, config: &Config) -> Self {
+        let Settings { tls: settings, .. } = &config.settings;
+        let (mut keyring, mut problems) = Keyring::load(config);
+        keyring.is_required |= self.keyring.is_required;
+        let invalid = settings
+            .problems()
+            .into_iter()
+            .map(|(key, reason)| Problem { key: format!("tls.{key}"), reason });
+        problems.extend(invalid);
+        let is_valid = !problems.iter().any(|problem| problem.key.starts_with("tls."));
+        let tls = match Tls::load(settings) {
+            Ok(tls) if is_valid => tls,
+            tls => {
+                problems.extend(tls.err().into_iter().flatten());
+                let authorities = Tls::authorities(settings);
+                if authorities.is_err() {
+                    keyring.certificates =
+                        keyring.certificates.map(|_| CertificatePermission::None);
+                }
+                let before = self.tls.clone();
+                before.map(|tls| tls.with_authorities(authorities.ok().flatten()))
+            }
+        };
+        Self { keyring, tls, problems }
+    }
+
     /// Returns the settings whose secrets or certificates differ from those of `before`, even if the settings themselves are equal.
     pub(crate) fn renewed(&self, before: &Self) -> Vec<&'static str> {
-        let Self { keyring, tls } = self;
+        let Self { keyring, tls, problems: _ } = self;
         let tokens = (keyring.tokens != before.keyring.tokens).then_some("access.tokens");
         let tls = tls.iter().zip(&before.tls).flat_map(|(tls, before)| tls.renewed(before));
         tokens.into_iter().chain(tls).collect()
@@ -113,6 +150,8 @@ pub(crate) struct Keyring {
     tokens: Vec<AcceptedToken>,
     /// Permission of client certificates, if clients present any.
     certificates: Option<CertificatePermission>,
+    /// True if clients over TCP must authenticate, whether or not a token could be loaded.
+    is_required: bool,
     unauthenticated_health: bool,
 }
 
@@ -124,10 +163,8 @@ struct AcceptedToken {
 }
 
 impl Keyring {
-    /// Loads the tokens that the settings name.
-    ///
-    /// Fails with every problem.
-    fn load(config: &Config) -> Result<Self, Vec<Problem>> {
+    /// Loads the tokens that the settings name; returns the problems of those that cannot be loaded.
+    fn load(config: &Config) -> (Self, Vec<Problem>) {
         let Settings { access, tls, .. } = &config.settings;
         let mut tokens = Vec::new();
         let mut problems = Vec::new();
@@ -141,16 +178,18 @@ impl Keyring {
                 Err(reason) => problems.push(Problem { key: "access.tokens".to_owned(), reason }),
             }
         }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        let certificates = tls.client_ca.as_ref().map(|_| tls.client_permission);
-        Ok(Self { tokens, certificates, unauthenticated_health: access.unauthenticated_health })
+        let keyring = Self {
+            tokens,
+            certificates: tls.client_ca.as_ref().map(|_| tls.client_permission),
+            is_required: config.settings.asks_for_credentials(),
+            unauthenticated_health: access.unauthenticated_health,
+        };
+        (keyring, problems)
     }
 
     /// Returns whether clients over TCP must authenticate.
-    pub(crate) fn is_required(&self) -> bool {
-        !self.tokens.is_empty() || self.certificates.is_some()
+    pub(crate) const fn is_required(&self) -> bool {
+        self.is_required
     }
 
     /// Authenticates the client and checks its permission.
@@ -179,7 +218,9 @@ impl Keyring {
             Peer::Tcp { .. } if !self.is_required() => return Ok(Principal::Loopback),
             Peer::Tcp { certificate, address: _ } => certificate,
         };
-        if headers.contains_key(header::AUTHORIZATION) && !self.tokens.is_empty() {
+        // Without tokens, a client certificate counts, whatever else the client sends.
+        let has_tokens = !self.tokens.is_empty() || self.certificates.is_none();
+        if headers.contains_key(header::AUTHORIZATION) && has_tokens {
             let token = presented(headers).and_then(|secret| self.token(&secret));
             let token = token.ok_or(AccessRefusal::UnknownToken)?;
             return Ok(Principal::Token(Arc::clone(&token.name), token.permission));
@@ -257,7 +298,7 @@ mod tests {
             token("owner", Permission::Write, OLD),
             token("owner", Permission::Write, WRITE),
         ];
-        Keyring { tokens, certificates, unauthenticated_health }
+        Keyring { tokens, certificates, is_required: true, unauthenticated_health }
     }
 
     fn tcp(certificate: Option<&str>) -> Peer {
@@ -348,8 +389,13 @@ mod tests {
     fn sockets_certificates_and_probes_are_distinguished() {
         let none = headers(&[]);
         let certificate = || Principal::Certificate("ab".into(), Permission::Read);
-        let open =
-            Keyring { tokens: Vec::new(), certificates: None, unauthenticated_health: false };
+        let without_tokens = |certificates, is_required| Keyring {
+            tokens: Vec::new(),
+            certificates,
+            is_required,
+            unauthenticated_health: false,
+        };
+        let open = without_tokens(None, false);
         assert_eq!(open.admit(&tcp(None), &none, RequiredAccess::Write), Ok(Principal::Loopback));
         let keyring = |certificates| keyring(certificates, true);
         for (name, keyring, peer, required_access, expected) in [
@@ -392,12 +438,15 @@ mod tests {
             ),
             (
                 "a certificate that allows nothing, and there are no tokens",
-                Keyring {
-                    tokens: Vec::new(),
-                    certificates: Some(CertificatePermission::None),
-                    unauthenticated_health: false,
-                },
+                without_tokens(Some(CertificatePermission::None), true),
                 tcp(Some("ab")),
+                RequiredAccess::Read,
+                Err(AccessRefusal::NoCredential),
+            ),
+            (
+                "a client after the last token was revoked",
+                without_tokens(None, true),
+                tcp(None),
                 RequiredAccess::Read,
                 Err(AccessRefusal::NoCredential),
             ),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use toml::{Table, Value};
 use weft_indexer::embed::{EmbeddingSettings, RemoteSettings, Secret};
+use weft_model::redact_urls;
 
 use super::problem::{ConfigError, Problem, SettingOrigin};
 use super::settings::Settings;
@@ -113,15 +114,19 @@ impl Config {
     /// Returns the embedding settings with the model folder and the endpoint's key filled in.
     #[must_use]
     pub fn embedding(&self, paths: &Paths) -> EmbeddingSettings {
-        self.with_endpoint_key(paths, self.settings.embedding.clone())
+        self.with_endpoint_secrets(paths, self.settings.embedding.clone())
     }
 
-    /// Fills in the same of earlier embedding settings.
-    pub(crate) fn with_endpoint_key(
+    /// Fills in the same of earlier embedding settings, and the secrets of an address that was redacted.
+    pub(crate) fn with_endpoint_secrets(
         &self,
         paths: &Paths,
-        embedding: EmbeddingSettings,
+        mut embedding: EmbeddingSettings,
     ) -> EmbeddingSettings {
+        let url = &self.settings.embedding.remote.url;
+        if embedding.remote.url == url.as_deref().map(|url| redact_urls(url).into_owned()) {
+            embedding.remote.url.clone_from(url);
+        }
         let cache_dir = paths.cached(&embedding.cache_dir);
         let variable = embedding.remote.key_env.as_deref();
         let key = variable.and_then(|variable| self.environment.get(variable));
@@ -130,34 +135,32 @@ impl Config {
         EmbeddingSettings { cache_dir, remote, ..embedding }
     }
 
-    /// Returns every setting as key, JSON value (`null` if unset) and origin, ordered by key.
+    /// Returns every setting as key, JSON value (`null` if unset) and origin, ordered by key. Secrets in URLs are redacted.
     #[must_use]
     pub fn entries(&self) -> Vec<(String, serde_json::Value, SettingOrigin)> {
-        let mut entries = Vec::new();
-        let whole = serde_json::to_value(&self.settings).unwrap_or_default();
-        flatten(String::new(), whole, &mut entries);
-        entries
+        self.values()
             .into_iter()
             .map(|(key, value)| {
                 let origin = self.origin(&key);
-                (key, value, origin)
+                (key, redacted(value), origin)
             })
             .collect()
+    }
+
+    /// Returns every setting as key and JSON value, ordered by key, with secrets in URLs.
+    fn values(&self) -> BTreeMap<String, serde_json::Value> {
+        let mut values = Vec::new();
+        let whole = serde_json::to_value(&self.settings).unwrap_or_default();
+        flatten(String::new(), whole, &mut values);
+        values.into_iter().collect()
     }
 
     /// Returns the keys whose values differ from those of `other`, in order.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
-        let theirs: BTreeMap<String, serde_json::Value> =
-            other.entries().into_iter().map(|(key, value, _)| (key, value)).collect();
-        let mut keys: Vec<String> = self
-            .entries()
-            .into_iter()
-            .filter(|(key, value, _)| theirs.get(key) != Some(value))
-            .map(|(key, _, _)| key)
-            .collect();
-        keys.sort_unstable();
-        keys
+        let theirs = other.values();
+        let ours = self.values().into_iter();
+        ours.filter(|(key, value)| theirs.get(key) != Some(value)).map(|(key, _)| key).collect()
     }
 
     /// Returns these settings with the [`RELOADABLE`] ones of `next`.
@@ -272,10 +275,23 @@ impl Layers {
     }
 }
 
+/// Redacts the secrets of URLs in a JSON value.
+fn redacted(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Value::String(redact_urls(&text).into_owned()),
+        Value::Array(values) => values.into_iter().map(redacted).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(key, value)| (key, redacted(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
 /// Returns the first line of a parser message; the rest repeats the key.
 #[expect(clippy::needless_pass_by_value, reason = "it is called through `map_err`")]
 fn reason(error: toml::de::Error) -> String {
-    error.message().lines().next().unwrap_or_default().to_owned()
+    redact_urls(error.message().lines().next().unwrap_or_default()).into_owned()
 }
 
 /// Returns the possible values of a text: as TOML, then as the text itself.
@@ -439,6 +455,39 @@ mod tests {
     }
 
     #[test]
+    fn secrets_of_addresses_are_not_shown() {
+        let secret = "http://me:hush@localhost:1/v1?key=hush";
+        let flags = [("embedding.remote.url", secret), ("trace.endpoint", secret)];
+        let config = load(None, &[], &flags).unwrap();
+        let shown: Vec<_> =
+            config.entries().into_iter().filter(|(_, value, _)| value.is_string()).collect();
+        let of = |key: &str| &shown.iter().find(|(other, ..)| other == key).unwrap().1;
+        for key in ["embedding.remote.url", "trace.endpoint"] {
+            assert_eq!(of(key), "http://***@localhost:1/v1?***", "{key}");
+        }
+        assert!(!format!("{shown:?}").contains("hush"));
+        let other = load(None, &[], &[("embedding.remote.url", &secret.replace("hush", "other"))]);
+        let changed = other.unwrap().differences(&config);
+        assert_eq!(changed, ["embedding.remote.url", "trace.endpoint"], "a new password counts");
+
+        let paths = Paths::new(&Environment::from_pairs(&[]));
+        let mut recorded = config.settings.embedding.clone();
+        recorded.remote.url = Some("http://***@localhost:1/v1?***".to_owned());
+        let keyed = config.with_endpoint_secrets(&paths, recorded);
+        assert_eq!(keyed.remote.url.as_deref(), Some(secret), "a record of this endpoint");
+
+        for (name, file) in [
+            ("no URL", "[embedding.remote]\nurl = 'me:hush@localhost'"),
+            ("no TOML", "[embedding.remote]\nurl = 'http://me:hush@localhost"),
+            ("another type", "[embedding.remote]\nbatch = 'http://me:hush@localhost'"),
+            ("an unknown key", "[trace]\nendpoint = 'hush://me:hush@localhost'"),
+        ] {
+            let error = load(Some(file), &[], &[]).unwrap_err().to_string();
+            assert!(!error.contains("hush"), "{name}: {error}");
+        }
+    }
+
+    #[test]
     fn annotated_file_can_be_edited() {
         let config = load(Some(DEFAULT_TOML), &[], &[]).unwrap();
         assert_eq!(config.settings, Settings::default());
@@ -558,12 +607,12 @@ mod tests {
             ("access.tokens", "`a` is empty"),
             ("access.tokens", "UNSET"),
             ("access.tokens", "`c` needs either"),
-            ("embedding.remote.url", "`nonsense` is not an address"),
+            ("embedding.remote.url", "the value is not an address"),
             ("log.filter", "directive"),
             ("search.snippets", "0 to 100"),
             ("tls.certificate", "cannot be used"),
             ("tls.key", "cannot be used"),
-            ("trace.endpoint", "`foo` is not an address"),
+            ("trace.endpoint", "the value is not an address"),
             ("vaults", "/nowhere: "),
         ];
         let reported: Vec<_> = reported.collect();

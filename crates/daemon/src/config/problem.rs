@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use weft_model::redact_urls;
+
 /// Origin of the value of a setting; a later one overrides an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
@@ -36,6 +38,13 @@ pub struct Problem {
     pub reason: String,
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, reason } = self;
+        write!(f, "`{key}`: {reason}")
+    }
+}
+
 /// Reason why the configuration cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -48,7 +57,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is not valid TOML.
-    #[error("the configuration {} is not valid TOML: {source}", path.display())]
+    #[error("the configuration {} is not valid TOML: {}", path.display(), redact_urls(&source.to_string()))]
     Parse {
         /// Path of the file.
         path: PathBuf,
@@ -64,9 +73,10 @@ pub enum ConfigError {
 }
 
 fn list(problems: &[(Problem, SettingOrigin)]) -> String {
-    let lines = problems.iter().map(|(Problem { key, reason }, origin)| match origin {
-        SettingOrigin::Default => format!("`{key}`: {reason}"),
+    let lines = problems.iter().map(|(problem, origin)| match origin {
+        SettingOrigin::Default => problem.to_string(),
         SettingOrigin::File(_) | SettingOrigin::Environment(_) | SettingOrigin::Flag(_) => {
+            let Problem { key, reason } = problem;
             format!("`{key}` ({origin}): {reason}")
         }
     });

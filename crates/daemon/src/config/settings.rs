@@ -92,6 +92,12 @@ pub struct ServerSettings {
     pub max_response_bytes: usize,
     /// Maximum number of open connections over TCP, and as many again over the Unix socket.
     pub max_connections: usize,
+    /// Maximum number of open connections over TCP from one IPv4 address or IPv6 network of 64 bits.
+    pub max_connections_per_address: usize,
+    /// Milliseconds within which a connection over TCP must send its first admitted request.
+    pub first_request_ms: u64,
+    /// Milliseconds after its last request until a connection over TCP is closed; 0 for never.
+    pub idle_ms: u64,
     /// Maximum number of concurrent requests on one connection; more wait.
     pub max_calls_per_connection: NonZeroU32,
     /// Milliseconds of silence after which a connection is probed; 0 for never.
@@ -102,6 +108,12 @@ pub struct ServerSettings {
 
 /// Maximum number of permits of one kind: those of the workers and those of the queue share one semaphore.
 const MAX_PLACES: usize = Semaphore::MAX_PERMITS / 2;
+
+/// Maximum number of open connections that can be set: far more than one process can open.
+const MAX_CONNECTIONS: usize = 1 << 24;
+
+/// Maximum idle time of a connection that can be set, in milliseconds: one week.
+const MAX_IDLE_MS: u64 = 7 * 24 * 3_600_000;
 
 /// Minimum that gRPC servers are advised to allow.
 const MAX_CALLS: NonZeroU32 = NonZeroU32::new(200).expect("a literal that is not zero");
@@ -118,6 +130,9 @@ impl Default for ServerSettings {
             max_request_bytes: 4 << 20,
             max_response_bytes: 64 << 20,
             max_connections: 1024,
+            max_connections_per_address: 256,
+            first_request_ms: 10_000,
+            idle_ms: 600_000,
             max_calls_per_connection: MAX_CALLS,
             keepalive_ms: 20_000,
             shutdown_ms: 5_000,
@@ -138,6 +153,9 @@ impl ServerSettings {
             max_request_bytes,
             max_response_bytes,
             max_connections,
+            max_connections_per_address,
+            first_request_ms,
+            idle_ms,
             max_calls_per_connection: _,
             keepalive_ms,
             shutdown_ms,
@@ -150,7 +168,12 @@ impl ServerSettings {
         problems.within("timeout_ms", *timeout_ms, 1..=3_600_000);
         problems.within("max_request_bytes", *max_request_bytes, 1024..=1 << 30);
         problems.within("max_response_bytes", *max_response_bytes, 1024..=1 << 30);
-        problems.within("max_connections", *max_connections, 1..=MAX_PLACES);
+        problems.within("max_connections", *max_connections, 1..=MAX_CONNECTIONS);
+        let per_address = *max_connections_per_address;
+        problems.within("max_connections_per_address", per_address, 1..=MAX_CONNECTIONS);
+        problems.within("first_request_ms", *first_request_ms, 100..=3_600_000);
+        let idle = *idle_ms == 0 || (1000..=MAX_IDLE_MS).contains(idle_ms);
+        problems.check(idle, "idle_ms", format!("must be 0, or 1000 to {MAX_IDLE_MS}"));
         let keepalive = *keepalive_ms == 0 || (1000..=3_600_000).contains(keepalive_ms);
         problems.check(keepalive, "keepalive_ms", "must be 0, or 1000 to 3600000");
         problems.within("shutdown_ms", *shutdown_ms, 0..=600_000);
@@ -231,7 +254,7 @@ pub struct TlsSettings {
 
 impl TlsSettings {
     /// Returns the invalid values.
-    fn problems(&self) -> Problems {
+    pub(crate) fn problems(&self) -> Problems {
         let Self { certificate, key, client_ca, client_permission: _ } = self;
         let mut problems = Problems::default();
         let both = certificate.is_some() == key.is_some();
@@ -408,7 +431,7 @@ pub(crate) fn refusal_to_open(address: SocketAddr) -> String {
     )
 }
 
-/// Checks that `text`, if any, is an HTTP URL with a host; fails with the reason.
+/// Checks that `text`, if any, is an HTTP URL with a host; fails with a reason that does not repeat it, since it may contain a password.
 fn address(text: Option<&String>, such: &str) -> Result<(), String> {
     let is_url = |text: &String| {
         let url = text.parse::<http::Uri>().ok();
@@ -417,7 +440,7 @@ fn address(text: Option<&String>, such: &str) -> Result<(), String> {
         })
     };
     let wrong = text.filter(|text| !is_url(text));
-    wrong.map_or(Ok(()), |text| Err(format!("`{text}` is not an address such as {such}")))
+    wrong.map_or(Ok(()), |_| Err(format!("the value is not an address such as {such}")))
 }
 
 impl Settings {

@@ -8,8 +8,13 @@ use weft_proto::noteweft::v1 as wire;
 
 use super::count;
 use crate::config::SettingOrigin;
+use crate::open_files::{max_open_files, n_open_files};
+use crate::services::ServerState;
 
-pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusResponse {
+pub(crate) fn status_response(
+    status: indexer::IndexStatus,
+    server: Option<&ServerState>,
+) -> wire::StatusResponse {
     let indexer::IndexStatus {
         generation,
         digest,
@@ -21,6 +26,7 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         n_unresolved,
         n_chunks,
         n_vectors_pending,
+        n_vectors_failed,
         vectors_per_second,
         seconds_left,
         n_files_done,
@@ -87,6 +93,20 @@ pub(crate) fn status_response(status: indexer::IndexStatus) -> wire::StatusRespo
         version: env!("CARGO_PKG_VERSION").to_owned(),
         digest: self::digest(digest),
         stored_generations,
+        server: server.map(server_status),
+        failed_vector_count: count(n_vectors_failed),
+    }
+}
+
+fn server_status(server: &ServerState) -> wire::ServerStatus {
+    let ServerState { connections: [tcp, _unix], credentials } = server;
+    let errors = credentials.borrow().problems.iter().map(ToString::to_string).collect();
+    wire::ServerStatus {
+        connection_count: count(tcp.n_open()),
+        max_connection_count: count(tcp.limits().total),
+        open_file_count: n_open_files(),
+        max_open_file_count: max_open_files(),
+        credential_errors: errors,
     }
 }
 

@@ -63,7 +63,17 @@ fn hash(text: &str) -> Result<Precondition, Status> {
 }
 
 pub(crate) fn put_response(wrote: WriteOutcome) -> wire::PutNoteResponse {
-    let WriteOutcome { generation, vault, path, uri, hash, created, not_indexed, links: _ } = wrote;
+    let WriteOutcome {
+        generation,
+        vault,
+        path,
+        uri,
+        hash,
+        created,
+        not_indexed,
+        index_pending,
+        links: _,
+    } = wrote;
     wire::PutNoteResponse {
         vault,
         path,
@@ -72,6 +82,7 @@ pub(crate) fn put_response(wrote: WriteOutcome) -> wire::PutNoteResponse {
         created,
         not_indexed,
         generation,
+        index_pending,
     }
 }
 
@@ -85,14 +96,24 @@ pub(crate) fn delete_response(wrote: WriteOutcome) -> wire::DeleteNoteResponse {
         hash: _,
         created: _,
         not_indexed: _,
+        index_pending,
         links: _,
     } = wrote;
-    wire::DeleteNoteResponse { vault, path, generation }
+    wire::DeleteNoteResponse { vault, path, generation, index_pending }
 }
 
 pub(crate) fn move_response(wrote: WriteOutcome) -> wire::MoveNoteResponse {
-    let WriteOutcome { generation, vault, path, uri, hash, created: _, not_indexed: _, links } =
-        wrote;
+    let WriteOutcome {
+        generation,
+        vault,
+        path,
+        uri,
+        hash,
+        created: _,
+        not_indexed: _,
+        index_pending,
+        links,
+    } = wrote;
     let links = links.into_iter().map(|file| {
         let indexer::RewrittenLinks { path, n_rewritten, n_not_rewritten } = file;
         wire::RewrittenLinks {
@@ -108,6 +129,7 @@ pub(crate) fn move_response(wrote: WriteOutcome) -> wire::MoveNoteResponse {
         hash: hash.map(written),
         links: links.collect(),
         generation,
+        index_pending,
     }
 }
 

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::connection::{CloseSignal, ServerConnection};
+use super::connection_table::{ConnectionPlace, ConnectionTable};
 use super::socket::SocketListener;
 use crate::access::Credentials;
 
@@ -29,14 +30,14 @@ pub(crate) struct Listeners {
 impl Listeners {
     /// Accepts connections until the stream is dropped.
     ///
-    /// The first of `places` limits open connections over TCP, the second those over the Unix socket; more wait in the system's queue.
+    /// The first table holds the open connections over TCP, the second those over the Unix socket.
     ///
     /// Each TCP connection uses the credentials in force when it is accepted, so renewed certificates apply to the next connection.
     /// A connection is closed when the credentials in force no longer trust its client's certificate.
     /// Handshakes run concurrently, so one that hangs does not block others.
     pub(crate) fn accept(
         self,
-        [tcp, unix]: [Arc<Semaphore>; 2],
+        [tcp, unix]: [Arc<ConnectionTable>; 2],
         credentials: watch::Receiver<Credentials>,
     ) -> ReceiverStream<std::io::Result<ServerConnection>> {
         let (sender, connections) = mpsc::channel(1);
@@ -58,17 +59,16 @@ enum BoundListener {
 type Sender = mpsc::Sender<std::io::Result<ServerConnection>>;
 
 impl BoundListener {
-    async fn accept_all(self, permits: Arc<Semaphore>, sender: Sender) {
+    async fn accept_all(self, table: Arc<ConnectionTable>, sender: Sender) {
         loop {
             let permit = tokio::select! {
                 () = sender.closed() => break,
-                permit = Arc::clone(&permits).acquire_owned() => permit,
+                permit = table.permit() => permit,
             };
-            // The semaphore is never closed.
-            let Ok(permit) = permit else { break };
+            let Some(permit) = permit else { break };
             let accepted = tokio::select! {
                 () = sender.closed() => break,
-                accepted = self.next(permit, &sender) => accepted,
+                accepted = self.next(permit, &table, &sender) => accepted,
             };
             if let Err(error) = accepted {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -78,14 +78,20 @@ impl BoundListener {
     }
 
     /// Accepts a connection, and sends it on after its handshake.
-    async fn next(&self, permit: OwnedSemaphorePermit, sender: &Sender) -> std::io::Result<()> {
+    async fn next(
+        &self,
+        permit: OwnedSemaphorePermit,
+        table: &Arc<ConnectionTable>,
+        sender: &Sender,
+    ) -> std::io::Result<()> {
         match self {
             Self::Tcp(listener, credentials) => {
                 let (stream, address) = listener.accept().await?;
+                let place = table.enter(permit, Some(address.ip()));
                 let (sender, credentials) = (sender.clone(), credentials.clone());
                 tokio::spawn(async move {
                     let connection =
-                        handshake_connection(stream, address, permit, credentials).await;
+                        handshake_connection(stream, address, place, credentials).await;
                     if let Some(connection) = connection {
                         // The receiver is gone when the daemon stops.
                         drop(sender.send(Ok(connection)).await);
@@ -95,7 +101,8 @@ impl BoundListener {
             #[cfg(unix)]
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
-                drop(sender.send(Ok(ServerConnection::unix(stream, permit))).await);
+                let place = table.enter(permit, None);
+                drop(sender.send(Ok(ServerConnection::unix(stream, place))).await);
             }
             #[cfg(not(unix))]
             Self::Unix(listener) => match *listener {},
@@ -108,24 +115,35 @@ impl BoundListener {
 async fn handshake_connection(
     stream: TcpStream,
     address: SocketAddr,
-    permit: OwnedSemaphorePermit,
+    mut place: ConnectionPlace,
     mut credentials: watch::Receiver<Credentials>,
 ) -> Option<ServerConnection> {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot disable Nagle's algorithm; responses may be delayed");
     }
     let tls = credentials.borrow_and_update().tls.clone();
-    let Some(tls) = tls else { return Some(ServerConnection::tcp(stream, address, permit)) };
-    let handshake = TlsAcceptor::from(tls.server).accept(stream);
-    match tokio::time::timeout(MAX_HANDSHAKE, handshake).await {
+    let Some(tls) = tls else { return Some(ServerConnection::tcp(stream, address, place)) };
+    let handshake = TlsAcceptor::from(Arc::clone(&tls.server)).accept(stream);
+    let evicted = std::future::poll_fn(|context| place.poll_evicted(context));
+    let handshake = tokio::select! {
+        () = evicted => return None,
+        handshake = tokio::time::timeout(MAX_HANDSHAKE, handshake) => handshake,
+    };
+    match handshake {
         Ok(Ok(stream)) => {
             let chain = stream.get_ref().1.peer_certificates();
-            let chain = chain.map(|chain| chain.iter().cloned().map(CertificateDer::into_owned));
-            let close = chain.map(|chain| distrusted(address, chain.collect(), credentials));
+            let chain: Option<Vec<_>> =
+                chain.map(|chain| chain.iter().cloned().map(CertificateDer::into_owned).collect());
+            // The authorities may have been replaced while the daemon's own certificate could not be.
+            if chain.as_ref().is_some_and(|chain| !tls.trusts(chain)) {
+                tracing::info!(%address, "TLS handshake failed: the client's certificate is not trusted");
+                return None;
+            }
+            let close = chain.map(|chain| distrusted(address, chain, credentials));
             Some(ServerConnection::tls(
                 stream,
                 address,
-                permit,
+                place,
                 close.map(|close| Box::pin(close) as CloseSignal),
             ))
         }

@@ -1,36 +1,43 @@
 //! Accepted connections: TCP, TLS or Unix socket.
 
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use super::connection_table::{ConnectionActivity, ConnectionPlace};
+#[cfg(unix)]
+use super::unix_authority::AuthorityRepair;
 use crate::peer::Peer;
 use crate::tls;
 
-/// An accepted connection; holds its permit among the open connections.
+/// An accepted connection; holds its place among the open connections.
 pub(crate) struct ServerConnection {
     stream: Stream,
     peer: Peer,
     /// Future that completes when the connection must be closed, if it may have to be.
     close: Option<CloseSignal>,
-    /// Bytes still to be received, and the time until which they must arrive, before the connection counts as active.
-    silence: Option<(usize, Pin<Box<Sleep>>)>,
-    _permit: OwnedSemaphorePermit,
+    /// Timer of the deadline, if the connection has one.
+    timer: Option<Pin<Box<Sleep>>>,
+    place: ConnectionPlace,
 }
 
-/// Time within which a client over TCP must send its first bytes.
-const MAX_SILENCE: Duration = Duration::from_secs(30);
-
-/// Number of these bytes: the length of the HTTP/2 preface, which is shorter than any HTTP/1.1 request. Later traffic has limits of its own.
-const PREFACE: usize = 24;
+/// The connection of a request; every request over a socket carries it as an extension.
+#[derive(Clone)]
+pub(crate) struct ClientConnection {
+    /// Identity of the client.
+    pub(crate) peer: Peer,
+    /// Activity of the connection.
+    pub(crate) activity: Arc<ConnectionActivity>,
+}
 
 /// Future that completes when a connection must be closed.
 pub(super) type CloseSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -39,49 +46,69 @@ enum Stream {
     Tcp(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
     #[cfg(unix)]
-    Unix(tokio::net::UnixStream),
+    Unix(tokio::net::UnixStream, AuthorityRepair),
 }
 
 impl ServerConnection {
-    pub(super) fn tcp(
-        stream: TcpStream,
-        address: SocketAddr,
-        permit: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(super) fn tcp(stream: TcpStream, address: SocketAddr, place: ConnectionPlace) -> Self {
         let peer = Peer::Tcp { address, certificate: None };
-        Self { stream: Stream::Tcp(stream), peer, close: None, silence: silence(), _permit: permit }
+        Self::new(Stream::Tcp(stream), peer, None, place)
     }
 
     pub(super) fn tls(
         stream: TlsStream<TcpStream>,
         address: SocketAddr,
-        permit: OwnedSemaphorePermit,
+        place: ConnectionPlace,
         close: Option<CloseSignal>,
     ) -> Self {
         let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         let certificate = shown.map(|certificate| tls::fingerprint(certificate).into());
         let peer = Peer::Tcp { address, certificate };
-        let stream = Stream::Tls(Box::new(stream));
-        Self { stream, peer, close, silence: silence(), _permit: permit }
+        Self::new(Stream::Tls(Box::new(stream)), peer, close, place)
     }
 
     #[cfg(unix)]
-    pub(super) fn unix(stream: tokio::net::UnixStream, permit: OwnedSemaphorePermit) -> Self {
-        let (stream, peer) = (Stream::Unix(stream), Peer::Unix);
-        Self { stream, peer, close: None, silence: None, _permit: permit }
+    pub(super) fn unix(stream: tokio::net::UnixStream, place: ConnectionPlace) -> Self {
+        Self::new(Stream::Unix(stream, AuthorityRepair::default()), Peer::Unix, None, place)
+    }
+
+    fn new(stream: Stream, peer: Peer, close: Option<CloseSignal>, place: ConnectionPlace) -> Self {
+        let timer = place.deadline().map(|end| Box::pin(tokio::time::sleep_until(end.into())));
+        Self { stream, peer, close, timer, place }
+    }
+
+    /// Fails as soon as the connection must be closed: its client is no longer trusted, another connection needs the place, or its deadline has passed.
+    fn check_open(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if let Some(close) = &mut self.close
+            && close.as_mut().poll(context).is_ready()
+        {
+            self.close = Some(Box::pin(std::future::ready(())));
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        if self.place.poll_evicted(context).is_ready() {
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        while let Some(timer) = &mut self.timer
+            && timer.as_mut().poll(context).is_ready()
+        {
+            match self.place.deadline() {
+                None => self.timer = None,
+                Some(deadline) if deadline <= Instant::now() => {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                Some(deadline) => timer.as_mut().reset(deadline.into()),
+            }
+        }
+        Ok(())
     }
 }
 
-/// Returns the initial value of [`ServerConnection::silence`].
-fn silence() -> Option<(usize, Pin<Box<Sleep>>)> {
-    Some((PREFACE, Box::pin(tokio::time::sleep(MAX_SILENCE))))
-}
-
 impl Connected for ServerConnection {
-    type ConnectInfo = Peer;
+    type ConnectInfo = ClientConnection;
 
-    fn connect_info(&self) -> Peer {
-        self.peer.clone()
+    fn connect_info(&self) -> ClientConnection {
+        let activity = Arc::clone(self.place.activity());
+        ClientConnection { peer: self.peer.clone(), activity }
     }
 }
 
@@ -98,7 +125,7 @@ macro_rules! with_stream {
                 $does
             }
             #[cfg(unix)]
-            Stream::Unix(stream) => {
+            Stream::Unix(stream, _) => {
                 let $stream = Pin::new(stream);
                 $does
             }
@@ -111,22 +138,16 @@ impl AsyncRead for ServerConnection {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        if let Some(close) = &mut self.close
-            && close.as_mut().poll(context).is_ready()
-        {
-            self.close = Some(Box::pin(std::future::ready(())));
-            return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
+    ) -> Poll<io::Result<()>> {
+        if let Err(error) = self.check_open(context) {
+            return Poll::Ready(Err(error));
         }
+        #[cfg(unix)]
         let n_before = buffer.filled().len();
         let read = with_stream!(self.as_mut(), stream => stream.poll_read(context, buffer));
-        if let Some((n_expected, end)) = &mut self.silence {
-            *n_expected = n_expected.saturating_sub(buffer.filled().len() - n_before);
-            if *n_expected == 0 {
-                self.silence = None;
-            } else if end.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(std::io::ErrorKind::TimedOut.into()));
-            }
+        #[cfg(unix)]
+        if let Stream::Unix(_, authority) = &mut self.stream {
+            authority.repair(&mut buffer.filled_mut()[n_before..]);
         }
         read
     }
@@ -134,18 +155,25 @@ impl AsyncRead for ServerConnection {
 
 impl AsyncWrite for ServerConnection {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
+    ) -> Poll<io::Result<usize>> {
+        // A client that does not read its responses is not read from, either.
+        if let Err(error) = self.check_open(context) {
+            return Poll::Ready(Err(error));
+        }
         with_stream!(self, stream => stream.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        bytes: &[std::io::IoSlice<'_>],
-    ) -> Poll<std::io::Result<usize>> {
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if let Err(error) = self.check_open(context) {
+            return Poll::Ready(Err(error));
+        }
         with_stream!(self, stream => stream.poll_write_vectored(context, bytes))
     }
 
@@ -154,54 +182,77 @@ impl AsyncWrite for ServerConnection {
             Stream::Tcp(stream) => stream.is_write_vectored(),
             Stream::Tls(stream) => stream.is_write_vectored(),
             #[cfg(unix)]
-            Stream::Unix(stream) => stream.is_write_vectored(),
+            Stream::Unix(stream, _) => stream.is_write_vectored(),
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         with_stream!(self, stream => stream.poll_flush(context))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         with_stream!(self, stream => stream.poll_shutdown(context))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::time::Duration;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
-    use tokio::sync::Semaphore;
-    use tokio::time::Instant;
 
+    use super::super::connection_table::{ConnectionLimits, ConnectionTable};
     use super::*;
 
-    #[tokio::test]
-    async fn silent_connection_is_closed() {
+    /// Opens a connection with one place and these times.
+    async fn connected(
+        first_request: Duration,
+        idle: Duration,
+    ) -> (TcpStream, ServerConnection, Arc<ConnectionTable>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        for (said, is_let_go) in
-            [("", true), ("PRI * HTTP/2.0", true), ("GET / HTTP/1.1\r\nHost:\r\n\r\n", false)]
-        {
-            let mut caller = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-            let (stream, address) = listener.accept().await.unwrap();
-            let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
-            let mut connection = ServerConnection::tcp(stream, address, permit);
-            let (n_expected, end) = connection.silence.as_mut().unwrap();
-            assert_eq!(*n_expected, PREFACE);
-            end.as_mut().reset(Instant::now() + Duration::from_millis(50));
-            caller.write_all(said.as_bytes()).await.unwrap();
-            let mut heard = vec![0; said.len()];
-            connection.read_exact(&mut heard).await.unwrap();
-            assert_eq!(heard, said.as_bytes());
-            if is_let_go {
-                let error = connection.read_u8().await.unwrap_err();
-                assert_eq!(error.kind(), std::io::ErrorKind::TimedOut, "{said}");
-            } else {
-                let more = tokio::time::timeout(Duration::from_millis(100), connection.read_u8());
-                more.await.expect_err("an active connection may be silent");
-            }
+        let caller = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, address) = listener.accept().await.unwrap();
+        let limits = ConnectionLimits { total: 1, per_network: 1, first_request, idle: Some(idle) };
+        let table = ConnectionTable::new(limits);
+        let permit = table.permit().await.unwrap();
+        let place = table.enter(permit, Some(address.ip()));
+        (caller, ServerConnection::tcp(stream, address, place), table)
+    }
+
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn connection_without_a_request_is_closed() {
+        for sent in ["", "PRI * HTTP/2.0", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n and settings"] {
+            let (mut caller, mut connection, _table) = connected(SHORT, LONG).await;
+            caller.write_all(sent.as_bytes()).await.unwrap();
+            let mut received = vec![0; sent.len()];
+            connection.read_exact(&mut received).await.unwrap();
+            let error = connection.read_u8().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{sent}");
         }
+    }
+
+    #[tokio::test]
+    async fn connection_is_closed_when_idle_and_not_during_a_request() {
+        let (_caller, mut connection, _table) = connected(SHORT, SHORT).await;
+        let request = connection.connect_info().activity.start_request(true);
+        let busy = tokio::time::timeout(SHORT * 4, connection.read_u8());
+        busy.await.expect_err("a request is running");
+        drop(request);
+        let error = connection.read_u8().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn evicted_connection_is_closed() {
+        let (_caller, mut connection, table) = connected(LONG, LONG).await;
+        let permit = table.permit().await.unwrap();
+        let _other = table.enter(permit, Some([192, 0, 2, 1].into()));
+        let error = connection.read_u8().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+        assert!(connection.write_u8(0).await.is_err());
     }
 }

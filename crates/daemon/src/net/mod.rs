@@ -2,11 +2,18 @@
 
 mod accept;
 mod connection;
+mod connection_table;
 mod socket;
+#[cfg(unix)]
+mod unix_authority;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 pub(crate) use accept::Listeners;
+pub(crate) use connection::ClientConnection;
+pub(crate) use connection_table::{
+    ActiveRequest, ConnectionLimits, ConnectionTable, SURPLUS_CONNECTIONS, SURPLUS_TIME,
+};
 pub(crate) use socket::{Socket, SocketListener};
 
 /// Returns the address at which this machine reaches a daemon that listens at `address`, which may be unspecified.

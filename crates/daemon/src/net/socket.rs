@@ -93,6 +93,8 @@ mod tests {
         drop(tokio::net::UnixListener::bind(&left).unwrap());
         let (socket, _listener) = Socket::bind(&left).unwrap();
         assert!(Socket::is_heard(&left) && Socket::bind(&left).is_err());
+        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&left).unwrap());
+        assert_eq!(mode & 0o777, 0o600, "only the owner can open it");
         drop(socket);
         assert!(!left.exists());
     }

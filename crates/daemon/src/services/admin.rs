@@ -38,7 +38,10 @@ impl AdminService for Services {
         &self,
         _request: Request<wire::StatusRequest>,
     ) -> Result<Response<wire::StatusResponse>, Status> {
-        Ok(Response::new(convert::admin::status_response(self.vaults()?.status())))
+        Ok(Response::new(convert::admin::status_response(
+            self.vaults()?.status(),
+            self.0.server.get(),
+        )))
     }
 
     type CoverageStream = MessageStream<wire::CoverageResponse>;

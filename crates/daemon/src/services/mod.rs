@@ -11,7 +11,7 @@ mod search;
 mod streams;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, watch};
@@ -30,8 +30,10 @@ use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
 use self::requested_state::RequestedState;
+use crate::access::Credentials;
 use crate::config::ServerSettings;
 use crate::metrics::QueueLoad;
+use crate::net::ConnectionTable;
 use crate::status::{self, RequestError};
 use crate::vaults::Vaults;
 
@@ -99,6 +101,17 @@ struct ServicesInner {
     stopping: watch::Sender<bool>,
     /// True if the first scan is running, so that notes may be missing from the index although their files exist.
     initial_scan: AtomicBool,
+    /// State of the sockets; unset in a process that serves no socket.
+    server: OnceLock<ServerState>,
+}
+
+/// State of a daemon's sockets, for its status.
+#[derive(Clone)]
+pub(crate) struct ServerState {
+    /// Open connections over TCP and over the Unix socket.
+    pub(crate) connections: [Arc<ConnectionTable>; 2],
+    /// Credentials in force.
+    pub(crate) credentials: watch::Receiver<Credentials>,
 }
 
 impl Services {
@@ -117,7 +130,13 @@ impl Services {
             streams: Arc::new(Semaphore::new(limits.max_streams)),
             stopping: watch::Sender::new(false),
             initial_scan: AtomicBool::new(false),
+            server: OnceLock::new(),
         }))
+    }
+
+    /// Sets the state of the sockets over which these services are reached; a later call has no effect.
+    pub(crate) fn set_server(&self, server: ServerState) {
+        let _ = self.0.server.set(server);
     }
 
     /// Sets whether the first scan of a new index is running; responses then carry a warning, and fail before the first note is indexed.

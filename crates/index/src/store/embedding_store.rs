@@ -131,6 +131,12 @@ pub struct EmbeddingStoreReport {
 }
 
 impl EmbeddingStore {
+    /// Returns the number of chunks without a vector.
+    #[must_use]
+    pub const fn n_waiting(&self) -> usize {
+        self.n_waiting
+    }
+
     /// Creates an empty store in memory.
     pub fn in_memory(
         embedder: Arc<dyn Embedder>,

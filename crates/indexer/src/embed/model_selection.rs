@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weft_index::Disk;
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_model::redact_urls;
 
 use super::text_tokenizer::TextTokenizer;
 use super::{EmbeddingSettings, ModelError, OpenedEmbedder, bundled_model, open_known};
@@ -24,7 +25,7 @@ pub struct ModelSelection {
     pub configured: Option<Arc<dyn Embedder>>,
 }
 
-/// The store's record of the model whose vectors serve. It contains no key.
+/// The store's record of the model whose vectors serve. It contains no key, and no secret of the endpoint's address.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct ModelRecord {
     identity: ModelIdentity,
@@ -37,7 +38,7 @@ pub(crate) fn record_serving_model(
     store: &Path,
     model: &Model,
 ) -> std::io::Result<()> {
-    let Some(settings) = model.settings.clone() else { return Ok(()) };
+    let Some(settings) = model.settings.as_ref().map(without_secrets) else { return Ok(()) };
     let record = ModelRecord { identity: model.embedder.identity().clone(), settings };
     if ModelRecord::read(store).is_some_and(|known| known.is_of(&record)) {
         return Ok(());
@@ -56,19 +57,22 @@ impl ModelRecord {
     }
 
     fn is_of(&self, other: &Self) -> bool {
-        self.identity == other.identity && keyless(&self.settings) == keyless(&other.settings)
+        self.identity == other.identity
+            && without_secrets(&self.settings) == without_secrets(&other.settings)
     }
 }
 
-fn keyless(settings: &EmbeddingSettings) -> EmbeddingSettings {
+/// Returns the settings without the key and without the secrets of the address, which the settings in force supply again.
+fn without_secrets(settings: &EmbeddingSettings) -> EmbeddingSettings {
     let mut settings = settings.clone();
     settings.remote.key = None;
+    settings.remote.url = settings.remote.url.map(|url| redact_urls(&url).into_owned());
     settings
 }
 
 /// Selects the `wanted` model, or the model of the stored vectors until `wanted` is available. Also returns one line for the user about each deviation from the settings.
 ///
-/// `keyed` adds the key to settings from the store's record.
+/// `keyed` adds the key and the secrets of the address to settings from the store's record.
 /// Fails like [`open`](super::open), except for an unreachable endpoint, which replaces the serving model once it responds.
 pub fn select_models(
     store: &Path,
@@ -76,7 +80,9 @@ pub fn select_models(
     keyed: impl Fn(EmbeddingSettings) -> EmbeddingSettings,
 ) -> Result<(ModelSelection, Vec<String>), ModelError> {
     let record = ModelRecord::read(store);
-    let same = record.as_ref().filter(|record| keyless(&record.settings) == keyless(wanted));
+    let same = record
+        .as_ref()
+        .filter(|record| without_secrets(&record.settings) == without_secrets(wanted));
     let known = same.map(|record| record.identity.dimension);
     let earlier = |not: Option<&ModelIdentity>| {
         let record = record.as_ref().filter(|record| Some(&record.identity) != not)?;

@@ -467,6 +467,14 @@ fn note_is_not_written_through_link_out_of_vault() {
         assert!(at(path).is_err(), "{path}");
     }
     let real = root.path().canonicalize().expect("it is there");
-    let (named, real) = (real.join("in/x.md"), real.join("a/x.md"));
-    assert_eq!(at("in/x.md"), Ok(WritablePath { named, real }));
+    link("x.md".into(), "a/link.md");
+    for (path, named, target) in [
+        ("in/x.md", "a/x.md", "a/x.md"),
+        ("in/new.md", "a/new.md", "a/new.md"),
+        ("in/new/deep.md", "a/new/deep.md", "a/new/deep.md"),
+        ("in/link.md", "a/link.md", "a/x.md"),
+    ] {
+        let expected = WritablePath { named: real.join(named), real: real.join(target) };
+        assert_eq!(at(path), Ok(expected), "{path}");
+    }
 }

@@ -17,7 +17,7 @@ pub type PathProblem = String;
 /// The file that a note's path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WritablePath {
-    /// As named, which may be a link.
+    /// With the links of its folder resolved; it may be a link itself.
     pub named: PathBuf,
     /// With all links resolved.
     pub real: PathBuf,
@@ -82,24 +82,41 @@ pub fn writable_path(
     if let Some(rule) = not_read(&walk, &file, rules.as_deref()) {
         return Ok(Err(format!("`{path}` would not be indexed: {rule}")));
     }
-    let real = match file.canonicalize() {
-        Ok(real) => real,
-        Err(_) if file.is_symlink() => {
-            return Ok(Err(format!("`{path}` is a symbolic link whose target cannot be reached")));
-        }
-        Err(_) => file.clone(),
+    if file.is_symlink() && !file.exists() {
+        return Ok(Err(format!("`{path}` is a symbolic link whose target cannot be reached")));
+    }
+    let inside = |file: &Path| {
+        resolved(file).filter(|Resolved { path, nearest: _ }| path.starts_with(&walk.root))
     };
-    let nearest = real.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let Some((nearest, _)) = nearest.filter(|(_, above)| above.starts_with(&walk.root)) else {
+    let named = file.parent().zip(file.file_name());
+    let named = named.and_then(|(folder, name)| Some(inside(folder)?.path.join(name)));
+    let (Some(named), Some(Resolved { path: real, nearest })) = (named, inside(&file)) else {
         return Ok(Err(format!("`{path}` is outside the vault")));
     };
     if real.exists() && !real.is_file() {
         return Ok(Err(format!("`{path}` is not a regular file")));
     }
-    Ok(match impossible(nearest, &real) {
+    Ok(match impossible(&nearest, &real) {
         Some(reason) => Err(format!("`{path}` {reason}")),
-        None => Ok(WritablePath { named: file, real }),
+        None => Ok(WritablePath { named, real }),
     })
+}
+
+/// A path with all links resolved.
+struct Resolved {
+    path: PathBuf,
+    /// Deepest ancestor that exists, or the path itself.
+    nearest: PathBuf,
+}
+
+/// Resolves the links of a path whose last components may not exist; `None` if no component can be reached.
+fn resolved(path: &Path) -> Option<Resolved> {
+    let reached = |above: &Path| Some((path.strip_prefix(above).ok()?, above.canonicalize().ok()?));
+    let (below, nearest) = path.ancestors().find_map(reached)?;
+    // Joining an empty path would add a separator.
+    let is_all = below.as_os_str().is_empty();
+    let path = if is_all { nearest.clone() } else { nearest.join(below) };
+    Some(Resolved { path, nearest })
 }
 
 /// Returns why no file can be created at `file`, whose deepest existing ancestor is `nearest`, as far as that can be determined without creating it.

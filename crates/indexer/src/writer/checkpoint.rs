@@ -36,12 +36,29 @@ pub(super) struct Persistence {
     /// Hash of the settings that entries are made with.
     pub(super) recipe: u64,
     pub(super) checkpoint: CheckpointState,
+    /// Earlier generations that an earlier run stored and this one has not verified yet.
+    unverified: Vec<u64>,
 }
 
 impl Persistence {
     pub(super) fn new(store: Option<Store>, recipe: u64, checkpointed: u64, newest: u64) -> Self {
         let checkpoint = CheckpointState::new(checkpointed, newest);
-        Self { store, store_failed: false, recipe, checkpoint }
+        let stored = store.as_ref().and_then(|store| store.checkpoints().stored().ok());
+        let mut unverified = stored.unwrap_or_default();
+        // The current one was verified when it was opened.
+        unverified.retain(|generation| *generation != checkpointed);
+        Self { store, store_failed: false, recipe, checkpoint, unverified }
+    }
+
+    /// Verifies the next earlier generation, and returns it with its damage, if any.
+    pub(super) fn verify_earlier(&mut self) -> Option<(u64, StoreError)> {
+        let store = self.store.as_ref()?;
+        let generation = self.unverified.pop()?;
+        let is_stored = store.checkpoints().stored().is_ok_and(|all| all.contains(&generation));
+        let error = store.checkpoints().read(generation).err();
+        let error =
+            error.filter(|error| is_stored && matches!(error, StoreError::Damaged { .. }))?;
+        Some((generation, error))
     }
 
     pub(super) const fn store(&self) -> Option<&Store> {

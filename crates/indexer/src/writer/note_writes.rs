@@ -120,20 +120,20 @@ impl Writer {
             for at in puts.iter().map(|put| put.target.at).collect::<BTreeSet<usize>>() {
                 let here = puts.iter().filter(|put| put.target.at == at);
                 let paths: Vec<NotePath> = here.map(|put| put.target.path.clone()).collect();
-                // On failure each caller gets the error of its own scan below.
+                // On failure each caller gets the outcome of its own scan below.
                 if self.scan_written(at, &paths).is_ok() {
                     scanned.insert(at);
                 }
             }
         }
         for PendingPut { target, created, reply } in puts.drain(..) {
-            let result = if scanned.contains(&target.at) {
-                Ok(self.outcome_of(&target, created, Vec::new()))
+            let outcome = if scanned.contains(&target.at) {
+                self.outcome_of(&target, created, Vec::new())
             } else {
                 let paths = std::slice::from_ref(&target.path);
                 self.scan_outcome(&target, paths, created, Vec::new())
             };
-            let _ = reply.send(result);
+            let _ = reply.send(Ok(outcome));
         }
     }
 
@@ -155,19 +155,13 @@ impl Writer {
             self.index_puts(puts);
         }
         let old = read_file(&target.path, &target.file)?;
-        check_precondition(&target.path, old.as_deref(), expected)?;
-        let bytes = match (content, &old) {
-            (WriteContent::Whole(text), _) => text.into_bytes(),
-            (WriteContent::Body(body), old) => {
-                let old = old.as_deref().unwrap_or_default();
-                let panicked = || WriteError::Invalid {
-                    field: "body",
-                    reason: "the parser panicked on it; this is a bug".to_owned(),
-                };
-                let bytes = catch_parser_panic(|| below_frontmatter(old, &body));
-                bytes.unwrap_or_else(|| Err(panicked()))?
-            }
-        };
+        let checked = check_precondition(&target.path, old.as_deref(), expected);
+        let bytes = file_content(content, old.as_deref());
+        // A retry of a write that was applied already succeeds, whatever it expected.
+        if !bytes.as_ref().is_ok_and(|bytes| old.as_ref() == Some(bytes)) {
+            checked?;
+        }
+        let bytes = bytes?;
         let max_bytes = self.settings.scan.max_file_bytes;
         if bytes.len() as u64 > max_bytes {
             let n = bytes.len();
@@ -185,11 +179,13 @@ impl Writer {
 
     fn delete(&mut self, name: &str, expected: Precondition) -> Result<WriteOutcome, WriteError> {
         let target = self.file_of_note(name)?;
-        let bytes = read_file(&target.path, &target.file)?;
-        check_precondition(&target.path, bytes.as_deref(), expected)?;
-        // A file that is already gone is not an error: the scan detects that. For a symbolic link, the file behind it stays.
+        // A file that is already gone is not an error, whatever was expected: the scan detects that, and a retry succeeds.
+        if let Some(bytes) = read_file(&target.path, &target.file)? {
+            check_precondition(&target.path, Some(&bytes), expected)?;
+        }
+        // For a symbolic link, the file behind it stays.
         self.files.vaults.remove(&target.named).map_err(|error| io_error(&target, error))?;
-        self.scan_outcome(&target, std::slice::from_ref(&target.path), false, Vec::new())
+        Ok(self.scan_outcome(&target, std::slice::from_ref(&target.path), false, Vec::new()))
     }
 
     fn move_note(
@@ -220,7 +216,7 @@ impl Writer {
             return Err(WriteError::Conflict { path: from.path.to_string(), actual: None });
         };
         if from.path == to.path {
-            return self.scan_outcome(&to, &[], false, Vec::new());
+            return Ok(self.scan_outcome(&to, &[], false, Vec::new()));
         }
         // The two paths may name one file, through a link or in another case.
         if is_same_file(&from.file, &to.file).unwrap_or(false) {
@@ -284,7 +280,7 @@ impl Writer {
             self.report_error(&error);
         }
         let outcome = self.scan_outcome(&to, &touched, false, links);
-        let Some((path, source)) = failed else { return outcome };
+        let Some((path, source)) = failed else { return Ok(outcome) };
         // Disk space may become available later; other errors wait for the next move or the next start.
         let may_recover = NO_SPACE.contains(&source.kind());
         let [from, to] = [&from, &to].map(|target| target.path.to_string());
@@ -377,18 +373,26 @@ impl Writer {
     }
 
     /// Scans the touched files and returns the outcome of the write.
+    ///
+    /// The files have changed, so an error of the scan is part of the outcome: a client that took it for a failure would write again.
     fn scan_outcome(
         &mut self,
         target: &FileTarget,
         touched: &[NotePath],
         created: bool,
         links: Vec<RewrittenLinks>,
-    ) -> Result<WriteOutcome, WriteError> {
-        if let Err(source) = self.scan_written(target.at, touched) {
-            self.scans.vaults[target.at].retry();
-            return Err(WriteError::NotIndexed { path: target.path.to_string(), source });
+    ) -> WriteOutcome {
+        let scanned = self.scan_written(target.at, touched);
+        let outcome = self.outcome_of(target, created, links);
+        let Err(error) = scanned else { return outcome };
+        self.scans.vaults[target.at].retry();
+        let bytes = vault_files::read(&target.file).ok().flatten();
+        WriteOutcome {
+            generation: outcome.generation + 1,
+            hash: bytes.as_deref().map(hash_of),
+            index_pending: Some(error.to_string()),
+            ..outcome
         }
-        Ok(self.outcome_of(target, created, links))
     }
 
     /// Scans written files and deletes the notes of removed ones.
@@ -419,6 +423,7 @@ impl Writer {
             hash: hash.or_else(|| unindexed.map(|file| file.facts.hash)),
             created,
             not_indexed: unindexed.map(|file| file.reason.clone()),
+            index_pending: None,
             links,
         }
     }
@@ -530,6 +535,20 @@ impl Writer {
     fn unreadable_vault(&self, at: usize, error: &scan::ScanError) -> WriteError {
         IndexError::vault(self.scans.vaults[at].root.clone(), error).into()
     }
+}
+
+/// Returns the bytes of a file that has the content `old` and is to have the given one.
+fn file_content(content: WriteContent, old: Option<&[u8]>) -> Result<Vec<u8>, WriteError> {
+    let body = match content {
+        WriteContent::Whole(text) => return Ok(text.into_bytes()),
+        WriteContent::Body(body) => body,
+    };
+    let panicked = || WriteError::Invalid {
+        field: "body",
+        reason: "the parser panicked on it; this is a bug".to_owned(),
+    };
+    let bytes = catch_parser_panic(|| below_frontmatter(old.unwrap_or_default(), &body));
+    bytes.unwrap_or_else(|| Err(panicked()))
 }
 
 /// Returns the frontmatter of `old` followed by `body`, such that the parser reads the same body back.

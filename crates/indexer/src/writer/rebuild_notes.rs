@@ -39,6 +39,12 @@ impl Writer {
             return self.report_error(&error.into());
         }
         self.persistence.check_present();
+        if let Some((generation, error)) = self.persistence.verify_earlier() {
+            tracing::warn!(%error, generation, "an earlier generation is damaged");
+            self.shared.notice(format!(
+                "{error}; generation {generation} cannot be queried, and the newest one is not affected."
+            ));
+        }
         let notes = self.check_notes(false);
         let keywords = self.check_keywords(false);
         let vectors = self.check_vectors(false);

@@ -64,6 +64,11 @@ impl VectorPipeline {
         &mut self.backlog
     }
 
+    /// Returns the number of chunks whose text the model rejected, so that they have no vector and wait for none.
+    pub(super) const fn n_failed(&self) -> usize {
+        self.embeddings.n_waiting().saturating_sub(self.backlog.n_waiting())
+    }
+
     /// Returns true if vectors or a graph arrived that no snapshot contains.
     pub(super) const fn is_unpublished(&self) -> bool {
         self.unpublished

@@ -205,6 +205,7 @@ impl VectorState {
         };
         let (rate, seconds_left) = backlog.rate();
         status.n_vectors_pending = backlog.n_waiting();
+        status.n_vectors_failed = self.pipeline.as_ref().map_or(0, VectorPipeline::n_failed);
         status.vectors_per_second = rate;
         status.seconds_left = seconds_left;
     }

@@ -658,3 +658,65 @@ fn failed_checkpoint_is_reported_until_one_succeeds() {
     assert_eq!(status.last_error, None);
     assert_eq!(status.stored_generations.last(), Some(&generation));
 }
+
+#[test]
+fn write_that_cannot_be_indexed_yet_succeeds_and_says_so() {
+    let (place, embedder, disk) = (Place::new(FILES), FakeEmbedder::new(), FailingDisk::sound());
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    settle(&indexer);
+    let put = |path: &str, text: &str, expected| {
+        let content = WriteContent::Whole(text.to_owned());
+        indexer.write(WriteRequest::Put { vault: None, path: path.into(), content, expected })
+    };
+    let delete = || {
+        let name = "fern".to_owned();
+        indexer.write(WriteRequest::Delete { name, expected: Precondition::Anything })
+    };
+    disk.set_full_at("/store/");
+    let before = indexer.status().generation;
+    for _ in 0..2 {
+        // The second time is a retry with the same expectation.
+        let wrote = put("new/pool.md", "# Pool\ndeep\n", Precondition::Nothing).expect("written");
+        assert!(wrote.index_pending.is_some(), "{wrote:?}");
+        assert!(wrote.generation > before && wrote.hash.is_some(), "{wrote:?}");
+    }
+    for _ in 0..2 {
+        let deleted = delete().expect("deleted");
+        assert!(deleted.index_pending.is_some() && deleted.hash.is_none(), "{deleted:?}");
+    }
+    let error = put("new/pool.md", "other", Precondition::Nothing).expect_err("it exists");
+    assert!(matches!(error, WriteError::AlreadyExists { .. }), "{error}");
+    let moved = indexer.write(WriteRequest::Move {
+        name: "stone".into(),
+        to: "rock.md".into(),
+        expected: Precondition::Anything,
+        rewrite_links: true,
+    });
+    assert!(moved.is_err() && place.vault().join("stone.md").exists(), "{moved:?}");
+    assert!(!place.vault().join("fern.md").exists());
+
+    disk.set_full(false);
+    settle(&indexer);
+    let status = indexer.status();
+    assert_eq!((status.n_notes, status.last_error), (3, None));
+    assert_eq!(uris(&search(&indexer, "deep", SearchMode::Keyword)), ["new/pool"]);
+    let again = put("new/pool.md", "# Pool\ndeep\n", Precondition::Nothing).expect("the same");
+    assert_eq!((again.index_pending, again.created), (None, false));
+}
+
+#[test]
+fn failed_put_leaves_no_new_folder() {
+    let (place, embedder, disk) = (Place::new(FILES), FakeEmbedder::new(), FailingDisk::sound());
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    settle(&indexer);
+    for part in ["pool.md", ".weft-", "inner"] {
+        disk.set_full_at(part);
+        let content = WriteContent::Whole("# Pool\n".to_owned());
+        let (path, expected) = ("outer/inner/pool.md".to_owned(), Precondition::Nothing);
+        let error = indexer
+            .write(WriteRequest::Put { vault: None, path, content, expected })
+            .expect_err("the disk is full");
+        assert!(matches!(error, WriteError::Io { .. }), "{part}: {error}");
+        assert!(!place.vault().join("outer").exists(), "{part}");
+    }
+}

@@ -293,6 +293,38 @@ fn externally_changed_past_generation_is_detected() {
 }
 
 #[test]
+fn damaged_earlier_generation_is_reported_after_a_start() {
+    for file in ["notes.col", "manifest.rmp"] {
+        let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+        let indexer = place.open(&embedder);
+        let first = settle(&indexer);
+        place.write("lichen.md", b"# Lichen\nCrusty, on a [[stone]].\n");
+        settle(&indexer);
+        indexer.stop();
+        let path = place.store().join(format!("gen-{first}/{file}"));
+        // Stray bytes count as damage.
+        let mut bytes = std::fs::read(&path).expect("a file");
+        bytes.extend_from_slice(b"stray");
+        std::fs::write(&path, bytes).expect("written");
+        let watch = WatchOptions { poll_ms: 20, ..WatchOptions::default() };
+        let settings = IndexSettings { watch, ..place.settings() };
+        let model = Arc::clone(&embedder) as Arc<dyn Embedder>;
+        let indexer = Indexer::open(settings, Some(model), None).expect("an index");
+        let end = Instant::now() + Duration::from_secs(20);
+        while indexer.status().notices.is_empty() {
+            assert!(Instant::now() < end, "{file}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let notices = indexer.status().notices;
+        let [notice] = notices.as_slice() else { panic!("{file}: {notices:?}") };
+        assert!(notice.contains(file) && notice.contains("is damaged"), "{file}: {notice}");
+        assert!(notice.contains(&format!("generation {first} cannot be queried")), "{notice}");
+        settle(&indexer);
+        assert_eq!(indexer.status().n_notes, FILES.len() + 1, "{file}");
+    }
+}
+
+#[test]
 fn compaction_persists_rebuilt_notes() {
     let place = Place::new(FILES);
     let embedder = FakeEmbedder::new();

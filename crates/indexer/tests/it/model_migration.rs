@@ -282,6 +282,29 @@ fn endpoint_failure_during_indexing_is_recovered() {
 }
 
 #[test]
+fn texts_without_a_usable_vector_are_counted_as_failed() {
+    let place = Place::new(FILES);
+    let endpoint = HttpStub::start(|asked| {
+        if asked.body.contains("Stone") {
+            let zero = serde_json::json!({ "data": [{ "embedding": vec![0; 26] }] });
+            return StubResponse::new(200, zero.to_string());
+        }
+        well(asked)
+    });
+    let settings = remote(&endpoint, Runner::OpenAi, 1);
+    let models = embed::select_models(&place.store(), &settings, |earlier| earlier);
+    let indexer = Indexer::open(place.settings(), models.unwrap().0, None).unwrap();
+    settle(&indexer);
+    let status = until(&indexer, |status| status.n_vectors_pending == 0);
+    assert_eq!((status.n_chunks, status.n_vectors_failed), (3, 1), "{status:?}");
+    assert!(status.last_error.is_some_and(|error| error.contains("zero")));
+    place.write("stone.md", b"# Rock\nhard grey cold");
+    settle(&indexer);
+    let status = until(&indexer, |status| status.n_vectors_pending == 0);
+    assert_eq!((status.n_chunks, status.n_vectors_failed), (3, 0), "{status:?}");
+}
+
+#[test]
 fn endpoint_may_be_unavailable_at_startup_during_indexing_and_at_a_query() {
     for runner in [Runner::Ollama, Runner::OpenAi] {
         unavailable_at_startup_during_indexing_and_at_a_query(runner);

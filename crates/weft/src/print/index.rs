@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
     ConfirmDeletionsResponse, ConfirmedVault, CoverageResponse, FileCoverage, FileState, Phase,
-    Severity, StatusResponse, VaultStatus,
+    ServerStatus, Severity, StatusResponse, VaultStatus,
 };
 
 use crate::backup::BackupReport;
@@ -29,7 +29,11 @@ pub(crate) fn status(status: &StatusResponse) -> String {
             0 => String::new(),
             n => format!(", {}", counted(n, "pending vector", "pending vectors")),
         };
-        row("chunks", &format!("{chunks}{pending}"));
+        let failed = match status.failed_vector_count {
+            0 => String::new(),
+            n => format!(", {}", counted(n, "failed vector", "failed vectors")),
+        };
+        row("chunks", &format!("{chunks}{pending}{failed}"));
     }
     let model = status.model.as_ref().map_or_else(
         || "none: search uses keywords and links only".to_owned(),
@@ -51,10 +55,14 @@ pub(crate) fn status(status: &StatusResponse) -> String {
     for vault in &status.vaults {
         row("vault", &of_vault(vault));
     }
+    if let Some(server) = &status.server {
+        row("server", &of_server(server));
+    }
     for notice in &status.notices {
         let _ = writeln!(out, "{} {notice}", paint(NOTICE, "!"));
     }
-    if let Some(error) = &status.last_error {
+    let credentials = status.server.iter().flat_map(|server| &server.credential_errors);
+    for error in credentials.chain(&status.last_error) {
         let _ = writeln!(out, "{} {error}", paint(BAD, "✗"));
     }
     out
@@ -79,6 +87,23 @@ fn state(status: &StatusResponse) -> String {
         Phase::Ready => "up to date".to_owned(),
         Phase::Unspecified => "unknown".to_owned(),
     }
+}
+
+/// Formats the connections and open files of a daemon, each with its maximum.
+pub(crate) fn of_server(server: &ServerStatus) -> String {
+    let ServerStatus {
+        connection_count,
+        max_connection_count,
+        open_file_count,
+        max_open_file_count,
+        credential_errors: _,
+    } = server;
+    let of = |n: Option<u64>| n.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+    let most = max_open_file_count.map_or_else(|| "unlimited".to_owned(), |n| n.to_string());
+    format!(
+        "{connection_count} of {max_connection_count} connections, {} of {most} open files",
+        of(*open_file_count)
+    )
 }
 
 fn of_vault(vault: &VaultStatus) -> String {

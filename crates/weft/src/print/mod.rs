@@ -28,7 +28,7 @@ pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
 pub(crate) use index::{
-    activity, backup, confirmed, coverage, restored, serving, status, status_line,
+    activity, backup, confirmed, coverage, of_server, restored, serving, status, status_line,
 };
 pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{related, related_ledger};

@@ -10,8 +10,18 @@ use super::text::{DIM, NOTICE, STRONG, counted, harmless, paint};
 
 /// Formats a created or replaced note.
 pub(crate) fn put(answer: &PutNoteResponse) -> String {
-    let PutNoteResponse { vault: _, path, uri: _, hash, created, not_indexed, generation } = answer;
-    let mut out = done(if *created { "created" } else { "replaced" }, path, *generation);
+    let PutNoteResponse {
+        vault: _,
+        path,
+        uri: _,
+        hash,
+        created,
+        not_indexed,
+        generation,
+        index_pending,
+    } = answer;
+    let what = if *created { "created" } else { "replaced" };
+    let mut out = done(what, path, *generation, index_pending.as_deref());
     if let Some(hash) = hash {
         let _ = writeln!(out, "{}", paint(DIM, &format!("hash {hash}")));
     }
@@ -23,14 +33,15 @@ pub(crate) fn put(answer: &PutNoteResponse) -> String {
 
 /// Formats a deleted note.
 pub(crate) fn deleted(answer: &DeleteNoteResponse) -> String {
-    let DeleteNoteResponse { vault: _, path, generation } = answer;
-    done("deleted", path, *generation)
+    let DeleteNoteResponse { vault: _, path, generation, index_pending } = answer;
+    done("deleted", path, *generation, index_pending.as_deref())
 }
 
 /// Formats a moved note: the rewritten links if `rewrites` is set, else the number of links that now break.
 pub(crate) fn moved(answer: &MoveNoteResponse, rewrites: bool) -> String {
-    let MoveNoteResponse { vault: _, path, uri: _, hash: _, links, generation } = answer;
-    let mut out = done("moved to", path, *generation);
+    let MoveNoteResponse { vault: _, path, uri: _, hash: _, links, generation, index_pending } =
+        answer;
+    let mut out = done("moved to", path, *generation, index_pending.as_deref());
     for RewrittenLinks { path, links_rewritten, links_not_rewritten } in
         links.iter().filter(|_| rewrites)
     {
@@ -65,7 +76,18 @@ pub(crate) fn moved(answer: &MoveNoteResponse, rewrites: bool) -> String {
     out
 }
 
-fn done(what: &str, path: &str, generation: u64) -> String {
-    let generation = paint(DIM, &format!("generation {generation}"));
-    format!("{what} {}  {generation}\n", paint(STRONG, &harmless(path)))
+fn done(what: &str, path: &str, generation: u64, index_pending: Option<&str>) -> String {
+    let path = paint(STRONG, &harmless(path));
+    match index_pending {
+        None => {
+            let generation = paint(DIM, &format!("generation {generation}"));
+            format!("{what} {path}  {generation}\n")
+        }
+        Some(reason) => {
+            let (mark, reason) = (paint(NOTICE, "!"), harmless(reason));
+            format!(
+                "{what} {path}\n{mark} not indexed yet, will be retried: {reason}; wait for generation {generation}\n"
+            )
+        }
+    }
 }

@@ -21,7 +21,12 @@ fn notes_are_written_moved_and_deleted() {
     };
     let put = run(&["put", "moss.md", source, "--new"], 0);
     assert_eq!((&put["created"], &put["uri"]), (&Value::from(true), &Value::from("moss")));
-    run(&["put", "moss.md", source, "--new"], 4);
+    // A retry succeeds, and another content is refused.
+    let again = run(&["put", "moss.md", source, "--new"], 0);
+    assert_eq!((&again["created"], &again["hash"]), (&Value::from(false), &put["hash"]));
+    let other = home.path().join("other.txt");
+    std::fs::write(&other, "hard\n").unwrap();
+    run(&["put", "moss.md", other.to_str().unwrap(), "--new"], 4);
     run(&["put", "moss.txt", source], 2);
     // Standard input is empty.
     run(&["put", "moss.md"], 2);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use ureq::Agent;
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_model::redact_urls;
 
 use self::rate_limiter::{RequestLimiter, retry_delay};
 use self::remote_api::{Api, ApiOutcome, HttpReply, authorization};
@@ -49,7 +50,10 @@ pub struct RemoteEmbedder {
 struct Endpoint {
     api: Api,
     agent: Agent,
+    /// Address of requests, which may contain a password or a key.
     address: String,
+    /// The address without them, for messages.
+    shown_address: String,
     model: String,
     settings: RemoteSettings,
     key: Option<Secret>,
@@ -107,7 +111,8 @@ impl RemoteEmbedder {
         };
         let open = address.scheme_str() == Some("http") && !address.host().is_some_and(is_local);
         open.then(|| {
-            format!("Note texts are sent unencrypted to {}; use https.", self.endpoint.address)
+            let address = &self.endpoint.shown_address;
+            format!("Note texts are sent unencrypted to {address}; use https.")
         })
     }
 
@@ -185,7 +190,7 @@ impl RemoteEmbedder {
         match failure {
             RequestFailure::Unavailable(reason) => EmbedError::Unavailable {
                 model,
-                reason: format!("{reason} ({})", self.endpoint.address),
+                reason: format!("{reason} ({})", self.endpoint.shown_address),
             },
             RequestFailure::InvalidTexts(reason) => EmbedError::Failed { model, reason },
         }
@@ -250,8 +255,9 @@ impl Endpoint {
         let parsed: http::Uri =
             url.parse().map_err(|error| unusable(format!("embedding.remote.url: {error}")))?;
         if !matches!(parsed.scheme_str(), Some("http" | "https")) || parsed.host().is_none() {
+            // The text may contain a password, and only a valid address shows where.
             let reason = format!(
-                "embedding.remote.url: `{url}` is not an http or https address such as {}",
+                "embedding.remote.url: the value is not an http or https address such as {}",
                 api.default_url()
             );
             return Err(unusable(reason));
@@ -273,10 +279,12 @@ impl Endpoint {
             .proxy(None)
             .user_agent(concat!("noteweft/", env!("CARGO_PKG_VERSION")))
             .build();
+        let address = api.address(url);
         Ok(Self {
             api,
             agent: agent.into(),
-            address: api.address(url),
+            shown_address: redact_urls(&address).into_owned(),
+            address,
             model: model.clone(),
             settings: remote.clone(),
             key: remote.key.clone(),
@@ -310,7 +318,7 @@ impl Endpoint {
             | ApiOutcome::Rejected { reason }
             | ApiOutcome::InvalidTexts { reason } => reason,
         };
-        let address = self.address.clone();
+        let address = self.shown_address.clone();
         Err(ModelError::Unreachable { model: self.model.clone(), address, reason })
     }
 
@@ -363,7 +371,7 @@ fn describe(error: &ureq::Error) -> String {
     } else if let ureq::Error::Io(source) = error {
         source.to_string()
     } else {
-        error.to_string()
+        redact_urls(&error.to_string()).into_owned()
     }
 }
 

@@ -200,3 +200,33 @@ fn invalid_settings_are_named() {
         assert!(message.contains(part), "{name}: {message}");
     }
 }
+
+#[test]
+fn secrets_of_the_address_are_in_no_message() {
+    let settings = |url: &str| {
+        let remote = RemoteSettings {
+            url: Some(url.to_owned()),
+            attempts: NonZeroU32::MIN,
+            query_timeout_ms: 500,
+            ..RemoteSettings::default()
+        };
+        EmbeddingSettings { model: "fake".into(), remote, ..EmbeddingSettings::default() }
+    };
+    for url in [
+        "http://me:hush@127.0.0.1:9/v1",
+        "http://hush@127.0.0.1:9/v1",
+        "http://127.0.0.1:9/v1?key=hush",
+        "http://me:hu/sh@127.0.0.1:9",
+        "me:hush@127.0.0.1:9",
+        "ftp://me:hush@127.0.0.1:9",
+    ] {
+        let message = RemoteEmbedder::open(&settings(url), None).err().unwrap().to_string();
+        assert!(!message.contains("hu"), "{url}: {message}");
+    }
+    let reached = RemoteEmbedder::open(&settings("http://me:hush@127.0.0.1:9"), Some(3)).unwrap();
+    let failed = reached.embed_query("moss", None).unwrap_err().to_string();
+    assert!(failed.contains("http://***@127.0.0.1:9") && !failed.contains("hush"), "{failed}");
+    let open = RemoteEmbedder::open(&settings("http://me:hush@192.0.2.1"), Some(3)).unwrap();
+    let note = open.note().unwrap();
+    assert!(note.contains("http://***@192.0.2.1") && !note.contains("hush"), "{note}");
+}

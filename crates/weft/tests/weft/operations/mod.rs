@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 mod connection;
+mod flood;
 mod logs;
 mod traces;
 
@@ -189,6 +190,110 @@ fn service_manager_is_notified_and_settings_are_reloaded() {
         (&"log.filter".into(), &"log.format".into())
     );
     assert!(line("stay in force")["error"].as_str().unwrap().contains("log.filter"));
+}
+
+#[test]
+fn emptied_token_file_is_revoked_although_the_settings_are_invalid() {
+    const SECRET: &str = "a-token-that-may-write-0123456789";
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let address = format!("127.0.0.1:{}", free_port());
+    let settings = format!(
+        "[server]\naddress = '{address}'\nsocket = '{}'\n[log]\naudit = 'audit'\n[[access.tokens]]\nname = 'owner'\npermission = 'write'\nfile = 'token'\n",
+        at("weft.sock").display()
+    );
+    let config = at("weft.toml");
+    std::fs::write(at("token"), SECRET).unwrap();
+    std::fs::write(at("client-token"), SECRET).unwrap();
+    std::fs::write(&config, &settings).unwrap();
+    let example = example();
+    let arguments = ["serve", example.to_str().unwrap(), "--config", config.to_str().unwrap()];
+    let mut serve = command(home.path(), &arguments);
+    serve.stdout(Stdio::null()).stderr(Stdio::null());
+    let daemon = Running(serve.spawn().unwrap());
+    let token = at("client-token");
+    let ask = || {
+        let status = ["status", "--addr", &address, "--token-file", token.to_str().unwrap()];
+        run(home.path(), &status).status.code()
+    };
+    // Waits until requests with the token end with `code`.
+    let until = |code: i32| {
+        let started = std::time::Instant::now();
+        while ask() != Some(code) {
+            assert!(started.elapsed() < Duration::from_secs(60), "{:?}", ask());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    let valid = 0;
+    until(valid);
+    let refused = {
+        std::fs::write(at("client-token"), "another-token-0123456789").unwrap();
+        let refused = ask().unwrap();
+        std::fs::write(at("client-token"), SECRET).unwrap();
+        refused
+    };
+    assert_ne!(refused, valid);
+    for invalid in ["no TOML at all", &format!("{settings}[search]\nsnippets = 'many'\n")] {
+        std::fs::write(&config, invalid).unwrap();
+        std::fs::write(at("token"), "").unwrap();
+        daemon.signal("-HUP");
+        until(refused);
+        std::fs::write(at("token"), SECRET).unwrap();
+        daemon.signal("-HUP");
+        until(valid);
+    }
+    let audit = std::fs::read_to_string(at("audit")).unwrap();
+    assert!(audit.contains("credential not loaded") && audit.contains("`owner`"), "{audit}");
+    assert!(!audit.contains(SECRET), "{audit}");
+}
+
+/// Needs permission to mount a file system; passes without it.
+#[cfg(target_os = "linux")]
+#[test]
+fn first_index_waits_for_disk_space() {
+    if !Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|end| end.success()) {
+        eprintln!("not tested: no mount namespaces here");
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    for folder in ["vault", "disk"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    for n in 0..20 {
+        std::fs::write(at(&format!("vault/moss{n}.md")), "# Moss\n").unwrap();
+    }
+    // The disk is full until the file `go` exists.
+    let script = "mount -t tmpfs -o size=8m weft disk && head -c 8m /dev/zero >disk/filler; \
+        (until [ -e go ]; do sleep 0.1; done; rm disk/filler) & exec \"$0\" \"$@\"";
+    let socket = at("weft.sock");
+    let place = format!("unix:{socket}");
+    let serve =
+        ["serve", "vault", "--addr", "127.0.0.1:0", "--socket", &socket, "--store", "disk/store"];
+    let mut daemon = Command::new("unshare");
+    daemon.args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_weft")]).args(serve);
+    daemon.env("HOME", home.path()).env("WEFT__EMBEDDING__MODEL", "none");
+    daemon.current_dir(home.path()).stdout(Stdio::null());
+    daemon.stderr(std::fs::File::create(at("log")).unwrap());
+    let mut daemon = Running(daemon.spawn().unwrap());
+    let log = || std::fs::read_to_string(at("log")).unwrap();
+    let started = std::time::Instant::now();
+    while !log().contains("waiting for it") {
+        assert!(daemon.0.try_wait().unwrap().is_none(), "it ended: {}", log());
+        assert!(started.elapsed() < Duration::from_secs(60), "{}", log());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::fs::write(at("go"), "").unwrap();
+    let is_complete = || {
+        let status = run(home.path(), &["status", "--addr", &place, "--format", "json"]);
+        let status = serde_json::from_slice::<Value>(&status.stdout).unwrap_or_default();
+        status["note_count"] == 20 && status["last_error"].is_null()
+    };
+    while !is_complete() {
+        assert!(daemon.0.try_wait().unwrap().is_none(), "it ended: {}", log());
+        assert!(started.elapsed() < Duration::from_secs(90), "{}", log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// True if `program` can be started here.

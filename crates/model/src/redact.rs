@@ -1,0 +1,83 @@
+//! Redaction of secrets in texts that are shown or stored.
+
+use std::borrow::Cow;
+
+/// Text in the place of a secret.
+const REDACTED: &str = "***";
+
+/// Replaces the user, password, query and fragment of every URL in `text`: any of them may hold a secret.
+///
+/// A URL ends at white space, a quotation mark, a backtick or an angle bracket.
+#[must_use]
+pub fn redact_urls(text: &str) -> Cow<'_, str> {
+    const SCHEME_END: &str = "://";
+    if !text.contains(SCHEME_END) {
+        return Cow::Borrowed(text);
+    }
+    let mut redacted = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(SCHEME_END) {
+        let (before, after) = rest.split_at(at + SCHEME_END.len());
+        let ends = |c: char| c.is_whitespace() || "\"`<>".contains(c);
+        let (url, following) = after.split_at(after.find(ends).unwrap_or(after.len()));
+        redacted.push_str(before);
+        redact_url(url, &mut redacted);
+        rest = following;
+    }
+    redacted.push_str(rest);
+    Cow::Owned(redacted)
+}
+
+/// Appends the part of a URL after its scheme to `redacted`.
+fn redact_url(url: &str, redacted: &mut String) {
+    let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
+    // A password may contain a slash that is not escaped; then the text after its colon is not a port.
+    let (_, port) = authority.rsplit_once(':').unwrap_or_default();
+    let is_port = port.chars().all(|c| c.is_ascii_digit()) || authority.ends_with(']');
+    let secret_end =
+        if authority.contains('@') || is_port { authority.rfind('@') } else { url.rfind('@') };
+    let url = match secret_end {
+        Some(at) => {
+            redacted.push_str(REDACTED);
+            &url[at..]
+        }
+        None => url,
+    };
+    match url.find(['?', '#']) {
+        Some(at) => {
+            redacted.push_str(&url[..=at]);
+            redacted.push_str(REDACTED);
+        }
+        None => redacted.push_str(url),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_urls_are_redacted() {
+        for (name, text, expected) in [
+            ("no URL", "a: b@c?d", "a: b@c?d"),
+            ("no secret", "http://localhost:8080/v1", "http://localhost:8080/v1"),
+            ("password", "https://me:pass@host:1/v1", "https://***@host:1/v1"),
+            ("user alone, which may be a key", "https://key@host", "https://***@host"),
+            ("at sign in a password", "http://me:p@ss@host/", "http://***@host/"),
+            ("slash in a password", "http://me:pa/ss@host/v1", "http://***@host/v1"),
+            ("question mark in a password", "http://me:pa?ss@host", "http://***@host"),
+            ("at sign in a path", "http://host:80/@org/model", "http://host:80/@org/model"),
+            ("IPv6", "http://[::1]/@org", "http://[::1]/@org"),
+            ("key in the query", "http://host/v1?key=abc&b=c", "http://host/v1?***"),
+            ("key in the fragment", "http://host/v1#abc", "http://host/v1#***"),
+            (
+                "in a message",
+                "cannot reach `http://me:pass@a/b` (http://k@c?d e)",
+                "cannot reach `http://***@a/b` (http://***@c?*** e)",
+            ),
+        ] {
+            assert_eq!(redact_urls(text), expected, "{name}");
+            assert_eq!(redact_urls(expected), expected, "{name}: again");
+        }
+    }
+}
